@@ -1,0 +1,417 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Status is where a task stands. It is derived, never stored.
+type Status string
+
+// The statuses (seed 2, section 4; docs/format.md has the table that says which holds when).
+const (
+	StatusPending         Status = "PENDING"
+	StatusReady           Status = "READY"
+	StatusInProgress      Status = "IN_PROGRESS"
+	StatusReadyToCheck    Status = "READY_TO_CHECK"
+	StatusToBeModified    Status = "TO_BE_MODIFY"
+	StatusDone            Status = "DONE"
+	StatusAbandoned       Status = "ABANDONED"
+	StatusWaitingInput    Status = "BLOCKED(WAITING_INPUT)"
+	StatusWaitingExternal Status = "BLOCKED(WAITING_EXTERNAL)"
+)
+
+// Blocked reports whether the task waits for somebody outside the engine.
+func (s Status) Blocked() bool {
+	return s == StatusWaitingInput || s == StatusWaitingExternal
+}
+
+// State is a plan with what follows from its records.
+type State struct {
+	Plan    *Plan
+	Records Records
+	Tasks   map[TaskID]*TaskState
+
+	children map[TaskID][]TaskID // DECOMPOSE, in plan order
+	checks   map[TaskID]TaskID   // ACTION -> its CHECK
+}
+
+// TaskState is one task and where it stands.
+type TaskState struct {
+	*Task
+	Status   Status
+	Reason   string   // what it waits for, for people; "" when nothing needs saying
+	WaitsFor []TaskID // the tasks that hold it back
+	Active   int      // newest version (active_artifact_id), zero if none
+	Approved int      // newest approved version (approved_artifact_id), zero if none
+	Verdict  Verdict  // of the newest version; "" while it awaits review
+	Attempts int      // attempts without a result since the last reset; of a CHECK, its own on the newest version
+	Rejected int      // rejected rounds since the last reset
+}
+
+// Derive computes the state of a plan from its records, the claims on its tasks, and the time at which claims are
+// judged. Same input, same output.
+func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
+	s := &State{
+		Plan:     p,
+		Records:  r,
+		Tasks:    make(map[TaskID]*TaskState, len(p.Tasks)),
+		children: map[TaskID][]TaskID{},
+		checks:   map[TaskID]TaskID{},
+	}
+	for _, t := range p.Tasks {
+		s.Tasks[t.TaskID] = &TaskState{Task: t}
+		if t.ParentTaskID != "" && t.NodeType != Check {
+			s.children[t.ParentTaskID] = append(s.children[t.ParentTaskID], t.TaskID)
+		}
+		if t.NodeType == Check {
+			s.checks[t.ReviewTargetTaskID] = t.TaskID
+		}
+	}
+	claimed := func(id TaskID) (Claim, bool) {
+		c, ok := claims[id]
+		return c, ok && now.Before(c.Expires)
+	}
+	// What a task has to show comes first: dependants look at it.
+	for _, t := range p.Tasks {
+		if t.NodeType == Action {
+			s.versions(s.Tasks[t.TaskID])
+		}
+	}
+	for _, t := range p.Tasks {
+		if t.NodeType == Action {
+			s.action(s.Tasks[t.TaskID], claimed)
+		}
+	}
+	for _, t := range p.Tasks {
+		if t.NodeType == Check {
+			s.check(s.Tasks[t.TaskID], claimed)
+		}
+	}
+	for _, t := range p.Tasks {
+		if t.NodeType == Goal {
+			s.goal(s.Tasks[t.TaskID])
+		}
+	}
+	s.pending()
+	return s
+}
+
+// versions fills in the pointers and counters that need nothing but the task's own records.
+func (s *State) versions(t *TaskState) {
+	r := s.Records.Of(t.TaskID)
+	reset := r.Reset()
+	t.Active = r.Active()
+	for _, a := range r.Artifacts {
+		v, newest := s.verdict(t.TaskID, r, a.Version)
+		switch v {
+		case Approved:
+			t.Approved = a.Version
+		case Rejected:
+			if newest > reset.Review {
+				t.Rejected++
+			}
+		}
+		if a.Version == t.Active {
+			t.Verdict = v
+		}
+	}
+	for _, a := range r.Attempts {
+		if a.Version == 0 && a.N > reset.Attempt {
+			t.Attempts++
+		}
+	}
+}
+
+// verdict of a version: of each reviewer the newest review counts; any rejection rejects, a quorum of approvals
+// approves, else it still awaits review and the verdict is "". The number is that of the newest review of the version.
+func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
+	latest := map[string]Verdict{}
+	newest := 0
+	for _, rev := range r.Reviews {
+		if rev.Version == version {
+			latest[rev.Reviewer] = rev.Verdict
+			newest = rev.N
+		}
+	}
+	approvals := 0
+	for _, v := range latest {
+		if v == Rejected {
+			return Rejected, newest
+		}
+		approvals++
+	}
+	if approvals > 0 && approvals >= s.Quorum(id) {
+		return Approved, newest
+	}
+	return "", newest
+}
+
+// Quorum is how many reviewers must approve a version of the task.
+func (s *State) Quorum(id TaskID) int {
+	if c := s.CheckOf(id); c != nil && c.Quorum > 0 {
+		return c.Quorum
+	}
+	return s.Plan.Limits().Quorum
+}
+
+// action walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
+// apart in pending, once every task's status is known.
+func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
+	r := s.Records.Of(t.TaskID)
+	limit := s.Plan.Limits().MaxAttempts
+	switch c, isClaimed := claimed(t.TaskID); {
+	case r.Abandoned():
+		t.Status = StatusAbandoned
+	case isClaimed:
+		t.Status, t.Reason = StatusInProgress, "in work: "+c.Agent
+	case missingInput(t.Task, r) != "":
+		t.Status, t.Reason = StatusWaitingInput, missingInput(t.Task, r)
+	case t.Attempts >= limit:
+		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d attempts without a result", t.Attempts)
+	case t.Rejected >= limit:
+		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d versions rejected", t.Rejected)
+	case t.Active > 0 && t.Verdict == "":
+		t.Status, t.Reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
+	case t.Verdict == Rejected:
+		t.Status, t.Reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
+	case t.Verdict == Approved:
+		t.Status = StatusDone
+	default:
+		t.Status = StatusPending
+	}
+}
+
+// missingInput says which answer or file the task waits for, "" for none.
+func missingInput(t *Task, r *TaskRecords) string {
+	for _, q := range r.Questions {
+		if !slices.Contains(r.Answers, q) {
+			return fmt.Sprintf("question q%d is not answered", q)
+		}
+	}
+	for _, req := range t.Requires {
+		want := max(req.Count, 1)
+		if have := r.Inputs[EscapeName(req.Name)]; have < want {
+			return fmt.Sprintf("%s (%d/%d)", req.Name, have, want)
+		}
+	}
+	return ""
+}
+
+func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
+	target := s.Tasks[t.ReviewTargetTaskID]
+	if target == nil {
+		t.Status, t.Reason = StatusPending, "its target "+string(t.ReviewTargetTaskID)+" is missing"
+		return
+	}
+	r := s.Records.Of(target.TaskID)
+	reset := r.Reset()
+	for _, a := range r.Attempts {
+		if a.Version > 0 && a.Version == target.Active && a.N > reset.Attempt {
+			t.Attempts++
+		}
+	}
+	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
+	switch c, isClaimed := claimed(t.TaskID); {
+	case target.Status == StatusAbandoned:
+		t.Status = StatusAbandoned
+	case isClaimed:
+		t.Status, t.Reason = StatusInProgress, "in work: "+c.Agent
+	case target.Active > 0 && target.Verdict != "":
+		t.Status = StatusDone
+	case target.Status != StatusReadyToCheck:
+		t.Status, t.WaitsFor = StatusPending, []TaskID{target.TaskID}
+		t.Reason = "waits for a version of " + string(target.TaskID)
+	case t.Attempts >= s.Plan.Limits().MaxAttempts:
+		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d attempts to review %s failed", t.Attempts, VersionID(target.Active))
+	default:
+		t.Status = StatusReady
+	}
+}
+
+// goal derives a GOAL from its leaves, or from its assembling task.
+func (s *State) goal(t *TaskState) {
+	if s.Records.Of(t.TaskID).Abandoned() {
+		t.Status = StatusAbandoned
+		return
+	}
+	leaves := s.Leaves(t.TaskID)
+	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
+		leaves = []TaskID{f.AssembleTaskID}
+	}
+	done, begun, blocked := 0, false, 0
+	for _, id := range leaves {
+		leaf := s.Tasks[id]
+		if leaf == nil {
+			continue
+		}
+		begun = begun || leaf.Active > 0 || leaf.Status == StatusInProgress || leaf.Attempts > 0
+		switch {
+		case leaf.Status == StatusDone:
+			done++
+		case leaf.Status.Blocked():
+			blocked++
+			t.WaitsFor = append(t.WaitsFor, id)
+		default:
+			t.WaitsFor = append(t.WaitsFor, id)
+		}
+	}
+	switch {
+	case len(leaves) > 0 && done == len(leaves):
+		t.Status = StatusDone
+	case len(leaves) == 0:
+		t.Status, t.Reason = StatusPending, "no task below it yet"
+	default:
+		t.Status = StatusPending
+		if begun || done > 0 || s.begunBelow(t.TaskID) {
+			t.Status = StatusInProgress
+		}
+		t.Reason = fmt.Sprintf("%d of %d done", done, len(leaves))
+		if blocked > 0 {
+			t.Reason += fmt.Sprintf(", %d blocked", blocked)
+		}
+	}
+}
+
+// begunBelow reports whether work on any leaf has begun; an assembling goal is in progress before its last task is.
+func (s *State) begunBelow(id TaskID) bool {
+	return slices.ContainsFunc(s.Leaves(id), func(l TaskID) bool {
+		return s.Tasks[l].Active > 0 || s.Tasks[l].Status == StatusInProgress
+	})
+}
+
+// pending tells PENDING from READY for the ACTIONs that have nothing yet, and says what those wait for that can't be
+// worked on: a rejected version is redone only when its inputs are (again) approved.
+func (s *State) pending() {
+	for _, t := range s.Plan.Tasks {
+		ts := s.Tasks[t.TaskID]
+		if t.NodeType != Action || ts.Status != StatusPending && ts.Status != StatusToBeModified {
+			continue
+		}
+		for _, d := range s.Inputs(t.TaskID) {
+			if s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone {
+				ts.WaitsFor = append(ts.WaitsFor, d)
+			}
+		}
+		switch {
+		case len(ts.WaitsFor) > 0 && ts.Status == StatusToBeModified:
+			ts.Reason += ", waits for " + joinIDs(ts.WaitsFor)
+		case len(ts.WaitsFor) > 0:
+			ts.Reason = "waits for " + joinIDs(ts.WaitsFor)
+		case ts.Status == StatusPending:
+			ts.Status = StatusReady
+		}
+	}
+}
+
+func joinIDs(ids []TaskID) string {
+	const most = 5
+	var names []string
+	for i, id := range ids {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(ids)-most))
+			break
+		}
+		names = append(names, string(id))
+	}
+	return strings.Join(names, ", ")
+}
+
+// CheckOf returns the CHECK bound to an ACTION, nil if there is none.
+func (s *State) CheckOf(action TaskID) *TaskState { return s.Tasks[s.checks[action]] }
+
+// Root returns the root GOAL.
+func (s *State) Root() *TaskState { return s.Tasks[s.Plan.RootTaskID] }
+
+// Children returns the tasks directly below id, CHECKs apart, in plan order.
+func (s *State) Children(id TaskID) []TaskID { return s.children[id] }
+
+// Leaves returns the ACTIONs at or below id that make deliverables, in plan order: abandoned ones and planning tasks
+// are none.
+func (s *State) Leaves(id TaskID) []TaskID { return s.leaves(id, nil, map[TaskID]bool{}) }
+
+// leaves visits each task once: the parents of a plan that nobody has validated may go round in a circle.
+func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID {
+	t := s.Tasks[id]
+	if t == nil || seen[id] {
+		return found
+	}
+	seen[id] = true
+	if t.NodeType == Action {
+		if t.Planning() || s.Records.Of(id).Abandoned() {
+			return found
+		}
+		return append(found, id)
+	}
+	for _, c := range s.children[id] {
+		found = s.leaves(c, found, seen)
+	}
+	return found
+}
+
+// Inputs returns the ACTIONs whose approved versions the task gets: its dependencies, a GOAL standing for all of its
+// leaves.
+func (s *State) Inputs(id TaskID) []TaskID {
+	var inputs []TaskID
+	seen := map[TaskID]bool{}
+	for _, d := range s.Tasks[id].DependsOn {
+		leaves := []TaskID{d}
+		if dep := s.Tasks[d]; dep != nil && dep.NodeType == Goal {
+			leaves = s.Leaves(d)
+		}
+		for _, l := range leaves {
+			if !seen[l] {
+				seen[l] = true
+				inputs = append(inputs, l)
+			}
+		}
+	}
+	return inputs
+}
+
+// Ready returns the ACTIONs that can be worked on now and the CHECKs that can be run now, in plan order.
+func (s *State) Ready() []*TaskState {
+	var ready []*TaskState
+	for _, t := range s.Plan.Tasks {
+		ts := s.Tasks[t.TaskID]
+		if ts.Status == StatusReady || ts.Status == StatusToBeModified && len(ts.WaitsFor) == 0 {
+			ready = append(ready, ts)
+		}
+	}
+	return ready
+}
+
+// Planning reports whether the task makes a plan rather than something to export.
+func (t *Task) Planning() bool {
+	return t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
+}
+
+// Limits is the plan's Config with the defaults filled in.
+func (p *Plan) Limits() Config {
+	c, d := p.Config, DefaultConfig()
+	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
+	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
+	fill(&c.MaxAttempts, d.MaxAttempts)
+	fill(&c.MinScore, d.MinScore)
+	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
+	fill(&c.Quorum, d.Quorum)
+	fill(&c.TimeoutSeconds, d.TimeoutSeconds)
+	fill(&c.CheckTimeoutSeconds, d.CheckTimeoutSeconds)
+	fill(&c.MaxArtifactBytes, d.MaxArtifactBytes)
+	fill(&c.MaxArtifactFiles, d.MaxArtifactFiles)
+	return c
+}
+
+func fill[T int | int64 | float64](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// VersionVerdict is the verdict of one version of a task, "" while it awaits review.
+func (s *State) VersionVerdict(id TaskID, artifactID string) Verdict {
+	v, _ := s.verdict(id, s.Records.Of(id), VersionNumber(artifactID))
+	return v
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// The JSON documents of the records, as docs/format.md specifies them. Times are UTC, in whole seconds.
+
+// FileInfo is one file of an artifact or a bundle.
+type FileInfo struct {
+	Path   string `json:"path"`
+	Mode   string `json:"mode"` // as git writes it: 100644, 100755 or 120000
+	OID    OID    `json:"oid"`
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"` // bytes
+}
+
+// Input is an approved version that an attempt was given.
+type Input struct {
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+	Tree       OID    `json:"tree"`
+}
+
+// Artifact is the content of artifact.json: who made a version, when, and from what.
+type Artifact struct {
+	TaskID       TaskID     `json:"task_id"`
+	ArtifactID   string     `json:"artifact_id"`
+	Tree         OID        `json:"tree"` // the files/ tree, the version's identity
+	Agent        string     `json:"agent"`
+	Session      string     `json:"session,omitempty"` // of the agent; a person has none
+	CreatedAt    time.Time  `json:"created_at"`
+	SourceCommit OID        `json:"source_commit,omitempty"` // HEAD of the repository when the attempt began
+	Inputs       []Input    `json:"inputs"`
+	Files        []FileInfo `json:"files"`
+	Size         int64      `json:"size"` // bytes, all files
+	DurationMS   int64      `json:"duration_ms"`
+	Summary      string     `json:"summary,omitempty"`
+}
+
+// The results that a criterion can have in a review.
+const (
+	ResultPass      = "pass"
+	ResultFail      = "fail"
+	ResultWaived    = "waived"
+	ResultNotJudged = "not_judged" // a rejection need not judge everything
+)
+
+// CriterionResult is the verdict on one criterion, with what it rests on.
+type CriterionResult struct {
+	ID         string `json:"id"`
+	Statement  string `json:"statement"`
+	Severity   string `json:"severity"`
+	Result     string `json:"result"`
+	Evidence   string `json:"evidence,omitempty"`
+	By         string `json:"by"`                  // the reviewer, or "checks" for what the engine ran
+	ExitCode   *int   `json:"exit_code,omitempty"` // of the run line
+	DurationMS int64  `json:"duration_ms,omitempty"`
+}
+
+// Passed reports whether the criterion stands in nobody's way.
+func (c CriterionResult) Passed() bool { return c.Result == ResultPass || c.Result == ResultWaived }
+
+// Suggestion is something that a reviewer wants changed.
+type Suggestion struct {
+	Priority string `json:"priority"` // HIGH, MED or LOW
+	Text     string `json:"text"`
+}
+
+// Review is the content of review.json: one reviewer's verdict on one version.
+type Review struct {
+	ReviewID           string            `json:"review_id"`
+	TaskID             TaskID            `json:"task_id"`
+	CheckTaskID        TaskID            `json:"check_task_id"`
+	ReviewedArtifactID string            `json:"reviewed_artifact_id"`
+	Tree               OID               `json:"tree"` // what was judged
+	Verdict            Verdict           `json:"verdict"`
+	Score              int               `json:"score"` // 0 to 100
+	MinScore           int               `json:"min_score"`
+	Reviewer           string            `json:"reviewer"`
+	Session            string            `json:"session,omitempty"`
+	SelfReviewed       bool              `json:"self_reviewed,omitempty"`
+	CreatedAt          time.Time         `json:"created_at"`
+	Criteria           []CriterionResult `json:"criteria"`
+	Reason             string            `json:"reason,omitempty"`
+	Suggestions        []Suggestion      `json:"suggestions,omitempty"`
+	CheckID            string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
+	SpecHash           string            `json:"spec_hash"`          // of the spec and criteria judged by
+}
+
+// Checked is the content of checks/kN-vM.json: what the engine ran on a version while the rest of the review waits.
+type Checked struct {
+	CheckID            string            `json:"check_id"`
+	TaskID             TaskID            `json:"task_id"`
+	ReviewedArtifactID string            `json:"reviewed_artifact_id"`
+	Tree               OID               `json:"tree"`
+	CreatedAt          time.Time         `json:"created_at"`
+	Criteria           []CriterionResult `json:"criteria"`
+	SpecHash           string            `json:"spec_hash"`
+}
+
+// Attempt is the content of attempts/aN-KIND.json: an attempt that left no artifact, or no review.
+type Attempt struct {
+	AttemptID  string    `json:"attempt_id"`
+	TaskID     TaskID    `json:"task_id"` // the ACTION, or its CHECK
+	Kind       string    `json:"kind"`
+	Agent      string    `json:"agent"`
+	Session    string    `json:"session,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	DurationMS int64     `json:"duration_ms"`
+	ExitCode   int       `json:"exit_code"`
+	Message    string    `json:"message"`
+}
+
+// Decision is the content of the small records that a person makes: resets and marks.
+type Decision struct {
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// SpecHash identifies what a version of the task is judged by: its deliverable spec and criteria. A review that names
+// another hash was made by other rules.
+func (t *Task) SpecHash() string {
+	data, err := json.Marshal(struct {
+		Spec     *DeliverableSpec `json:"deliverable_spec"`
+		Criteria []Criterion      `json:"acceptance_criteria"`
+	}{t.DeliverableSpec, t.AcceptanceCriteria})
+	if err != nil {
+		panic("plan: a spec of strings can't fail to marshal: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// An Event is one thing that happens to a plan. Apply checks the event's precondition against the state it would
+// change and says what to add; an error means that the event is refused and nothing is written. The store calls Apply
+// again on the new state when somebody else was faster.
+type Event interface {
+	Apply(s *State) (Change, error)
+}
+
+// Change is what one commit adds to a plan's tree.
+type Change struct {
+	Subject  string    // of the commit, for people
+	Body     string    // more for people; may be empty
+	Trailers []Trailer // for programs
+	Author   Actor     // who acted; the zero value means whoever runs the tool
+	Add      []Entry   // new paths; none may exist
+	Plan     *Plan     // replaces plan.json, if not nil
+}
+
+// Entry is one new path of a plan's tree: a blob with the given content or, if OID is set, an object (the tree of a
+// deliverable's files) that is already written.
+type Entry struct {
+	Path string
+	Data []byte
+	OID  OID
+}
+
+// Actor is the name and address of an author.
+type Actor struct{ Name, Email string }
+
+// Trailer is one line at the end of a commit message, such as "Wf-Task: IMPL-1".
+type Trailer struct{ Key, Value string }
+
+// The kinds of event, as the trailer Wf-Event names them.
+const (
+	EventPlan     = "plan"     // the plan begins, with the first version of its plan
+	EventArtifact = "artifact" // a version of a deliverable
+	EventCheck    = "check"    // what the engine ran, while the rest of a review waits
+	EventReview   = "review"   // a verdict
+	EventAttempt  = "attempt"  // an attempt that left nothing
+	EventRetry    = "retry"    // counters start anew
+	EventGraft    = "graft"    // an approved plan becomes part of plan.json
+)
+
+// RefusedError says why an event does not apply to the state.
+type RefusedError struct {
+	Task   TaskID
+	Reason string
+	Hint   string // the command that would help, if there is one
+}
+
+func (e *RefusedError) Error() string { return string(e.Task) + ": " + e.Reason }
+
+func refuse(id TaskID, format string, args ...any) error {
+	return &RefusedError{Task: id, Reason: fmt.Sprintf(format, args...)}
+}
+
+// action finds the ACTION an event is about.
+func (s *State) actionNamed(id TaskID) (*TaskState, error) {
+	t := s.Tasks[id]
+	switch {
+	case t == nil:
+		return nil, refuse(id, "no such task in %s", s.Plan.PlanID)
+	case t.NodeType != Action:
+		return nil, refuse(id, "is a %s, not an ACTION", t.NodeType)
+	}
+	return t, nil
+}
+
+// trailers makes the trailers that every event has, and more from pairs of key and value.
+func trailers(kind string, id TaskID, pairs ...string) []Trailer {
+	t := []Trailer{{"Wf-Event", kind}, {"Wf-Task", string(id)}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		t = append(t, Trailer{pairs[i], pairs[i+1]})
+	}
+	return t
+}
+
+// document is the canonical form of a record: two-space indent, a newline at the end.
+func document(v any) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		panic("plan: a record of plain values can't fail to marshal: " + err.Error())
+	}
+	return []byte(b.String())
+}
+
+// Second is t as records carry it: UTC, whole seconds.
+func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// BundleEvents are the kinds of event after which a plan may export another bundle than before.
+func BundleEvents() []string {
+	return []string{EventPlan, EventArtifact, EventReview, EventGraft}
+}

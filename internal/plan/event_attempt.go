@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// AddAttempt records an attempt that left no artifact or, when its task is a CHECK, no review of the version.
+type AddAttempt struct {
+	Attempt Attempt // AttemptID is assigned by Apply
+	Version int     // of the CHECK's target; zero for an ACTION
+	Log     []byte  // what the attempt printed
+	Author  Actor
+}
+
+// Apply is refused for a task that the plan does not have, for a kind of attempt that has no record, and unless an
+// attempt of a CHECK, and only that, names a version of its target.
+func (e AddAttempt) Apply(s *State) (Change, error) {
+	a := e.Attempt
+	target := s.Tasks[a.TaskID]
+	isCheck := target != nil && target.NodeType == Check
+	if isCheck {
+		target = s.Tasks[target.ReviewTargetTaskID]
+	}
+	if target == nil || target.NodeType != Action {
+		return Change{}, refuse(a.TaskID, "no such task in %s", s.Plan.PlanID)
+	}
+	r := s.Records.Of(target.TaskID)
+	_, exists := r.Version(e.Version)
+	switch {
+	case attemptPhrase[a.Kind] == "":
+		return Change{}, refuse(a.TaskID, "%q is no kind of attempt", a.Kind)
+	case isCheck && !exists:
+		return Change{}, refuse(a.TaskID, "%s has no version %q to review", target.TaskID, VersionID(e.Version))
+	case !isCheck && e.Version != 0:
+		return Change{}, refuse(a.TaskID, "an attempt that made %s is no failed one", VersionID(e.Version))
+	}
+	rec := AttemptRecord{N: 1, Version: e.Version, Kind: a.Kind}
+	if len(r.Attempts) > 0 {
+		rec.N = r.Attempts[len(r.Attempts)-1].N + 1
+	}
+	a.AttemptID = "a" + strconv.Itoa(rec.N)
+	dir := target.TaskID.Dir() + "/attempts/"
+	add := []Entry{{Path: dir + rec.Name(), Data: document(a)}}
+	if len(e.Log) > 0 {
+		add = append(add, Entry{Path: dir + a.AttemptID + ".log", Data: e.Log})
+	}
+	return Change{
+		Subject:  fmt.Sprintf("%s: attempt %s: %s", a.TaskID, a.AttemptID, attemptPhrase[a.Kind]),
+		Body:     a.Message,
+		Trailers: trailers(EventAttempt, a.TaskID, "Wf-Agent", a.Agent),
+		Author:   e.Author,
+		Add:      add,
+	}, nil
+}
+
+var attemptPhrase = map[string]string{
+	AttemptError:      "failed",
+	AttemptLost:       "lost",
+	AttemptNeedsInput: "needs input",
+	AttemptNoop:       "left nothing",
+}
+
+// Retry starts a task's counters anew, after it used up its attempts or its rounds.
+type Retry struct {
+	Task     TaskID
+	Decision Decision
+}
+
+// Apply is refused unless the task, or its CHECK, is blocked on somebody's decision.
+func (e Retry) Apply(s *State) (Change, error) {
+	t := s.Tasks[e.Task]
+	if t != nil && t.NodeType == Check {
+		t = s.Tasks[t.ReviewTargetTaskID]
+	}
+	if t == nil || t.NodeType != Action {
+		return Change{}, refuse(e.Task, "no such ACTION in %s", s.Plan.PlanID)
+	}
+	check := s.CheckOf(t.TaskID)
+	if t.Status != StatusWaitingExternal && (check == nil || check.Status != StatusWaitingExternal) {
+		return Change{}, refuse(e.Task, "is %s; only a task that used up its attempts can be retried", t.Status)
+	}
+	return Change{
+		Subject:  fmt.Sprintf("%s: retry", t.TaskID),
+		Body:     e.Decision.Reason,
+		Trailers: trailers(EventRetry, t.TaskID),
+		Add:      []Entry{s.Records.Of(t.TaskID).reset(t.TaskID, e.Decision)},
+	}, nil
+}
+
+// reset is the record after which none of the present attempts and reviews count.
+func (r *TaskRecords) reset(id TaskID, d Decision) Entry {
+	rec := ResetRecord{N: r.Reset().N + 1}
+	if n := len(r.Attempts); n > 0 {
+		rec.Attempt = r.Attempts[n-1].N
+	}
+	if n := len(r.Reviews); n > 0 {
+		rec.Review = r.Reviews[n-1].N
+	}
+	return Entry{Path: id.Dir() + "/resets/" + rec.Name(), Data: document(d)}
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AddReview records a verdict on one version: the one that was locked when the review began, not the newest.
+type AddReview struct {
+	Review   Review              // ReviewID and CheckTaskID are assigned by Apply
+	Artifact Artifact            // artifact.json of the version reviewed
+	Render   func(Review) []byte // makes the review file
+	Author   Actor
+}
+
+// Apply is refused if the version does not exist or is another than was judged, if the reviewer may not judge it, or
+// if the verdict does not follow from the results.
+func (e AddReview) Apply(s *State) (Change, error) {
+	rev := e.Review
+	t, err := s.actionNamed(rev.TaskID)
+	if err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(t.TaskID)
+	version := VersionNumber(rev.ReviewedArtifactID)
+	a, ok := r.Version(version)
+	check := s.CheckOf(t.TaskID)
+	switch {
+	case t.Status == StatusAbandoned:
+		return Change{}, refuse(t.TaskID, "is abandoned")
+	case !ok || check == nil:
+		return Change{}, refuse(t.TaskID, "has no version %q to review", rev.ReviewedArtifactID)
+	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
+		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
+	case !s.MayReview(t.TaskID, rev.Reviewer):
+		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer, strings.Join(s.Reviewers(t.TaskID), ", "))
+	case rev.Session != "" && rev.Session == e.Artifact.Session:
+		return Change{}, refuse(t.TaskID, "the session that made %s can't review it", VersionID(version))
+	case rev.SpecHash != t.SpecHash():
+		return Change{}, refuse(t.TaskID, "its criteria changed while it was reviewed")
+	}
+	rev.MinScore = s.MinScore(t.TaskID)
+	if err := rev.sound(t.Task); err != nil {
+		return Change{}, refuse(t.TaskID, "%v", err)
+	}
+	n := 1
+	if len(r.Reviews) > 0 {
+		n = r.Reviews[len(r.Reviews)-1].N + 1
+	}
+	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
+	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
+	dir := t.TaskID.Dir() + "/reviews/" + rec.Dir()
+	verb := map[Verdict]string{Approved: "approve", Rejected: "reject"}[rev.Verdict]
+	tr := trailers(EventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
+		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.Reviewer)
+	return Change{
+		Subject:  fmt.Sprintf("%s: %s %s (score %d)", t.TaskID, verb, rev.ReviewedArtifactID, rev.Score),
+		Body:     rev.Reason,
+		Trailers: tr,
+		Author:   e.Author,
+		Add: []Entry{
+			{Path: dir + "/" + rev.Verdict.File(), Data: e.Render(rev)},
+			{Path: dir + "/review.json", Data: document(rev)},
+		},
+	}, nil
+}
+
+// sound checks that a review says of each criterion what it must, and that its verdict follows.
+func (r Review) sound(t *Task) error {
+	if r.Reviewer == "" {
+		return errors.New("the review names no reviewer")
+	}
+	if r.Score < 0 || r.Score > 100 {
+		return fmt.Errorf("score %d is not between 0 and 100", r.Score)
+	}
+	for _, c := range t.AcceptanceCriteria {
+		if !slices.ContainsFunc(r.Criteria, func(x CriterionResult) bool { return x.ID == c.ID && x.Severity == c.Severity }) {
+			return fmt.Errorf("criterion %s has no result", c.ID)
+		}
+	}
+	if len(r.Criteria) != len(t.AcceptanceCriteria) {
+		return fmt.Errorf("%d results for %d criteria", len(r.Criteria), len(t.AcceptanceCriteria))
+	}
+	switch {
+	case r.Verdict == Rejected:
+		return nil
+	case r.Verdict != Approved:
+		return fmt.Errorf("verdict %q is neither APPROVED nor REJECTED", r.Verdict)
+	case len(FailedMust(r.Criteria)) > 0:
+		return fmt.Errorf("can't be approved: %s not passed", strings.Join(FailedMust(r.Criteria), ", "))
+	case r.Score < r.MinScore:
+		return fmt.Errorf("can't be approved with score %d: at least %d is needed", r.Score, r.MinScore)
+	}
+	return nil
+}
+
+// AddCheck records what the engine ran on a version, while a person's part of the review is awaited.
+type AddCheck struct {
+	Checked Checked // CheckID is assigned by Apply
+	Author  Actor
+}
+
+// Apply is refused if the version does not exist or is another than was run.
+func (e AddCheck) Apply(s *State) (Change, error) {
+	k := e.Checked
+	t, err := s.actionNamed(k.TaskID)
+	if err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(t.TaskID)
+	version := VersionNumber(k.ReviewedArtifactID)
+	if a, ok := r.Version(version); !ok || a.Files != k.Tree {
+		return Change{}, refuse(t.TaskID, "%s is not the version that was checked", k.ReviewedArtifactID)
+	}
+	rec := CheckRecord{N: 1, Version: version}
+	if len(r.Checks) > 0 {
+		rec.N = r.Checks[len(r.Checks)-1].N + 1
+	}
+	k.CheckID = "k" + strconv.Itoa(rec.N)
+	failed := 0
+	for _, c := range k.Criteria {
+		if c.Result == ResultFail {
+			failed++
+		}
+	}
+	return Change{
+		Subject:  fmt.Sprintf("%s: ran %d checks on %s, %d failed", t.TaskID, len(k.Criteria), k.ReviewedArtifactID, failed),
+		Trailers: trailers(EventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
+		Author:   e.Author,
+		Add:      []Entry{{Path: t.TaskID.Dir() + "/checks/" + rec.Name(), Data: document(k)}},
+	}, nil
+}

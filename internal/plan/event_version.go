@@ -1,0 +1,82 @@
+package plan
+
+import "fmt"
+
+// Begin starts a plan: Plan is the bootstrap (Bootstrap), Artifact the first version of its plan.
+type Begin struct {
+	Plan     *Plan
+	Artifact Artifact
+	Author   Actor
+}
+
+// Apply is refused if the plan exists already.
+func (e Begin) Apply(s *State) (Change, error) {
+	if len(s.Plan.Tasks) > 0 {
+		return Change{}, fmt.Errorf("plan %s exists already", s.Plan.PlanID)
+	}
+	c, err := NewVersion{Artifact: e.Artifact, Author: e.Author}.Apply(Derive(e.Plan, s.Records, nil, e.Artifact.CreatedAt))
+	if err != nil {
+		return Change{}, err
+	}
+	c.Plan = e.Plan
+	c.Subject = fmt.Sprintf("%s: plan %q, v1 by %s", e.Artifact.TaskID, e.Plan.Title, e.Artifact.Agent)
+	c.Body = e.Plan.TopTask
+	c.Trailers[0].Value = EventPlan
+	return c, nil
+}
+
+// NewVersion adds a version of a deliverable.
+type NewVersion struct {
+	Artifact Artifact // ArtifactID is assigned by Apply
+	Author   Actor
+	ByPerson bool // a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
+}
+
+// Apply is refused unless the task can have a new version: its inputs are approved, nothing is asked of it, and it is
+// not done or abandoned.
+func (e NewVersion) Apply(s *State) (Change, error) {
+	t, err := s.actionNamed(e.Artifact.TaskID)
+	if err != nil {
+		return Change{}, err
+	}
+	switch {
+	case t.Status == StatusDone:
+		return Change{}, refuse(t.TaskID, "is DONE with %s", VersionID(t.Approved))
+	case t.Status == StatusAbandoned:
+		return Change{}, refuse(t.TaskID, "is abandoned")
+	case t.Status == StatusWaitingInput:
+		return Change{}, refuse(t.TaskID, "waits for input: %s", t.Reason)
+	case t.Status == StatusWaitingExternal && !e.ByPerson:
+		return Change{}, &RefusedError{t.TaskID, t.Reason, "git wf retry " + string(t.TaskID)}
+	case t.Status == StatusPending || len(t.WaitsFor) > 0:
+		return Change{}, refuse(t.TaskID, "%s", t.Reason)
+	}
+	for _, in := range e.Artifact.Inputs {
+		if v, ok := s.Records.Of(in.TaskID).Version(s.approvedOf(in.TaskID)); !ok || v.Files != in.Tree {
+			return Change{}, refuse(t.TaskID, "its input %s %s is no longer the approved version", in.TaskID, in.ArtifactID)
+		}
+	}
+	r := s.Records.Of(t.TaskID)
+	version := r.Active() + 1
+	a := e.Artifact
+	a.ArtifactID = VersionID(version)
+	dir := fmt.Sprintf("%s/artifacts/%s", t.TaskID.Dir(), a.ArtifactID)
+	c := Change{
+		Subject:  fmt.Sprintf("%s: %s by %s", t.TaskID, a.ArtifactID, a.Agent),
+		Body:     a.Summary,
+		Trailers: trailers(EventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
+		Author:   e.Author,
+		Add:      []Entry{{Path: dir + "/artifact.json", Data: document(a)}, {Path: dir + "/files", OID: a.Tree}},
+	}
+	if e.ByPerson && (t.Attempts > 0 || t.Rejected > 0) {
+		c.Add = append(c.Add, r.reset(t.TaskID, Decision{By: a.Agent, CreatedAt: a.CreatedAt, Reason: "handed in by a person"}))
+	}
+	return c, nil
+}
+
+func (s *State) approvedOf(id TaskID) int {
+	if t := s.Tasks[id]; t != nil {
+		return t.Approved
+	}
+	return 0
+}

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Finding is one thing that is wrong with a plan: where, what was expected, what was found, and what would pass.
+type Finding struct {
+	Code     string `json:"code"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"` // from 1; zero when it is not known
+	Path     string `json:"path,omitempty"` // tasks[3].deliverable_spec.filename
+	TaskID   TaskID `json:"task_id,omitempty"`
+	Message  string `json:"message"`
+	Expected string `json:"expected,omitempty"`
+	Found    string `json:"found,omitempty"`
+	Example  string `json:"example,omitempty"`
+}
+
+// Error is the finding on one line, place first.
+func (f Finding) Error() string {
+	var b strings.Builder
+	if f.File != "" {
+		b.WriteString(OneLine(f.File))
+		if f.Line > 0 {
+			fmt.Fprintf(&b, ":%d", f.Line)
+		}
+		b.WriteString(": ")
+	}
+	if f.Path != "" {
+		b.WriteString(OneLine(f.Path) + ": ")
+	}
+	if f.TaskID != "" {
+		b.WriteString(OneLine(string(f.TaskID)) + ": ")
+	}
+	b.WriteString(OneLine(f.Message))
+	var more []string
+	for _, part := range [][2]string{{"expected ", f.Expected}, {"found ", f.Found}, {"for example ", f.Example}} {
+		if part[1] != "" {
+			more = append(more, part[0]+OneLine(part[1]))
+		}
+	}
+	if len(more) > 0 {
+		b.WriteString(" (" + strings.Join(more, "; ") + ")")
+	}
+	return b.String()
+}
+
+// Findings are all that is wrong, in the order of the file; the list ends in a finding "more" where it was cut.
+type Findings []Finding
+
+// maxFindings is how many findings one run reports: more than anybody mends at once.
+const maxFindings = 50
+
+// Error has one line for each finding.
+func (fs Findings) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err is the findings as an error, nil when there is none.
+func (fs Findings) Err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+// Has reports whether a finding has the code.
+func (fs Findings) Has(code string) bool {
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Code == code })
+}
+
+// CodeMore is the code of the last finding of a list that was cut.
+const CodeMore = "more"
+
+func (fs Findings) capped() Findings {
+	if len(fs) <= maxFindings {
+		return fs
+	}
+	rest := len(fs) - maxFindings
+	fs = slices.Clip(fs[:maxFindings])
+	return append(fs, Finding{Code: CodeMore, File: fs[0].File, Message: fmt.Sprintf("and %d more", rest)})
+}
+
+func (fs Findings) sortByLine() {
+	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
+}
+
+// quote shows a value of a plan in a message: quoted, short, and with nothing that a terminal would obey.
+func quote(s string) string {
+	const most = 80
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "..."
+	}
+	return strconv.Quote(Printable(s))
+}
+
+// nearest is the candidate that a misspelt word most likely means, "" if none is near.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(2, len(word)/3)+1
+	if len(word) > 64 {
+		return ""
+	}
+	for _, c := range candidates {
+		if d := editDistance(strings.ToLower(word), c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's, over bytes: the known words are ASCII.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

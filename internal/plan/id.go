@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// ID names a plan, and with it the ref refs/workflow/<id>: "WFS-" and a slug.
+type ID string
+
+// TaskID names a task within its plan: IMPL-1, IMPL-1.2, CHECK-IMPL-1, GOAL-1. It is never renumbered.
+type TaskID string
+
+// OID is the hexadecimal object id that git gave to a blob, tree or commit.
+type OID string
+
+const (
+	maxIDRunes = 50  // of a plan's id, "WFS-" included (seed 1, naming rules)
+	maxIDBytes = 120 // so that refs/workflow-claims/<plan>/<task>.lock stays a legal file name everywhere
+	maxTaskID  = 100 // bytes
+	idPrefix   = "WFS-"
+)
+
+var taskIDPattern = regexp.MustCompile(`^([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*$`)
+
+// Valid reports whether id has the form that docs/format.md gives to task ids.
+func (id TaskID) Valid() bool {
+	return len(id) <= maxTaskID && taskIDPattern.MatchString(string(id))
+}
+
+// Dir is the directory of the task's records in the plan's tree: tasks/<first byte of sha1(id), hex>/<id>. The extra
+// level keeps the trees that an event rewrites small.
+func (id TaskID) Dir() string {
+	return "tasks/" + id.fanout() + "/" + string(id)
+}
+
+func (id TaskID) fanout() string {
+	sum := sha1.Sum([]byte(id))
+	return hex.EncodeToString(sum[:1])
+}
+
+// CheckID is the id of the CHECK that reviews the task, unless the plan names another.
+func (id TaskID) CheckID() TaskID { return "CHECK-" + id }
+
+// Valid reports whether id can name a plan: it has the prefix, its slug is what Slug would make of it, and it is
+// within the limits.
+func (id ID) Valid() bool {
+	slug, ok := strings.CutPrefix(string(id), idPrefix)
+	return ok && slug != "" && len(id) <= maxIDBytes && utf8.RuneCountInString(string(id)) <= maxIDRunes &&
+		strings.ToLower(slug) == slug && Slug(slug, '-') == slug
+}
+
+// NewID makes a plan's id from its title, cut to the limits; n > 1 asks for the form used when that id is taken
+// ("-002"). An untitled plan is WFS-plan.
+func NewID(title string, n int) ID {
+	suffix := ""
+	if n > 1 {
+		suffix = fmt.Sprintf("-%03d", n)
+	}
+	slug := Slug(strings.ToLower(title), '-')
+	if slug == "" {
+		slug = "plan"
+	}
+	for len(idPrefix+slug+suffix) > maxIDBytes || utf8.RuneCountInString(idPrefix+slug+suffix) > maxIDRunes {
+		_, size := utf8.DecodeLastRuneInString(slug)
+		slug = slug[:len(slug)-size]
+	}
+	// A cut may leave a separator, or a mark without its letter, at the end.
+	return ID(idPrefix + Slug(slug, '-') + suffix)
+}
+
+// Slug keeps the letters and digits of any script (NFC) and joins what remains with sep. It keeps the case; callers
+// that want lower case pass lower case.
+func Slug(s string, sep rune) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFC.String(s) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && b.Len() > 0 && !gap:
+			if gap && b.Len() > 0 {
+				b.WriteRune(sep)
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return b.String()
+}
+
+func isNameRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._@+-", r))
+}
+
+// VersionID writes a version number the way people and manifests name it: v1. Zero, which is no version, is "".
+func VersionID(v int) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf("v%d", v)
+}
+
+// VersionNumber is the inverse of VersionID; what is no version is zero.
+func VersionNumber(id string) int {
+	digits, _ := strings.CutPrefix(id, "v")
+	if n := atoi(digits); n > 0 && VersionID(n) == id {
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads a plan that somebody wrote, in YAML or (when it begins with a brace) JSON, and completes it: the root,
+// flat children, CHECKs and defaults. name is only used in messages. It fails with
+// Findings, all that the schema has against the document at once, or with a *VersionError. What it returns has the
+// right form; whether it obeys the rules is Validate's to say, and ParseValid does both.
+func Parse(name string, data []byte) (*Plan, error) {
+	d, err := parseWritten(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return d.plan, nil
+}
+
+// ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
+// written, not of the completed plan. The plan is nil if there is any finding.
+func ParseValid(name string, data []byte, floors Policy) (*Plan, error) {
+	d, err := parseWritten(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if fs := d.plan.validate(floors); len(fs) > 0 {
+		return nil, d.locate(fs).capped()
+	}
+	return d.plan, nil
+}
+
+// written is a parsed file with what it takes to say where in it something stands.
+type written struct {
+	name   string
+	root   *node
+	plan   *Plan
+	places []string // of each of plan.Tasks, its path in the file
+}
+
+func parseWritten(name string, data []byte) (*written, error) {
+	root, err := parseTree(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(root); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	fs, err := checkSchema(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(fs) == 0 {
+		d := &written{name: name, root: root}
+		if fs = d.build(); len(fs) == 0 {
+			return d, nil
+		}
+		for i := range fs {
+			fs[i].Line = root.lineOf(fs[i].Path)
+		}
+		fs.sortByLine()
+	}
+	for i := range fs {
+		fs[i].File = name
+	}
+	return nil, fs.capped()
+}
+
+func parseTree(name string, data []byte) (*node, error) {
+	if err := checkBytes(name, data); err != nil {
+		return nil, err
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var root *node
+	var err error
+	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
+		root, err = parseJSON(string(data))
+	} else {
+		root, err = parseYAML(data)
+	}
+	if err != nil {
+		return nil, syntaxFindings(name, err)
+	}
+	return root, nil
+}
+
+// checkBytes refuses what no parser should see.
+func checkBytes(name string, data []byte) error {
+	f := Finding{File: name}
+	switch {
+	case len(data) > MaxFileBytes:
+		f.Code, f.Message = "too-large", "the plan is too large"
+		f.Expected, f.Found = fmt.Sprintf("at most %d bytes", MaxFileBytes), fmt.Sprintf("%d bytes", len(data))
+	case len(bytes.TrimSpace(data)) == 0:
+		f.Code, f.Message = "empty", "the file has no content"
+		f.Expected, f.Example = "a plan in YAML or JSON", "title: Release dossier"
+	case !utf8.Valid(data):
+		f.Code, f.Message, f.Line = "not-utf8", "the file is not UTF-8", invalidLine(data)
+		f.Expected = "text in UTF-8"
+	case bytes.IndexByte(data, 0) >= 0:
+		f.Code, f.Message, f.Line = "nul", "the file contains the character NUL", lineAt(data, bytes.IndexByte(data, 0))
+		f.Expected = "text"
+	default:
+		return nil
+	}
+	return Findings{f}
+}
+
+func lineAt(data []byte, offset int) int { return bytes.Count(data[:offset], []byte("\n")) + 1 }
+
+func invalidLine(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return lineAt(data, i)
+		}
+		i += size
+	}
+	return 0
+}
+
+func syntaxFindings(name string, err error) error {
+	var e *syntaxError
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return Findings{{Code: e.code, File: name, Line: e.line, Message: e.text}}
+}
+
+// taskAt is the id of the innermost task that the path leads through.
+func taskAt(root *node, path string) TaskID {
+	id, at := TaskID(""), root
+	for _, s := range splitPath(path) {
+		next := at.child(s.key)
+		if s.key == "" && at.kind == arrayKind && s.index < len(at.kids) {
+			next = &at.kids[s.index]
+		}
+		if next == nil {
+			break
+		}
+		at = next
+		if t := TaskID(at.str("task_id")); t.Valid() {
+			id = t
+		}
+	}
+	return id
+}
+
+// locate turns paths of the completed plan into paths and lines of the document.
+func (d *written) locate(fs Findings) Findings {
+	for i := range fs {
+		f := &fs[i]
+		f.File = d.name
+		rest, ok := strings.CutPrefix(f.Path, "tasks[")
+		if ok {
+			number, below, _ := strings.Cut(rest, "]")
+			var index int
+			if _, err := fmt.Sscanf(number, "%d", &index); err == nil && index < len(d.places) {
+				f.Path = strings.TrimPrefix(d.places[index]+below, ".")
+			}
+		}
+		f.Line = d.root.lineOf(f.Path)
+	}
+	fs.sortByLine()
+	return fs
+}

@@ -1,0 +1,179 @@
+package plan
+
+// SchemaVersion is the version of plan.json that this package writes. A reader refuses a higher one.
+const SchemaVersion = 1
+
+// NodeType says what a task is for (seed 2, section 0).
+type NodeType string
+
+// The three kinds of task.
+const (
+	Goal   NodeType = "GOAL"   // gathers what is below it
+	Action NodeType = "ACTION" // makes a deliverable
+	Check  NodeType = "CHECK"  // reviews the deliverable of one ACTION
+)
+
+// Plan is the graph made of a top task: the content of plan.json.
+type Plan struct {
+	SchemaVersion int     `json:"schema_version"`
+	PlanID        ID      `json:"plan_id"`
+	Title         string  `json:"title"`
+	TopTask       string  `json:"top_task"` // verbatim
+	RootTaskID    TaskID  `json:"root_task_id"`
+	Config        Config  `json:"config"`
+	Tasks         []*Task `json:"tasks"`
+	Grafts        []Graft `json:"grafts,omitempty"`
+}
+
+// Task returns the task with the id, nil if there is none.
+func (p *Plan) Task(id TaskID) *Task {
+	for _, t := range p.Tasks {
+		if t.TaskID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Graft says that an approved version of a planning task has become part of this plan.
+type Graft struct {
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+}
+
+// Config holds a plan's limits. Zero means the default of DefaultConfig.
+type Config struct {
+	MaxDecompositionDepth      int      `json:"max_decomposition_depth,omitempty"`
+	OneShotThresholdPersonDays float64  `json:"one_shot_threshold_person_days,omitempty"`
+	MaxAttempts                int      `json:"max_attempts,omitempty"`
+	MinScore                   int      `json:"min_score,omitempty"`
+	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty"`
+	Quorum                     int      `json:"quorum,omitempty"`
+	Reviewers                  []string `json:"reviewers,omitempty"`             // of every CHECK that names none
+	TimeoutSeconds             int      `json:"timeout_seconds,omitempty"`       // of one attempt
+	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty"` // of one criterion's run line
+	MaxArtifactBytes           int64    `json:"max_artifact_bytes,omitempty"`
+	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty"`
+}
+
+// DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
+func DefaultConfig() Config {
+	return Config{
+		MaxDecompositionDepth:      5,
+		OneShotThresholdPersonDays: 10,
+		MaxAttempts:                3,
+		MinScore:                   90,
+		MaxLeafTasks:               2000,
+		Quorum:                     1,
+		TimeoutSeconds:             1800,
+		CheckTimeoutSeconds:        600,
+		MaxArtifactBytes:           100 << 20,
+		MaxArtifactFiles:           10000,
+	}
+}
+
+// Task is a node of the plan. Which fields it may have depends on its NodeType; Validate checks that.
+type Task struct {
+	TaskID       TaskID         `json:"task_id"`
+	NodeType     NodeType       `json:"node_type"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description,omitempty"`
+	ParentTaskID TaskID         `json:"parent_task_id,omitempty"` // DECOMPOSE
+	DependsOn    []TaskID       `json:"depends_on,omitempty"`     // DEPENDS_ON
+	Agent        string         `json:"agent,omitempty"`
+	Requires     []Requirement  `json:"requires,omitempty"`
+	Meta         map[string]any `json:"meta,omitempty"`         // seed 1
+	Context      map[string]any `json:"context,omitempty"`      // seed 1
+	FlowControl  map[string]any `json:"flow_control,omitempty"` // seed 1
+
+	// ACTION
+	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty"`
+	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty"`
+	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty"`
+	Covers              []string         `json:"covers,omitempty"`          // ids of root criteria
+	Run                 string           `json:"run,omitempty"`             // command line of the exec agent
+	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
+
+	// CHECK
+	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty"`
+	ReviewOutputSpec   string   `json:"review_output_spec,omitempty"`
+	Reviewers          []string `json:"reviewers,omitempty"`
+	Quorum             int      `json:"quorum,omitempty"`
+	MinScore           int      `json:"min_score,omitempty"`
+
+	// GOAL
+	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty"`
+	FinalDeliverableSpec   *FinalDeliverableSpec `json:"final_deliverable_spec,omitempty"`
+}
+
+// Requirement is an input that a person must hand in before the task can run.
+type Requirement struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Formats     []string `json:"formats,omitempty"`
+	Count       int      `json:"count,omitempty"` // at least this many; zero means one
+}
+
+// FormatPlan is the deliverable format of the tasks that make plans: PLAN-1 and every split.
+const FormatPlan = "plan"
+
+// DeliverableSpec declares what an ACTION must produce (seed 2, section 3.1). Filename and Files are paths, or glob
+// patterns, below OutputDir, which itself is relative to the root of the artifact.
+type DeliverableSpec struct {
+	Format      string   `json:"format"`
+	Filename    string   `json:"filename,omitempty"`
+	Files       []string `json:"files,omitempty"`
+	OutputDir   string   `json:"output_dir,omitempty"`
+	SingleFile  bool     `json:"single_file"`
+	BundleMode  string   `json:"bundle_mode,omitempty"`
+	Description string   `json:"description,omitempty"`
+	LandAt      string   `json:"land_at,omitempty"`
+}
+
+// How a criterion is judged.
+const (
+	ManualReview = "manual_review"  // by a person or a reviewing agent
+	StaticCheck  = "static_check"   // its run line, in a copy of the candidate
+	RunSmokeTest = "run_smoke_test" // its run line, in a preview of the whole bundle
+)
+
+// Severity of a criterion: a failed MUST rejects, a failed SHOULD costs points.
+const (
+	Must   = "MUST"
+	Should = "SHOULD"
+)
+
+// Criterion is one acceptance criterion of an ACTION.
+type Criterion struct {
+	ID          string   `json:"id"`
+	Type        string   `json:"type,omitempty"`
+	Statement   string   `json:"statement"`
+	CheckMethod string   `json:"check_method"`
+	Run         string   `json:"run,omitempty"`
+	Severity    string   `json:"severity"`
+	Covers      []string `json:"covers,omitempty"`
+}
+
+// Manual reports whether only a reviewer can judge the criterion.
+func (c Criterion) Manual() bool { return c.Run == "" }
+
+// RootCriterion is one item of the top task's own checklist.
+type RootCriterion struct {
+	ID        string `json:"id"`
+	Statement string `json:"statement"`
+}
+
+// How the root's deliverable comes about (seed 2, section 1.4).
+const (
+	PassThrough = "PASS_THROUGH"
+	Assemble    = "ASSEMBLE"
+)
+
+// FinalDeliverableSpec says what the plan delivers as a whole.
+type FinalDeliverableSpec struct {
+	Mode            string   `json:"mode"`
+	IncludeChildren []TaskID `json:"include_children,omitempty"`
+	AssembleTaskID  TaskID   `json:"assemble_task_id,omitempty"`
+	Output          string   `json:"output,omitempty"`
+}

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RedFirst lists the ACTIONs whose criteria must be tried on an empty candidate before the plan is accepted: those
+// that only run lines judge. Where a person judges too, that person sees an empty candidate.
+func (p *Plan) RedFirst() []TaskID {
+	var ids []TaskID
+	for _, t := range p.Tasks {
+		if t.NodeType == Action && !t.Planning() && len(t.AcceptanceCriteria) > 0 && !t.hasManual() {
+			ids = append(ids, t.TaskID)
+		}
+	}
+	return ids
+}
+
+// GreenBeforeWork finds the ACTIONs of RedFirst none of whose MUST criteria failed on an empty candidate: they prove
+// nothing. passed has, for each task and criterion that was run, whether it passed; a criterion that is missing there
+// was not run and counts as passed, so that a run that did not happen never stands for a failure.
+func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
+	wanted := map[TaskID]bool{}
+	for _, id := range p.RedFirst() {
+		wanted[id] = true
+	}
+	var fs Findings
+	for i, t := range p.Tasks {
+		if !wanted[t.TaskID] {
+			continue
+		}
+		red := false
+		var green []string
+		for _, c := range t.AcceptanceCriteria {
+			if c.Severity != Must {
+				continue
+			}
+			ok, ran := passed[t.TaskID][c.ID]
+			red = red || ran && !ok
+			green = append(green, c.ID)
+		}
+		if red {
+			continue
+		}
+		fs = append(fs, Finding{
+			Code: "green-before-work", Path: fmt.Sprintf("tasks[%d].acceptance_criteria", i), TaskID: t.TaskID,
+			Message:  "no MUST criterion fails on an empty candidate, so they prove nothing",
+			Expected: "a MUST criterion that fails until the work is done",
+			Found:    "passed without any work: " + strings.Join(green, ", "),
+			Example:  "run: test -s report.md",
+		})
+	}
+	return fs.capped()
+}
+
+// CommandLine is a line of the plan that would run on somebody's machine.
+type CommandLine struct {
+	Line   string
+	TaskID TaskID
+	Path   string // where in plan.json it stands
+}
+
+// CommandLines lists every run line of the plan, of tasks and of criteria, in plan order: what a person must trust.
+func (p *Plan) CommandLines() []CommandLine {
+	var lines []CommandLine
+	for i, t := range p.Tasks {
+		if t.Run != "" {
+			lines = append(lines, CommandLine{t.Run, t.TaskID, fmt.Sprintf("tasks[%d].run", i)})
+		}
+		for j, c := range t.AcceptanceCriteria {
+			if c.Run != "" {
+				lines = append(lines, CommandLine{c.Run, t.TaskID, fmt.Sprintf("tasks[%d].acceptance_criteria[%d].run", i, j)})
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,308 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// PlanReview is what the built-in review says of a plan: the same plan always gets the same review.
+type PlanReview struct {
+	Verdict     Verdict
+	Score       int // 0 to 100
+	MinScore    int // the least score that approves
+	Criteria    []CriterionResult
+	Suggestions []PlanSuggestion
+}
+
+// PlanSuggestion is a change that would raise the score, and the task that it is about, "" for the whole plan.
+type PlanSuggestion struct {
+	Suggestion
+	TaskID TaskID
+}
+
+// The ids of the criteria of a plan review.
+const (
+	planCoverage    = "coverage"
+	planComplete    = "completeness"
+	planFeasible    = "feasible"
+	planDependency  = "dependencies"
+	planObservable  = "observable"
+	planWording     = "wording"
+	priorityHigh    = "HIGH"
+	priorityMed     = "MED"
+	priorityLow     = "LOW"
+	maxEvidence     = 5 // tasks named in the evidence of one criterion
+	maxSuggestions  = 50
+	mostUnjudgeable = 0.5 // share of tasks without an observable outcome beyond which a plan is rejected outright
+)
+
+// PlanCriteria are the acceptance criteria of every task that makes a plan: what ReviewPlan judges.
+func PlanCriteria() []Criterion {
+	criterion := func(id, severity, statement string) Criterion {
+		return Criterion{ID: id, Type: "plan", Statement: statement, CheckMethod: ManualReview, Severity: severity}
+	}
+	return []Criterion{
+		criterion(planFeasible, Must, "Every ACTION is estimated at no more than one_shot_threshold_person_days."),
+		criterion(planObservable, Must, "At least half of the ACTIONs have a criterion whose outcome can be observed."),
+		criterion(planCoverage, Should, "The root has acceptance criteria, which cover the top task."),
+		criterion(planComplete, Should, "Every ACTION is described and has a MUST criterion."),
+		criterion(planDependency, Should, "Every ACTION serves a root criterion or another task."),
+		criterion(planWording, Should, "Every ACTION has an observable outcome and no criterion is too vague to judge."),
+	}
+}
+
+// ReviewPlan judges what Validate can't: coverage, completeness, estimates, dependencies and the wording of criteria.
+// It expects a plan without findings. The score is 100 less the weights in review_words.go, each times the share of
+// the plan that is affected.
+func ReviewPlan(p *Plan) PlanReview {
+	r := &planReviewer{plan: p, penalty: map[string]float64{}, evidence: map[string][]string{}}
+	for _, t := range p.Tasks {
+		if t.NodeType == Action && !t.Planning() {
+			r.actions = append(r.actions, t)
+		}
+	}
+	failed := map[string]bool{}
+	failed[planFeasible] = !r.feasible()
+	r.coverage()
+	r.completeness()
+	r.dependencies()
+	failed[planObservable] = !r.wording()
+	return r.result(failed)
+}
+
+type planReviewer struct {
+	plan        *Plan
+	actions     []*Task
+	penalty     map[string]float64  // by criterion
+	evidence    map[string][]string // by criterion, what is wrong
+	suggestions []PlanSuggestion
+}
+
+// object notes what is wrong with some tasks and takes the weight times their share.
+func (r *planReviewer) object(criterion string, weight float64, affected, of int, what string, tasks []TaskID) {
+	if affected == 0 || of == 0 {
+		return
+	}
+	points := weight * float64(affected) / float64(of)
+	r.penalty[criterion] += points
+	text := fmt.Sprintf("%s (-%.1f)", what, points)
+	if len(tasks) > 0 {
+		text += ": " + joinIDs(tasks)
+	}
+	r.evidence[criterion] = append(r.evidence[criterion], text)
+}
+
+func (r *planReviewer) suggest(priority string, id TaskID, format string, args ...any) {
+	if len(r.suggestions) < maxSuggestions {
+		r.suggestions = append(r.suggestions, PlanSuggestion{Suggestion{priority, fmt.Sprintf(format, args...)}, id})
+	}
+}
+
+func (r *planReviewer) result(failed map[string]bool) PlanReview {
+	review := PlanReview{Verdict: Approved, MinScore: r.plan.Limits().MinScore}
+	total := 0.0
+	for _, c := range PlanCriteria() {
+		result := CriterionResult{
+			ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: ResultPass, By: ReviewerPlan,
+			Evidence: fmt.Sprintf("nothing found among %d ACTIONs", len(r.actions)),
+		}
+		if notes := r.evidence[c.ID]; len(notes) > 0 {
+			result.Evidence = strings.Join(notes, "; ")
+		}
+		if failed[c.ID] || c.Severity == Should && r.penalty[c.ID] > 0 {
+			result.Result = ResultFail
+		}
+		total += r.penalty[c.ID]
+		review.Criteria = append(review.Criteria, result)
+	}
+	review.Score = max(100-int(math.Round(total)), 0)
+	review.Verdict = Judge(review.Criteria, review.Score, review.MinScore)
+	review.Suggestions = r.suggestions
+	slices.SortStableFunc(review.Suggestions, func(a, b PlanSuggestion) int {
+		order := []string{priorityHigh, priorityMed, priorityLow}
+		return slices.Index(order, a.Priority) - slices.Index(order, b.Priority)
+	})
+	return review
+}
+
+func (r *planReviewer) feasible() bool {
+	limit := r.plan.Limits().OneShotThresholdPersonDays
+	var large []TaskID
+	for _, t := range r.actions {
+		if t.EstimatedPersonDays > limit {
+			large = append(large, t.TaskID)
+			r.suggest(priorityHigh, t.TaskID, "estimated at %v person-days, more than %v: split it into tasks that each have a deliverable of their own", t.EstimatedPersonDays, limit)
+		}
+	}
+	if len(large) > 0 {
+		r.evidence[planFeasible] = []string{fmt.Sprintf("estimated at more than %v person-days: %s", limit, joinIDs(large))}
+	}
+	return len(large) == 0
+}
+
+func (r *planReviewer) rootCriteria() []RootCriterion {
+	for _, t := range r.plan.Tasks {
+		if t.TaskID == r.plan.RootTaskID {
+			return t.RootAcceptanceCriteria
+		}
+	}
+	return nil
+}
+
+// coverage costs points where there is no checklist at all. A checklist with a hole is a hard error, but a small plan
+// whose one task says it all is sound without one.
+func (r *planReviewer) coverage() {
+	if len(r.rootCriteria()) == 0 {
+		r.object(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
+		r.suggest(priorityMed, "", "split what was asked for into root_acceptance_criteria and name them in covers")
+	}
+}
+
+func (r *planReviewer) completeness() {
+	var bare, toothless []TaskID
+	for _, t := range r.actions {
+		if strings.TrimSpace(t.Description) == "" && (t.DeliverableSpec == nil || strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" {
+			bare = append(bare, t.TaskID)
+			r.suggest(priorityLow, t.TaskID, "describe what is to be done: whoever does it sees only the title")
+		}
+		if !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.Severity == Must }) {
+			toothless = append(toothless, t.TaskID)
+			r.suggest(priorityHigh, t.TaskID, "make at least one criterion a MUST: now nothing can reject its deliverable outright")
+		}
+	}
+	r.object(planComplete, weightDescription, len(bare), len(r.actions), "without a description", bare)
+	r.object(planComplete, weightMust, len(toothless), len(r.actions), "without a MUST criterion", toothless)
+}
+
+// dependencies looks for tasks that serve nothing. Without root criteria every last task would be one.
+func (r *planReviewer) dependencies() {
+	if len(r.rootCriteria()) == 0 {
+		return
+	}
+	needed := r.needed()
+	var orphans []TaskID
+	for _, t := range r.actions {
+		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return len(c.Covers) > 0 })
+		if !covers && !needed[t.TaskID] {
+			orphans = append(orphans, t.TaskID)
+			r.suggest(priorityMed, t.TaskID, "nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
+		}
+	}
+	r.object(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task", orphans)
+}
+
+// needed is the set of tasks that some task depends on, through GOALs too, or that the root names.
+func (r *planReviewer) needed() map[TaskID]bool {
+	parent := make(map[TaskID]TaskID, len(r.plan.Tasks))
+	named := map[TaskID]bool{}
+	for _, t := range r.plan.Tasks {
+		parent[t.TaskID] = t.ParentTaskID
+		if f := t.FinalDeliverableSpec; f != nil {
+			named[f.AssembleTaskID] = true
+			for _, id := range f.IncludeChildren {
+				named[id] = true
+			}
+		}
+		if t.NodeType == Action {
+			for _, d := range t.DependsOn {
+				named[d] = true
+			}
+		}
+	}
+	needed := map[TaskID]bool{}
+	for _, t := range r.actions {
+		for id, steps := t.TaskID, 0; id != "" && steps < maxDepth; id, steps = parent[id], steps+1 {
+			if named[id] {
+				needed[t.TaskID] = true
+				break
+			}
+		}
+	}
+	return needed
+}
+
+// wording judges each criterion and reports whether enough tasks have an outcome that can be observed.
+func (r *planReviewer) wording() bool {
+	var blind, vagueIn []TaskID
+	vague, all := 0, 0
+	for _, t := range r.actions {
+		observable, vagueHere := false, 0
+		for _, c := range t.AcceptanceCriteria {
+			all++
+			why := weakness(c, t.Title)
+			if why == "" {
+				observable = true
+				continue
+			}
+			vagueHere++
+			r.suggest(priorityMed, t.TaskID, "criterion %s %s: name an outcome that can be seen or counted, or give it a run line", OneLine(c.ID), why)
+		}
+		vague += vagueHere
+		if vagueHere > 0 {
+			vagueIn = append(vagueIn, t.TaskID)
+		}
+		if !observable {
+			blind = append(blind, t.TaskID)
+			r.suggest(priorityHigh, t.TaskID, "none of its criteria has an observable outcome: add one that a command or a reader can decide")
+		}
+	}
+	r.object(planWording, weightObservable, len(blind), len(r.actions), "without an observable outcome", blind)
+	r.object(planWording, weightVague, vague, all, fmt.Sprintf("%d of %d criteria too vague to judge", vague, all), vagueIn)
+	enough := float64(len(blind)) <= mostUnjudgeable*float64(len(r.actions))
+	r.evidence[planObservable] = []string{fmt.Sprintf("%d of %d ACTIONs have an observable outcome", len(r.actions)-len(blind), len(r.actions))}
+	return enough
+}
+
+// firm is what makes a statement checkable whatever else it says: a number, a quotation, code, a file name.
+var firm = regexp.MustCompile("[0-9<>=≤≥“”「」『』《》`\"]|[A-Za-z0-9_-]+\\.[a-z0-9]{2,5}\\b|\\bhttps?:")
+
+// vagueWord waits for its first use: compiling it would slow the start of every command.
+var vagueWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^\p{L}\p{N}-])(` + strings.Join(vagueWords, "|") + `)($|[^\p{L}\p{N}-])`)
+})
+
+// weakness says why nobody could decide whether the criterion holds, "" when somebody could.
+func weakness(c Criterion, title string) string {
+	s := strings.ToLower(strings.TrimSpace(c.Statement))
+	switch {
+	case c.Run != "":
+		return ""
+	case bareWords(s) == bareWords(strings.ToLower(title)):
+		return "repeats the task's title"
+	case firm.MatchString(s):
+		return ""
+	case tooShort(s):
+		return "is too short to name an outcome"
+	}
+	for _, phrase := range vaguePhrases {
+		if strings.Contains(s, phrase) {
+			return fmt.Sprintf("is too vague to judge (%q)", phrase)
+		}
+	}
+	if m := vagueWord().FindStringSubmatch(s); m != nil {
+		return fmt.Sprintf("is too vague to judge (%q)", m[2])
+	}
+	return ""
+}
+
+func bareWords(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+}
+
+func tooShort(s string) bool {
+	joined := 0
+	for _, r := range s {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+			joined++
+		}
+	}
+	if joined > 0 {
+		return joined < leastRunes
+	}
+	return len(strings.Fields(bareWords(s))) < leastWords
+}

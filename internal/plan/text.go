@@ -1,0 +1,26 @@
+package plan
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Printable replaces what a terminal would obey rather than show (escape sequences, control characters, marks that
+// turn the direction of writing) by U+FFFD. Newlines and tabs stay. Everything that comes from a plan, an agent or a
+// ref passes through here before it is printed.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// OneLine is Printable text on a single line.
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(Printable(s)), " ")
+}

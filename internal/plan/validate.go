@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Policy holds the repository's floors, which a plan may only tighten. The zero value demands nothing.
+type Policy struct {
+	MinScore  int      // least min_score of the plan and of each CHECK
+	Quorum    int      // least number of reviewers who must approve
+	Reviewers []string // only these may review, if any are named
+	MustShare float64  // least share of MUST among an ACTION's criteria, 0 to 1
+}
+
+// Validate holds the plan against every hard rule and the policy's floors, and returns all that it breaks, in plan
+// order, cut to what one reader can use. A plan without findings can be carried out. Paths count the tasks as they
+// stand in plan.json.
+func (p *Plan) Validate(floors Policy) Findings {
+	return p.validate(floors).capped()
+}
+
+func (p *Plan) validate(floors Policy) Findings {
+	v := &validator{plan: p, floors: floors, limits: p.Limits()}
+	if v.index(); len(v.fs) > 0 {
+		return v.fs // without unique ids the graph means nothing
+	}
+	for i, t := range p.Tasks {
+		v.task(i, t)
+	}
+	v.tree()
+	v.cycles()
+	v.bindings()
+	v.rootRules()
+	v.targets()
+	v.config()
+	return v.fs
+}
+
+// validator gathers findings about one plan.
+type validator struct {
+	plan     *Plan
+	floors   Policy
+	limits   Config
+	fs       Findings
+	at       map[TaskID]int // index in plan.Tasks
+	children [][]int        // DECOMPOSE, CHECKs apart
+}
+
+// add notes a finding about a field of the task with index i.
+func (v *validator) add(i int, code, field, text, expected, found, example string) {
+	path := fmt.Sprintf("tasks[%d]", i)
+	if field != "" {
+		path += "." + field
+	}
+	v.fs = append(v.fs, Finding{
+		Code: code, Path: path, TaskID: v.plan.Tasks[i].TaskID,
+		Message: text, Expected: expected, Found: found, Example: example,
+	})
+}
+
+// top notes a finding about the plan as a whole.
+func (v *validator) top(code, path, text, expected, found, example string) {
+	v.fs = append(v.fs, Finding{Code: code, Path: path, Message: text, Expected: expected, Found: found, Example: example})
+}
+
+func (v *validator) get(id TaskID) *Task {
+	if i, ok := v.at[id]; ok {
+		return v.plan.Tasks[i]
+	}
+	return nil
+}
+
+// index checks what every other rule needs: ids that are valid and unique, and a root.
+func (v *validator) index() {
+	v.at = make(map[TaskID]int, len(v.plan.Tasks))
+	for i, t := range v.plan.Tasks {
+		if t == nil {
+			v.top("no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
+			return
+		}
+		if !t.TaskID.Valid() {
+			v.add(i, "bad-id", "task_id", "is not a task id", "upper-case words with hyphens, then numbers with dots",
+				quote(string(t.TaskID)), "task_id: IMPL-1")
+			continue
+		}
+		if first, taken := v.at[t.TaskID]; taken {
+			v.add(i, "duplicate-id", "task_id", "the id belongs to another task already", "an id of its own",
+				fmt.Sprintf("%s, also tasks[%d] (%s)", t.TaskID, first, quote(v.plan.Tasks[first].Title)), "task_id: "+string(v.freeID(t.TaskID)))
+			continue
+		}
+		v.at[t.TaskID] = i
+	}
+	if len(v.fs) > 0 {
+		return
+	}
+	v.rootExists()
+	v.children = make([][]int, len(v.plan.Tasks))
+	for i, t := range v.plan.Tasks {
+		if parent, ok := v.at[t.ParentTaskID]; ok && t.NodeType != Check {
+			v.children[parent] = append(v.children[parent], i)
+		}
+	}
+}
+
+// freeID suggests an id that no task has yet.
+func (v *validator) freeID(id TaskID) TaskID {
+	for n := 2; n < 100; n++ {
+		try := id + TaskID("."+strconv.Itoa(n))
+		if _, taken := v.at[try]; !taken {
+			return try
+		}
+	}
+	return id
+}
+
+func (v *validator) rootExists() {
+	i, ok := v.at[v.plan.RootTaskID]
+	switch {
+	case !ok:
+		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", quote(string(v.plan.RootTaskID)), "root_task_id: GOAL-1")
+	case v.plan.Tasks[i].NodeType != Goal:
+		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(Goal), string(v.plan.Tasks[i].NodeType), "node_type: GOAL")
+	case v.plan.Tasks[i].ParentTaskID != "":
+		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing", string(v.plan.Tasks[i].ParentTaskID), "")
+	}
+}
+
+// config checks the plan's own fields and its limits against the policy.
+func (v *validator) config() {
+	p := v.plan
+	if rule := badLine(p.Title); rule != "" {
+		v.top("bad-text", "title", rule, "one line of text", quote(p.Title), "title: Release dossier")
+	}
+	if p.PlanID != "" && !p.PlanID.Valid() {
+		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters", quote(string(p.PlanID)), "plan_id: "+string(NewID(p.Title, 1)))
+	}
+	if v.limits.MinScore < v.floors.MinScore {
+		v.looser("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
+	}
+	if v.limits.Quorum < v.floors.Quorum {
+		v.looser("config.quorum", "quorum", v.floors.Quorum, v.limits.Quorum)
+	}
+	for i, name := range p.Config.Reviewers {
+		if rule := badLine(name); rule != "" {
+			v.top("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", quote(name), "")
+		}
+	}
+	v.negative()
+}
+
+func (v *validator) looser(path, field string, floor, have int) {
+	v.top("looser-than-policy", path, "is looser than the repository's policy",
+		fmt.Sprintf("at least %d", floor), strconv.Itoa(have), fmt.Sprintf("%s: %d", field, floor))
+}
+
+// negative refuses limits that the schema refuses too: a stored plan may come from anywhere.
+func (v *validator) negative() {
+	c := v.plan.Config
+	for _, limit := range []struct {
+		field string
+		value float64
+	}{
+		{"max_decomposition_depth", float64(c.MaxDecompositionDepth)},
+		{"one_shot_threshold_person_days", c.OneShotThresholdPersonDays},
+		{"max_attempts", float64(c.MaxAttempts)},
+		{"min_score", float64(c.MinScore)},
+		{"max_leaf_tasks", float64(c.MaxLeafTasks)},
+		{"quorum", float64(c.Quorum)},
+		{"timeout_seconds", float64(c.TimeoutSeconds)},
+		{"check_timeout_seconds", float64(c.CheckTimeoutSeconds)},
+		{"max_artifact_bytes", float64(c.MaxArtifactBytes)},
+		{"max_artifact_files", float64(c.MaxArtifactFiles)},
+	} {
+		if limit.value < 0 {
+			v.top("bad-value", "config."+limit.field, "is negative", "zero for the default, or more", fmt.Sprint(limit.value), "")
+		}
+	}
+	if c.MinScore > 100 {
+		v.top("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore), "min_score: 90")
+	}
+}
+
+// badLine says why a text can't stand on one line of a terminal, "" when it can.
+func badLine(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
+	case slices.ContainsFunc([]rune(s), hostileRune):
+		return "contains a line break, a control character or an invisible one"
+	}
+	return ""
+}

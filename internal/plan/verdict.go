@@ -1,0 +1,123 @@
+package plan
+
+import "slices"
+
+// The names that stand for no person or agent in particular.
+const (
+	// ReviewerChecks is the engine's own judgement by the criteria's run lines.
+	ReviewerChecks = "checks"
+	// ReviewerPlan is the built-in plan review.
+	ReviewerPlan = "plan-review"
+	// ReviewerPerson, in a list of reviewers, stands for any person.
+	ReviewerPerson = "person"
+)
+
+// shouldCost is what a failed SHOULD criterion takes from a score of 100.
+const shouldCost = 10
+
+// Score is 100 less ten for each failed SHOULD, and not below zero.
+func Score(results []CriterionResult) int {
+	score := 100
+	for _, r := range results {
+		if r.Severity != Must && r.Result == ResultFail {
+			score -= shouldCost
+		}
+	}
+	return max(score, 0)
+}
+
+// FailedMust returns the ids of the MUST criteria that are not passed.
+func FailedMust(results []CriterionResult) []string {
+	var ids []string
+	for _, r := range results {
+		if r.Severity == Must && !r.Passed() {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// Judge is the verdict that follows from the results: a MUST that is not passed rejects whatever the score, and so
+// does a score below the least one.
+func Judge(results []CriterionResult, score, minScore int) Verdict {
+	if len(FailedMust(results)) > 0 || score < minScore {
+		return Rejected
+	}
+	return Approved
+}
+
+// MinScore is the least score with which a version of the task can be approved.
+func (s *State) MinScore(id TaskID) int {
+	if c := s.CheckOf(id); c != nil && c.MinScore > 0 {
+		return c.MinScore
+	}
+	return s.Plan.Limits().MinScore
+}
+
+// Reviewers are the names that may review a version of the task; empty means: the engine where it can judge every
+// criterion, and any person.
+func (s *State) Reviewers(id TaskID) []string {
+	if c := s.CheckOf(id); c != nil && len(c.Reviewers) > 0 {
+		return c.Reviewers
+	}
+	return s.Plan.Config.Reviewers
+}
+
+// MayReview reports whether a reviewer's verdict on the task counts. A list that names only the engine is open to
+// every person when a criterion needs one: otherwise nobody could ever approve.
+func (s *State) MayReview(id TaskID, reviewer string) bool {
+	names := s.Reviewers(id)
+	if len(names) == 0 || slices.Contains(names, reviewer) {
+		return true
+	}
+	if reviewer == ReviewerChecks {
+		return false
+	}
+	onlyEngine := !slices.ContainsFunc(names, func(n string) bool { return n != ReviewerChecks })
+	return slices.Contains(names, ReviewerPerson) || onlyEngine && s.Tasks[id].hasManual()
+}
+
+func (t *Task) hasManual() bool {
+	return slices.ContainsFunc(t.AcceptanceCriteria, Criterion.Manual)
+}
+
+func (t *Task) hasRun() bool {
+	return slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return !c.Manual() })
+}
+
+// ReviewStep says what the review of a task's newest version needs next.
+type ReviewStep string
+
+// The steps of a review.
+const (
+	StepRunChecks ReviewStep = "run the checks"  // the engine runs the criteria's run lines
+	StepPerson    ReviewStep = "ask a person"    // git wf review
+	StepPlan      ReviewStep = "review the plan" // the built-in plan review
+	StepNone      ReviewStep = ""                // nothing awaits review
+)
+
+// NextReviewStep says who has the next word on the task's newest version. The engine's run lines come first: their
+// failure spares a person the reading. After that the engine approves alone only what it can judge whole.
+func (s *State) NextReviewStep(id TaskID) ReviewStep {
+	t := s.Tasks[id]
+	if t.Status != StatusReadyToCheck {
+		return StepNone
+	}
+	if t.Planning() && slices.Contains(s.Reviewers(id), ReviewerPlan) && !s.reviewedBy(id, ReviewerPlan) {
+		return StepPlan
+	}
+	r := s.Records.Of(id)
+	ran := s.reviewedBy(id, ReviewerChecks) ||
+		slices.ContainsFunc(r.Checks, func(c CheckRecord) bool { return c.Version == t.Active })
+	if t.hasRun() && !ran {
+		return StepRunChecks
+	}
+	return StepPerson
+}
+
+func (s *State) reviewedBy(id TaskID, reviewer string) bool {
+	t := s.Tasks[id]
+	return slices.ContainsFunc(s.Records.Of(id).Reviews, func(r ReviewRecord) bool {
+		return r.Version == t.Active && r.Reviewer == EscapeName(reviewer)
+	})
+}
