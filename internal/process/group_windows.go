@@ -1,0 +1,132 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a command and its descendants: the processes of one job object, which end when the job's handle is closed,
+// and so also when we are killed.
+type group struct {
+	cmd *exec.Cmd
+	job windows.Handle
+}
+
+// shell is the command for a line: plans are written for sh, which comes with git; cmd is the last resort.
+func shell(line string) (*exec.Cmd, error) {
+	if sh, err := exec.LookPath("sh"); err == nil {
+		return exec.Command(sh, "-c", line), nil
+	}
+	if git, err := exec.LookPath("git"); err == nil { // Git\cmd is on PATH, Git\bin with the shell often is not
+		if sh, err := exec.LookPath(filepath.Join(filepath.Dir(git), "..", "bin", "sh.exe")); err == nil {
+			return exec.Command(sh, "-c", line), nil
+		}
+	}
+	path, err := exec.LookPath("cmd")
+	if err != nil {
+		return nil, fmt.Errorf("neither sh nor cmd found: %w", err)
+	}
+	cmd := exec.Command(path)
+	// cmd does not split its command line as other programs do, so the line goes there as it is.
+	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /s /c "` + line + `"`}
+	return cmd, nil
+}
+
+// startGroup starts the command suspended, so that it can start nothing before it is in the job.
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("create job object: %w", err)
+	}
+	g := &group{cmd, job}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err != nil {
+		windows.CloseHandle(job)
+		return nil, fmt.Errorf("limit job object: %w", err)
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.CreationFlags = windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP
+	if err := cmd.Start(); err != nil {
+		windows.CloseHandle(job)
+		return nil, err
+	}
+	if err := g.adopt(); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		windows.CloseHandle(job)
+		return nil, err
+	}
+	return g, nil
+}
+
+// adopt puts the suspended process into the job and lets it go.
+func (g *group) adopt() error {
+	pid := uint32(g.cmd.Process.Pid)
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
+	if err != nil {
+		return fmt.Errorf("open process: %w", err)
+	}
+	defer windows.CloseHandle(process)
+	if err := windows.AssignProcessToJobObject(g.job, process); err != nil {
+		return fmt.Errorf("assign to job object: %w", err)
+	}
+	return resume(pid)
+}
+
+// resume lets the only thread of a suspended process run.
+func resume(pid uint32) error {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return fmt.Errorf("list threads: %w", err)
+	}
+	defer windows.CloseHandle(snapshot)
+	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
+		if entry.OwnerProcessID != pid {
+			continue
+		}
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		if err != nil {
+			return fmt.Errorf("open thread: %w", err)
+		}
+		defer windows.CloseHandle(thread)
+		if _, err := windows.ResumeThread(thread); err != nil {
+			return fmt.Errorf("resume thread: %w", err)
+		}
+		return nil
+	}
+	return errors.New("the started process has no thread")
+}
+
+// terminate sends the only request to end that console programs know; one without a console does not hear it.
+func (g *group) terminate() {
+	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.cmd.Process.Pid))
+}
+
+// kill ends every process of the job.
+func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
+
+// awaitExit returns when the main process has ended.
+func (g *group) awaitExit() { _ = g.cmd.Wait() }
+
+// reap gives the job back.
+func (g *group) reap() { _ = windows.CloseHandle(g.job) }
+
+// status is the exit code of the main process; Windows knows no signals.
+func (g *group) status() (int, string) {
+	if g.cmd.ProcessState == nil {
+		return -1, ""
+	}
+	return g.cmd.ProcessState.ExitCode(), ""
+}

@@ -1,0 +1,109 @@
+package process
+
+import (
+	"fmt"
+	"io"
+)
+
+// readSize is how much is read from the pipe at once: half of what a pipe holds on Linux.
+const readSize = 32 << 10
+
+// capture keeps the first and the last part of an output of any length in bounded memory. Only the goroutine that runs
+// readAll uses it until that returns; over alone may be waited for meanwhile.
+type capture struct {
+	out     io.Writer // nil if nobody wants the log
+	err     error     // the first error of out
+	head    int64     // bytes from the beginning that go to out at once
+	rest    int64     // bytes from the end that go to out when all is read
+	limit   int64
+	over    chan struct{} // closed when total exceeds limit
+	total   int64
+	dropped int64
+
+	ring []byte // the last bytes; grows up to size, then next is where the oldest byte is
+	size int
+	next int
+}
+
+func newCapture(out io.Writer, keep, limit int64) *capture {
+	c := &capture{out: out, head: keep / 2, rest: keep - keep/2, limit: limit, over: make(chan struct{}), size: rawTail}
+	if out != nil {
+		c.size = max(c.size, int(c.rest))
+	}
+	return c
+}
+
+// readAll reads until the end, an error or the reader's deadline. It goes on beyond the limit, so that a command which
+// is told to end is not stuck in a write.
+func (c *capture) readAll(r io.Reader) {
+	buf := make([]byte, readSize)
+	for {
+		n, err := r.Read(buf)
+		c.add(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *capture) add(p []byte) {
+	if c.total < c.head {
+		c.write(p[:min(int64(len(p)), c.head-c.total)])
+	}
+	before := c.total
+	c.total += int64(len(p))
+	if before <= c.limit && c.total > c.limit {
+		close(c.over)
+	}
+	if len(p) > c.size {
+		p = p[len(p)-c.size:]
+	}
+	if room := c.size - len(c.ring); room > 0 {
+		n := min(room, len(p))
+		c.ring = append(c.ring, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(c.ring[c.next:], p)
+		c.next = (c.next + n) % c.size
+		p = p[n:]
+	}
+}
+
+// last returns the last n bytes, or fewer if there are no more.
+func (c *capture) last(n int64) []byte {
+	n = min(n, int64(len(c.ring)))
+	all := make([]byte, 0, len(c.ring))
+	all = append(all, c.ring[c.next:]...)
+	all = append(all, c.ring[:c.next]...)
+	return all[int64(len(all))-n:]
+}
+
+// close writes the end of the log.
+func (c *capture) close() {
+	left := c.total - min(c.total, c.head)
+	end := c.last(min(left, c.rest))
+	c.dropped = left - int64(len(end))
+	if c.dropped > 0 {
+		c.write(fmt.Appendf(nil, "\n[... %d bytes of output dropped ...]\n", c.dropped))
+	}
+	c.write(end)
+}
+
+func (c *capture) write(p []byte) {
+	if c.out == nil || c.err != nil || len(p) == 0 {
+		return
+	}
+	_, c.err = c.out.Write(p)
+}
+
+func (c *capture) tail() string {
+	s := Printable(c.last(rawTail))
+	if len(s) > MaxTail {
+		s = s[len(s)-MaxTail:]
+		for s != "" && s[0]&0xC0 == 0x80 { // the rest of a rune that the cut went through
+			s = s[1:]
+		}
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Command is one command line and its limits.
+type Command struct {
+	Line      string        // for the shell: sh -c; on Windows git's sh, or cmd /c where there is none
+	Dir       string        // where it runs
+	Env       []string      // the complete environment, see Environ
+	Stdin     string        // what it reads; if empty, its standard input is the null device
+	Timeout   time.Duration // after which it is stopped; zero means never
+	Grace     time.Duration // between asking the group to end and killing it; zero means DefaultGrace
+	Output    io.Writer     // gets standard output and standard error together, within MaxOutput; may be nil
+	MaxOutput int64         // bytes of output that are kept, half from its beginning, half from its end; zero means DefaultMaxOutput
+	MaxTotal  int64         // bytes of output after which the command is stopped; zero means DefaultMaxTotal
+}
+
+// The limits of a Command that sets none.
+const (
+	DefaultGrace     = 2 * time.Second
+	DefaultMaxOutput = 1 << 20
+	DefaultMaxTotal  = 256 << 20
+)
+
+// drainTime bounds the wait for the end of the output once the group is dead. Only a process that left the group can
+// make it pass: what the group has written is in the pipe already.
+const drainTime = 500 * time.Millisecond
+
+// Reason says why a run ended.
+type Reason string
+
+// The reasons.
+const (
+	Exited      Reason = "exited"
+	Signaled    Reason = "ended by a signal" // one that Run did not send
+	TimedOut    Reason = "timed out"
+	OutputLimit Reason = "printed too much"
+	Interrupted Reason = "interrupted" // the context was cancelled
+	NotStarted  Reason = "not started"
+)
+
+// Result is what became of a Command.
+type Result struct {
+	ExitCode  int           // of the main process; 128 + the signal's number if a signal ended it, -1 if it never ran
+	Signal    string        // that ended the main process, such as "killed"; "" if it exited
+	Duration  time.Duration // until the whole group was gone
+	Reason    Reason
+	Tail      string // the end of the output, at most MaxTail bytes, fit to be shown: see Printable
+	Dropped   int64  // bytes of output that Output did not get
+	OutputErr error  // the first error of Output; the command was not disturbed by it
+}
+
+// Run runs the command and returns when it, and everything in its process group, is gone. The error is not nil only
+// if the command could not be started; every other end is a Result. The log goes to Output while the command runs as
+// far as its first half reaches, the rest when it has ended.
+func Run(ctx context.Context, c Command) (Result, error) {
+	if ctx.Err() != nil {
+		return Result{Reason: Interrupted, ExitCode: -1}, nil
+	}
+	begin := time.Now()
+	r, err := c.start()
+	if err != nil {
+		return Result{Reason: NotStarted, ExitCode: -1}, fmt.Errorf("start %q: %w", shorten(c.Line), err)
+	}
+	reason := r.wait(ctx, c.Timeout)
+	if reason != Exited {
+		r.stop(orDefault(c.Grace, DefaultGrace))
+	}
+	r.finish()
+	res := Result{Reason: reason, Duration: time.Since(begin), OutputErr: r.output.err}
+	res.ExitCode, res.Signal = r.group.status()
+	if reason == Exited {
+		switch {
+		case r.output.total > r.output.limit: // its end was seen before its output was read
+			res.Reason = OutputLimit
+		case res.Signal != "":
+			res.Reason = Signaled
+		}
+	}
+	res.Tail, res.Dropped = r.output.tail(), r.output.dropped
+	return res, nil
+}
+
+// running is a command that has been started.
+type running struct {
+	group  *group
+	output *capture
+	pipe   *os.File      // the reading end of its output
+	stdin  *os.File      // the writing end of its input, nil if it has none
+	exited chan struct{} // closed when the main process has ended
+	eof    chan struct{} // closed when nobody holds the output any more, or nobody reads it
+}
+
+func (c Command) start() (*running, error) {
+	cmd, err := shell(c.Line)
+	if err != nil {
+		return nil, err
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, w, w
+	if cmd.Env == nil {
+		cmd.Env = []string{} // nil would mean our own environment, with every GIT_* variable in it
+	}
+	in, err := c.feed(cmd)
+	if err != nil {
+		out.Close()
+		return nil, err
+	}
+	g, err := startGroup(cmd)
+	if in != nil {
+		cmd.Stdin.(*os.File).Close()
+	}
+	if err != nil {
+		out.Close()
+		if in != nil {
+			in.Close()
+		}
+		return nil, err
+	}
+	r := &running{
+		group: g, pipe: out, stdin: in, exited: make(chan struct{}), eof: make(chan struct{}),
+		output: newCapture(c.Output, orDefault(c.MaxOutput, DefaultMaxOutput), orDefault(c.MaxTotal, DefaultMaxTotal)),
+	}
+	go func() {
+		defer close(r.eof)
+		r.output.readAll(out)
+	}()
+	go func() {
+		defer close(r.exited)
+		g.awaitExit()
+	}()
+	if in != nil {
+		go func() {
+			io.WriteString(in, c.Stdin) // a command need not read its input
+			in.Close()
+		}()
+	}
+	return r, nil
+}
+
+// feed gives the command a pipe to read from, if there is anything to read, and returns the pipe's other end.
+func (c Command) feed(cmd *exec.Cmd) (*os.File, error) {
+	if c.Stdin == "" {
+		return nil, nil
+	}
+	in, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin = in
+	return w, nil
+}
+
+// wait returns when the main process has ended or there is a reason to stop it.
+func (r *running) wait(ctx context.Context, timeout time.Duration) Reason {
+	var timer <-chan time.Time
+	if timeout > 0 {
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-r.exited:
+		return Exited
+	case <-ctx.Done():
+		return Interrupted
+	case <-timer:
+		return TimedOut
+	case <-r.output.over:
+		return OutputLimit
+	}
+}
+
+// stop asks the group to end and waits until it has, or for the grace period. The group counts as ended when its
+// main process has and nobody holds the output: a shell dies at once of the signal while the program that it runs may
+// still be putting things away.
+func (r *running) stop(grace time.Duration) {
+	r.group.terminate()
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	for _, done := range []chan struct{}{r.exited, r.eof} {
+		select {
+		case <-done:
+		case <-t.C:
+			return
+		}
+	}
+}
+
+// finish kills what is left of the group and collects the rest of the output.
+func (r *running) finish() {
+	r.group.kill()
+	<-r.exited
+	r.group.reap()
+	if r.stdin != nil {
+		r.stdin.Close() // ends a write that nobody reads
+	}
+	// Windows has no deadlines on pipes; there every descendant is in the job and dead, so the end comes by itself.
+	_ = r.pipe.SetReadDeadline(time.Now().Add(drainTime))
+	<-r.eof
+	r.pipe.Close()
+	r.output.close()
+}
+
+func orDefault[T int64 | time.Duration](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+// shorten keeps an error message on one line whatever the length of the command line.
+func shorten(line string) string {
+	const most = 80
+	if len(line) > most {
+		return line[:most] + "..."
+	}
+	return line
+}
