@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// Job is one attempt at a task: all that an agent gets. Whoever makes it has prepared the directories and files.
+type Job struct {
+	Task    *plan.Task
+	PlanID  plan.ID
+	Attempt int // 1 for the first
+	Version int // of the deliverable that this attempt would make
+
+	Dir      string // an empty scratch directory, where the agent works
+	Out      string // WF_OUT: the deliverable goes here
+	In       string // WF_IN: approved inputs, as <task id>/<path in its artifact>
+	Context  string // WF_CONTEXT: the file that Context.Write wrote
+	Feedback string // WF_FEEDBACK: the last REJECTED.md, "" if there is none
+	Prompt   string // WF_PROMPT: the file with the text of Prompt
+	Repo     string // WF_REPO: the repository, to read
+	Role     string // WF_ROLE: one of the Role constants
+
+	Timeout time.Duration // zero means the default of plan.DefaultConfig
+	Environ []string      // the environment of whoever runs the tool
+	Log     io.Writer     // gets what the agent prints, within limits; may be nil
+}
+
+// The roles that an agent is asked to take.
+const (
+	RolePlan        = "plan"
+	RoleAction      = "action"
+	RoleCheck       = "check"
+	RoleFeasibility = "feasibility"
+	RoleSplit       = "split"
+)
+
+// Kind says what an attempt came to.
+type Kind string
+
+// The kinds of result.
+const (
+	Artifact   Kind = "ARTIFACT"    // there are files in Job.Out; Collect decides whether they are a version
+	NeedsInput Kind = "NEEDS_INPUT" // the task can't be done without an answer; Message is the question
+	Noop       Kind = "NOOP"        // it ended well and left nothing
+	Error      Kind = "ERROR"       // it failed; Message says how
+)
+
+// Attempt is the kind of the record that an attempt leaves, "" for one that made an artifact.
+func (k Kind) Attempt() string {
+	switch k {
+	case Artifact:
+		return ""
+	case NeedsInput:
+		return plan.AttemptNeedsInput
+	case Noop:
+		return plan.AttemptNoop
+	}
+	return plan.AttemptError
+}
+
+// Result is what an attempt came to. Its texts are fit to be printed.
+type Result struct {
+	Kind     Kind
+	Summary  string        // what the agent says about its work; may be empty
+	Message  string        // for people: what happened and the end of what was printed; the question if input is needed
+	ExitCode int           // of a command; zero for agents that are none
+	Duration time.Duration // of the work
+	LogTail  string        // the end of what was printed
+}
+
+// Agent does the work of tasks. Run returns when the work is over and nothing of it still runs. Its error is not nil
+// if the work could not be tried at all, or ctx was cancelled (then it wraps ctx's error); the Result is that of a
+// failed attempt all the same. An agent that tried and failed returns a Result of kind ERROR and no error.
+type Agent interface {
+	Run(ctx context.Context, job Job) (Result, error)
+}
+
+// The names of the agents that need no setting up.
+const (
+	NameExec   = "exec"
+	NameManual = "manual"
+)
+
+// ErrManual says that a task is a person's: nothing can be run, the task waits for git wf submit.
+var ErrManual = errors.New("a person does this task: git wf submit hands the deliverable in")
+
+// UnknownError says that a name belongs to no agent.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("unknown agent %s; known are %s", visible(e.Name), strings.Join(e.Known, ", "))
+}
+
+// Name is the name of the agent that does a task: the one that the task names; without that, exec if the task has a
+// run line, and otherwise a person.
+func Name(t *plan.Task) string {
+	switch {
+	case t.Agent != "":
+		return t.Agent
+	case t.Run != "":
+		return NameExec
+	}
+	return NameManual
+}
+
+// Lookup finds an agent by its name. It fails with ErrManual for the work of people, so that a caller learns before it
+// claims the task that there is nothing to run, and with an *UnknownError for a name that nobody has.
+func Lookup(name string) (Agent, error) {
+	switch name {
+	case NameExec:
+		return Exec{}, nil
+	case NameManual:
+		return nil, ErrManual
+	}
+	return nil, &UnknownError{Name: name, Known: []string{NameExec, NameManual}}
+}

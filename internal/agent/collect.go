@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// File is one file of an artifact.
+type File struct {
+	Path   string // below the root of the artifact, with slashes
+	Mode   string // as git writes it: ModeFile, ModeExecutable or ModeSymlink
+	Size   int64  // bytes; of a link, of its target's name
+	Target string // of a link, with slashes
+}
+
+// The modes that a file of an artifact can have.
+const (
+	ModeFile       = "100644"
+	ModeExecutable = "100755"
+	ModeSymlink    = "120000"
+)
+
+// Rule is what an output must keep to be an artifact.
+type Rule string
+
+// The rules.
+const (
+	RuleEmpty      Rule = "nothing was written"
+	RuleMissing    Rule = "a declared file is missing"
+	RulePattern    Rule = "the declared name is not a pattern"
+	RuleUndeclared Rule = "the file is not declared"
+	RuleSingleFile Rule = "the deliverable is a single file"
+	RuleSymlink    Rule = "a symbolic link must lead to a file of the artifact"
+	RuleType       Rule = "not a regular file"
+	RuleUnreadable Rule = "can't be read"
+	RuleChanged    Rule = "changed while it was collected"
+	RuleTooBig     Rule = "too many bytes"
+	RuleTooMany    Rule = "too many files"
+	RuleName       Rule = "the name is not allowed"
+	RuleCollision  Rule = "two names are the same on some systems"
+)
+
+// CollectError is one rule that an output breaks at one place.
+type CollectError struct {
+	Path string // below WF_OUT, as the file system has it
+	Rule Rule
+	Want string
+	Got  string
+}
+
+func (e *CollectError) Error() string {
+	where := visible(e.Path)
+	if e.Path == "." || e.Path == "" {
+		where = "WF_OUT"
+	}
+	return fmt.Sprintf("%s: %s: want %s, got %s", where, e.Rule, e.Want, e.Got)
+}
+
+// maxProblems is how many broken rules one error lists. An agent that mends them wants them all, a reader not a
+// thousand.
+const maxProblems = 20
+
+// Collect decides what the artifact in the directory out is, after the agent has ended: it lists the files, ordered by
+// path, if they keep every rule and are those that spec declares. A spec without filename and files declares
+// everything below its output_dir. Zero limits mean the defaults. Empty directories are ignored, as git does.
+//
+// The error is a *CollectError, or joins several. Nothing is read but names and file metadata; since a file's bytes are
+// read later, whoever reads them must open it below out without following links, too.
+func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
+	if spec == nil {
+		spec = &plan.DeliverableSpec{}
+	}
+	c := &collection{limits: limits, links: map[string]string{}}
+	if c.limits.MaxArtifactBytes == 0 {
+		c.limits.MaxArtifactBytes = plan.DefaultConfig().MaxArtifactBytes
+	}
+	if c.limits.MaxArtifactFiles == 0 {
+		c.limits.MaxArtifactFiles = plan.DefaultConfig().MaxArtifactFiles
+	}
+	err := withRoot(out, func(root *os.Root, info fs.FileInfo) error {
+		c.root = root
+		w := &walker{root: root, visit: c.visit}
+		return w.dir(".", info, 0)
+	})
+	if err != nil {
+		return nil, err // a walk that was cut short says nothing about what is missing
+	}
+	slices.SortFunc(c.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	if err := c.declared(spec); err != nil {
+		return nil, err
+	}
+	c.collisions()
+	c.checkLinks()
+	return c.files, c.err()
+}
+
+// collection is what has been found so far, and what is wrong with it.
+type collection struct {
+	root     *os.Root
+	limits   plan.Config
+	files    []File
+	links    map[string]string // path -> target
+	bytes    int64
+	problems []*CollectError
+}
+
+// visit takes in one file. Its error ends the walk: a limit is passed and no more need be seen.
+func (c *collection) visit(name string, info fs.FileInfo) error {
+	f := File{Path: name, Mode: ModeFile, Size: info.Size()}
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		target, err := c.root.Readlink(filepath.FromSlash(name))
+		if err != nil {
+			return unreadable(name, err)
+		}
+		f.Mode, f.Target = ModeSymlink, filepath.ToSlash(target)
+		f.Size = int64(len(f.Target))
+		c.links[name] = f.Target
+	case !mode.IsRegular():
+		c.report(name, RuleType, "a file, a directory or a symbolic link", typeName(info))
+	case mode&0o400 == 0 && runtime.GOOS != "windows":
+		c.report(name, RuleUnreadable, "a file that its owner can read", mode.String())
+	case mode&0o100 != 0:
+		f.Mode = ModeExecutable
+	}
+	if err := plan.CheckPath(name); err != nil {
+		c.report(name, RuleName, "a name that is safe on every system and that git does not interpret", err.Error())
+	}
+	c.files = append(c.files, f)
+	if len(c.files) > c.limits.MaxArtifactFiles {
+		return &CollectError{".", RuleTooMany, fmt.Sprintf("at most %d files (max_artifact_files)", c.limits.MaxArtifactFiles), "more"}
+	}
+	c.bytes += f.Size
+	if f.Size > c.limits.MaxArtifactBytes || c.bytes > c.limits.MaxArtifactBytes {
+		return &CollectError{name, RuleTooBig, fmt.Sprintf("at most %d bytes in all (max_artifact_bytes)", c.limits.MaxArtifactBytes),
+			fmt.Sprintf("a file of %d bytes that makes it more", f.Size)}
+	}
+	return nil
+}
+
+// declared compares the files with the spec. Its error is for a pattern that is none.
+func (c *collection) declared(spec *plan.DeliverableSpec) error {
+	patterns, err := patternsOf(spec)
+	if err != nil {
+		return err
+	}
+	if len(c.files) == 0 {
+		c.report(".", RuleEmpty, describe(patterns), "no file")
+		return nil
+	}
+	used := make([]bool, len(patterns))
+	for _, f := range c.files {
+		known := false
+		for i, p := range patterns {
+			if p.match(f.Path) {
+				known, used[i] = true, true
+			}
+		}
+		if !known {
+			c.report(f.Path, RuleUndeclared, describe(patterns)+
+				"; declare it in deliverable_spec.files, or write temporary files to the working directory and not to WF_OUT", "this file")
+		}
+	}
+	for i, p := range patterns {
+		if !used[i] && !p.optional {
+			c.report(p.String(), RuleMissing, "a file "+p.String(), c.names())
+		}
+	}
+	if spec.SingleFile && len(c.files) > 1 {
+		c.report(".", RuleSingleFile, "one file", c.names())
+	}
+	return nil
+}
+
+// names lists what is there, as far as a message can hold.
+func (c *collection) names() string {
+	const most = 5
+	var names []string
+	for i, f := range c.files {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(c.files)-most))
+			break
+		}
+		names = append(names, visible(f.Path))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *collection) report(path string, rule Rule, want, got string) {
+	c.problems = append(c.problems, &CollectError{path, rule, want, got})
+}
+
+func (c *collection) err() error {
+	if len(c.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(c.problems, func(a, b *CollectError) int { return strings.Compare(a.Path, b.Path) })
+	var errs []error
+	for i, p := range c.problems {
+		if i == maxProblems {
+			errs = append(errs, fmt.Errorf("and %d more", len(c.problems)-maxProblems))
+			break
+		}
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
+}
+
+// visible is a name as a message can show it: quoted if it has anything in it that can't be printed.
+func visible(name string) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
+}

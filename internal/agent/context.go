@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"text/template"
+
+	"gitwf/internal/plan"
+)
+
+// Context is what an agent may know about its task: the content of the file that WF_CONTEXT names.
+type Context struct {
+	Task     *plan.Task       `json:"task"`
+	Plan     PlanContext      `json:"plan"`
+	Criteria []plan.Criterion `json:"criteria"` // that the result is judged by
+	Inputs   []Input          `json:"inputs"`
+	Notes    []Note           `json:"notes"`
+}
+
+// PlanContext is the plan that the task belongs to.
+type PlanContext struct {
+	PlanID  plan.ID `json:"plan_id"`
+	Title   string  `json:"title"`
+	TopTask string  `json:"top_task"` // what the user asked for, verbatim
+}
+
+// Input is an approved version that the task builds on. Its files are at $WF_IN/<task id>/<path>.
+type Input struct {
+	TaskID  plan.TaskID `json:"task_id"`
+	Version int         `json:"version"`
+	Files   []InputFile `json:"files"`
+}
+
+// InputFile is one file of an input.
+type InputFile struct {
+	Path       string `json:"path"`        // in its artifact
+	BundlePath string `json:"bundle_path"` // where it will be in the bundle, for links
+}
+
+// Note is something that the plan has recorded for those who work on it.
+type Note struct {
+	Category string `json:"category"`
+	Text     string `json:"text"`
+}
+
+// Write writes the context as JSON. A list without entries is [], so that readers need not ask whether it is there.
+func (c Context) Write(path string) error {
+	if c.Criteria == nil {
+		c.Criteria = []plan.Criterion{}
+	}
+	if c.Notes == nil {
+		c.Notes = []Note{}
+	}
+	inputs := make([]Input, len(c.Inputs))
+	for i, in := range c.Inputs {
+		if in.Files == nil {
+			in.Files = []InputFile{}
+		}
+		inputs[i] = in
+	}
+	c.Inputs = inputs
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(c); err != nil {
+		return fmt.Errorf("encode context: %w", err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write context: %w", err)
+	}
+	return nil
+}
+
+// Prompt is the text that tells an agent what to do in a role. It is made from prompts/<role>.md in files, a template of
+// text/template over Context and Feedback; feedback is the last REJECTED.md, whole, "" if there is none.
+func Prompt(files fs.FS, role string, c Context, feedback string) (string, error) {
+	t, err := template.New(role+".md").Option("missingkey=error").ParseFS(files, "prompts/"+role+".md")
+	if err != nil {
+		return "", fmt.Errorf("prompt for %s: %w", role, err)
+	}
+	var b bytes.Buffer
+	data := struct {
+		Context
+		Feedback string
+	}{c, feedback}
+	if err := t.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("prompt for %s: %w", role, err)
+	}
+	return b.String(), nil
+}
