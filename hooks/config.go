@@ -1,0 +1,93 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// configPrefix starts the friendly names of our hooks in the config. The scripts look for it, too.
+const configPrefix = "git-wf-"
+
+// A configSpec is one hook as git 2.54 and later run it from the config:
+//
+//	hook.git-wf-<event>.event   = <event>
+//	hook.git-wf-<event>.command = <the script itself>
+//
+// Git gives the command no word about the event, so each event has an entry of its own. Hooks of the config run first,
+// in the order of the config, and the one in the hooks directory last: a formatter there may change the index after our pre-commit
+// has judged it. So commit-msg, which runs after all of them, judges again if ours was not the last.
+type configSpec struct {
+	spec
+	calls string // the name under which the program judges
+	again bool
+}
+
+func configSpecs() []configSpec {
+	var out []configSpec
+	for _, s := range specs() {
+		out = append(out, configSpec{spec: s, calls: s.name})
+	}
+	return append(out, configSpec{spec: spec{name: "commit-msg", judge: judgeIndex}, calls: "pre-commit", again: true})
+}
+
+func (s configSpec) section() string { return "hook." + configPrefix + s.name }
+
+// config names the hooks in the repository's config, and takes away what another mode left.
+func (in *installer) config(ctx context.Context) error {
+	have := in.configured(ctx)
+	for _, s := range configSpecs() {
+		changed := false
+		// The command goes first: git refuses to run at all while an event has none.
+		for _, kv := range [][2]string{{s.section() + ".command", in.render.command(s)}, {s.section() + ".event", s.name}} {
+			if have[kv[0]] == kv[1] {
+				continue
+			}
+			if err := in.set(ctx, "--"+scopeLocal, kv[0], kv[1]); err != nil {
+				return err
+			}
+			changed = true
+		}
+		if changed {
+			in.report.add(s.section(), "set in the repository's config")
+		}
+	}
+	for _, dir := range in.ownDirs() {
+		if err := in.removeSections(dir); err != nil {
+			return err
+		}
+	}
+	return in.removeDispatcher(ctx)
+}
+
+// configured returns our settings in the repository's config. git exits with 1 when there are none.
+func (in *installer) configured(ctx context.Context) map[string]string {
+	out, err := in.git(ctx, "config", "--"+scopeLocal, "-z", "--get-regexp", `^hook\.`+configPrefix)
+	if err != nil {
+		return nil
+	}
+	have := map[string]string{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if key, value, ok := strings.Cut(entry, "\n"); ok {
+			have[key] = value
+		}
+	}
+	return have
+}
+
+// removeConfig takes all of our hooks out of the config, also those that another version made.
+func (in *installer) removeConfig(ctx context.Context) error {
+	gone := map[string]bool{}
+	for key := range in.configured(ctx) {
+		section := key[:strings.LastIndexByte(key, '.')]
+		if gone[section] {
+			continue
+		}
+		gone[section] = true
+		if _, err := in.git(ctx, "config", "--"+scopeLocal, "--remove-section", section); err != nil {
+			return fmt.Errorf("remove %s from the config: %w", section, err)
+		}
+		in.report.add(section, "removed from the repository's config")
+	}
+	return nil
+}

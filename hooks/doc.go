@@ -1,0 +1,21 @@
+// Package hooks puts the gate in git's way, and takes it out again.
+//
+// It hides one decision: how git is made to run `git wf hook NAME` beside the hooks that a team already has. There are
+// three ways, and Install picks the first that fits:
+//
+//   - config: git 2.54 and later run hooks named in the config (hook.<name>.event, hook.<name>.command). No hook
+//     file is touched; the whole script is the value of hook.git-wf-<event>.command, so nothing breaks when the
+//     repository moves.
+//   - section: a marked section at the top of the hook file. It runs the rest of the file first, as a child, so that no
+//     `exit` or `exec` in there skips the gate, and then judges what it left.
+//   - dispatcher: where a hook can't be edited (another language, a binary, a symbolic link, not executable, ends in exec)
+//     or the directory is not this repository's alone (core.hooksPath names a place outside of the git directory),
+//     core.hooksPath becomes <common git dir>/wf/hooks, whose scripts call the original in its place.
+//
+// What is there already is never moved, copied or renamed, and a later edit of it counts.
+//
+// The scripts decide with git alone whether anything protected is touched, and start the program only then. They hold
+// the protected roots as pathspecs, so Install must run again when the policy's roots change.
+//
+// It does not own what may land (internal/gate), nor the policy that names the roots. The specification is docs/format.md.
+package hooks

@@ -1,0 +1,113 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Git runs git in the repository's directory and returns its trimmed standard output. Its error is not nil when git exits
+// with another code than 0; the output up to then is returned all the same.
+type Git func(ctx context.Context, args ...string) (stdout string, err error)
+
+// Options says where and how the hooks are installed.
+type Options struct {
+	Git     Git      // runs git in the repository
+	Program string   // absolute path of git-wf, used when PATH has none; may be empty
+	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
+	Force   bool     // take over a hooks directory that is tracked, or that is set outside of this repository
+}
+
+// DefaultRoot is the protected root of a repository whose policy names none.
+const DefaultRoot = "deliverables"
+
+// ErrBare is returned by Install in a bare repository: the hooks of a client never run there.
+var ErrBare = errors.New("install hooks: this is a bare repository, where the hooks of a client never run; run it in a worktree")
+
+// HooksPathError says that core.hooksPath names a directory that is not Install's to take over without Force.
+type HooksPathError struct {
+	Dir     string // the directory git looks in
+	Scope   string // where core.hooksPath is set: local, worktree, global, system or command
+	Tracked bool   // files in it are tracked by this repository
+}
+
+func (e *HooksPathError) Error() string {
+	switch {
+	case e.Scope == scopeCommand:
+		return fmt.Sprintf("install hooks: core.hooksPath is set to %s by the command line or the environment (-c, GIT_CONFIG_*), which overrides the repository: run it without that", e.Dir)
+	case e.Tracked:
+		return fmt.Sprintf("install hooks: git takes its hooks from %s, which is tracked: `git wf hooks install --force` sets core.hooksPath to a directory that calls those hooks first, and changes no tracked file", e.Dir)
+	}
+	return fmt.Sprintf("install hooks: git takes its hooks from %s, set in the %s config: `git wf hooks install --force` sets core.hooksPath for this repository to a directory that calls those hooks first, and changes nothing else", e.Dir, e.Scope)
+}
+
+// Action is one thing that was done, or left, for a person to read.
+type Action struct {
+	Path string // the file, directory or config key
+	Did  string // what happened to it
+}
+
+// Report lists what Install or Uninstall did. It is empty when there was nothing to do.
+type Report struct {
+	Mode    Mode // how the hooks are installed; empty after Uninstall
+	Actions []Action
+}
+
+func (r *Report) add(path, did string) { r.Actions = append(r.Actions, Action{path, did}) }
+
+// Mode is the way git is made to run the gate.
+type Mode string
+
+// The modes; the package's comment describes them.
+const (
+	ModeConfig     Mode = "config"
+	ModeSection    Mode = "section"
+	ModeDispatcher Mode = "dispatcher"
+)
+
+// A judge is what a hook's script asks git before it starts the program.
+type judge string
+
+const (
+	judgeIndex  judge = "index"  // does the index differ from HEAD under a root
+	judgePush   judge = "push"   // the program decides; without it, does a pushed commit touch a root
+	judgeReport judge = "report" // the program reports, git ignores the exit code
+)
+
+// A spec describes one hook of the gate. A new hook is a new row in specs and, if it asks git something new, a new judge
+// in sh/gate.tmpl.
+type spec struct {
+	name  string
+	judge judge
+	stdin bool // git feeds it lines, which the repository's own hook and the program must both see
+}
+
+func specs() []spec {
+	return []spec{
+		{name: "pre-commit", judge: judgeIndex},
+		{name: "pre-merge-commit", judge: judgeIndex},
+		{name: "post-merge", judge: judgeReport},
+		{name: "pre-push", judge: judgePush, stdin: true},
+	}
+}
+
+// checkedRoots returns the roots in the form in which they become pathspecs.
+func checkedRoots(roots []string) ([]string, error) {
+	if len(roots) == 0 {
+		return []string{DefaultRoot}, nil
+	}
+	var out []string
+	for _, r := range roots {
+		clean := path.Clean(r)
+		bad := r == "" || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) ||
+			strings.ContainsFunc(r, unicode.IsControl)
+		if bad {
+			return nil, fmt.Errorf("install hooks: root %q: expected a relative path inside the worktree, such as %s", r, DefaultRoot)
+		}
+		out = append(out, clean)
+	}
+	return out, nil
+}

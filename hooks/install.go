@@ -1,0 +1,182 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Install makes git run the gate, beside the hooks that are there, and returns what it did. A second run changes nothing; after
+// an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare in a bare repository, and a
+// *HooksPathError where core.hooksPath may be changed only with Force.
+func Install(ctx context.Context, o Options) (Report, error) {
+	render, err := newRenderer(o)
+	if err != nil {
+		return Report{}, err
+	}
+	l, err := inspect(ctx, o.Git)
+	if err != nil {
+		return Report{}, fmt.Errorf("install hooks: %w", err)
+	}
+	if l.bare {
+		return Report{}, ErrBare
+	}
+	in := installer{git: o.Git, render: render, at: l}
+	mode, err := in.choose(ctx, o.Force)
+	if err != nil {
+		return Report{}, err
+	}
+	in.report.Mode = mode
+	switch mode {
+	case ModeConfig:
+		err = in.config(ctx)
+	case ModeDispatcher:
+		err = in.dispatcher(ctx)
+	default:
+		err = in.sections(ctx)
+	}
+	if err != nil {
+		return in.report, fmt.Errorf("install hooks: %w", err)
+	}
+	return in.report, nil
+}
+
+// An installer carries one run of Install or Uninstall.
+type installer struct {
+	git    Git
+	render renderer
+	at     layout
+	report Report
+}
+
+// choose picks the mode, and refuses where core.hooksPath is not ours to change.
+func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
+	l := in.at
+	if l.git.atLeast(2, 54) {
+		return ModeConfig, nil
+	}
+	if l.scope == scopeCommand {
+		return "", &HooksPathError{Dir: l.dir, Scope: l.scope}
+	}
+	if l.dispatching() {
+		return ModeDispatcher, nil
+	}
+	tracked, err := l.tracked(ctx, in.git)
+	if err != nil {
+		return "", fmt.Errorf("install hooks: %w", err)
+	}
+	foreign := l.setting != "" && l.scope != scopeLocal && l.scope != scopeWorktree
+	if (tracked || foreign) && !force {
+		return "", &HooksPathError{Dir: l.dir, Scope: l.scope, Tracked: tracked}
+	}
+	if foreign || !l.own() {
+		return ModeDispatcher, nil
+	}
+	for _, s := range specs() {
+		why, err := in.refusesSection(filepath.Join(l.dir, s.name))
+		if err != nil {
+			return "", fmt.Errorf("install hooks: %w", err)
+		}
+		if why != "" {
+			in.report.add(filepath.Join(l.dir, s.name), why+": left as it is, called by the dispatcher")
+			return ModeDispatcher, nil
+		}
+	}
+	return ModeSection, nil
+}
+
+// refusesSection says why the hook at path can't take a section; it is empty if it can, or if there is no hook.
+func (in *installer) refusesSection(path string) (string, error) {
+	content, info, err := readHook(path)
+	if err != nil || info == nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "is a symbolic link or no file", nil
+	}
+	old, err := strip(content)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	if !executable(info) {
+		if old.found {
+			// Somebody switched our own hook off by its mode. Making the rest of it run is not for Install to decide.
+			return "", fmt.Errorf("%s is not executable, so git ignores it: run `chmod +x` on it, or delete it", path)
+		}
+		return "is not executable, so git ignores it", nil
+	}
+	return uneditable(old.rest), nil
+}
+
+// sections puts the marked section into each hook file, and takes away what another mode left.
+func (in *installer) sections(ctx context.Context) error {
+	made, err := in.makeDir(in.at.dir)
+	if err != nil {
+		return err
+	}
+	for _, s := range specs() {
+		if err := in.section(s, made); err != nil {
+			return err
+		}
+		made = false
+	}
+	if err := in.removeDispatcher(ctx); err != nil {
+		return err
+	}
+	return in.removeConfig(ctx)
+}
+
+func (in *installer) section(s spec, dirMade bool) error {
+	path := filepath.Join(in.at.dir, s.name)
+	content, info, err := readHook(path)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		made := madeFile
+		if dirMade {
+			made = madeDir
+		}
+		in.report.add(path, "made")
+		return writeHook(path, insert([]byte("#!/bin/sh\n"), in.render.section(s, made)), runnable)
+	}
+	old, err := strip(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	made, did := foundFile, "section added at the top; the rest runs first"
+	if old.found {
+		made, did = old.made, "section brought up to date"
+	}
+	next := insert(old.rest, in.render.section(s, made))
+	if bytes.Equal(next, content) {
+		return nil
+	}
+	in.report.add(path, did)
+	return writeHook(path, next, info.Mode())
+}
+
+// makeDir makes a directory and its parents if they are missing.
+func (in *installer) makeDir(dir string) (bool, error) {
+	if _, err := os.Stat(dir); err == nil {
+		return false, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("make the hooks directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return false, fmt.Errorf("make the hooks directory: %w", err)
+	}
+	return true, nil
+}
+
+// set gives a setting of this repository a value, and says so in the report.
+func (in *installer) set(ctx context.Context, scope, key, value string) error {
+	if _, err := in.git(ctx, "config", scope, key, value); err != nil {
+		return fmt.Errorf("set %s: %w", key, err)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Scopes of a git setting, as `git config --show-scope` names them.
+const (
+	scopeLocal    = "local"
+	scopeWorktree = "worktree"
+	scopeCommand  = "command"
+)
+
+// Names of settings. previousPath keeps what core.hooksPath was before the dispatcher, so that Uninstall can put it back.
+const (
+	hooksPath    = "core.hooksPath"
+	previousPath = "wf.previousHooksPath"
+)
+
+// A version is git's, major and minor.
+type version struct{ major, minor int }
+
+func (v version) atLeast(major, minor int) bool {
+	return v.major > major || v.major == major && v.minor >= minor
+}
+
+// A layout is where a repository's hooks are.
+type layout struct {
+	git      version
+	bare     bool
+	common   string // the common git directory, which all linked worktrees share
+	top      string // the top of the worktree; empty in a bare repository
+	dir      string // where git looks for hooks now, absolute
+	setting  string // core.hooksPath as in force, with ~ expanded; empty if it is not set
+	scope    string // where that is set
+	original string // where the repository's own hooks are: what the dispatcher calls. Relative to the top of each worktree, or absolute
+}
+
+// inspect asks git where it looks for hooks.
+func inspect(ctx context.Context, git Git) (layout, error) {
+	var l layout
+	out, err := git(ctx, "version")
+	if err != nil {
+		return l, fmt.Errorf("ask git for its version: %w", err)
+	}
+	if _, err := fmt.Sscanf(out, "git version %d.%d", &l.git.major, &l.git.minor); err != nil {
+		return l, fmt.Errorf("read git's version from %q: %w", out, err)
+	}
+	out, err = git(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir", "--git-path", "hooks")
+	if err != nil {
+		return l, fmt.Errorf("find the hooks directory: %w", err)
+	}
+	lines := strings.Split(out, "\n")
+	if len(lines) != 3 {
+		return l, errors.New("find the hooks directory: the repository's path has a newline in it")
+	}
+	l.bare, l.common, l.dir = lines[0] == "true", lines[1], lines[2]
+	if !l.bare {
+		if l.top, err = git(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel"); err != nil {
+			return l, fmt.Errorf("find the top of the worktree: %w", err)
+		}
+	}
+	l.readSettings(ctx, git)
+	return l, nil
+}
+
+// readSettings finds core.hooksPath and the directory that the dispatcher stands before. git exits with 1 when neither setting is there.
+func (l *layout) readSettings(ctx context.Context, git Git) {
+	l.original = filepath.Join(l.common, "hooks")
+	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-regexp", `^(core\.hookspath|wf\.previoushookspath)$`)
+	if err != nil {
+		return
+	}
+	var other, previous string
+	words := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(words); i += 2 {
+		key, value, _ := strings.Cut(words[i+1], "\n")
+		switch {
+		case strings.EqualFold(key, previousPath):
+			previous = value
+		default:
+			l.scope, l.setting = words[i], value
+			if !samePath(value, l.dispatcher()) {
+				other = value
+			}
+		}
+	}
+	switch {
+	case l.dispatching() && previous != "":
+		l.original = previous
+	case other != "":
+		l.original = other
+	}
+}
+
+// dispatcher returns the directory that core.hooksPath names where a hook can't be edited.
+func (l layout) dispatcher() string { return filepath.Join(l.common, "wf", "hooks") }
+
+// dispatching says whether git takes its hooks from the dispatcher.
+func (l layout) dispatching() bool { return l.setting != "" && samePath(l.setting, l.dispatcher()) }
+
+// originalDir returns the absolute path, seen from this worktree, of the repository's own hooks.
+func (l layout) originalDir() string {
+	if filepath.IsAbs(l.original) {
+		return l.original
+	}
+	return filepath.Join(l.top, l.original)
+}
+
+// own says whether the hooks directory belongs to this repository alone and is the same for all of its worktrees.
+func (l layout) own() bool { return within(resolve(l.common), resolve(l.dir)) }
+
+// tracked says whether this repository tracks files in its hooks directory, also when that is reached by a symbolic link.
+func (l layout) tracked(ctx context.Context, git Git) (bool, error) {
+	top, dir := resolve(l.top), resolve(l.originalDir())
+	if l.top == "" || !within(top, dir) || within(resolve(l.common), dir) {
+		return false, nil
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil {
+		return false, fmt.Errorf("find %s in the worktree: %w", dir, err)
+	}
+	out, err := git(ctx, "ls-files", "-z", "--full-name", "--", ":(top,literal)"+filepath.ToSlash(rel))
+	if err != nil {
+		return false, fmt.Errorf("list tracked files of %s: %w", dir, err)
+	}
+	return out != "", nil
+}
+
+// resolve follows the symbolic links of a path whose last parts may not exist.
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolve(parent), filepath.Base(path))
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func samePath(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	return errA == nil && errB == nil && filepath.IsAbs(a) && os.SameFile(ia, ib)
+}

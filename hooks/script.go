@@ -1,0 +1,120 @@
+package hooks
+
+import (
+	"embed"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+//go:embed sh/*.tmpl
+var scripts embed.FS
+
+// The lines around what Install writes. They are also how Uninstall and Status know it again, in every version.
+const (
+	beginMark = "# >>> git wf hook >>>"
+	endMark   = "# <<< git wf hook <<<"
+)
+
+// What the begin line says about the file, for Uninstall.
+const (
+	foundFile  = "section"                                // the file was there before
+	madeFile   = "section in a file made here"            // remove the file when nothing else is left in it
+	madeDir    = "section in a file and folder made here" // and the folder, too
+	dispatched = "dispatcher"                             // the whole file is ours
+)
+
+// A scriptData fills the templates. Values that end up as words of the shell are quoted already.
+type scriptData struct {
+	Name, Calls        string // the hook's name; the name under which the program is asked to judge
+	Judge              judge
+	Stdin              bool
+	HasOwn             string
+	Created, Again     bool
+	Pathspecs, Program string
+	Missing            string
+	Original           string
+	Begin, End         string
+}
+
+// render returns a script from a template of sh/. The templates are part of the program: an error in one is a defect that
+// every test meets.
+func render(name string, d scriptData) string {
+	t := template.Must(template.ParseFS(scripts, "sh/*.tmpl"))
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, name, d); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// A renderer knows what the scripts of one repository have in common.
+type renderer struct {
+	roots   []string
+	program string
+}
+
+func newRenderer(o Options) (renderer, error) {
+	roots, err := checkedRoots(o.Roots)
+	return renderer{roots, o.Program}, err
+}
+
+func (r renderer) data(s spec) scriptData {
+	var specs []string
+	for _, root := range r.roots {
+		specs = append(specs, quote(":(top,literal,icase)"+root))
+	}
+	what := "this commit"
+	if s.judge == judgePush {
+		what = "this push"
+	}
+	return scriptData{
+		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
+		Pathspecs: strings.Join(specs, " "),
+		Program:   quote(filepath.ToSlash(r.program)),
+		Missing: quote("git wf: " + what + " touches a protected path (" + strings.Join(r.roots, ", ") +
+			"), and git-wf, which must judge it, is not on PATH: install git-wf, then try again"),
+		End: endMark,
+	}
+}
+
+// section returns the marked section for a hook file; made is what the begin line records.
+func (r renderer) section(s spec, made string) string {
+	d := r.data(s)
+	d.Begin = beginMark + " " + made + ", written by `git wf hooks install`: what follows it runs first, then the gate"
+	d.Created = made != foundFile
+	d.HasOwn = ":"
+	if d.Created {
+		d.HasOwn = "wf_has_own"
+	}
+	return render("section.tmpl", d)
+}
+
+// dispatch returns the dispatcher's script for a hook of the gate; original is the path of the hook it stands for.
+func (r renderer) dispatch(s spec, original string) string {
+	d := r.data(s)
+	d.Begin = beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs first, then the gate"
+	d.Original = quote(original)
+	d.HasOwn = `[ -f "$wf_original" ] && [ -x "$wf_original" ]`
+	return render("dispatch.tmpl", d)
+}
+
+// pass returns the dispatcher's script for any other hook.
+func (r renderer) pass(original string) string {
+	return render("pass.tmpl", scriptData{
+		Begin:    beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs, if it is there",
+		Original: quote(original),
+		End:      endMark,
+	})
+}
+
+// command returns the script as the value of hook.<name>.command. Git appends ` "$@"` to it when the hook has arguments,
+// so it must end in the command that takes them, without a newline.
+func (r renderer) command(s configSpec) string {
+	d := r.data(s.spec)
+	d.Calls, d.Again = s.calls, s.again
+	return strings.TrimSuffix(render("gate", d), " \"$@\"\n")
+}
+
+// quote returns s as one word of the shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,124 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+)
+
+// A HookStatus says whether git runs the gate in one hook.
+type HookStatus struct {
+	Name   string // git's name of the hook
+	Mode   Mode   // how it is installed; empty if it is not
+	Path   string // the file that git looks for, or the section of the config
+	Active bool   // git runs the gate
+	Reason string // why not, or, of an active one, why Install should run again; empty if all is well
+}
+
+// Status returns the state of each hook of the gate, in a fixed order. It looks at files and settings only; Probe proves it.
+func Status(ctx context.Context, o Options) ([]HookStatus, error) {
+	render, err := newRenderer(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := inspect(ctx, o.Git)
+	if err != nil {
+		return nil, fmt.Errorf("look at the hooks: %w", err)
+	}
+	in := installer{git: o.Git, render: render, at: l}
+	if l.git.atLeast(2, 54) {
+		if have := in.configured(ctx); len(have) > 0 {
+			return in.configStatus(have), nil
+		}
+	}
+	var out []HookStatus
+	for _, s := range specs() {
+		st, err := in.fileStatus(s)
+		if err != nil {
+			return nil, fmt.Errorf("look at the hooks: %w", err)
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}
+
+const (
+	outdated     = "is not what this git-wf writes for these roots: run `git wf hooks install`"
+	notInstalled = "not installed: run `git wf hooks install`"
+)
+
+func (in *installer) configStatus(have map[string]string) []HookStatus {
+	var out []HookStatus
+	for _, s := range configSpecs() {
+		st := HookStatus{Name: s.name, Mode: ModeConfig, Path: s.section()}
+		command, event := have[s.section()+".command"], have[s.section()+".event"]
+		switch {
+		case event != s.name || command == "":
+			st.Reason = notInstalled
+		case have[s.section()+".enabled"] == "false":
+			st.Reason = "switched off by " + s.section() + ".enabled"
+		default:
+			st.Active = true
+			if command != in.render.command(s) {
+				st.Reason = outdated
+			}
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// fileStatus looks at the file that git would run.
+func (in *installer) fileStatus(s spec) (HookStatus, error) {
+	st := HookStatus{Name: s.name, Path: filepath.Join(in.at.dir, s.name)}
+	content, info, err := readHook(st.Path)
+	if err != nil {
+		return st, err
+	}
+	want, mode := in.expected(s, content)
+	switch {
+	case info == nil || !bytes.Contains(content, []byte(beginMark)):
+		st.Reason, err = in.whyAbsent(s, info != nil)
+		return st, err
+	case !executable(info):
+		st.Mode, st.Reason = mode, "not executable, so git ignores it: run `chmod +x` on it"
+	case !bytes.Equal(content, want):
+		st.Mode, st.Active, st.Reason = mode, true, outdated
+	default:
+		st.Mode, st.Active = mode, true
+	}
+	return st, nil
+}
+
+// expected returns what Install would make of a hook file, and the mode it is in.
+func (in *installer) expected(s spec, content []byte) ([]byte, Mode) {
+	if in.at.dispatching() {
+		return []byte(in.render.dispatch(s, in.originalHook(s.name))), ModeDispatcher
+	}
+	old, err := strip(content)
+	if err != nil {
+		return nil, ModeSection
+	}
+	return insert(old.rest, in.render.section(s, old.made)), ModeSection
+}
+
+// whyAbsent says why there is no gate where git looks.
+func (in *installer) whyAbsent(s spec, other bool) (string, error) {
+	for _, dir := range append(in.ownDirs(), in.at.dispatcher()) {
+		if samePath(dir, in.at.dir) {
+			continue
+		}
+		content, info, err := readHook(filepath.Join(dir, s.name))
+		if err != nil {
+			return "", err
+		}
+		if info != nil && bytes.Contains(content, []byte(beginMark)) {
+			return fmt.Sprintf("core.hooksPath makes git look in %s, but the gate is in %s: run `git wf hooks install`", in.at.dir, dir), nil
+		}
+	}
+	if other {
+		return "there is a hook, but no gate in it, as when another tool has written it anew: run `git wf hooks install`", nil
+	}
+	return notInstalled, nil
+}
