@@ -1,0 +1,168 @@
+package gitstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// What a snapshot of a long plan takes most of its time for is kept in the common git directory: in wf/cache/<plan id>
+// the names of all records, by the tree ids they were read from, and in wf/cache/<plan id>.plan the decoded plan.json,
+// by its blob's id. Both can be deleted at any time, and are ignored when damaged or written by another version.
+
+// cacheVersion changes when the same bytes mean something else.
+const cacheVersion = "git-wf cache 1\n"
+
+// When a cache file is worth writing: below this the repository itself is read as fast.
+const (
+	cacheTasks     = 32       // that had to be read
+	cachePlanBytes = 64 << 10 // of plan.json
+)
+
+type cachedIndex struct {
+	Tasks plan.OID
+	Fans  []cachedFan
+}
+
+type cachedFan struct {
+	Name  string
+	OID   plan.OID
+	Tasks []cachedTask
+}
+
+type cachedTask struct {
+	ID    plan.TaskID
+	OID   plan.OID
+	Names []plan.Name
+}
+
+type cachedPlan struct {
+	OID  plan.OID
+	Size int
+	Plan *plan.Plan
+}
+
+func (s *Store) indexFile(id plan.ID) string {
+	return filepath.Join(s.commonDir, "wf", "cache", string(id))
+}
+
+func (s *Store) planFile(id plan.ID) string { return s.indexFile(id) + ".plan" }
+
+// loadCache returns what the cache files know of a plan, which may be nothing.
+func (s *Store) loadCache(id plan.ID) *known {
+	k := &known{}
+	if !id.Valid() {
+		return k
+	}
+	parsed := make(chan cachedPlan)
+	go func() {
+		var c cachedPlan
+		if !readCacheFile(s.planFile(id), &c) {
+			c = cachedPlan{}
+		}
+		parsed <- c
+	}()
+	var c cachedIndex
+	if readCacheFile(s.indexFile(id), &c) {
+		k.index = c.index()
+	}
+	if p := <-parsed; p.Plan != nil {
+		k.planOID, k.planSize, k.snap = p.OID, p.Size, &Snapshot{Plan: p.Plan}
+	}
+	return k
+}
+
+func (c *cachedIndex) index() *index {
+	x := &index{tasks: c.Tasks, fans: make(map[string]*fan, len(c.Fans))}
+	var all []*taskNames
+	for _, cf := range c.Fans {
+		f := &fan{name: cf.Name, oid: cf.OID, tasks: make([]taskNames, len(cf.Tasks))}
+		for i, t := range cf.Tasks {
+			f.tasks[i] = taskNames{t.ID, t.OID, t.Names}
+			all = append(all, &f.tasks[i])
+		}
+		x.fans[f.name] = f
+	}
+	x.records = plan.Records{Tasks: parseAll(all)}
+	return x
+}
+
+// saveCache writes the cache files that have fallen far enough behind. It is no error if that fails, as it does in a
+// repository that may only be read.
+func (s *Store) saveCache(id plan.ID, k *known) {
+	if !id.Valid() || k.snap == nil {
+		return
+	}
+	if k.unsavedTasks >= cacheTasks && writeCacheFile(s.indexFile(id), k.index.cached()) == nil {
+		k.unsavedTasks = 0
+	}
+	if k.unsavedPlan && k.planSize >= cachePlanBytes &&
+		writeCacheFile(s.planFile(id), cachedPlan{k.planOID, k.planSize, k.snap.Plan}) == nil {
+		k.unsavedPlan = false
+	}
+}
+
+func (x *index) cached() cachedIndex {
+	c := cachedIndex{Tasks: x.tasks}
+	for _, f := range x.fans {
+		cf := cachedFan{Name: f.name, OID: f.oid}
+		for _, t := range f.tasks {
+			cf.Tasks = append(cf.Tasks, cachedTask{t.id, t.oid, t.names})
+		}
+		c.Fans = append(c.Fans, cf)
+	}
+	return c
+}
+
+// cacheHead is what precedes the content: the version, the type's fingerprint and a checksum of the content.
+func cacheHead(t reflect.Type, content []byte) []byte {
+	head := []byte(cacheVersion)
+	head = binary.LittleEndian.AppendUint64(head, fingerprint(t))
+	return binary.LittleEndian.AppendUint32(head, crc32.Checksum(content, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func readCacheFile(path string, value any) bool {
+	data, err := os.ReadFile(path)
+	v := reflect.ValueOf(value).Elem()
+	size := len(cacheVersion) + 12
+	if err != nil || len(data) < size || !slices.Equal(data[:size], cacheHead(v.Type(), data[size:])) {
+		return false
+	}
+	d := decoder{s: string(data[size:])}
+	d.decode(v)
+	return d.err == nil && d.s == ""
+}
+
+// writeCacheFile replaces a file as a whole, so that a reader never sees half of one.
+func writeCacheFile(path string, value any) error {
+	v := reflect.ValueOf(value)
+	content, err := encode(nil, v)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(cacheHead(v.Type(), content), content...))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write cache: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package gitstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// heldClaim is a claim as it stands in the repository. oid is empty if there is none.
+type heldClaim struct {
+	plan.Claim
+	oid plan.OID
+}
+
+// Claims returns the claims on a plan's tasks, expired ones too.
+func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
+	if !id.Valid() {
+		return nil, fmt.Errorf("%q can't be a plan's id", id)
+	}
+	prefix := claimRefs + string(id)
+	refs, err := s.refsBelow(ctx, prefix)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	names := make([]string, len(refs))
+	for i, r := range refs {
+		names[i] = string(r.new)
+	}
+	claims := plan.Claims{}
+	err = s.objects.each(ctx, names, func(i int, o object) error {
+		task := plan.TaskID(strings.TrimPrefix(refs[i].ref, prefix+"/"))
+		if c := parseClaim(task, o); c.oid != "" {
+			claims[task] = c.Claim
+		}
+		return nil
+	})
+	return claims, err
+}
+
+// parseClaim reads a claim's blob. One that can't be read counts as expired long ago: it must not lock a task for ever.
+func parseClaim(task plan.TaskID, o object) heldClaim {
+	h := heldClaim{oid: o.OID}
+	if json.Unmarshal(o.Data, &h.Claim) != nil {
+		h.Claim = plan.Claim{}
+	}
+	h.Task = task
+	return h
+}
+
+func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h heldClaim, ref string, err error) {
+	ref, err = claimRef(id, task)
+	if err != nil {
+		return h, ref, err
+	}
+	err = s.objects.each(ctx, []string{ref}, func(_ int, o object) error {
+		h = parseClaim(task, o)
+		return nil
+	})
+	return h, ref, err
+}
+
+// Claim takes a lease on c.Task from c.Started to c.Expires and returns it with its number. It fails with ErrClaimed
+// while somebody else's claim has not expired; an expired one is taken over.
+func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {
+	held, ref, err := s.claim(ctx, id, c.Task)
+	if err != nil {
+		return plan.Claim{}, err
+	}
+	if held.oid != "" && c.Started.Before(held.Expires) {
+		return plan.Claim{}, claimedError(held.Claim)
+	}
+	c.Number = held.Number + 1
+	return s.writeClaim(ctx, ref, held.oid, c)
+}
+
+// Renew moves the end of a claim that is still ours; otherwise it fails with ErrClaimed.
+func (s *Store) Renew(ctx context.Context, id plan.ID, c plan.Claim, expires time.Time) (plan.Claim, error) {
+	held, ref, err := s.ownClaim(ctx, id, c)
+	if err != nil {
+		return plan.Claim{}, err
+	}
+	c.Expires = expires
+	return s.writeClaim(ctx, ref, held.oid, c)
+}
+
+// Release gives a claim back if it is still ours; otherwise it fails with ErrClaimed.
+func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
+	held, ref, err := s.ownClaim(ctx, id, c)
+	if err != nil {
+		return err
+	}
+	return s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, c.Task)
+}
+
+func (s *Store) ownClaim(ctx context.Context, id plan.ID, c plan.Claim) (heldClaim, string, error) {
+	held, ref, err := s.claim(ctx, id, c.Task)
+	if err == nil && (held.oid == "" || !sameClaim(held.Claim, c)) {
+		err = claimedError(held.Claim)
+	}
+	return held, ref, err
+}
+
+// sameClaim compares all but the end, which Renew moves.
+func sameClaim(a, b plan.Claim) bool {
+	return a.Task == b.Task && a.Agent == b.Agent && a.Session == b.Session && a.Host == b.Host && a.PID == b.PID &&
+		a.Number == b.Number && a.Started.Equal(b.Started)
+}
+
+func claimedError(held plan.Claim) error {
+	if held.Agent == "" {
+		return fmt.Errorf("%s: the claim is gone: %w", held.Task, ErrClaimed)
+	}
+	return fmt.Errorf("%s: %w: %s until %s", held.Task, ErrClaimed, held.Agent, held.Expires.UTC().Format(time.RFC3339))
+}
+
+func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan.Claim) (plan.Claim, error) {
+	// What the caller gets is what the repository has: no monotonic clock, no local zone.
+	c.Started, c.Expires = c.Started.UTC().Round(0), c.Expires.UTC().Round(0)
+	data, err := json.Marshal(c)
+	if err != nil {
+		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
+	}
+	b := s.NewBatch()
+	oid := b.AddBlob(data)
+	if err := b.Flush(ctx); err != nil {
+		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
+	}
+	if err := s.moveClaim(ctx, b, refChange{ref, old, oid}, c.Task); err != nil {
+		return plan.Claim{}, err
+	}
+	return c, s.survive(ctx, b)
+}
+
+// moveClaim changes a claim's ref, or finds out who was faster. The batch has what the ref will hold.
+func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
+	err := s.moveRefs(ctx, s.leases, b, []refChange{change}, func(ctx context.Context) (bool, error) {
+		var now heldClaim
+		err := s.objects.each(ctx, []string{change.ref}, func(_ int, o object) error {
+			now = parseClaim(task, o)
+			return nil
+		})
+		switch {
+		case err != nil || now.oid == change.new:
+			return err == nil, err
+		case now.oid != change.old:
+			return false, claimedError(now.Claim)
+		}
+		return false, nil
+	})
+	if err != nil && !errors.Is(err, ErrClaimed) {
+		err = fmt.Errorf("claim %s: %w", task, err)
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+)
+
+// addition is a tree of new paths, on its way into an existing tree.
+type addition struct {
+	entry *plan.Entry // a new path ends here
+	below map[string]*addition
+}
+
+// writeChange adds to the batch what turns the tree into the one after the change, and returns that one's id. Only the
+// trees on the way to new paths are read and written.
+func (s *Store) writeChange(ctx context.Context, b *Batch, tree plan.OID, change plan.Change) (plan.OID, error) {
+	top := &addition{}
+	for i := range change.Add {
+		if err := top.insert(&change.Add[i]); err != nil {
+			return "", err
+		}
+	}
+	if top.below[planFile] != nil {
+		return "", fmt.Errorf("%s is no record", planFile)
+	}
+	if tree == "" && change.Plan == nil {
+		return "", fmt.Errorf("the first event brings no plan")
+	}
+	if len(change.Add) == 0 && change.Plan == nil {
+		return "", fmt.Errorf("the event adds nothing")
+	}
+	var replaced *rawEntry
+	if change.Plan != nil {
+		data, err := plan.Encode(change.Plan)
+		if err != nil {
+			return "", err
+		}
+		replaced = &rawEntry{modeFile, planFile, b.add(plumbing.BlobObject, data)}
+	}
+	return s.graft(ctx, b, tree, "", top, replaced)
+}
+
+func (a *addition) insert(e *plan.Entry) error {
+	if err := checkTreePath(e.Path); err != nil {
+		return err
+	}
+	at := a
+	for name := range strings.SplitSeq(e.Path, "/") {
+		if at.entry != nil {
+			return fmt.Errorf("%s is below the new path %s", e.Path, at.entry.Path)
+		}
+		if at.below == nil {
+			at.below = map[string]*addition{}
+		}
+		if at.below[name] == nil {
+			at.below[name] = &addition{}
+		}
+		at = at.below[name]
+	}
+	if at.entry != nil || at.below != nil {
+		return fmt.Errorf("%s is there already", e.Path)
+	}
+	at.entry = e
+	return nil
+}
+
+// graft adds a to a tree, which may be none yet, and returns the id of the new one. replaced is an entry of the tree
+// that may exist before.
+func (s *Store) graft(ctx context.Context, b *Batch, tree plan.OID, path string, a *addition, replaced *rawEntry) (plan.OID, error) {
+	var old []rawEntry
+	if tree != "" {
+		var err error
+		if old, err = s.tree(ctx, tree); err != nil {
+			return "", err
+		}
+	}
+	next := make([]rawEntry, 0, len(old)+len(a.below)+1)
+	existing := map[string]rawEntry{}
+	for _, e := range old {
+		switch {
+		case replaced != nil && e.name == replaced.name:
+		case a.below[e.name] != nil:
+			existing[e.name] = e
+		default:
+			next = append(next, e)
+		}
+	}
+	if replaced != nil {
+		next = append(next, *replaced)
+	}
+	for name, child := range a.below {
+		e, err := s.graftOne(ctx, b, existing[name], path+name, child)
+		if err != nil {
+			return "", err
+		}
+		e.name = name
+		next = append(next, e)
+	}
+	return b.addTree(next)
+}
+
+func (s *Store) graftOne(ctx context.Context, b *Batch, old rawEntry, path string, a *addition) (rawEntry, error) {
+	switch {
+	case a.entry == nil && (old.oid == "" || old.isTree()):
+		oid, err := s.graft(ctx, b, old.oid, path+"/", a, nil)
+		return rawEntry{mode: modeTree, oid: oid}, err
+	case old.oid != "":
+		return rawEntry{}, fmt.Errorf("%s is there already", path)
+	case a.entry.OID == "":
+		return rawEntry{mode: modeFile, oid: b.add(plumbing.BlobObject, a.entry.Data)}, nil
+	}
+	mode, err := s.modeOf(ctx, b, a.entry.OID)
+	if err != nil {
+		return rawEntry{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return rawEntry{mode: mode, oid: a.entry.OID}, nil
+}
+
+// modeOf finds an object that an event names rather than brings. It must be there: a commit may not name what is not.
+func (s *Store) modeOf(ctx context.Context, b *Batch, oid plan.OID) (string, error) {
+	kind := ""
+	if o := b.byOID[oid]; o != nil {
+		kind = o.kind.String()
+	} else {
+		err := s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
+			kind = o.Kind
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	switch kind {
+	case "tree":
+		return modeTree, nil
+	case "blob":
+		return modeFile, nil
+	}
+	return "", fmt.Errorf("there is no file or tree %s", oid)
+}
+
+// addCommit adds the event's commit to the batch.
+func (a *appending) addCommit(tree, parent plan.OID, change plan.Change) (c commitInfo, err error) {
+	message, err := message(change)
+	if err != nil {
+		return c, err
+	}
+	author := change.Author
+	if author.Name == "" {
+		author = a.person
+	}
+	when := fmt.Sprintf("%d %s", a.Now.Unix(), a.Now.Local().Format("-0700"))
+	var text strings.Builder
+	fmt.Fprintf(&text, "tree %s\n", tree)
+	if parent != "" {
+		fmt.Fprintf(&text, "parent %s\n", parent)
+	}
+	fmt.Fprintf(&text, "author %s %s\ncommitter %s %s\n\n%s", ident(author), when, ident(a.committer), when, message)
+	c = parseCommit(text.String())
+	c.oid = a.batch.add(plumbing.CommitObject, []byte(text.String()))
+	return c, nil
+}
+
+// ident writes a name and address so that neither can be taken for anything else in the commit.
+func ident(a plan.Actor) string {
+	clean := func(s string) string {
+		s = strings.Map(func(r rune) rune {
+			if r == '<' || r == '>' || unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, strings.ToValidUTF8(s, ""))
+		return strings.Trim(s, " .,:;\"\\'")
+	}
+	return clean(a.Name) + " <" + clean(a.Email) + ">"
+}
+
+// message is the commit's message: subject, body, trailers.
+func message(c plan.Change) (string, error) {
+	subject := strings.Join(strings.Fields(text(c.Subject)), " ")
+	if subject == "" {
+		return "", fmt.Errorf("the event has no subject")
+	}
+	parts := []string{subject}
+	if body := strings.TrimSpace(text(c.Body)); body != "" {
+		parts = append(parts, body)
+	}
+	var trailers []string
+	for _, t := range c.Trailers {
+		line := t.Key + ": " + t.Value
+		if strings.ContainsAny(line, "\n\r\x00") || t.Key == "" || strings.ContainsAny(t.Key, ": ") {
+			return "", fmt.Errorf("trailer %q is not one line", line)
+		}
+		trailers = append(trailers, text(line))
+	}
+	if len(trailers) > 0 {
+		parts = append(parts, strings.Join(trailers, "\n"))
+	}
+	return strings.Join(parts, "\n\n") + "\n", nil
+}
+
+// text is s as a commit can hold it.
+func text(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", "\uFFFD")
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,215 @@
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+)
+
+// FileInfo is one file of a tree that was written.
+type FileInfo = plan.FileInfo
+
+// FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record; empty means
+// what the file system says.
+type FileRef struct {
+	Path string
+	Mode string
+}
+
+// source is where a large object's bytes can be read again.
+type source struct{ path string }
+
+func (r *source) open() (io.ReadCloser, int64, error) {
+	f, err := os.Open(r.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", r.path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// inMemory is the size up to which a file is read whole, in bytes.
+const inMemory = 64 << 10
+
+// AddDir adds files below root, and the trees that hold them, and returns the top tree's id with a line for each file,
+// in the order of files. Contents are streamed. The files must stay as they are until the event is appended.
+func (b *Batch) AddDir(ctx context.Context, root string, files []FileRef) (plan.OID, []FileInfo, error) {
+	if err := b.s.prepareWriting(ctx); err != nil {
+		return "", nil, err
+	}
+	infos := make([]FileInfo, 0, len(files))
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return "", nil, err
+		}
+		info, err := b.addFile(root, f)
+		if err != nil {
+			return "", nil, fmt.Errorf("add %s: %w", f.Path, err)
+		}
+		infos = append(infos, info)
+	}
+	oid, err := b.addTreeOf(entriesOf(infos))
+	return oid, infos, err
+}
+
+func (b *Batch) addFile(root string, ref FileRef) (FileInfo, error) {
+	if err := checkTreePath(ref.Path); err != nil {
+		return FileInfo{}, err
+	}
+	path := filepath.Join(root, filepath.FromSlash(ref.Path))
+	st, err := os.Lstat(path)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	info := FileInfo{Path: ref.Path, Mode: ref.Mode, Size: st.Size()}
+	if info.Mode == "" {
+		info.Mode = gitMode(st.Mode())
+	}
+	isLink := st.Mode()&os.ModeSymlink != 0
+	switch {
+	case isLink != (info.Mode == modeLink) || !isLink && !st.Mode().IsRegular():
+		return FileInfo{}, fmt.Errorf("is no file of mode %s", info.Mode)
+	case isLink:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return FileInfo{}, err
+		}
+		return b.fromMemory(info, []byte(filepath.ToSlash(target))), nil
+	case st.Size() <= inMemory:
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return FileInfo{}, err
+		}
+		return b.fromMemory(info, data), nil
+	}
+	return b.fromDisk(info, path)
+}
+
+func gitMode(m os.FileMode) string {
+	switch {
+	case m&os.ModeSymlink != 0:
+		return modeLink
+	case m&0o100 != 0:
+		return modeExecutable
+	}
+	return modeFile
+}
+
+func (b *Batch) fromMemory(info FileInfo, data []byte) FileInfo {
+	sum := sha256.Sum256(data)
+	info.OID, info.SHA256, info.Size = b.add(plumbing.BlobObject, data), hex.EncodeToString(sum[:]), int64(len(data))
+	return info
+}
+
+// fromDisk writes a large file's object at once, in the one pass that also computes its hashes.
+func (b *Batch) fromDisk(info FileInfo, path string) (FileInfo, error) {
+	src := &source{path}
+	content, size, err := src.open()
+	if err != nil {
+		return FileInfo{}, err
+	}
+	defer content.Close()
+	f, err := b.s.createTemp()
+	if err != nil {
+		return FileInfo{}, err
+	}
+	b.s.writing.shared.file(f)
+	hash := sha256.New()
+	oid, err := b.s.deflate(f, plumbing.BlobObject, size, io.TeeReader(content, hash))
+	if err != nil || b.byOID[oid] != nil {
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	} else {
+		o := &loose{oid: oid, kind: plumbing.BlobObject, source: src, temp: f.Name()}
+		b.byOID[oid] = o
+		b.order = append(b.order, o)
+		err = b.written(o, f)
+	}
+	info.OID, info.SHA256, info.Size = oid, hex.EncodeToString(hash.Sum(nil)), size
+	return info, err
+}
+
+// AddFiles is AddDir for files from memory, all of mode 100644. The lines come in the order of the paths.
+func (b *Batch) AddFiles(files map[string][]byte) (plan.OID, []FileInfo, error) {
+	var infos []FileInfo
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		infos = append(infos, b.fromMemory(FileInfo{Path: path, Mode: modeFile}, files[path]))
+	}
+	oid, err := b.addTreeOf(entriesOf(infos))
+	return oid, infos, err
+}
+
+// AddBlob adds one blob from memory.
+func (b *Batch) AddBlob(data []byte) plan.OID { return b.add(plumbing.BlobObject, data) }
+
+func entriesOf(infos []FileInfo) []TreeEntry {
+	entries := make([]TreeEntry, len(infos))
+	for i, f := range infos {
+		entries[i] = TreeEntry{Path: f.Path, Mode: f.Mode, OID: f.OID}
+	}
+	return entries
+}
+
+// addTreeOf builds the nested trees of a flat list.
+func (b *Batch) addTreeOf(entries []TreeEntry) (plan.OID, error) {
+	var here []rawEntry
+	below := map[string][]TreeEntry{}
+	for _, e := range entries {
+		name, rest, nested := strings.Cut(e.Path, "/")
+		if reason := hostile(name); reason != "" {
+			return "", fmt.Errorf("path %q: %s", e.Path, reason)
+		}
+		if nested {
+			below[name] = append(below[name], TreeEntry{rest, e.Mode, e.OID})
+			continue
+		}
+		if e.Mode != modeFile && e.Mode != modeExecutable && e.Mode != modeLink {
+			return "", fmt.Errorf("path %q: mode %s", e.Path, e.Mode)
+		}
+		here = append(here, rawEntry{e.Mode, name, e.OID})
+	}
+	for name, list := range below {
+		oid, err := b.addTreeOf(list)
+		if err != nil {
+			return "", err
+		}
+		here = append(here, rawEntry{modeTree, name, oid})
+	}
+	seen := map[string]bool{}
+	for _, e := range here {
+		if seen[e.name] {
+			return "", fmt.Errorf("path %q is there twice", e.name)
+		}
+		seen[e.name] = true
+	}
+	return b.addTree(here)
+}
+
+// WriteTreeOf writes the nested trees of a flat list of files and returns the top tree's id, on disk. The blobs must
+// be there.
+func (s *Store) WriteTreeOf(ctx context.Context, entries []TreeEntry) (plan.OID, error) {
+	b := s.NewBatch()
+	oid, err := b.addTreeOf(entries)
+	if err != nil {
+		return "", fmt.Errorf("write tree: %w", err)
+	}
+	return oid, b.Flush(ctx)
+}

@@ -1,0 +1,52 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Person returns who the user is, as git would name the author of a commit. It fails with an *IdentityError if git
+// does not know.
+func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
+	return s.ident(ctx, "GIT_AUTHOR_IDENT")
+}
+
+// ident asks git once for each of the two identities.
+func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) {
+	s.mu.Lock()
+	a, ok := s.idents[variable]
+	s.mu.Unlock()
+	if ok {
+		return a, nil
+	}
+	out, err := s.Git(ctx, "var", variable)
+	if err != nil {
+		if exitCode(err) > 0 {
+			return plan.Actor{}, fmt.Errorf("%w: %w", &IdentityError{
+				Hint: "git config --global user.name NAME; git config --global user.email ADDRESS",
+			}, err)
+		}
+		return plan.Actor{}, err
+	}
+	a, err = parseIdent(out)
+	if err != nil {
+		return plan.Actor{}, fmt.Errorf("git var %s: %w", variable, err)
+	}
+	s.mu.Lock()
+	s.idents[variable] = a
+	s.mu.Unlock()
+	return a, nil
+}
+
+// parseIdent takes "Name <address> seconds zone" apart.
+func parseIdent(line string) (plan.Actor, error) {
+	name, rest, ok := strings.Cut(line, "<")
+	end := strings.LastIndexByte(rest, '>')
+	if !ok || end < 0 {
+		return plan.Actor{}, fmt.Errorf("%q is no identity", line)
+	}
+	return plan.Actor{Name: strings.TrimSpace(name), Email: strings.TrimSpace(rest[:end])}, nil
+}

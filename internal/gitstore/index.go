@@ -1,0 +1,262 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+	"sync"
+
+	"gitwf/internal/plan"
+)
+
+// index is what a plan's tree says about its tasks, by fan-out directory and task, each with the tree id it was read
+// from: equal ids need not be read again. An index is never changed once it is made.
+type index struct {
+	tasks   plan.OID // the tree tasks/
+	fans    map[string]*fan
+	records plan.Records
+	fresh   int // tasks that had to be read for this index
+}
+
+// fan is one fan-out directory.
+type fan struct {
+	name  string
+	oid   plan.OID
+	tasks []taskNames
+}
+
+// taskNames is one task's directory, with the names in it.
+type taskNames struct {
+	id    plan.TaskID
+	oid   plan.OID
+	names []plan.Name
+}
+
+// readIndex makes the index of a tasks/ tree from the one of an earlier tree, or of none.
+func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*index, error) {
+	if old == nil {
+		old = &index{}
+	}
+	if old.tasks == tasks && old.records.Tasks != nil {
+		same := *old
+		same.fresh = 0
+		return &same, nil
+	}
+	next := &index{tasks: tasks, fans: map[string]*fan{}}
+	var changed []*fan
+	var before [][]taskNames
+	if tasks != "" {
+		entries, err := s.tree(ctx, tasks)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			was := old.fans[e.name]
+			switch {
+			case !e.isTree():
+			case was != nil && was.oid == e.oid:
+				next.fans[e.name] = was
+			default:
+				f := &fan{name: e.name, oid: e.oid}
+				next.fans[e.name] = f
+				changed = append(changed, f)
+				before = append(before, was.taskNames())
+			}
+		}
+	}
+	fresh, err := s.readFans(ctx, changed, before)
+	if err != nil {
+		return nil, err
+	}
+	next.fresh = len(fresh)
+	next.records = nextRecords(old, next, fresh, before)
+	return next, nil
+}
+
+func (f *fan) taskNames() []taskNames {
+	if f == nil {
+		return nil
+	}
+	return f.tasks
+}
+
+// readFans lists the tasks of the fan-out directories and reads those that differ from before. It returns the tasks
+// that were read.
+func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames) ([]*taskNames, error) {
+	oids := make([]plan.OID, len(fans))
+	for i, f := range fans {
+		oids[i] = f.oid
+	}
+	err := s.eachTree(ctx, oids, true, func(i int, entries []rawEntry) {
+		was := map[plan.TaskID]taskNames{}
+		for _, t := range before[i] {
+			was[t.id] = t
+		}
+		for _, e := range entries {
+			t := was[plan.TaskID(e.name)]
+			if t.oid != e.oid {
+				t = taskNames{id: plan.TaskID(e.name), oid: e.oid}
+				if !e.isTree() || misplaced(fans[i].name, t.id) {
+					continue
+				}
+			}
+			fans[i].tasks = append(fans[i].tasks, t)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var fresh []*taskNames
+	for _, f := range fans {
+		for i := range f.tasks {
+			if f.tasks[i].names == nil {
+				fresh = append(fresh, &f.tasks[i])
+			}
+		}
+	}
+	return fresh, s.readTasks(ctx, fresh)
+}
+
+// branch is a directory below a task that is still to be read.
+type branch struct {
+	task   *taskNames
+	prefix string
+	oid    plan.OID
+}
+
+// readTasks reads the names below all the given tasks, one level of all of them at a time, so that the number of
+// waits for git does not grow with the number of tasks. A files/ tree is a name and is not entered.
+func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
+	level := make([]branch, len(tasks))
+	for i, t := range tasks {
+		level[i] = branch{task: t, oid: t.oid}
+		t.names = []plan.Name{}
+	}
+	for len(level) > 0 {
+		oids := make([]plan.OID, len(level))
+		for i, b := range level {
+			oids[i] = b.oid
+		}
+		var deeper []branch
+		err := s.eachTree(ctx, oids, len(level) < many, func(i int, entries []rawEntry) {
+			b := level[i]
+			for _, e := range entries {
+				path := b.prefix + e.name
+				if e.isTree() && e.name != "files" {
+					deeper = append(deeper, branch{b.task, path + "/", e.oid})
+				} else {
+					b.task.names = append(b.task.names, plan.Name{Path: path, OID: e.oid})
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		level = deeper
+	}
+	return nil
+}
+
+// eachTree reads many trees at once. Those that are known already cost nothing; keep says whether the others are worth
+// keeping.
+func (s *Store) eachTree(ctx context.Context, oids []plan.OID, keep bool, fn func(i int, entries []rawEntry)) error {
+	have := make([][]rawEntry, len(oids))
+	var names []string
+	var at []int
+	for i, oid := range oids {
+		entries, ok := s.trees.get(oid)
+		if ok {
+			have[i] = entries
+			continue
+		}
+		names = append(names, string(oid))
+		at = append(at, i)
+	}
+	if len(names) > 0 {
+		err := s.objects.each(ctx, names, func(i int, o object) (err error) {
+			if o.Kind != "tree" {
+				return fmt.Errorf("tree %s is missing", names[i])
+			}
+			have[at[i]], err = parseTree(o.Data)
+			if keep && err == nil {
+				s.trees.put(o.OID, have[at[i]])
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, entries := range have {
+		fn(i, entries)
+	}
+	return nil
+}
+
+// nextRecords sorts the names of what was read into records and takes the rest from the index before.
+func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) plan.Records {
+	if old.records.Tasks == nil {
+		var all []*taskNames
+		for _, f := range next.fans {
+			for i := range f.tasks {
+				all = append(all, &f.tasks[i])
+			}
+		}
+		return plan.Records{Tasks: parseAll(all)}
+	}
+	tasks := maps.Clone(old.records.Tasks)
+	for _, list := range before {
+		for _, t := range list {
+			delete(tasks, t.id)
+		}
+	}
+	for name, f := range old.fans {
+		if next.fans[name] == nil {
+			for _, t := range f.tasks {
+				delete(tasks, t.id)
+			}
+		}
+	}
+	parsed := parseAll(fresh)
+	for name, f := range next.fans {
+		if old.fans[name] == f {
+			continue
+		}
+		for _, t := range f.tasks {
+			if r := parsed[t.id]; r != nil {
+				tasks[t.id] = r
+			} else {
+				tasks[t.id] = old.records.Tasks[t.id]
+			}
+		}
+	}
+	return plan.Records{Tasks: tasks}
+}
+
+// parseAll shares the work among the processors: in a long plan it is much of what a snapshot costs.
+func parseAll(tasks []*taskNames) map[plan.TaskID]*plan.TaskRecords {
+	parsed := make([]*plan.TaskRecords, len(tasks))
+	workers := min(runtime.GOMAXPROCS(0), len(tasks)/64+1)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(tasks); i += workers {
+				parsed[i] = plan.ParseTaskRecords(tasks[i].names)
+			}
+		})
+	}
+	wg.Wait()
+	records := make(map[plan.TaskID]*plan.TaskRecords, len(tasks))
+	for i, t := range tasks {
+		records[t.id] = parsed[i]
+	}
+	return records
+}
+
+// misplaced reports whether a task's directory is not in its own fan-out directory. Such a one has no effect: it could
+// be a second set of records of the same task.
+func misplaced(fan string, id plan.TaskID) bool {
+	return !id.Valid() || !strings.HasPrefix(id.Dir(), "tasks/"+fan+"/")
+}

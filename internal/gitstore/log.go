@@ -1,0 +1,95 @@
+package gitstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// LogEntry is one event of a plan's history, as its commit tells it.
+type LogEntry struct {
+	Commit   plan.OID
+	Parents  []plan.OID
+	Author   plan.Actor
+	Time     time.Time // of the commit
+	Subject  string
+	Trailers map[string]string // the last of each key
+}
+
+// The fields of an entry, each ended by a NUL, which a commit message can't contain. -z ends the last one.
+const (
+	logFormat = "%H%x00%P%x00%an%x00%ae%x00%cd%x00%s%x00%(trailers:only,unfold)"
+	logFields = 7
+)
+
+// Log yields the events of a plan, newest first, as git finds them, until yield returns false.
+func (s *Store) Log(ctx context.Context, id plan.ID, yield func(LogEntry) bool) error {
+	ref, err := planRef(id)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
+	if _, err := s.commit(ctx, ref); err != nil {
+		return fmt.Errorf("log of %s: %w", id, err)
+	}
+	c, err := startChild(s.dir, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw",
+		"--encoding=UTF-8", "--format="+logFormat, ref, "--")
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	for {
+		e, err := readLogEntry(c.out)
+		if err == nil && yield(e) {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			c.interrupt()
+		}
+		c.stop()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			return nil
+		case errors.Is(err, io.EOF) && c.cmd.ProcessState.Success():
+			return nil
+		}
+		return c.failure(err)
+	}
+}
+
+func readLogEntry(r *bufio.Reader) (e LogEntry, err error) {
+	var f [logFields]string
+	for i := range f {
+		if f[i], err = r.ReadString(0); err != nil {
+			if i > 0 || f[i] != "" {
+				err = noEOF(err)
+			}
+			return e, err
+		}
+		f[i] = f[i][:len(f[i])-1]
+	}
+	e = LogEntry{
+		Commit:   plan.OID(f[0]),
+		Author:   plan.Actor{Name: f[2], Email: f[3]},
+		Time:     parseTime(f[4]),
+		Subject:  f[5],
+		Trailers: map[string]string{},
+	}
+	for _, p := range strings.Fields(f[1]) {
+		e.Parents = append(e.Parents, plan.OID(p))
+	}
+	for line := range strings.Lines(f[6]) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			e.Trailers[key] = value
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,381 @@
+package gitstore
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+)
+
+// writing is how objects are written in this repository.
+type writing struct {
+	deflaters sync.Pool
+	once      sync.Once
+	shared    sharing
+	ordered   bool // one flush stands for all that was written out before it
+	err       error
+}
+
+// loose is one object of a batch. Its content is kept, or where it can be read again, until the batch is done: a
+// concurrent gc may take an object that nothing names yet.
+type loose struct {
+	oid    plan.OID
+	kind   plumbing.ObjectType
+	data   []byte
+	source *source // of a large object; data is nil then
+	temp   string  // the file that holds it, compressed, until it gets its name
+	file   *os.File
+	placed bool // it has its name
+}
+
+// Batch is a set of objects that are written and flushed together, before an event names them. It is for one
+// goroutine.
+type Batch struct {
+	s     *Store
+	byOID map[plan.OID]*loose
+	order []*loose
+	open  []*loose // whose file is open, because its data may still be on the way to the disk
+}
+
+// NewBatch begins a batch of objects.
+func (s *Store) NewBatch() *Batch {
+	return &Batch{s: s, byOID: map[plan.OID]*loose{}}
+}
+
+// add takes an object from memory. Nothing is written before the flush.
+func (b *Batch) add(kind plumbing.ObjectType, data []byte) plan.OID {
+	oid := plan.OID(plumbing.ComputeHash(kind, data).String())
+	if b.byOID[oid] == nil {
+		o := &loose{oid: oid, kind: kind, data: data}
+		b.byOID[oid] = o
+		b.order = append(b.order, o)
+	}
+	return oid
+}
+
+func (b *Batch) addTree(entries []rawEntry) (plan.OID, error) {
+	data, err := encodeTree(entries)
+	if err != nil {
+		return "", err
+	}
+	oid := b.add(plumbing.TreeObject, data)
+	b.s.trees.put(oid, entries)
+	return oid, nil
+}
+
+// Flush writes what the batch has so far and returns when it is on disk. Append does it for its own batch; others call
+// it when something else than an event is about to name the objects.
+//
+// The order is: all data, then one flush, then all names. A name thus never stands for data that a power cut could take
+// away. That the names themselves are on disk before a ref is moved follows, on file systems with one ordered journal,
+// from git's own flush of the ref's lock file, which comes after them; elsewhere settle flushes each file, and place
+// the directories.
+func (b *Batch) Flush(ctx context.Context) error {
+	if err := b.s.prepareWriting(ctx); err != nil {
+		return err
+	}
+	for _, o := range b.order {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := b.write(o); err != nil {
+			return fmt.Errorf("write object %s: %w", o.oid, err)
+		}
+	}
+	if err := b.settle(true); err != nil {
+		return fmt.Errorf("flush objects: %w", err)
+	}
+	return b.place()
+}
+
+// Discard removes what the batch has written but not yet given a name. It does nothing after Flush or Append.
+func (b *Batch) Discard() {
+	for _, o := range b.open {
+		o.file.Close()
+	}
+	b.open = nil
+	for _, o := range b.order {
+		if o.temp != "" && !o.placed {
+			os.Remove(o.temp)
+			o.temp = ""
+		}
+	}
+}
+
+// rollback forgets all objects but the first n: those of an attempt that came to nothing.
+func (b *Batch) rollback(n int) {
+	for _, o := range b.order[n:] {
+		if o.temp != "" && !o.placed {
+			os.Remove(o.temp)
+		}
+		delete(b.byOID, o.oid)
+	}
+	b.order = b.order[:n]
+}
+
+// write puts the object into a temporary file, unless the repository has it as a loose object. That a pack may have it
+// is not looked at: a second copy does no harm, and in a partial clone the question could start a download.
+func (b *Batch) write(o *loose) error {
+	if o.placed || o.temp != "" {
+		return nil
+	}
+	// A fresh time makes a concurrent gc spare an old object that was about to go.
+	now := time.Now()
+	if err := os.Chtimes(b.s.loosePath(o.oid), now, now); err == nil {
+		o.placed = true
+		return b.harden(o)
+	}
+	content, size, err := o.content()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	f, err := b.s.createTemp()
+	if err != nil {
+		return err
+	}
+	o.temp = f.Name()
+	b.s.writing.shared.file(f)
+	sum, err := b.s.deflate(f, o.kind, size, content)
+	if err == nil && sum != o.oid {
+		err = errors.New("the content changed while it was read")
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(o.temp)
+		o.temp = ""
+		return err
+	}
+	return b.written(o, f)
+}
+
+// written starts the way of the data to the disk. Files stay open until they have arrived, but not too many.
+func (b *Batch) written(o *loose, f *os.File) error {
+	const mostOpen = 100
+	o.file = f
+	b.open = append(b.open, o)
+	startWriteOut(f)
+	if len(b.open) < mostOpen {
+		return nil
+	}
+	return b.settle(false)
+}
+
+// harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and without a flush.
+func (b *Batch) harden(o *loose) error {
+	if !flushesReadOnly {
+		return nil
+	}
+	f, err := os.Open(b.s.loosePath(o.oid))
+	if err != nil {
+		return err
+	}
+	return b.written(o, f)
+}
+
+// settle waits until the data of the open files is with the disk and closes them; last flushes the disk itself too.
+// Otherwise the newest file stays open, for that flush.
+func (b *Batch) settle(last bool) error {
+	var errs []error
+	for len(b.open) > 1 || last && len(b.open) > 0 {
+		o := b.open[0]
+		b.open = b.open[1:]
+		flush := writeOut
+		if last && len(b.open) == 0 || !b.s.writing.ordered {
+			flush = (*os.File).Sync
+		}
+		errs = append(errs, flush(o.file), o.file.Close())
+		o.file = nil
+	}
+	return errors.Join(errs...)
+}
+
+// place gives the objects their names.
+func (b *Batch) place() error {
+	dirs := map[string]bool{}
+	for _, o := range b.order {
+		if o.placed {
+			continue
+		}
+		if err := b.placeOne(o); err != nil {
+			return fmt.Errorf("write object %s: %w", o.oid, err)
+		}
+		dirs[filepath.Dir(b.s.loosePath(o.oid))] = true
+	}
+	if b.s.writing.ordered {
+		return nil
+	}
+	for dir := range dirs {
+		if err := flushDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Batch) placeOne(o *loose) error {
+	final := b.s.loosePath(o.oid)
+	for attempt := 0; ; attempt++ {
+		err := os.Rename(o.temp, final)
+		if errors.Is(err, fs.ErrNotExist) {
+			// Either the directory is missing or was removed as empty, or a gc took the temporary file.
+			if mkErr := b.s.makeObjectDir(filepath.Dir(final)); mkErr != nil {
+				return mkErr
+			}
+			if _, statErr := os.Lstat(o.temp); statErr != nil {
+				o.temp = ""
+				if err := errors.Join(b.write(o), b.settle(true)); err != nil || o.placed {
+					return err
+				}
+			}
+		}
+		switch {
+		case err == nil:
+			o.placed, o.temp = true, ""
+			return nil
+		case !errors.Is(err, fs.ErrNotExist) || attempt > 100:
+			// Windows does not replace a file that is read-only; if somebody else has just written it, all is well.
+			if _, statErr := os.Lstat(final); statErr == nil && os.Remove(o.temp) == nil {
+				o.placed, o.temp = true, ""
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// restore looks all objects up once more, after a ref names them, and writes those again that a gc took meanwhile. An
+// object that the gc has packed is written again too, for the reason that write gives.
+func (b *Batch) restore(ctx context.Context) error {
+	lost := false
+	for _, o := range b.order {
+		if _, err := os.Lstat(b.s.loosePath(o.oid)); err != nil {
+			o.placed = false
+			lost = true
+		}
+	}
+	if !lost {
+		return nil
+	}
+	return b.Flush(ctx)
+}
+
+// content opens the object's bytes.
+func (o *loose) content() (io.ReadCloser, int64, error) {
+	if o.source != nil {
+		return o.source.open()
+	}
+	return io.NopCloser(bytes.NewReader(o.data)), int64(len(o.data)), nil
+}
+
+// deflate writes a loose object's file and returns the object's id.
+func (s *Store) deflate(w io.Writer, kind plumbing.ObjectType, size int64, content io.Reader) (plan.OID, error) {
+	z := s.writing.deflaters.Get().(*zlib.Writer)
+	defer s.writing.deflaters.Put(z)
+	z.Reset(w)
+	if _, err := io.WriteString(z, kind.String()+" "+strconv.FormatInt(size, 10)+"\x00"); err != nil {
+		return "", err
+	}
+	hash := plumbing.NewHasher(kind, size)
+	n, err := io.Copy(io.MultiWriter(z, hash), io.LimitReader(content, size+1))
+	if err != nil {
+		return "", err
+	}
+	if n != size {
+		return "", errors.New("the content changed while it was read")
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	return plan.OID(hash.Sum().String()), nil
+}
+
+// createTemp makes a file whose name git gc knows for the leftover of a writer that died.
+func (s *Store) createTemp() (*os.File, error) {
+	for attempt := 0; ; attempt++ {
+		name := filepath.Join(s.objectDir, "tmp_obj_"+strconv.FormatUint(rand.Uint64(), 36))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		if !errors.Is(err, fs.ErrExist) || attempt > 10 {
+			return f, err
+		}
+	}
+}
+
+func (s *Store) loosePath(oid plan.OID) string {
+	return filepath.Join(s.objectDir, string(oid[:2]), string(oid[2:]))
+}
+
+func (s *Store) makeObjectDir(dir string) error {
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		s.writing.shared.dir(dir)
+		if !s.writing.ordered {
+			err = flushDir(s.objectDir)
+		}
+	}
+	return err
+}
+
+// prepareWriting asks git, once, what it would take into account when it writes.
+func (s *Store) prepareWriting(ctx context.Context) error {
+	w := &s.writing
+	w.once.Do(func() {
+		w.deflaters.New = func() any {
+			// Records are small and many: the fastest level costs a few bytes each.
+			z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is a valid one
+			return z
+		}
+		var value string
+		value, _, w.err = s.Config(context.WithoutCancel(ctx), "core.sharedRepository")
+		w.shared = parseSharing(value)
+		w.ordered = ordered(s.objectDir)
+	})
+	return w.err
+}
+
+// sharing is core.sharedRepository: the permissions that other people get on what is written. Zero leaves it to the
+// umask.
+type sharing struct{ fileMode, dirMode fs.FileMode }
+
+func parseSharing(value string) sharing {
+	switch strings.ToLower(value) {
+	case "group", "true", "1", "yes", "on":
+		return sharing{0o440, 0o770 | fs.ModeSetgid}
+	case "all", "world", "everybody", "2":
+		return sharing{0o444, 0o775 | fs.ModeSetgid}
+	}
+	if n, err := strconv.ParseUint(value, 8, 32); err == nil && strings.HasPrefix(value, "0") && n != 0 {
+		m := fs.FileMode(n) & 0o777
+		return sharing{m &^ 0o222, m | (m&0o444)>>2 | fs.ModeSetgid}
+	}
+	return sharing{}
+}
+
+func (p sharing) file(f *os.File) {
+	if p.fileMode != 0 {
+		f.Chmod(p.fileMode)
+	}
+}
+
+func (p sharing) dir(name string) {
+	if p.dirMode != 0 {
+		os.Chmod(name, p.dirMode)
+	}
+}

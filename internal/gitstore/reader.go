@@ -1,0 +1,231 @@
+package gitstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gitwf/internal/plan"
+)
+
+// object is what git answers to a name. Kind is "" if there is no such object; Data is valid until the next answer.
+type object struct {
+	OID  plan.OID
+	Kind string
+	Data []byte
+}
+
+// many is the number of requests from which a child of their own pays: told that nobody waits for the single answer,
+// git writes them in large pieces.
+const many = 400
+
+// reader asks one long-lived `git cat-file --batch` for objects, and for the tips of refs.
+type reader struct {
+	dir string
+	mu  sync.Mutex
+	c   *child
+	buf []byte
+}
+
+// each asks for all names at once and calls fn with each answer, in order. A name is an object id, a full ref or
+// anything else that git resolves.
+func (r *reader) each(ctx context.Context, names []string, fn func(i int, o object) error) error {
+	for _, n := range names {
+		if n == "" || strings.ContainsAny(n, "\n\r\x00") {
+			return fmt.Errorf("%q can't name an object", n)
+		}
+	}
+	if len(names) >= many {
+		return r.eachBuffered(ctx, names, fn)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done := 0
+	for attempt := 0; ; attempt++ {
+		err := r.ask(ctx, names[done:], func(i int, o object) error {
+			done++
+			return fn(done-1, o)
+		})
+		var refused *callbackError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &refused):
+			return refused.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case attempt > 0:
+			return err
+		}
+	}
+}
+
+// callbackError is an error of the caller's own function, after which the child is still sound.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+
+func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) error) error {
+	c, err := r.child()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt) // a lazy fetch of a partial clone can take long
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- send(c.in, names) }()
+	err = r.answers(c.out, len(names), fn)
+	var refused *callbackError
+	if err == nil || errors.As(err, &refused) {
+		<-sent
+		return err
+	}
+	r.drop()
+	<-sent
+	return c.failure(err)
+}
+
+func send(w io.Writer, names []string) error {
+	_, err := io.WriteString(w, strings.Join(names, "\n")+"\n")
+	return err
+}
+
+// answers reads n answers. When fn fails the rest are still read, so that the next request finds its own answer.
+func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) error {
+	var refused error
+	for i := range n {
+		oid, kind, size, err := header(out)
+		if err != nil {
+			return err
+		}
+		if kind != "" {
+			if int64(cap(r.buf)) < size+1 {
+				r.buf = make([]byte, size+1)
+			}
+			if _, err := io.ReadFull(out, r.buf[:size+1]); err != nil {
+				return err
+			}
+		} else {
+			size = 0
+		}
+		if refused == nil {
+			if err := fn(i, object{OID: oid, Kind: kind, Data: r.buf[:size]}); err != nil {
+				refused = &callbackError{err}
+			}
+		}
+	}
+	return refused
+}
+
+// header reads "<oid> <kind> <size>", or "<name> missing" and the like, which gives an empty kind.
+func header(out *bufio.Reader) (oid plan.OID, kind string, size int64, err error) {
+	line, err := out.ReadString('\n')
+	if err != nil {
+		return "", "", 0, noEOF(err)
+	}
+	f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+	if len(f) != 3 || len(f[0]) != 40 {
+		return "", "", 0, nil
+	}
+	size, err = strconv.ParseInt(f[2], 10, 64)
+	if err != nil || size < 0 {
+		return "", "", 0, fmt.Errorf("git cat-file answered %q", line)
+	}
+	return plan.OID(f[0]), f[1], size, nil
+}
+
+// noEOF: an end where an answer should be is a child that died.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, object) error) error {
+	c, err := startChild(r.dir, "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	go func() {
+		send(c.in, names)
+		c.in.Close()
+	}()
+	own := reader{}
+	err = own.answers(c.out, len(names), fn)
+	c.stop()
+	var refused *callbackError
+	switch {
+	case errors.As(err, &refused):
+		return refused.err
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return c.failure(err)
+	}
+	return nil
+}
+
+// stream finds one blob and hands its content to fn as it comes. What fn leaves unread is thrown away.
+func (r *reader) stream(ctx context.Context, name string, fn func(kind string, size int64, content io.Reader) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := r.child()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	if err := send(c.in, []string{name}); err != nil {
+		r.drop()
+		return c.failure(err)
+	}
+	_, kind, size, err := header(c.out)
+	if err != nil {
+		r.drop()
+		return c.failure(err)
+	}
+	if kind == "" {
+		return fn("", 0, strings.NewReader(""))
+	}
+	content := &io.LimitedReader{R: c.out, N: size}
+	err = fn(kind, size, content)
+	_, restErr := io.CopyN(io.Discard, c.out, content.N+1)
+	if restErr != nil {
+		r.drop()
+		return c.failure(noEOF(restErr))
+	}
+	return err
+}
+
+func (r *reader) child() (*child, error) {
+	if r.c != nil {
+		return r.c, nil
+	}
+	c, err := startChild(r.dir, "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	r.c = c
+	return c, nil
+}
+
+func (r *reader) drop() {
+	if r.c != nil {
+		r.c.stop()
+		r.c = nil
+	}
+}
+
+func (r *reader) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
+}

@@ -1,0 +1,255 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// Where plans and claims are (docs/format.md).
+const (
+	planRefs   = "refs/workflow/"
+	claimRefs  = "refs/workflow-claims/"
+	activeRef  = "WORKFLOW_HEAD"
+	policyName = "policy"
+)
+
+// PlanRef is a plan and the newest commit of its history.
+type PlanRef struct {
+	ID  plan.ID
+	Tip plan.OID
+}
+
+// planRef builds a plan's ref. An id that is no valid one, which may come from anywhere, never becomes part of a name.
+func planRef(id plan.ID) (string, error) {
+	if !id.Valid() {
+		return "", fmt.Errorf("%q can't be a plan's id", id)
+	}
+	return planRefs + string(id), nil
+}
+
+func claimRef(id plan.ID, task plan.TaskID) (string, error) {
+	if !id.Valid() || !task.Valid() {
+		return "", fmt.Errorf("%q of %q can't be claimed: no valid ids", task, id)
+	}
+	return claimRefs + string(id) + "/" + string(task), nil
+}
+
+// refChange moves one ref. An empty old value means that the ref must not exist, an empty new one deletes it.
+type refChange struct {
+	ref      string
+	old, new plan.OID
+}
+
+// refUpdater moves refs through one long-lived `git update-ref --stdin`.
+type refUpdater struct {
+	dir   string
+	flush bool
+	mu    sync.Mutex
+	c     *child
+}
+
+// maxAge is how long a child may move refs: it writes the time at which it began to work into the reflog.
+const maxAge = time.Minute
+
+// update makes all changes or none. An error does not say which: git may have died just after it made them, so the
+// caller looks at the refs again. The transaction is short and not cut off when the caller no longer waits.
+func (u *refUpdater) update(changes ...refChange) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.c != nil && time.Since(u.c.started) > maxAge {
+		u.drop()
+	}
+	fresh := u.c == nil
+	err := u.transact(changes)
+	var broken *staleChildError
+	if !fresh && errors.As(err, &broken) {
+		// The child had ended before it was asked, so nothing has happened.
+		err = u.transact(changes)
+	}
+	return err
+}
+
+// staleChildError: the child could not even be asked.
+type staleChildError struct{ error }
+
+func (u *refUpdater) transact(changes []refChange) error {
+	if err := u.start(); err != nil {
+		return err
+	}
+	var in strings.Builder
+	// Without start, a list that a killed writer cut off would be committed.
+	in.WriteString("start\n")
+	for _, c := range changes {
+		switch {
+		case c.new == "":
+			fmt.Fprintf(&in, "delete %s %s\n", c.ref, c.old)
+		case c.old == "":
+			fmt.Fprintf(&in, "create %s %s\n", c.ref, c.new)
+		default:
+			fmt.Fprintf(&in, "update %s %s %s\n", c.ref, c.new, c.old)
+		}
+	}
+	in.WriteString("prepare\ncommit\n")
+	c := u.c
+	if _, err := c.in.Write([]byte(in.String())); err != nil {
+		u.drop()
+		return &staleChildError{c.failure(err)}
+	}
+	for _, want := range []string{"start: ok\n", "prepare: ok\n", "commit: ok\n"} {
+		line, err := c.out.ReadString('\n')
+		if err == nil && line != want {
+			err = fmt.Errorf("answered %q", line)
+		}
+		if err != nil {
+			u.drop()
+			return c.failure(noEOF(err))
+		}
+	}
+	return nil
+}
+
+func (u *refUpdater) start() error {
+	if u.c != nil {
+		return nil
+	}
+	// The user's hooks are about branches. core.fsync is unknown to git before 2.36, which ignores it.
+	args := []string{"-c", "core.hooksPath=/dev/null"}
+	if u.flush {
+		args = append(args, "-c", "core.fsync=reference", "update-ref", "-m", "git wf", "--create-reflog", "--stdin")
+	} else {
+		args = append(args, "-c", "core.fsync=none", "update-ref", "--stdin")
+	}
+	c, err := startChild(u.dir, args...)
+	if err != nil {
+		return err
+	}
+	u.c = c
+	return nil
+}
+
+func (u *refUpdater) drop() {
+	if u.c != nil {
+		u.c.stop()
+		u.c = nil
+	}
+}
+
+func (u *refUpdater) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drop()
+}
+
+// moveRefs makes all changes or none. When git reports an error its text says nothing: look finds out whether the
+// changes were made, or fails if they no longer can be. If neither, something passed by: a lock that another git held,
+// a gc that took the batch's objects before the refs named them, a packed-refs file that was replaced so quickly that
+// git did not notice. Then it is tried again, a few times.
+func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange, look func(context.Context) (bool, error)) error {
+	const tries = 6
+	ctx = context.WithoutCancel(ctx) // whether it happened must be known
+	for try := 1; ; try++ {
+		err := u.update(changes...)
+		if err == nil {
+			return nil
+		}
+		s.objects.close() // a new child has nothing old in its memory
+		done, lookErr := look(ctx)
+		if done || lookErr != nil {
+			return lookErr
+		}
+		if try == tries {
+			return err
+		}
+		if restoreErr := b.restore(ctx); restoreErr != nil {
+			return errors.Join(err, restoreErr)
+		}
+		if err := pause(ctx, time.Duration(try*(1+rand.IntN(20)))*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Head returns the commit that HEAD stands for, or ErrUnborn.
+func (s *Store) Head(ctx context.Context) (plan.OID, error) {
+	var head plan.OID
+	err := s.objects.each(ctx, []string{"HEAD^{commit}"}, func(_ int, o object) error {
+		head = o.OID
+		return nil
+	})
+	if err == nil && head == "" {
+		err = ErrUnborn
+	}
+	return head, err
+}
+
+// Plans lists the repository's plans, by id. Refs whose name can't be a plan's are left out.
+func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
+	refs, err := s.refsBelow(ctx, strings.TrimSuffix(planRefs, "/"))
+	if err != nil {
+		return nil, err
+	}
+	var plans []PlanRef
+	for _, r := range refs {
+		id := plan.ID(strings.TrimPrefix(r.ref, planRefs))
+		if id != policyName && id.Valid() {
+			plans = append(plans, PlanRef{id, r.new})
+		}
+	}
+	return plans, nil
+}
+
+// refsBelow lists the refs below a prefix; new is what each one holds.
+func (s *Store) refsBelow(ctx context.Context, prefix string) ([]refChange, error) {
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix+"/")
+	if err != nil {
+		return nil, err
+	}
+	var refs []refChange
+	for line := range strings.Lines(out) {
+		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs = append(refs, refChange{ref: ref, new: plan.OID(oid)})
+	}
+	return refs, nil
+}
+
+// Active returns the plan that this working tree works on, or ErrNoActive.
+func (s *Store) Active(ctx context.Context) (plan.ID, error) {
+	ref, err := s.Git(ctx, "symbolic-ref", "--quiet", activeRef)
+	if exitCode(err) == 1 {
+		return "", ErrNoActive
+	}
+	if err != nil {
+		return "", err
+	}
+	id := plan.ID(strings.TrimPrefix(ref, planRefs))
+	if !id.Valid() {
+		return "", fmt.Errorf("%s stands for %s: %w", activeRef, ref, ErrNoActive)
+	}
+	return id, nil
+}
+
+// SetActive makes the plan the one that this working tree works on. The plan need not exist yet.
+func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
+	ref, err := planRef(id)
+	if err != nil {
+		return err
+	}
+	_, err = s.Git(ctx, "symbolic-ref", activeRef, ref)
+	return err
+}
+
+// IsAncestor reports whether old is new or in its history.
+func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error) {
+	_, err := s.Git(ctx, "merge-base", "--is-ancestor", "--end-of-options", string(old), string(new))
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,82 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// gitEnv is added to the environment of every git: messages in one language, and objects as they are rather than as a
+// replace ref would have them.
+var gitEnv = []string{"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1"}
+
+// patience is how long a git that was asked to stop may take, so that it can remove its lock files.
+const patience = 5 * time.Second
+
+// Invocation is one call of git. Dir is the Store's directory if empty; Env is added to the environment.
+type Invocation struct {
+	Args  []string
+	Stdin io.Reader
+	Env   []string
+	Dir   string
+}
+
+// Git runs git with the arguments in the Store's directory and returns what it prints, without the white space at
+// either end. The error is a *GitError if git ran and failed.
+func (s *Store) Git(ctx context.Context, args ...string) (string, error) {
+	out, err := s.GitIn(ctx, Invocation{Args: args})
+	return strings.TrimSpace(string(out)), err
+}
+
+// GitIn runs git as the Invocation says and returns what it prints, also when it fails.
+func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
+	if in.Dir == "" {
+		in.Dir = s.dir
+	}
+	return runGit(ctx, in)
+}
+
+func runGit(ctx context.Context, in Invocation) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", in.Args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = in.Dir, in.Stdin, &stdout, &stderr
+	cmd.Env = append(append(os.Environ(), gitEnv...), in.Env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	err := cmd.Run()
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	code := -1
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	}
+	return stdout.Bytes(), &GitError{Args: in.Args, Stderr: stderr.String(), ExitCode: code, Err: err}
+}
+
+// exitCode is the code with which git ended, or -1 if err is no *GitError.
+func exitCode(err error) int {
+	var g *GitError
+	if errors.As(err, &g) {
+		return g.ExitCode
+	}
+	return -1
+}
+
+// Config returns the value of a git setting, and whether there is one.
+func (s *Store) Config(ctx context.Context, key string) (string, bool, error) {
+	out, err := s.Git(ctx, "config", "--get", "--end-of-options", key)
+	if exitCode(err) == 1 {
+		return "", false, nil
+	}
+	return out, err == nil, err
+}

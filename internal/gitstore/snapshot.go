@@ -1,0 +1,187 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+const planFile = "plan.json"
+
+// Snapshot is a plan at one commit of its history. Those who hold one share it and must not change it.
+type Snapshot struct {
+	ID      plan.ID
+	Commit  plan.OID
+	Tree    plan.OID
+	Time    time.Time // of the commit
+	Plan    *plan.Plan
+	Records plan.Records
+}
+
+// known is what was last read of a plan, so that the next time only what changed is read.
+type known struct {
+	snap     *Snapshot
+	planOID  plan.OID
+	planSize int
+	index    *index
+
+	// What is newer than the files in the cache directory.
+	unsavedTasks int
+	unsavedPlan  bool
+}
+
+// Snapshot reads the newest state of a plan.
+func (s *Store) Snapshot(ctx context.Context, id plan.ID) (*Snapshot, error) {
+	ref, err := planRef(id)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
+	return s.snapshot(ctx, id, ref)
+}
+
+// SnapshotAt reads the state of a plan at one commit.
+func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*Snapshot, error) {
+	return s.snapshot(ctx, id, string(commit))
+}
+
+func (s *Store) snapshot(ctx context.Context, id plan.ID, name string) (*Snapshot, error) {
+	c, err := s.commit(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read plan %s: %w", id, err)
+	}
+	k, err := s.read(ctx, id, c)
+	if err != nil {
+		return nil, fmt.Errorf("read plan %s: %w", id, err)
+	}
+	s.saveCache(id, k)
+	return k.snap, nil
+}
+
+// commitInfo is what a snapshot takes from its commit.
+type commitInfo struct {
+	oid, tree plan.OID
+	time      time.Time
+}
+
+func (s *Store) commit(ctx context.Context, name string) (c commitInfo, err error) {
+	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
+		switch o.Kind {
+		case "commit":
+			c = parseCommit(string(o.Data))
+			c.oid = o.OID
+			return nil
+		case "":
+			return ErrNoPlan
+		}
+		return fmt.Errorf("%s is a %s, not a commit", name, o.Kind)
+	})
+	return c, err
+}
+
+func parseCommit(text string) (c commitInfo) {
+	head, _, _ := strings.Cut(text, "\n\n")
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch key {
+		case "tree":
+			c.tree = plan.OID(value)
+		case "committer":
+			c.time = parseTime(value[strings.LastIndexByte(value, '>')+1:])
+		}
+	}
+	return c
+}
+
+// parseTime reads git's "seconds +hhmm".
+func parseTime(s string) time.Time {
+	seconds, zone, _ := strings.Cut(strings.TrimSpace(s), " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	t := time.Unix(n, 0)
+	if z, err := time.Parse("-0700", zone); err == nil {
+		return t.In(z.Location())
+	}
+	return t.UTC()
+}
+
+// read makes a snapshot of a commit, from what is known of the plan and what has changed since.
+func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, error) {
+	s.mu.Lock()
+	k := s.plans[id]
+	s.mu.Unlock()
+	if k != nil && k.snap.Commit == c.oid {
+		return k, nil
+	}
+	if k == nil {
+		k = s.loadCache(id)
+	}
+	next, err := s.advance(ctx, id, k, c)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.plans[id] = next
+	s.mu.Unlock()
+	return next, nil
+}
+
+func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {
+	root, err := s.tree(ctx, c.tree)
+	if err != nil {
+		return nil, err
+	}
+	next := &known{unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize}
+	var tasks plan.OID
+	for _, e := range root {
+		switch {
+		case e.name == planFile && e.isFile():
+			next.planOID = e.oid
+		case e.name == "tasks" && e.isTree():
+			tasks = e.oid
+		}
+	}
+	if next.planOID == "" {
+		return nil, fmt.Errorf("commit %s has no %s", c.oid, planFile)
+	}
+	next.index, err = s.readIndex(ctx, k.index, tasks)
+	if err != nil {
+		return nil, err
+	}
+	next.unsavedTasks += next.index.fresh
+	p := k.plan()
+	if next.planOID != k.planOID {
+		if p, err = s.readPlan(ctx, next); err != nil {
+			return nil, err
+		}
+	}
+	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: next.index.records}
+	return next, nil
+}
+
+func (k *known) plan() *plan.Plan {
+	if k.snap == nil {
+		return nil
+	}
+	return k.snap.Plan
+}
+
+func (s *Store) readPlan(ctx context.Context, next *known) (p *plan.Plan, err error) {
+	err = s.objects.each(ctx, []string{string(next.planOID)}, func(_ int, o object) (err error) {
+		if o.Kind != "blob" {
+			return fmt.Errorf("%s is missing", next.planOID)
+		}
+		next.planSize, next.unsavedPlan = len(o.Data), true
+		p, err = plan.Decode(o.Data)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", planFile, err)
+	}
+	return p, nil
+}

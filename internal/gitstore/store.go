@@ -1,0 +1,132 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"gitwf/internal/plan"
+)
+
+// Store is a git repository with its plans. Its methods may be called from several goroutines.
+type Store struct {
+	dir       string // where git runs
+	workTree  string
+	gitDir    string
+	commonDir string
+	objectDir string
+
+	objects *reader
+	events  *refUpdater // flushes the refs it moves
+	leases  *refUpdater // does not: a claim lost in a power cut is claimed again
+
+	writing writing // how objects are written here
+
+	trees     treeCache
+	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
+
+	mu     sync.Mutex
+	plans  map[plan.ID]*known        // what was last read of each plan
+	locks  map[plan.ID]chan struct{} // held by the goroutine that appends
+	idents map[string]plan.Actor
+}
+
+// The oldest git that has all that is used here.
+const oldestMajor, oldestMinor = 2, 34
+
+// Open finds the repository that dir belongs to, as git does: GIT_DIR and its kin in the environment are honoured. It
+// fails with ErrNoRepository where there is none and with an *UnsupportedError for one, or a git, that can't be used.
+func Open(ctx context.Context, dir string) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	version := make(chan error, 1)
+	go func() { version <- checkVersion(ctx, abs) }()
+	// The working tree comes last: in a bare repository, and inside a .git directory, git fails there, after the rest.
+	out, err := runGit(ctx, Invocation{Dir: abs, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir",
+		"--git-common-dir", "--git-path", "objects", "--show-object-format", "--show-toplevel"}})
+	if versionErr := <-version; versionErr != nil {
+		return nil, versionErr
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) < 4 {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %s: %w", ErrNoRepository, abs, err)
+	}
+	if lines[3] != "sha1" {
+		return nil, &UnsupportedError{What: "a repository with " + lines[3] + " objects", Hint: "use one with sha1 objects"}
+	}
+	s := &Store{
+		dir:       abs,
+		gitDir:    filepath.FromSlash(lines[0]),
+		commonDir: filepath.FromSlash(lines[1]),
+		objectDir: filepath.FromSlash(lines[2]),
+		objects:   &reader{dir: abs},
+		events:    &refUpdater{dir: abs, flush: true},
+		leases:    &refUpdater{dir: abs},
+		plans:     map[plan.ID]*known{},
+		locks:     map[plan.ID]chan struct{}{},
+		idents:    map[string]plan.Actor{},
+	}
+	if err == nil && len(lines) > 4 {
+		s.workTree = filepath.FromSlash(lines[4])
+	}
+	return s, nil
+}
+
+var versionPattern = regexp.MustCompile(`^git version (([0-9]+)\.([0-9]+)\S*)`)
+
+func checkVersion(ctx context.Context, dir string) error {
+	out, err := runGit(ctx, Invocation{Dir: dir, Args: []string{"version"}})
+	if err != nil {
+		return err
+	}
+	return supported(string(out))
+}
+
+// supported judges what `git version` printed. A version that can't be read is taken for a new one.
+func supported(version string) error {
+	m := versionPattern.FindStringSubmatch(version)
+	if m == nil {
+		return nil
+	}
+	major, _ := strconv.Atoi(m[2])
+	minor, _ := strconv.Atoi(m[3])
+	if major > oldestMajor || major == oldestMajor && minor >= oldestMinor {
+		return nil
+	}
+	return &UnsupportedError{
+		What: "git " + m[1],
+		Hint: fmt.Sprintf("git %d.%d or later is needed", oldestMajor, oldestMinor),
+	}
+}
+
+// Close ends the git processes that the Store keeps, and saves what it knows of long plans for the next Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	for id, k := range s.plans {
+		s.saveCache(id, k)
+	}
+	s.mu.Unlock()
+	s.objects.close()
+	s.events.close()
+	s.leases.close()
+	return nil
+}
+
+// WorkTree is the absolute path of the working tree's top; "" when there is none (a bare repository, or inside .git).
+func (s *Store) WorkTree() string { return s.workTree }
+
+// GitDir is the absolute path of this working tree's git directory.
+func (s *Store) GitDir() string { return s.gitDir }
+
+// CommonDir is the absolute path of the git directory that all linked working trees share.
+func (s *Store) CommonDir() string { return s.commonDir }
