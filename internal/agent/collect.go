@@ -157,7 +157,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 		c.report(".", RuleEmpty, describe(patterns), "no file")
 		return nil
 	}
-	used := make([]bool, len(patterns))
+	used, strangers := make([]bool, len(patterns)), 0
 	for _, f := range c.files {
 		known := false
 		for i, p := range patterns {
@@ -166,8 +166,8 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 			}
 		}
 		if !known {
-			c.report(f.Path, RuleUndeclared, describe(patterns)+
-				"; declare it in deliverable_spec.files, or write temporary files to the working directory and not to WF_OUT", "this file")
+			strangers++
+			c.report(f.Path, RuleUndeclared, describe(patterns)+" (temporary files belong into the working directory, not into WF_OUT)", "this file")
 		}
 	}
 	for i, p := range patterns {
@@ -175,7 +175,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 			c.report(p.String(), RuleMissing, "a file "+p.String(), c.names())
 		}
 	}
-	if spec.SingleFile && len(c.files) > 1 {
+	if spec.SingleFile && len(c.files)-strangers > 1 {
 		c.report(".", RuleSingleFile, "one file", c.names())
 	}
 	return nil

@@ -185,8 +185,8 @@ func TestCollectMessage(t *testing.T) {
 		spec         plan.DeliverableSpec
 		want         string
 	}{
-		{"undeclared", ": >a; : >tmp.log", plan.DeliverableSpec{Filename: "a"}, "tmp.log: the file is not declared: want what is declared: a; " +
-			"declare it in deliverable_spec.files, or write temporary files to the working directory and not to WF_OUT, got this file"},
+		{"undeclared", ": >a; : >tmp.log", plan.DeliverableSpec{Filename: "a"}, "tmp.log: the file is not declared: want what is declared: a " +
+			"(temporary files belong into the working directory, not into WF_OUT), got this file"},
 		{"link", "ln -s /etc/passwd a", plan.DeliverableSpec{Filename: "a"},
 			"a: a symbolic link must lead to a file of the artifact: want a relative target inside WF_OUT, got /etc/passwd: an absolute path"},
 		{"name of control characters", `: >"$(printf 'a\033[31m')"`, plan.DeliverableSpec{}, `"a\x1b[31m": the name is not allowed: want a name `},

@@ -47,34 +47,24 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{s: s, id: id, ref: ref, ev: ev, AppendOptions: o, batch: o.Batch}
-	if a.batch == nil {
-		a.batch = s.NewBatch()
+	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch}
+	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
+		base, err := s.base(ctx, id, ref, o.Create)
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		change, err := ev.Apply(plan.Derive(base.Plan, base.Records, nil, o.Now))
+		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
-	if a.person, err = s.Person(ctx); err != nil {
-		return nil, err
-	}
-	if a.committer, err = s.ident(ctx, "GIT_COMMITTER_IDENT"); err != nil {
-		return nil, err
-	}
-	unlock, err := s.lockPlan(ctx, id)
+	c, change, err := a.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	for {
-		mark := len(a.batch.order)
-		done, err := a.once(ctx)
-		if err != nil {
-			a.batch.rollback(mark)
-		}
-		if !errors.Is(err, errMoved) {
-			return done, err
-		}
-		if err := pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
-			return nil, err
-		}
+	k, err := s.read(context.WithoutCancel(ctx), id, c)
+	if err != nil {
+		return nil, err
 	}
+	return &Appended{Commit: c.oid, Change: change, Snapshot: k.snap}, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -86,66 +76,96 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// appending is one event on its way into a plan.
+// appending is one event on its way into a history: a plan's, or the policy's.
 type appending struct {
-	AppendOptions
 	s                 *Store
-	id                plan.ID
+	id                plan.ID // whose writers queue
 	ref               string
-	ev                plan.Event
+	now               time.Time
+	claim             *plan.Claim
 	batch             *Batch
 	person, committer plan.Actor
+
+	// decide looks at the tip, which is empty for a history that is to begin, and says what the event adds to it.
+	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
+}
+
+// run makes the event's commit. It decides again as often as somebody else is faster.
+func (a *appending) run(ctx context.Context) (c commitInfo, change plan.Change, err error) {
+	if a.batch == nil {
+		a.batch = a.s.NewBatch()
+	}
+	if a.person, err = a.s.Person(ctx); err != nil {
+		return c, change, err
+	}
+	if a.committer, err = a.s.ident(ctx, "GIT_COMMITTER_IDENT"); err != nil {
+		return c, change, err
+	}
+	unlock, err := a.s.lockPlan(ctx, a.id)
+	if err != nil {
+		return c, change, err
+	}
+	defer unlock()
+	for {
+		mark := len(a.batch.order)
+		c, change, err := a.once(ctx)
+		if err != nil {
+			a.batch.rollback(mark)
+		}
+		if !errors.Is(err, errMoved) {
+			return c, change, err
+		}
+		if err := pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
+			return c, change, err
+		}
+	}
 }
 
 // once tries to append the event to the tip as it is now.
-func (a *appending) once(ctx context.Context) (*Appended, error) {
+func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change, err error) {
 	s := a.s
-	base, err := a.base(ctx)
+	tip, change, err := a.decide(ctx)
 	if err != nil {
-		return nil, err
+		return c, change, err
 	}
-	changes := []refChange{{ref: a.ref, old: base.Commit}}
-	if a.Claim != nil {
-		held, ref, err := s.ownClaim(ctx, a.id, *a.Claim)
+	changes := []refChange{{ref: a.ref, old: tip.oid}}
+	if a.claim != nil {
+		held, ref, err := s.ownClaim(ctx, a.id, *a.claim)
 		if err != nil {
-			return nil, err
+			return c, change, err
 		}
 		changes = append(changes, refChange{ref: ref, old: held.oid})
 	}
-	change, err := a.ev.Apply(plan.Derive(base.Plan, base.Records, nil, a.Now))
+	tree, err := s.writeChange(ctx, a.batch, tip.tree, change)
 	if err != nil {
-		return nil, err
+		return c, change, err
 	}
-	tree, err := s.writeChange(ctx, a.batch, base.Tree, change)
-	if err != nil {
-		return nil, err
-	}
-	next, err := a.addCommit(tree, base.Commit, change)
-	if err != nil {
-		return nil, err
+	if c, err = a.addCommit(tree, tip.oid, change); err != nil {
+		return c, change, err
 	}
 	if err := a.batch.Flush(ctx); err != nil {
-		return nil, err
+		return c, change, err
 	}
-	changes[0].new = next.oid
+	changes[0].new = c.oid
 	if err := a.move(ctx, changes); err != nil {
-		return nil, err
+		return c, change, err
 	}
-	return a.finish(ctx, next, change)
+	// From here on the event has happened: nobody's giving up can undo it.
+	return c, change, s.survive(context.WithoutCancel(ctx), a.batch)
 }
 
-// base is what the event is applied to; for a new plan a snapshot with no commit.
-func (a *appending) base(ctx context.Context) (*Snapshot, error) {
-	c, err := a.s.commit(ctx, a.ref)
+// base is what an event is applied to; for a new plan a snapshot with no commit.
+func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (*Snapshot, error) {
+	c, err := s.commit(ctx, ref)
 	switch {
-	case a.Create && errors.Is(err, ErrNoPlan):
-		return &Snapshot{ID: a.id, Plan: &plan.Plan{PlanID: a.id}}, nil
+	case create && errors.Is(err, ErrNoPlan):
+		return &Snapshot{ID: id, Plan: &plan.Plan{PlanID: id}}, nil
 	case err != nil:
 		return nil, err
-	case a.Create:
+	case create:
 		return nil, ErrPlanExists
 	}
-	k, err := a.s.read(ctx, a.id, c)
+	k, err := s.read(ctx, id, c)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +184,8 @@ func (a *appending) move(ctx context.Context, changes []refChange) error {
 		case now.oid != changes[0].old:
 			return false, errMoved
 		}
-		if a.Claim != nil {
-			held, _, err := a.s.ownClaim(ctx, a.id, *a.Claim)
+		if a.claim != nil {
+			held, _, err := a.s.ownClaim(ctx, a.id, *a.claim)
 			if err == nil && held.oid != changes[1].old {
 				err = errMoved
 			}
@@ -173,20 +193,6 @@ func (a *appending) move(ctx context.Context, changes []refChange) error {
 		}
 		return false, nil
 	})
-}
-
-// finish makes sure that the event is there to stay and reads the plan as it is now. It no longer stops when the
-// caller gives up: the event has happened.
-func (a *appending) finish(ctx context.Context, c commitInfo, change plan.Change) (*Appended, error) {
-	ctx = context.WithoutCancel(ctx)
-	if err := a.s.survive(ctx, a.batch); err != nil {
-		return nil, err
-	}
-	k, err := a.s.read(ctx, a.id, c)
-	if err != nil {
-		return nil, err
-	}
-	return &Appended{Commit: c.oid, Change: change, Snapshot: k.snap}, nil
 }
 
 // survive returns when no gc that began before a ref named the batch's objects can take them any more. A gc that

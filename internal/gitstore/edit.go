@@ -26,24 +26,34 @@ func (s *Store) writeChange(ctx context.Context, b *Batch, tree plan.OID, change
 			return "", err
 		}
 	}
-	if top.below[planFile] != nil {
-		return "", fmt.Errorf("%s is no record", planFile)
+	for _, name := range []string{planFile, policyFile} {
+		if top.below[name] != nil {
+			return "", fmt.Errorf("%s is no record", name)
+		}
 	}
-	if tree == "" && change.Plan == nil {
-		return "", fmt.Errorf("the first event brings no plan")
-	}
-	if len(change.Add) == 0 && change.Plan == nil {
+	replaced, err := b.document(change)
+	switch {
+	case err != nil:
+		return "", err
+	case tree == "" && replaced == nil:
+		return "", fmt.Errorf("the first event brings no %s", planFile)
+	case len(change.Add) == 0 && replaced == nil:
 		return "", fmt.Errorf("the event adds nothing")
 	}
-	var replaced *rawEntry
-	if change.Plan != nil {
-		data, err := plan.Encode(change.Plan)
-		if err != nil {
-			return "", err
-		}
-		replaced = &rawEntry{modeFile, planFile, b.add(plumbing.BlobObject, data)}
-	}
 	return s.graft(ctx, b, tree, "", top, replaced)
+}
+
+// document is the one file of a history that an event may replace.
+func (b *Batch) document(change plan.Change) (*rawEntry, error) {
+	switch {
+	case change.Plan != nil:
+		data, err := plan.Encode(change.Plan)
+		return &rawEntry{modeFile, planFile, b.add(plumbing.BlobObject, data)}, err
+	case change.Policy != nil:
+		data := plan.EncodePolicy(change.Policy)
+		return &rawEntry{modeFile, policyFile, b.add(plumbing.BlobObject, data)}, nil
+	}
+	return nil, nil
 }
 
 func (a *addition) insert(e *plan.Entry) error {
@@ -155,7 +165,7 @@ func (a *appending) addCommit(tree, parent plan.OID, change plan.Change) (c comm
 	if author.Name == "" {
 		author = a.person
 	}
-	when := fmt.Sprintf("%d %s", a.Now.Unix(), a.Now.Local().Format("-0700"))
+	when := fmt.Sprintf("%d %s", a.now.Unix(), a.now.Local().Format("-0700"))
 	var text strings.Builder
 	fmt.Fprintf(&text, "tree %s\n", tree)
 	if parent != "" {

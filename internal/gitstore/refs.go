@@ -20,6 +20,9 @@ const (
 	policyName = "policy"
 )
 
+// PolicyRef is the ref of the policy's history.
+const PolicyRef = planRefs + policyName
+
 // PlanRef is a plan and the newest commit of its history.
 type PlanRef struct {
 	ID  plan.ID

@@ -34,8 +34,9 @@ type State struct {
 	Records Records
 	Tasks   map[TaskID]*TaskState
 
-	children map[TaskID][]TaskID // DECOMPOSE, in plan order
-	checks   map[TaskID]TaskID   // ACTION -> its CHECK
+	children map[TaskID][]TaskID   // DECOMPOSE, in plan order
+	checks   map[TaskID]*TaskState // by the ACTION that they review
+	limits   Config                // the plan's, with the defaults
 }
 
 // TaskState is one task and where it stands.
@@ -59,15 +60,18 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		Records:  r,
 		Tasks:    make(map[TaskID]*TaskState, len(p.Tasks)),
 		children: map[TaskID][]TaskID{},
-		checks:   map[TaskID]TaskID{},
+		checks:   make(map[TaskID]*TaskState, len(p.Tasks)/2),
+		limits:   p.Limits(),
 	}
-	for _, t := range p.Tasks {
-		s.Tasks[t.TaskID] = &TaskState{Task: t}
+	states := make([]TaskState, len(p.Tasks))
+	for i, t := range p.Tasks {
+		states[i].Task = t
+		s.Tasks[t.TaskID] = &states[i]
 		if t.ParentTaskID != "" && t.NodeType != Check {
 			s.children[t.ParentTaskID] = append(s.children[t.ParentTaskID], t.TaskID)
 		}
 		if t.NodeType == Check {
-			s.checks[t.ReviewTargetTaskID] = t.TaskID
+			s.checks[t.ReviewTargetTaskID] = &states[i]
 		}
 	}
 	claimed := func(id TaskID) (Claim, bool) {
@@ -75,24 +79,24 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		return c, ok && now.Before(c.Expires)
 	}
 	// What a task has to show comes first: dependants look at it.
-	for _, t := range p.Tasks {
+	for i, t := range p.Tasks {
 		if t.NodeType == Action {
-			s.versions(s.Tasks[t.TaskID])
+			s.versions(&states[i])
 		}
 	}
-	for _, t := range p.Tasks {
+	for i, t := range p.Tasks {
 		if t.NodeType == Action {
-			s.action(s.Tasks[t.TaskID], claimed)
+			s.action(&states[i], claimed)
 		}
 	}
-	for _, t := range p.Tasks {
+	for i, t := range p.Tasks {
 		if t.NodeType == Check {
-			s.check(s.Tasks[t.TaskID], claimed)
+			s.check(&states[i], claimed)
 		}
 	}
-	for _, t := range p.Tasks {
+	for i, t := range p.Tasks {
 		if t.NodeType == Goal {
-			s.goal(s.Tasks[t.TaskID])
+			s.goal(&states[i])
 		}
 	}
 	s.pending()
@@ -154,14 +158,14 @@ func (s *State) Quorum(id TaskID) int {
 	if c := s.CheckOf(id); c != nil && c.Quorum > 0 {
 		return c.Quorum
 	}
-	return s.Plan.Limits().Quorum
+	return s.limits.Quorum
 }
 
 // action walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
 // apart in pending, once every task's status is known.
 func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 	r := s.Records.Of(t.TaskID)
-	limit := s.Plan.Limits().MaxAttempts
+	limit := s.limits.MaxAttempts
 	switch c, isClaimed := claimed(t.TaskID); {
 	case r.Abandoned():
 		t.Status = StatusAbandoned
@@ -170,9 +174,9 @@ func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 	case missingInput(t.Task, r) != "":
 		t.Status, t.Reason = StatusWaitingInput, missingInput(t.Task, r)
 	case t.Attempts >= limit:
-		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d attempts without a result", t.Attempts)
+		t.Status, t.Reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
 	case t.Rejected >= limit:
-		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d versions rejected", t.Rejected)
+		t.Status, t.Reason = StatusWaitingExternal, Count(t.Rejected, "version")+" rejected"
 	case t.Active > 0 && t.Verdict == "":
 		t.Status, t.Reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
@@ -224,62 +228,54 @@ func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 	case target.Status != StatusReadyToCheck:
 		t.Status, t.WaitsFor = StatusPending, []TaskID{target.TaskID}
 		t.Reason = "waits for a version of " + string(target.TaskID)
-	case t.Attempts >= s.Plan.Limits().MaxAttempts:
-		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%d attempts to review %s failed", t.Attempts, VersionID(target.Active))
+	case t.Attempts >= s.limits.MaxAttempts:
+		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
 	default:
 		t.Status = StatusReady
 	}
 }
 
-// goal derives a GOAL from its leaves, or from its assembling task.
+// goal derives a GOAL from its leaves. One that is assembled is done when its assembling task is.
 func (s *State) goal(t *TaskState) {
 	if s.Records.Of(t.TaskID).Abandoned() {
 		t.Status = StatusAbandoned
 		return
 	}
 	leaves := s.Leaves(t.TaskID)
-	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
-		leaves = []TaskID{f.AssembleTaskID}
-	}
-	done, begun, blocked := 0, false, 0
+	done, blocked, begun := 0, 0, false
 	for _, id := range leaves {
 		leaf := s.Tasks[id]
-		if leaf == nil {
+		begun = begun || leaf.Active > 0 || leaf.Attempts > 0 || leaf.Status == StatusInProgress
+		if leaf.Status == StatusDone {
+			done++
 			continue
 		}
-		begun = begun || leaf.Active > 0 || leaf.Status == StatusInProgress || leaf.Attempts > 0
-		switch {
-		case leaf.Status == StatusDone:
-			done++
-		case leaf.Status.Blocked():
+		if leaf.Status.Blocked() {
 			blocked++
-			t.WaitsFor = append(t.WaitsFor, id)
-		default:
-			t.WaitsFor = append(t.WaitsFor, id)
 		}
+		t.WaitsFor = append(t.WaitsFor, id)
+	}
+	isDone := len(leaves) > 0 && done == len(leaves)
+	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
+		last := s.Tasks[f.AssembleTaskID]
+		isDone = last != nil && last.Status == StatusDone
 	}
 	switch {
-	case len(leaves) > 0 && done == len(leaves):
-		t.Status = StatusDone
+	case isDone:
+		t.Status, t.WaitsFor = StatusDone, nil
+		return
 	case len(leaves) == 0:
 		t.Status, t.Reason = StatusPending, "no task below it yet"
+		return
+	case begun:
+		t.Status = StatusInProgress
 	default:
 		t.Status = StatusPending
-		if begun || done > 0 || s.begunBelow(t.TaskID) {
-			t.Status = StatusInProgress
-		}
-		t.Reason = fmt.Sprintf("%d of %d done", done, len(leaves))
-		if blocked > 0 {
-			t.Reason += fmt.Sprintf(", %d blocked", blocked)
-		}
 	}
-}
-
-// begunBelow reports whether work on any leaf has begun; an assembling goal is in progress before its last task is.
-func (s *State) begunBelow(id TaskID) bool {
-	return slices.ContainsFunc(s.Leaves(id), func(l TaskID) bool {
-		return s.Tasks[l].Active > 0 || s.Tasks[l].Status == StatusInProgress
-	})
+	t.Reason = fmt.Sprintf("%d of %d done", done, len(leaves))
+	if blocked > 0 {
+		t.Reason += fmt.Sprintf(", %d blocked", blocked)
+	}
 }
 
 // pending tells PENDING from READY for the ACTIONs that have nothing yet, and says what those wait for that can't be
@@ -320,7 +316,7 @@ func joinIDs(ids []TaskID) string {
 }
 
 // CheckOf returns the CHECK bound to an ACTION, nil if there is none.
-func (s *State) CheckOf(action TaskID) *TaskState { return s.Tasks[s.checks[action]] }
+func (s *State) CheckOf(action TaskID) *TaskState { return s.checks[action] }
 
 // Root returns the root GOAL.
 func (s *State) Root() *TaskState { return s.Tasks[s.Plan.RootTaskID] }

@@ -22,6 +22,7 @@ type Change struct {
 	Author   Actor     // who acted; the zero value means whoever runs the tool
 	Add      []Entry   // new paths; none may exist
 	Plan     *Plan     // replaces plan.json, if not nil
+	Policy   *Policy   // replaces policy.json, if not nil
 }
 
 // Entry is one new path of a plan's tree: a blob with the given content or, if OID is set, an object (the tree of a
@@ -47,6 +48,8 @@ const (
 	EventAttempt  = "attempt"  // an attempt that left nothing
 	EventRetry    = "retry"    // counters start anew
 	EventGraft    = "graft"    // an approved plan becomes part of plan.json
+	EventPolicy   = "policy"   // the repository's policy changes; not part of a plan's history
+	EventWaiver   = "waiver"   // a criterion of a version passes on a person's word
 )
 
 // RefusedError says why an event does not apply to the state.
@@ -83,8 +86,8 @@ func trailers(kind string, id TaskID, pairs ...string) []Trailer {
 	return t
 }
 
-// document is the canonical form of a record: two-space indent, a newline at the end.
-func document(v any) []byte {
+// Document is the canonical form of a record: two-space indent, a newline at the end.
+func Document(v any) []byte {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -100,5 +103,5 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, EventArtifact, EventReview, EventGraft}
+	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver}
 }

@@ -41,7 +41,7 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 	}
 	a.AttemptID = "a" + strconv.Itoa(rec.N)
 	dir := target.TaskID.Dir() + "/attempts/"
-	add := []Entry{{Path: dir + rec.Name(), Data: document(a)}}
+	add := []Entry{{Path: dir + rec.Name(), Data: Document(a)}}
 	if len(e.Log) > 0 {
 		add = append(add, Entry{Path: dir + a.AttemptID + ".log", Data: e.Log})
 	}
@@ -97,5 +97,5 @@ func (r *TaskRecords) reset(id TaskID, d Decision) Entry {
 	if n := len(r.Reviews); n > 0 {
 		rec.Review = r.Reviews[n-1].N
 	}
-	return Entry{Path: id.Dir() + "/resets/" + rec.Name(), Data: document(d)}
+	return Entry{Path: id.Dir() + "/resets/" + rec.Name(), Data: Document(d)}
 }

@@ -63,7 +63,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		Author:   e.Author,
 		Add: []Entry{
 			{Path: dir + "/" + rev.Verdict.File(), Data: e.Render(rev)},
-			{Path: dir + "/review.json", Data: document(rev)},
+			{Path: dir + "/review.json", Data: Document(rev)},
 		},
 	}, nil
 }
@@ -127,9 +127,9 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		}
 	}
 	return Change{
-		Subject:  fmt.Sprintf("%s: ran %d checks on %s, %d failed", t.TaskID, len(k.Criteria), k.ReviewedArtifactID, failed),
+		Subject:  fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, Count(len(k.Criteria), "check"), k.ReviewedArtifactID, failed),
 		Trailers: trailers(EventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
 		Author:   e.Author,
-		Add:      []Entry{{Path: t.TaskID.Dir() + "/checks/" + rec.Name(), Data: document(k)}},
+		Add:      []Entry{{Path: t.TaskID.Dir() + "/checks/" + rec.Name(), Data: Document(k)}},
 	}, nil
 }

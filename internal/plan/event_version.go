@@ -66,7 +66,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		Body:     a.Summary,
 		Trailers: trailers(EventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
-		Add:      []Entry{{Path: dir + "/artifact.json", Data: document(a)}, {Path: dir + "/files", OID: a.Tree}},
+		Add:      []Entry{{Path: dir + "/artifact.json", Data: Document(a)}, {Path: dir + "/files", OID: a.Tree}},
 	}
 	if e.ByPerson && (t.Attempts > 0 || t.Rejected > 0) {
 		c.Add = append(c.Add, r.reset(t.TaskID, Decision{By: a.Agent, CreatedAt: a.CreatedAt, Reason: "handed in by a person"}))

@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(p, back); diff != "" {
 			t.Fatalf("decoded: %s", diff)
 		}
-		if len(p.Validate(Policy{})) > 0 {
+		if len(p.Validate(Floors{})) > 0 {
 			return
 		}
 		ReviewPlan(p)

@@ -41,7 +41,9 @@ func Bootstrap(id ID, candidate *Plan, file string, criteria []Criterion) *Plan 
 			},
 			{
 				TaskID: PlanTaskID.CheckID(), NodeType: Check, Title: "Review the plan", ParentTaskID: rootID,
-				ReviewTargetTaskID: PlanTaskID, ReviewOutputSpec: ReviewOutput, Reviewers: []string{ReviewerPlan},
+				ReviewTargetTaskID: PlanTaskID, ReviewOutputSpec: ReviewOutput,
+				// The plan's own quorum is for its deliverables: here there is one reviewer.
+				Reviewers: []string{ReviewerPlan}, Quorum: 1,
 			},
 		},
 	}
@@ -115,7 +117,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	}
 	leaves := p.leafCount()
 	return Change{
-		Subject:  fmt.Sprintf("%s: graft %s, %d tasks", e.Task, VersionID(e.Version), leaves),
+		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), Count(leaves, "task")),
 		Trailers: trailers(EventGraft, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Tasks", strconv.Itoa(leaves)),
 		Plan:     p,
 	}, nil

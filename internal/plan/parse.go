@@ -22,7 +22,7 @@ func Parse(name string, data []byte) (*Plan, error) {
 
 // ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
 // written, not of the completed plan. The plan is nil if there is any finding.
-func ParseValid(name string, data []byte, floors Policy) (*Plan, error) {
+func ParseValid(name string, data []byte, floors Floors) (*Plan, error) {
 	d, err := parseWritten(name, data)
 	if err != nil {
 		return nil, err
@@ -31,6 +31,15 @@ func ParseValid(name string, data []byte, floors Policy) (*Plan, error) {
 		return nil, d.locate(fs).capped()
 	}
 	return d.plan, nil
+}
+
+// Locate places findings about a plan that ParseValid made of data, with the paths of plan.json, in the file itself.
+func Locate(name string, data []byte, fs Findings) Findings {
+	d, err := parseWritten(name, data)
+	if err != nil {
+		return fs
+	}
+	return d.locate(fs)
 }
 
 // written is a parsed file with what it takes to say where in it something stands.
@@ -93,7 +102,7 @@ func checkBytes(name string, data []byte) error {
 	switch {
 	case len(data) > MaxFileBytes:
 		f.Code, f.Message = "too-large", "the plan is too large"
-		f.Expected, f.Found = fmt.Sprintf("at most %d bytes", MaxFileBytes), fmt.Sprintf("%d bytes", len(data))
+		f.Expected, f.Found = fmt.Sprintf("at most %d bytes", MaxFileBytes), "more"
 	case len(bytes.TrimSpace(data)) == 0:
 		f.Code, f.Message = "empty", "the file has no content"
 		f.Expected, f.Example = "a plan in YAML or JSON", "title: Release dossier"

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,26 +157,6 @@ type Name struct {
 	OID  OID
 }
 
-const numberPattern = `([1-9][0-9]{0,8})`
-
-var recordPatterns = struct {
-	files, artifact, review, reviewJSON, check, attempt, log, reset, question, answer, input, waiver, mark *regexp.Regexp
-}{
-	files:      regexp.MustCompile(`^artifacts/v` + numberPattern + `/files$`),
-	artifact:   regexp.MustCompile(`^artifacts/v` + numberPattern + `/artifact\.json$`),
-	review:     regexp.MustCompile(`^reviews/r` + numberPattern + `-v` + numberPattern + `-(100|[1-9]?[0-9])-([^/]+)/(APPROVED|REJECTED)\.md$`),
-	reviewJSON: regexp.MustCompile(`^reviews/r` + numberPattern + `-v` + numberPattern + `-(?:100|[1-9]?[0-9])-[^/]+/review\.json$`),
-	check:      regexp.MustCompile(`^checks/k` + numberPattern + `-v` + numberPattern + `\.json$`),
-	attempt:    regexp.MustCompile(`^attempts/a` + numberPattern + `(?:-v` + numberPattern + `)?-(error|lost|needs_input|noop)\.json$`),
-	log:        regexp.MustCompile(`^attempts/a` + numberPattern + `\.log$`),
-	reset:      regexp.MustCompile(`^resets/s` + numberPattern + `-a([0-9]{1,9})-r([0-9]{1,9})\.json$`),
-	question:   regexp.MustCompile(`^questions/q` + numberPattern + `\.json$`),
-	answer:     regexp.MustCompile(`^answers/q` + numberPattern + `\.json$`),
-	input:      regexp.MustCompile(`^inputs/([^/]+)/` + numberPattern + `\.json$`),
-	waiver:     regexp.MustCompile(`^waivers/w` + numberPattern + `-v` + numberPattern + `-([^/]+)\.json$`),
-	mark:       regexp.MustCompile(`^marks/([0-9]{4,9})-(abandoned|restored)\.json$`),
-}
-
 // ParseTaskRecords sorts the names found in a task's directory into records. The listing has every blob below the
 // directory but those in a files/ tree, and each files/ tree itself. What the format does not know, or what lacks
 // its other half (a verdict or its review.json, a version's files/ or its artifact.json), is Foreign and has no effect.
@@ -228,70 +207,168 @@ func splitName(path string) (dir, base string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
+// add takes one name up, unless the format does not know it.
 func (t *TaskRecords) add(n Name, halves map[string]half) bool {
-	kind, _, _ := strings.Cut(n.Path, "/")
-	dir, _ := splitName(n.Path)
-	p := &recordPatterns
+	kind, rest, _ := strings.Cut(n.Path, "/")
+	r := recordName{rest: rest}
 	switch kind {
 	case "artifacts":
-		if m := p.files.FindStringSubmatch(n.Path); m != nil && halves[dir]&halfArtifact != 0 {
-			t.Artifacts = append(t.Artifacts, ArtifactRecord{Version: atoi(m[1]), Files: n.OID})
-			return true
-		}
-		return halves[dir]&halfFiles != 0 && p.artifact.MatchString(n.Path)
+		return t.addArtifact(n, halves)
 	case "reviews":
-		if m := p.review.FindStringSubmatch(n.Path); m != nil && halves[dir]&halfReview != 0 {
-			t.Reviews = append(t.Reviews, ReviewRecord{atoi(m[1]), atoi(m[2]), atoi(m[3]), m[4], Verdict(m[5])})
-			return true
-		}
-		return halves[dir]&halfVerdict != 0 && p.reviewJSON.MatchString(n.Path)
+		return t.addReview(n, halves)
 	case "checks":
-		if m := p.check.FindStringSubmatch(n.Path); m != nil {
-			t.Checks = append(t.Checks, CheckRecord{atoi(m[1]), atoi(m[2])})
-			return true
-		}
+		c := CheckRecord{N: r.number("k"), Version: r.number("-v")}
+		return r.ends(".json") && keep(&t.Checks, c)
 	case "attempts":
-		if m := p.attempt.FindStringSubmatch(n.Path); m != nil {
-			t.Attempts = append(t.Attempts, AttemptRecord{atoi(m[1]), atoi(m[2]), m[3]})
-			return true
-		}
-		return p.log.MatchString(n.Path)
+		return t.addAttempt(r)
 	case "resets":
-		if m := p.reset.FindStringSubmatch(n.Path); m != nil {
-			t.Resets = append(t.Resets, ResetRecord{atoi(m[1]), atoi(m[2]), atoi(m[3])})
-			return true
-		}
+		s := ResetRecord{N: r.number("s"), Attempt: r.count("-a"), Review: r.count("-r")}
+		return r.ends(".json") && keep(&t.Resets, s)
 	case "questions":
-		if m := p.question.FindStringSubmatch(n.Path); m != nil {
-			t.Questions = append(t.Questions, atoi(m[1]))
-			return true
-		}
+		q := r.number("q")
+		return r.ends(".json") && keep(&t.Questions, q)
 	case "answers":
-		if m := p.answer.FindStringSubmatch(n.Path); m != nil {
-			t.Answers = append(t.Answers, atoi(m[1]))
-			return true
-		}
+		q := r.number("q")
+		return r.ends(".json") && keep(&t.Answers, q)
 	case "inputs":
-		if m := p.input.FindStringSubmatch(n.Path); m != nil {
-			if t.Inputs == nil {
-				t.Inputs = map[string]int{}
-			}
-			t.Inputs[m[1]]++
-			return true
-		}
+		return t.addInput(r)
 	case "waivers":
-		if m := p.waiver.FindStringSubmatch(n.Path); m != nil {
-			t.Waivers = append(t.Waivers, WaiverRecord{atoi(m[1]), atoi(m[2]), m[3]})
-			return true
-		}
+		w := WaiverRecord{N: r.number("w"), Version: r.number("-v"), Criterion: r.until("-", ".json")}
+		return r.ends("") && keep(&t.Waivers, w)
 	case "marks":
-		if m := p.mark.FindStringSubmatch(n.Path); m != nil {
-			t.Marks = append(t.Marks, MarkRecord{atoi(m[1]), m[2]})
-			return true
-		}
+		m := MarkRecord{N: r.digits("", 4), Kind: r.until("-", ".json")}
+		return r.ends("") && (m.Kind == MarkAbandoned || m.Kind == MarkRestored) && keep(&t.Marks, m)
 	}
 	return false
 }
+
+func keep[T any](list *[]T, record T) bool {
+	*list = append(*list, record)
+	return true
+}
+
+func (t *TaskRecords) addArtifact(n Name, halves map[string]half) bool {
+	dir, base := splitName(n.Path)
+	r := recordName{rest: dir}
+	version := r.number("artifacts/v")
+	if !r.ends("") {
+		return false
+	}
+	switch base {
+	case "files":
+		return halves[dir]&halfArtifact != 0 && keep(&t.Artifacts, ArtifactRecord{Version: version, Files: n.OID})
+	case "artifact.json":
+		return halves[dir]&halfFiles != 0
+	}
+	return false
+}
+
+func (t *TaskRecords) addReview(n Name, halves map[string]half) bool {
+	dir, base := splitName(n.Path)
+	r := recordName{rest: dir}
+	rev := ReviewRecord{N: r.number("reviews/r"), Version: r.number("-v"), Score: r.score("-"), Reviewer: r.until("-", "")}
+	if !r.ends("") {
+		return false
+	}
+	switch halfOf(base) {
+	case halfVerdict:
+		rev.Verdict = Verdict(strings.TrimSuffix(base, ".md"))
+		return halves[dir]&halfReview != 0 && keep(&t.Reviews, rev)
+	case halfReview:
+		return halves[dir]&halfVerdict != 0
+	}
+	return false
+}
+
+func (t *TaskRecords) addAttempt(r recordName) bool {
+	a := AttemptRecord{N: r.number("a")}
+	if r.ends(".log") {
+		return true
+	}
+	if strings.HasPrefix(r.rest, "-v") {
+		a.Version = r.number("-v")
+	}
+	a.Kind = r.until("-", ".json")
+	switch a.Kind {
+	case AttemptError, AttemptLost, AttemptNeedsInput, AttemptNoop:
+		return r.ends("") && keep(&t.Attempts, a)
+	}
+	return false
+}
+
+func (t *TaskRecords) addInput(r recordName) bool {
+	name, rest, _ := strings.Cut(r.rest, "/")
+	r.rest = rest
+	if r.number(""); name == "" || !r.ends(".json") {
+		return false
+	}
+	if t.Inputs == nil {
+		t.Inputs = map[string]int{}
+	}
+	t.Inputs[name]++
+	return true
+}
+
+// recordName takes a name apart from left to right. Long plans have tens of thousands of them, for which regular
+// expressions would be most of what a status takes. After a part that is not as it must be, bad is set for good.
+type recordName struct {
+	rest string
+	bad  bool
+}
+
+// maxDigits bounds the numbers in names, so that they fit everywhere.
+const maxDigits = 9
+
+// digits reads a literal and behind it at least the given number of digits.
+func (r *recordName) digits(before string, least int) int {
+	var ok bool
+	if r.rest, ok = strings.CutPrefix(r.rest, before); !ok {
+		r.bad = true
+		return 0
+	}
+	n, i := 0, 0
+	for i < len(r.rest) && i < maxDigits && '0' <= r.rest[i] && r.rest[i] <= '9' {
+		n = 10*n + int(r.rest[i]-'0')
+		i++
+	}
+	r.bad = r.bad || i < least
+	r.rest = r.rest[i:]
+	return n
+}
+
+// count reads a literal and a number behind it, which may be zero.
+func (r *recordName) count(before string) int { return r.digits(before, 1) }
+
+// number reads a literal and a number behind it, which begins with no zero.
+func (r *recordName) number(before string) int {
+	if rest, ok := strings.CutPrefix(r.rest, before); ok && strings.HasPrefix(rest, "0") {
+		r.bad = true
+	}
+	return r.digits(before, 1)
+}
+
+// score reads a literal and a number from 0 to 100 behind it.
+func (r *recordName) score(before string) int {
+	length := len(r.rest)
+	n := r.count(before)
+	padded := length-len(r.rest)-len(before) != len(strconv.Itoa(n))
+	r.bad = r.bad || n > 100 || padded
+	return n
+}
+
+// until reads a literal and then all that stands before the end, which must be something, and within one directory.
+func (r *recordName) until(before, end string) string {
+	text, ok := strings.CutPrefix(r.rest, before)
+	text, isLast := strings.CutSuffix(text, end)
+	if !ok || !isLast || text == "" || strings.Contains(text, "/") {
+		r.bad = true
+	}
+	r.rest = ""
+	return text
+}
+
+// ends reports whether all was as it must be and nothing but the end is left.
+func (r *recordName) ends(end string) bool { return !r.bad && r.rest == end }
 
 func (t *TaskRecords) sort() {
 	slices.SortFunc(t.Artifacts, func(a, b ArtifactRecord) int { return a.Version - b.Version })
@@ -308,7 +385,7 @@ func (t *TaskRecords) sort() {
 	slices.Sort(t.Answers)
 }
 
-// atoi reads a number that a pattern has already bounded; an absent one is zero.
+// atoi reads a number of at most nine digits; what is none is zero.
 func atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

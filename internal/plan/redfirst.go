@@ -56,9 +56,9 @@ func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
 
 // CommandLine is a line of the plan that would run on somebody's machine.
 type CommandLine struct {
-	Line   string
-	TaskID TaskID
-	Path   string // where in plan.json it stands
+	Line   string `json:"line"`
+	TaskID TaskID `json:"task_id"`
+	Path   string `json:"path"` // where in plan.json it stands
 }
 
 // CommandLines lists every run line of the plan, of tasks and of criteria, in plan order: what a person must trust.

@@ -12,17 +12,17 @@ import (
 
 // PlanReview is what the built-in review says of a plan: the same plan always gets the same review.
 type PlanReview struct {
-	Verdict     Verdict
-	Score       int // 0 to 100
-	MinScore    int // the least score that approves
-	Criteria    []CriterionResult
-	Suggestions []PlanSuggestion
+	Verdict     Verdict           `json:"verdict"`
+	Score       int               `json:"score"`     // 0 to 100
+	MinScore    int               `json:"min_score"` // the least score that approves
+	Criteria    []CriterionResult `json:"criteria"`
+	Suggestions []PlanSuggestion  `json:"suggestions"`
 }
 
 // PlanSuggestion is a change that would raise the score, and the task that it is about, "" for the whole plan.
 type PlanSuggestion struct {
 	Suggestion
-	TaskID TaskID
+	TaskID TaskID `json:"task_id"`
 }
 
 // The ids of the criteria of a plan review.

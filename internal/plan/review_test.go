@@ -15,7 +15,7 @@ func reviewed(t *testing.T, head string, tasks ...[3]string) PlanReview {
 		yaml += "  - {task_id: " + task[0] + ", title: " + task[1] + ", description: d, estimated_person_days: 1,\n" +
 			"     deliverable_spec: {format: md, filename: out.md}, acceptance_criteria: [" + task[2] + "]}\n"
 	}
-	p, err := ParseValid("p.yaml", []byte(yaml), Policy{})
+	p, err := ParseValid("p.yaml", []byte(yaml), Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +51,7 @@ func TestReviewPlan(t *testing.T) {
 		{"one vague task in ten", "", ten(vague, ran), Rejected, 85, 89, "T-1"},
 		{"all vague", "", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}}, Rejected, 0, 20, `too vague to judge`},
 		{"most tasks blind", "", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}, {"T-3", "c", ran}}, Rejected, 0, 60, "1 of 3 ACTIONs have an observable outcome"},
+		{"most tasks blind, low bar", "config: {min_score: 1}\n", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}, {"T-3", "c", ran}}, Rejected, 10, 60, "1 of 3"},
 		{"repeats the title", "", [][3]string{{"T-1", "Write the login page", "{id: A1, statement: Write the login page.}"}}, Rejected, 0, 20, "repeats the task's title"},
 		{"too short", "", [][3]string{{"T-1", "a", "{id: A1, statement: Done}"}}, Rejected, 0, 20, "too short"},
 		{"Chinese, vague", "", [][3]string{{"T-1", "登录页", "{id: A1, statement: 页面美观并且体验友好}"}}, Rejected, 0, 20, "友好"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -23,4 +24,12 @@ func Printable(s string) string {
 // OneLine is Printable text on a single line.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(Printable(s)), " ")
+}
+
+// Count is a number with its noun: 1 task, 2 tasks.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

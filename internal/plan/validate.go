@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// Policy holds the repository's floors, which a plan may only tighten. The zero value demands nothing.
-type Policy struct {
-	MinScore  int      // least min_score of the plan and of each CHECK
-	Quorum    int      // least number of reviewers who must approve
-	Reviewers []string // only these may review, if any are named
-	MustShare float64  // least share of MUST among an ACTION's criteria, 0 to 1
+// Floors are what the policy demands of every plan, which a plan may only tighten. The zero value demands nothing.
+type Floors struct {
+	MinScore  int      `json:"min_score"`  // least min_score of the plan and of each CHECK
+	Quorum    int      `json:"quorum"`     // least number of reviewers who must approve
+	Reviewers []string `json:"reviewers"`  // only these may review, if any are named
+	MustShare float64  `json:"must_share"` // least share of MUST among an ACTION's criteria, 0 to 1
 }
 
 // Validate holds the plan against every hard rule and the policy's floors, and returns all that it breaks, in plan
 // order, cut to what one reader can use. A plan without findings can be carried out. Paths count the tasks as they
 // stand in plan.json.
-func (p *Plan) Validate(floors Policy) Findings {
+func (p *Plan) Validate(floors Floors) Findings {
 	return p.validate(floors).capped()
 }
 
-func (p *Plan) validate(floors Policy) Findings {
+func (p *Plan) validate(floors Floors) Findings {
 	v := &validator{plan: p, floors: floors, limits: p.Limits()}
 	if v.index(); len(v.fs) > 0 {
 		return v.fs // without unique ids the graph means nothing
@@ -42,7 +42,7 @@ func (p *Plan) validate(floors Policy) Findings {
 // validator gathers findings about one plan.
 type validator struct {
 	plan     *Plan
-	floors   Policy
+	floors   Floors
 	limits   Config
 	fs       Findings
 	at       map[TaskID]int // index in plan.Tasks

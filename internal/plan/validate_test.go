@@ -39,7 +39,7 @@ tasks:
 `
 
 func TestSmallIsValid(t *testing.T) {
-	if _, err := ParseValid("p.yaml", []byte(small), Policy{}); err != nil {
+	if _, err := ParseValid("p.yaml", []byte(small), Floors{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestRules(t *testing.T) {
 	}
 	tests := []struct {
 		name, code, yaml string
-		floors           Policy
+		floors           Floors
 		want             string // the whole line, after the file's name
 	}{
 		{name: "duplicate id", code: "duplicate-id", yaml: replace("task_id: IMPL-2\n", "task_id: IMPL-1\n"),
@@ -137,11 +137,11 @@ func TestRules(t *testing.T) {
 		{name: "input twice", code: "duplicate-input", yaml: replace("run: make numbers", "requires: [{name: logo}, {name: logo}]"), want: `tasks[0].requires[1].name: IMPL-1: two inputs have the same name`},
 		{name: "quorum out of reach", code: "quorum", yaml: small + check("CHECK-1", "IMPL-1", ", quorum: 2, reviewers: [ann]"), want: `27: tasks[3].quorum: CHECK-1: can never be reached by these reviewers (expected at most 1; found 2`},
 		{name: "plan id", code: "bad-id", yaml: "plan_id: WFS-Shop\n" + small, want: `1: plan_id: is not a plan id`},
-		{name: "score below policy", code: "looser-than-policy", yaml: "config: {min_score: 80}\n" + small, floors: Policy{MinScore: 85}, want: `1: config.min_score: is looser than the repository's policy (expected at least 85; found 80; for example min_score: 85)`},
-		{name: "quorum below policy", code: "looser-than-policy", yaml: small, floors: Policy{Quorum: 2}, want: `config.quorum: is looser than the repository's policy (expected at least 2; found 1`},
-		{name: "check below policy", code: "looser-than-policy", yaml: small + check("CHECK-1", "IMPL-1", ", min_score: 70"), floors: Policy{MinScore: 80}, want: `27: tasks[3].min_score: CHECK-1: is looser`},
-		{name: "reviewer outside policy", code: "looser-than-policy", yaml: "config: {reviewers: [ann]}\n" + small + check("CHECK-1", "IMPL-1", ", reviewers: [bob]"), floors: Policy{Reviewers: []string{"ann"}}, want: `28: tasks[3].reviewers: CHECK-1: is looser than the repository's policy (expected only ann; found "bob"`},
-		{name: "too few MUST", code: "looser-than-policy", yaml: replace("run: test -s numbers.csv}", "run: test -s numbers.csv, severity: SHOULD}"), floors: Policy{MustShare: 0.5}, want: `tasks[0].acceptance_criteria: IMPL-1: has fewer MUST criteria`},
+		{name: "score below policy", code: "looser-than-policy", yaml: "config: {min_score: 80}\n" + small, floors: Floors{MinScore: 85}, want: `1: config.min_score: is looser than the repository's policy (expected at least 85; found 80; for example min_score: 85)`},
+		{name: "quorum below policy", code: "looser-than-policy", yaml: small, floors: Floors{Quorum: 2}, want: `config.quorum: is looser than the repository's policy (expected at least 2; found 1`},
+		{name: "check below policy", code: "looser-than-policy", yaml: small + check("CHECK-1", "IMPL-1", ", min_score: 70"), floors: Floors{MinScore: 80}, want: `27: tasks[3].min_score: CHECK-1: is looser`},
+		{name: "reviewer outside policy", code: "looser-than-policy", yaml: "config: {reviewers: [ann]}\n" + small + check("CHECK-1", "IMPL-1", ", reviewers: [bob]"), floors: Floors{Reviewers: []string{"ann"}}, want: `28: tasks[3].reviewers: CHECK-1: is looser than the repository's policy (expected only ann; found "bob"`},
+		{name: "too few MUST", code: "looser-than-policy", yaml: replace("run: test -s numbers.csv}", "run: test -s numbers.csv, severity: SHOULD}"), floors: Floors{MustShare: 0.5}, want: `tasks[0].acceptance_criteria: IMPL-1: has fewer MUST criteria`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestRules(t *testing.T) {
 // Two tasks that merely call their file the same are apart: each has a directory of its own.
 func TestSameNameIsNoClash(t *testing.T) {
 	yaml := strings.NewReplacer("numbers.csv", "a.md", "part.md", "a.md").Replace(small)
-	if _, err := ParseValid("p.yaml", []byte(yaml), Policy{}); err != nil {
+	if _, err := ParseValid("p.yaml", []byte(yaml), Floors{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -191,7 +191,7 @@ func TestValidateHostilePlans(t *testing.T) {
 		{"action without a check", "check-binding", &Plan{RootTaskID: "G-1", Tasks: []*Task{root(Task{}), {TaskID: "A-1", NodeType: Action}}}},
 		{"negative limit", "bad-value", &Plan{RootTaskID: "G-1", Config: Config{MaxAttempts: -1}, Tasks: []*Task{root(Task{})}}},
 	} {
-		if fs := tt.plan.Validate(Policy{}); !fs.Has(tt.code) {
+		if fs := tt.plan.Validate(Floors{}); !fs.Has(tt.code) {
 			t.Errorf("%s: no finding %s in\n%v", tt.name, tt.code, fs)
 		}
 	}
@@ -202,7 +202,7 @@ func TestFindingsAreCut(t *testing.T) {
 	for i := range 80 {
 		yaml += fmt.Sprintf("  - {task_id: X-%d, title: x}\n", i+1)
 	}
-	_, err := ParseValid("p.yaml", []byte(yaml), Policy{})
+	_, err := ParseValid("p.yaml", []byte(yaml), Floors{})
 	var fs Findings
 	if !errors.As(err, &fs) || len(fs) != maxFindings+1 {
 		t.Fatalf("got %d findings, want %d and one that counts the rest", len(fs), maxFindings)
@@ -247,11 +247,11 @@ func TestLargePlans(t *testing.T) {
 	const n, bound = 10_000, 10 * time.Second
 	for name, p := range map[string]*Plan{"chain": generate(n, true), "flat": generate(n, false)} {
 		start := time.Now()
-		if fs := p.Validate(Policy{}); len(fs) > 0 {
+		if fs := p.Validate(Floors{}); len(fs) > 0 {
 			t.Errorf("%s: %v", name, fs)
 		}
 		p.Tasks[1].DependsOn = []TaskID{"IMPL-10000"}
-		if fs := p.Validate(Policy{}); !fs.Has("cycle") {
+		if fs := p.Validate(Floors{}); !fs.Has("cycle") {
 			t.Errorf("%s: the cycle is not found: %v", name, fs)
 		}
 		if d := time.Since(start); d > bound {
@@ -268,7 +268,7 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	b.Run("Validate", func(b *testing.B) {
 		for b.Loop() {
-			p.Validate(Policy{})
+			p.Validate(Floors{})
 		}
 	})
 	b.Run("Encode", func(b *testing.B) {

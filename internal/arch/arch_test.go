@@ -1,0 +1,221 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "gitwf"
+
+// allowed says for each package which of ours its code may import. Arrows point down: the order of the rows is the
+// order of the layers, and no row names one above it. Tests may import more.
+var allowed = []struct {
+	pkg  string
+	uses []string
+}{
+	{"cmd/git-wf", []string{
+		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/engine", "internal/export",
+		"internal/gate", "internal/gitstore", "internal/plan", "internal/process", "templates",
+	}},
+	{"bench", []string{"internal/plan"}},
+	{"internal/arch", nil},
+	{"internal/engine", []string{
+		"internal/agent", "internal/check", "internal/export", "internal/gitstore", "internal/plan", "internal/process",
+	}},
+	{"internal/gate", []string{"internal/export", "internal/gitstore", "internal/plan"}},
+	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/plan"}},
+	{"internal/export", []string{"internal/gitstore", "internal/plan"}},
+	{"internal/agent", []string{"internal/plan", "internal/process"}},
+	{"internal/check", []string{"internal/plan", "internal/process"}},
+	{"internal/gitstore", []string{"internal/plan"}},
+	{"internal/plan", nil},
+	{"internal/process", nil},
+	{"hooks", nil},
+	{"templates", nil},
+}
+
+// only lists the packages outside of the module that are for some packages alone; a prefix that ends in a slash stands
+// for all below it.
+var only = []struct {
+	imported string
+	by       []string
+	why      string
+}{
+	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
+	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
+	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
+	{"gopkg.in/yaml.v3", []string{"internal/plan"}, "plan alone reads what people write"},
+	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/plan"}, "plan alone reads what people write"},
+	{"os/exec", []string{"bench", "cmd/git-wf", "internal/gitstore", "internal/process"}, "processes are started in one place for git and one for the rest"},
+}
+
+// impure is what internal/plan may not import: it decides, and everything that decisions rest on is an argument.
+var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand", "math/rand/", "crypto/rand", "log", "log/"}
+
+// surroundings are the parts of package os that belong to main: below it they are arguments.
+var surroundings = []string{"Exit", "Args", "Stdin", "Stdout", "Stderr", "Chdir", "Setenv", "Unsetenv", "Clearenv"}
+
+func TestArchitecture(t *testing.T) {
+	rows := map[string][]string{}
+	for i, row := range allowed {
+		rows[row.pkg] = row.uses
+		for _, above := range allowed[:i] {
+			if slices.Contains(row.uses, above.pkg) {
+				t.Errorf("the table lets %s import %s, which is above it", row.pkg, above.pkg)
+			}
+		}
+	}
+	found := map[string]bool{}
+	fset := token.NewFileSet()
+	for _, name := range goFiles(t) {
+		pkg := path.Dir(name)
+		uses, known := rows[pkg]
+		if !known && !found[pkg] {
+			t.Errorf("%s: the package is not in the table; say there what it may import", pkg)
+		}
+		found[pkg] = true
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, filepath.Join(root, filepath.FromSlash(name)), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, finding := range judge(pkg, uses, known, file) {
+			t.Errorf("%s: %s", name, finding)
+		}
+	}
+	for _, row := range allowed {
+		if !found[row.pkg] {
+			t.Errorf("%s is in the table, but there is no such package", row.pkg)
+		}
+	}
+}
+
+// TestJudge shows that each rule can find something.
+func TestJudge(t *testing.T) {
+	tests := []struct{ name, pkg, src, want string }{
+		{"upward import", "internal/plan", `package p; import "gitwf/internal/gitstore"`, "must not import gitwf/internal/gitstore"},
+		{"sideways import", "internal/check", `package p; import "gitwf/internal/agent"`, "must not import gitwf/internal/agent"},
+		{"impure import", "internal/plan", `package p; import "os/exec"`, "plan is pure"},
+		{"somebody else's library", "internal/engine", `package p; import "github.com/go-git/go-git/v5"`, "gitstore alone"},
+		{"init", "internal/gate", `package p; func init() {}`, "has an init function"},
+		{"exit", "internal/gate", `package p; import "os"; func f() { os.Exit(1) }`, "uses os.Exit"},
+		{"exit under another name", "hooks", `package p; import sys "os"; func f() { sys.Exit(1) }`, "uses os.Exit"},
+		{"output", "internal/engine", `package p; import "os"; var out = os.Stdout`, "uses os.Stdout"},
+		{"a method called init", "internal/gate", `package p; type t int; func (t) init() {}`, ""},
+		{"exit in main", "cmd/git-wf", `package main; import "os"; func main() { os.Exit(1) }`, ""},
+		{"an import that is allowed", "internal/gate", `package p; import "gitwf/internal/export"`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file, err := parser.ParseFile(token.NewFileSet(), "x.go", tt.src, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var uses []string
+			for _, row := range allowed {
+				if row.pkg == tt.pkg {
+					uses = row.uses
+				}
+			}
+			got := strings.Join(judge(tt.pkg, uses, true, file), "; ")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("judge found %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// judge returns what is wrong with one file of a package that may use the given ones of ours.
+func judge(pkg string, uses []string, known bool, file *ast.File) []string {
+	var findings []string
+	osName := ""
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has refused it already
+		}
+		if imported == "os" {
+			osName = "os"
+			if spec.Name != nil {
+				osName = spec.Name.Name
+			}
+		}
+		ours, isOurs := strings.CutPrefix(imported, module+"/")
+		if known && isOurs && !slices.Contains(uses, ours) {
+			findings = append(findings, pkg+" must not import "+imported)
+		}
+		if pkg == "internal/plan" && slices.ContainsFunc(impure, func(p string) bool { return covers(p, imported) }) {
+			findings = append(findings, "plan is pure and must not import "+imported)
+		}
+		for _, o := range only {
+			if covers(o.imported, imported) && !slices.Contains(o.by, pkg) {
+				findings = append(findings, pkg+" must not import "+imported+": "+o.why)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv == nil && n.Name.Name == "init" {
+				findings = append(findings, "has an init function; what it sets up belongs to a value that somebody makes")
+			}
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if ok && osName != "" && x.Name == osName && file.Name.Name != "main" && slices.Contains(surroundings, n.Sel.Name) {
+				findings = append(findings, "uses os."+n.Sel.Name+", which is for main alone")
+			}
+		}
+		return true
+	})
+	return findings
+}
+
+// covers reports whether an entry of a table stands for an import path.
+func covers(entry, imported string) bool {
+	return entry == imported || strings.HasSuffix(entry, "/") && strings.HasPrefix(imported, entry)
+}
+
+// root is the top of the module, seen from this package.
+const root = "../.."
+
+// goFiles lists the module's Go files by their path below the top, as the go command would: no testdata, no hidden
+// directories, no module of its own.
+func goFiles(t *testing.T) []string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := path.Base(name)
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(root, filepath.FromSlash(name), "go.mod"))
+			if name != "." && (base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || nested == nil) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(base, ".go") && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_") {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

@@ -1,0 +1,94 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// File writes a review as the Markdown that people read: APPROVED.md or REJECTED.md. Whatever comes from a plan, a
+// command or a person is quoted so that it stays text.
+func File(r plan.Review) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s %s\n\n", r.Verdict, r.TaskID, r.ReviewedArtifactID)
+	b.WriteString("| | |\n| --- | --- |\n")
+	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
+	row("Verdict", "**"+string(r.Verdict)+"**")
+	row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
+	reviewer := cell(r.Reviewer)
+	if r.SelfReviewed {
+		reviewer += " (self-reviewed: the reviewer made this version)"
+	}
+	row("Reviewer", reviewer)
+	row("Review", fmt.Sprintf("%s, by task %s", r.ReviewID, r.CheckTaskID))
+	row("Version", fmt.Sprintf("%s, tree `%s`", r.ReviewedArtifactID, r.Tree))
+	if r.CheckID != "" {
+		row("Rests on", "what the engine ran, record "+r.CheckID)
+	}
+	row("Date", r.CreatedAt.Format("2006-01-02 15:04:05 MST"))
+
+	b.WriteString("\n## Criteria\n\n| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n")
+	for _, c := range r.Criteria {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c), cell(lastLine(c.Evidence)))
+	}
+	if r.Reason != "" {
+		fmt.Fprintf(&b, "\n## Reasons\n\n%s\n", quote(r.Reason))
+	}
+	if len(r.Suggestions) > 0 {
+		b.WriteString("\n## What to change\n\n")
+		for _, s := range r.Suggestions {
+			fmt.Fprintf(&b, "- **%s** %s\n", s.Priority, cell(s.Text))
+		}
+	}
+	evidenceInFull(&b, r.Criteria)
+	return []byte(b.String())
+}
+
+// evidenceInFull shows the output behind the criteria of which the table has the last line alone.
+func evidenceInFull(b *strings.Builder, results []plan.CriterionResult) {
+	title := "\n## Evidence\n"
+	for _, c := range results {
+		if !strings.Contains(strings.TrimSpace(c.Evidence), "\n") {
+			continue
+		}
+		fence := "```"
+		for strings.Contains(c.Evidence, fence) {
+			fence += "`"
+		}
+		fmt.Fprintf(b, "%s\n%s:\n\n%stext\n%s\n%s\n", title, cell(c.ID), fence, strings.TrimSpace(c.Evidence), fence)
+		title = ""
+	}
+}
+
+func result(c plan.CriterionResult) string {
+	text := map[string]string{
+		plan.ResultPass: "pass", plan.ResultFail: "**fail**", plan.ResultWaived: "waived", plan.ResultNotJudged: "not judged",
+	}[c.Result]
+	if c.ExitCode != nil {
+		text += fmt.Sprintf(" (exit %d, %d ms)", *c.ExitCode, c.DurationMS)
+	}
+	return text
+}
+
+// lastLine is the last line that says anything, cut to a table's width.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	s = s[strings.LastIndexByte(s, '\n')+1:]
+	const width = 160
+	if r := []rune(s); len(r) > width {
+		s = string(r[:width]) + "..."
+	}
+	return s
+}
+
+var cellEscapes = strings.NewReplacer("\n", " ", "\r", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "[", `\[`, "`", "\\`", "*", `\*`, "_", `\_`)
+
+// cell makes a text fit for one cell of a table.
+func cell(s string) string { return cellEscapes.Replace(plan.Printable(s)) }
+
+// quote keeps a person's words as a block of their own, so that they can't pass for a part of the form.
+func quote(s string) string {
+	lines := strings.Split(strings.TrimSpace(plan.Printable(s)), "\n")
+	return "> " + strings.Join(lines, "\n> ")
+}

@@ -1,0 +1,95 @@
+package check
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Form is the text that a person fills in when they review without saying a verdict on the command line: what there is
+// to judge, what the engine saw, and a line for each thing that only they can say.
+func Form(s Subject, ran []plan.CriterionResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Review of %s %s: %s\n#\n", s.Task.TaskID, s.Artifact.ArtifactID, plan.OneLine(s.Task.Title))
+	for _, f := range s.Artifact.Files {
+		fmt.Fprintf(&b, "#   %s (%d bytes)\n", plan.OneLine(f.Path), f.Size)
+	}
+	for _, r := range ran {
+		fmt.Fprintf(&b, "#\n# %s %s, %s: %s\n#   %s\n", r.ID, r.Severity, r.Result, plan.OneLine(r.Statement), plan.OneLine(lastLine(r.Evidence)))
+	}
+	b.WriteString("#\n# Lines that begin with # are left out. An empty verdict records nothing.\n\n")
+	b.WriteString("# approve or reject\nverdict: \n# 0 to 100; empty: it follows from the criteria\nscore: \n")
+	for _, c := range s.Task.AcceptanceCriteria {
+		if c.Manual() {
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity, plan.OneLine(c.Statement), c.ID)
+		}
+	}
+	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")
+	return b.String()
+}
+
+// ParseForm reads a filled-in form. ok is false when the verdict was left empty. Errors name the line.
+func ParseForm(text string) (o Opinion, ok bool, err error) {
+	o.Criteria = map[string]Ruling{}
+	var message []string
+	inMessage := false
+	line := 0
+	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
+		line++
+		switch key, value, found := strings.Cut(s.Text(), ":"); {
+		case strings.HasPrefix(s.Text(), "#"):
+		case inMessage:
+			message = append(message, s.Text())
+		case strings.TrimSpace(s.Text()) == "":
+		case !found:
+			return o, false, fmt.Errorf("line %d: expected \"key: value\", found %q", line, s.Text())
+		case key == "message":
+			inMessage = true
+			message = append(message, strings.TrimSpace(value))
+		default:
+			if err := o.set(key, strings.TrimSpace(value)); err != nil {
+				return o, false, fmt.Errorf("line %d: %w", line, err)
+			}
+		}
+	}
+	o.Message = strings.TrimSpace(strings.Join(message, "\n"))
+	return o, o.Verdict != "", nil
+}
+
+func (o *Opinion) set(key, value string) error {
+	switch {
+	case value == "":
+		return nil
+	case key == "verdict":
+		v, ok := map[string]plan.Verdict{"approve": plan.Approved, "reject": plan.Rejected}[value]
+		if !ok {
+			return fmt.Errorf("verdict: expected approve or reject, found %q", value)
+		}
+		o.Verdict = v
+	case key == "score":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 100 {
+			return fmt.Errorf("score: expected 0 to 100, found %q", value)
+		}
+		o.Score = &n
+	default:
+		word, evidence, _ := strings.Cut(value, " ")
+		return o.Rule(key, strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
+	}
+	return nil
+}
+
+// Rule adds a ruling on one criterion; word is "pass" or "fail".
+func (o *Opinion) Rule(id, word, evidence string) error {
+	if word != plan.ResultPass && word != plan.ResultFail {
+		return fmt.Errorf("criterion %s: expected pass or fail, found %q", id, word)
+	}
+	if o.Criteria == nil {
+		o.Criteria = map[string]Ruling{}
+	}
+	o.Criteria[id] = Ruling{Pass: word == plan.ResultPass, Evidence: evidence}
+	return nil
+}

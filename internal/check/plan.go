@@ -1,0 +1,36 @@
+package check
+
+import (
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
+// findings instead of a plan, and fails every criterion: nothing else about it can be judged.
+func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, now time.Time) plan.Review {
+	r := s.review(plan.ReviewerPlan, "", now)
+	if len(findings) > 0 {
+		for _, c := range s.Task.AcceptanceCriteria {
+			r.Criteria = append(r.Criteria, NewResult(c, plan.ReviewerPlan, plan.ResultFail, findings.Error()))
+		}
+		for _, f := range findings {
+			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f.Error()})
+		}
+		r.Verdict, r.Reason = plan.Rejected, "The plan breaks hard rules."
+		return r
+	}
+	judged := plan.ReviewPlan(candidate)
+	r.Score = judged.Score
+	r.Criteria = s.merge(judged.Criteria, nil, plan.ReviewerPlan)
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	for _, sug := range judged.Suggestions {
+		text := sug.Text
+		if sug.TaskID != "" {
+			text = string(sug.TaskID) + ": " + text
+		}
+		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: sug.Priority, Text: text})
+	}
+	r.Reason = reason(r, s.MinScore)
+	return r
+}

@@ -1,0 +1,179 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// Subject is the version that a review is about, locked when the review begins.
+type Subject struct {
+	Task     *plan.Task
+	Artifact plan.Artifact
+	MinScore int
+}
+
+// ByEngine is the review that follows from what the engine ran, when that judges every criterion or when a MUST
+// failed. Criteria that nobody judged any more are recorded as such.
+func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Time) plan.Review {
+	r := s.review(plan.ReviewerChecks, session, now)
+	r.Criteria = s.merge(ran, nil, plan.ReviewerChecks)
+	r.Score = plan.Score(r.Criteria)
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	r.Suggestions = suggestions(r.Criteria)
+	r.Reason = reason(r, s.MinScore)
+	return r
+}
+
+// Opinion is what a person says in a review.
+type Opinion struct {
+	Reviewer  string
+	Verdict   plan.Verdict
+	Score     *int              // nil: the score follows from the results
+	Criteria  map[string]Ruling // by criterion id
+	Message   string
+	SelfMade  bool   // the reviewer made the version
+	CheckedBy string // id of the record of what the engine ran, "" if none
+}
+
+// Ruling is a person's verdict on one criterion.
+type Ruling struct {
+	Pass     bool
+	Evidence string
+}
+
+// OpinionError is a ruling that a task has no place for.
+type OpinionError struct {
+	Task   plan.TaskID
+	Reason string
+}
+
+func (e *OpinionError) Error() string { return string(e.Task) + ": " + e.Reason }
+
+// Fits checks that every ruling is on a criterion of the task that a person judges. It fails with an *OpinionError.
+func (o Opinion) Fits(t *plan.Task) error {
+	for _, id := range slices.Sorted(maps.Keys(o.Criteria)) {
+		i := slices.IndexFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == id })
+		if i < 0 {
+			return &OpinionError{t.TaskID, fmt.Sprintf("has no criterion %q", id)}
+		}
+		if !t.AcceptanceCriteria[i].Manual() {
+			return &OpinionError{t.TaskID, fmt.Sprintf("criterion %s is judged by its run line; a person can't rule on it", id)}
+		}
+	}
+	return nil
+}
+
+// ByPerson joins what the engine ran and a person's opinion into a review. A person can't overrule the engine: a
+// ruling on a criterion with a run line is an error. When a person approves, the criteria that they do not mention
+// pass on their word; when they reject, those are not judged.
+func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (plan.Review, error) {
+	if err := o.Fits(s.Task); err != nil {
+		return plan.Review{}, err
+	}
+	r := s.review(o.Reviewer, "", now)
+	rulings := map[string]plan.CriterionResult{}
+	for _, c := range s.Task.AcceptanceCriteria {
+		ruling, ruled := o.Criteria[c.ID]
+		switch {
+		case !c.Manual():
+		case ruled && ruling.Pass:
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, ruling.Evidence)
+		case ruled:
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultFail, ruling.Evidence)
+		case o.Verdict == plan.Approved:
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, "approved as a whole")
+		}
+	}
+	r.Criteria = s.merge(ran, rulings, o.Reviewer)
+	r.Verdict, r.Reason, r.CheckID, r.SelfReviewed = o.Verdict, o.Message, o.CheckedBy, o.SelfMade
+	r.Score = plan.Score(r.Criteria)
+	switch {
+	case o.Score != nil:
+		r.Score = *o.Score
+	case o.Verdict == plan.Rejected:
+		r.Score = 0 // a rejection without a number says that nothing of it can stay
+		if len(plan.FailedMust(r.Criteria)) == 0 {
+			r.Score = min(plan.Score(r.Criteria), max(s.MinScore-1, 0))
+		}
+	}
+	r.Suggestions = suggestions(r.Criteria)
+	if r.Reason == "" {
+		r.Reason = reason(r, s.MinScore)
+	}
+	return r, nil
+}
+
+func (s Subject) review(reviewer, session string, now time.Time) plan.Review {
+	return plan.Review{
+		TaskID:             s.Task.TaskID,
+		ReviewedArtifactID: s.Artifact.ArtifactID,
+		Tree:               s.Artifact.Tree,
+		MinScore:           s.MinScore,
+		Reviewer:           reviewer,
+		Session:            session,
+		CreatedAt:          plan.Second(now),
+		SpecHash:           s.Task.SpecHash(),
+	}
+}
+
+// merge puts results into the order of the task's criteria; what nobody judged is recorded as not judged.
+func (s Subject) merge(ran []plan.CriterionResult, rulings map[string]plan.CriterionResult, by string) []plan.CriterionResult {
+	byID := map[string]plan.CriterionResult{}
+	for _, r := range ran {
+		byID[r.ID] = r
+	}
+	results := make([]plan.CriterionResult, 0, len(s.Task.AcceptanceCriteria))
+	for _, c := range s.Task.AcceptanceCriteria {
+		r, ok := byID[c.ID]
+		if !ok {
+			r, ok = rulings[c.ID]
+		}
+		if !ok {
+			r = NewResult(c, by, plan.ResultNotJudged, "")
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// suggestions asks for a change for each criterion that failed.
+func suggestions(results []plan.CriterionResult) []plan.Suggestion {
+	var all []plan.Suggestion
+	for _, r := range results {
+		if r.Result != plan.ResultFail {
+			continue
+		}
+		priority := "MED"
+		if r.Severity == plan.Must {
+			priority = "HIGH"
+		}
+		all = append(all, plan.Suggestion{Priority: priority, Text: fmt.Sprintf("Make %s hold: %s", r.ID, r.Statement)})
+	}
+	return all
+}
+
+// reason says in a sentence why the verdict is what it is.
+func reason(r plan.Review, minScore int) string {
+	failed := 0
+	for _, c := range r.Criteria {
+		if c.Result == plan.ResultFail {
+			failed++
+		}
+	}
+	switch must := plan.FailedMust(r.Criteria); {
+	case r.Verdict == plan.Approved && failed == 0:
+		return "Every criterion passed."
+	case r.Verdict == plan.Approved:
+		return fmt.Sprintf("Every MUST criterion passed; %d of %d criteria failed.", failed, len(r.Criteria))
+	case failed == 0:
+		return "Rejected without a failed criterion."
+	case len(must) == 0:
+		return fmt.Sprintf("Score %d is below %d.", r.Score, minScore)
+	default:
+		return fmt.Sprintf("%d of %d criteria failed.", failed, len(r.Criteria))
+	}
+}

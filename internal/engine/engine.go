@@ -1,0 +1,311 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Engine carries out the plans of one repository.
+type Engine struct {
+	Store     *gitstore.Store
+	Trust     *Trust
+	Now       func() time.Time
+	Environ   []string       // of the commands that work for us, before the WF_ variables
+	Templates fs.FS          // prompts/<role>.md
+	Report    func(Progress) // called for each thing that happens, from several goroutines; may be nil
+	Jobs      int            // tasks worked on at once; zero means one
+	Lease     time.Duration  // of a claim; zero means DefaultLease
+
+	latest atomic.Pointer[derived]
+}
+
+// derived is a snapshot with its state, claims apart.
+type derived struct {
+	snap  *gitstore.Snapshot
+	state *plan.State
+}
+
+// derive is the state of a snapshot, claims apart. To derive it takes as long as the plan is, and several steps in a
+// row look at the same snapshot, so the latest state is kept. Those who hold one share it and must not change it.
+func (e *Engine) derive(snap *gitstore.Snapshot) *plan.State {
+	if d := e.latest.Load(); d != nil && d.snap == snap {
+		return d.state
+	}
+	state := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	e.latest.Store(&derived{snap, state})
+	return state
+}
+
+// DefaultLease is how long a claim holds unless its owner renews it.
+const DefaultLease = 5 * time.Minute
+
+// Progress is one thing that happened, for people to read.
+type Progress struct {
+	Task plan.TaskID
+	Text string
+}
+
+func (e *Engine) report(id plan.TaskID, text string) {
+	if e.Report != nil {
+		e.Report(Progress{id, text})
+	}
+}
+
+// Run carries the plan out until it is done or nothing can go on without somebody. The state it returns says which;
+// an error means that the work itself broke off (a cancelled context, a repository that can't be written).
+func (e *Engine) Run(ctx context.Context, id plan.ID) (*plan.State, error) {
+	r := &run{Engine: e, id: id, running: map[plan.TaskID]bool{}, waited: map[plan.TaskID]bool{}, done: make(chan outcome)}
+	return r.loop(ctx)
+}
+
+// Step does exactly one thing that is ready, and reports whether there was one.
+func (e *Engine) Step(ctx context.Context, id plan.ID) (*plan.State, bool, error) {
+	r := &run{Engine: e, id: id, running: map[plan.TaskID]bool{}, done: make(chan outcome), once: true}
+	state, err := r.loop(ctx)
+	return state, r.started > 0, err
+}
+
+// run is one call of Run or Step.
+type run struct {
+	*Engine
+	id      plan.ID
+	running map[plan.TaskID]bool // by the ACTION, also while its CHECK is at work
+	done    chan outcome
+	claims  plan.Claims          // of other processes, as last read
+	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
+	once    bool
+	started int
+}
+
+// outcome is how one piece of work ended.
+type outcome struct {
+	task plan.TaskID
+	err  error
+}
+
+func (r *run) loop(ctx context.Context) (*plan.State, error) {
+	var firstErr error
+	if err := r.readClaims(ctx); err != nil {
+		return nil, err
+	}
+	pause := shortestPause
+	for {
+		state, err := r.state(ctx)
+		if err != nil {
+			firstErr = errors.Join(firstErr, err)
+		}
+		if firstErr == nil && ctx.Err() == nil {
+			for _, w := range r.next(state) {
+				r.start(ctx, w)
+			}
+		}
+		if len(r.running) == 0 {
+			if firstErr == nil {
+				firstErr = ctx.Err()
+			}
+			if firstErr != nil || r.once || !r.othersWork() {
+				return state, firstErr
+			}
+			// What the others do may make more work, or end the plan.
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, longestPause)
+			continue
+		}
+		out := <-r.done
+		pause = shortestPause
+		delete(r.running, out.task)
+		switch {
+		case errors.Is(out.err, gitstore.ErrClaimed):
+			// Another process has it. Look at what the others hold before choosing again.
+			if err := r.readClaims(ctx); err != nil {
+				firstErr = errors.Join(firstErr, err)
+			}
+		case out.err != nil && firstErr == nil:
+			firstErr = out.err
+		}
+	}
+}
+
+// How often a run that waits for others looks at what they do.
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = 2 * time.Second
+)
+
+// readClaims reads what other processes hold. Our own claims are left out: r.running knows them better.
+func (r *run) readClaims(ctx context.Context) error {
+	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(claims, func(_ plan.TaskID, c plan.Claim) bool { return c.Host == hostname() && c.PID == os.Getpid() })
+	r.claims = claims
+	return nil
+}
+
+// othersWork reports whether another process is at work on the plan, and says so once for each task. A person's review
+// does not count: it takes as long as it takes.
+func (r *run) othersWork() bool {
+	work := false
+	for id, c := range r.claims {
+		if c.Agent == plan.ReviewerPerson || !r.Now().Before(c.Expires) {
+			continue
+		}
+		work = true
+		if !r.waited[id] {
+			r.waited[id] = true
+			r.report(id, fmt.Sprintf("in work by %s in process %d on %s, whose claim holds until %s", c.Agent, c.PID, c.Host, c.Expires.Local().Format(time.TimeOnly)))
+		}
+	}
+	return work
+}
+
+func (r *run) state(ctx context.Context) (*plan.State, error) {
+	if len(r.claims) > 0 { // they change without a word to us
+		if err := r.readClaims(ctx); err != nil {
+			return nil, err
+		}
+	}
+	snap, err := r.Store.Snapshot(context.WithoutCancel(ctx), r.id)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.claims) == 0 {
+		return r.derive(snap), nil
+	}
+	return plan.Derive(snap.Plan, snap.Records, r.claims, r.Now()), nil
+}
+
+// work is one piece of work that the engine can do now.
+type work struct {
+	task *plan.TaskState // an ACTION
+	do   func(ctx context.Context, id plan.ID, t *plan.TaskState) error
+}
+
+// next chooses what to start, up to the number of jobs.
+func (r *run) next(s *plan.State) []work {
+	free := max(r.Jobs, 1) - len(r.running)
+	if r.once {
+		free = min(free, 1-r.started)
+	}
+	var chosen []work
+	choose := func(w work) {
+		if len(chosen) < free && !r.running[w.task.TaskID] {
+			chosen = append(chosen, w)
+		}
+	}
+	for _, t := range s.Ungrafted() {
+		choose(work{t, r.graft})
+	}
+	for _, t := range s.Ready() {
+		if len(chosen) >= free {
+			break // in a long plan far more is ready than can be started
+		}
+		if w, ok := r.Engine.work(s, t); ok {
+			choose(w)
+		}
+	}
+	return chosen
+}
+
+// work says what the engine itself can do about a ready task; ok is false when somebody else must act.
+func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
+	if t.NodeType == plan.Check {
+		target := s.Tasks[t.ReviewTargetTaskID]
+		switch s.NextReviewStep(target.TaskID) {
+		case plan.StepRunChecks:
+			return work{target, e.review}, e.Trust.AllCriteria(target.Task)
+		case plan.StepPlan:
+			return work{target, e.reviewPlan}, true
+		}
+		return work{}, false
+	}
+	return work{t, e.attempt}, agent.Name(t.Task) == agent.NameExec && e.Trust.Has(t.Run)
+}
+
+func (r *run) start(ctx context.Context, w work) {
+	r.running[w.task.TaskID] = true
+	r.started++
+	go func() {
+		r.done <- outcome{w.task.TaskID, w.do(ctx, r.id, w.task)}
+	}()
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// hold is a claim on a task, renewed until it is given up.
+type hold struct {
+	claim plan.Claim
+	stop  context.CancelFunc
+}
+
+// claim takes the task, or fails with gitstore.ErrClaimed. The context it returns ends when the claim is lost.
+func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context, error) {
+	lease := e.Lease
+	if lease == 0 {
+		lease = DefaultLease
+	}
+	now := e.Now()
+	c, err := e.Store.Claim(ctx, id, plan.Claim{
+		Task: task, Agent: agent, Session: rand.Text(), Host: hostname(), PID: os.Getpid(), Started: now, Expires: now.Add(lease),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	h := &hold{claim: c, stop: stop}
+	go func() {
+		tick := time.NewTicker(lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if _, err := e.Store.Renew(ctx, id, c, e.Now().Add(lease)); err != nil {
+					stop() // without a claim somebody else may do the same work
+					return
+				}
+			}
+		}
+	}()
+	return h, ctx, nil
+}
+
+// letGo gives up a claim that no event has released.
+func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
+	h.stop()
+	// A claim that can't be deleted now expires by itself.
+	_ = e.Store.Release(context.WithoutCancel(ctx), id, h.claim)
+}
+
+// append records an event and releases the claim in the same transaction. What was done is recorded even if the user
+// wants to stop: a cancelled context must not throw finished work away.
+func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold, batch *gitstore.Batch) (*gitstore.Appended, error) {
+	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
+	if h != nil {
+		o.Claim = &h.claim
+		h.stop()
+	}
+	return e.Store.Append(context.WithoutCancel(ctx), id, ev, o)
+}

@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// ground is the scratch directory of one attempt or review, and what was put there.
+type ground struct {
+	dir      string // of everything below
+	work     string // where the command runs
+	out      string // WF_OUT
+	in       string // WF_IN
+	context  string // WF_CONTEXT
+	prompt   string // WF_PROMPT
+	feedback string // WF_FEEDBACK, "" if there is none
+	repo     string // WF_REPO
+	role     string
+	source   plan.OID     // HEAD when the attempt began
+	inputs   []plan.Input // what lies in in/
+	attempt  int
+}
+
+// prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
+func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role string, inputs []plan.Input) (*ground, error) {
+	dir, err := os.MkdirTemp("", "git-wf-")
+	if err != nil {
+		return nil, err
+	}
+	g := &ground{
+		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
+		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(), inputs: inputs,
+	}
+	if err := e.fill(ctx, g, snap, t); err != nil {
+		g.remove()
+		return nil, fmt.Errorf("prepare %s: %w", t.TaskID, err)
+	}
+	return g, nil
+}
+
+// repo is the directory that commands may read the repository from.
+func (e *Engine) repo() string {
+	if top := e.Store.WorkTree(); top != "" {
+		return top
+	}
+	return e.Store.GitDir()
+}
+
+func (g *ground) remove() { _ = os.RemoveAll(g.dir) } // a leftover in the system's temporary directory harms nobody
+
+func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	for _, d := range []string{g.work, g.out, g.in} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			return err
+		}
+	}
+	var err error
+	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
+		return err
+	}
+	r := snap.Records.Of(t.TaskID)
+	g.attempt = len(r.Artifacts) + 1
+	for _, a := range r.Attempts {
+		if a.Version == 0 {
+			g.attempt++
+		}
+	}
+	c := agent.Context{
+		Task:     t.Task,
+		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},
+		Criteria: t.AcceptanceCriteria,
+	}
+	for _, have := range g.inputs {
+		in, err := e.input(ctx, g, snap, have)
+		if err != nil {
+			return err
+		}
+		c.Inputs = append(c.Inputs, in)
+	}
+	if err := c.Write(g.context); err != nil {
+		return err
+	}
+	rejection, err := e.rejection(ctx, g, snap, t)
+	if err != nil {
+		return err
+	}
+	prompt, err := agent.Prompt(e.Templates, agent.RoleAction, c, rejection)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(g.prompt, []byte(prompt), 0o666)
+}
+
+// approvedInputs are the versions that an attempt is given: of each dependency the approved one, and nothing else.
+func approvedInputs(snap *gitstore.Snapshot, s *plan.State, id plan.TaskID) []plan.Input {
+	inputs := []plan.Input{}
+	for _, d := range s.Inputs(id) {
+		if v, ok := snap.Records.Of(d).Version(s.Tasks[d].Approved); ok {
+			inputs = append(inputs, plan.Input{TaskID: d, ArtifactID: plan.VersionID(v.Version), Tree: v.Files})
+		}
+	}
+	return inputs
+}
+
+// input puts one input below WF_IN and describes it.
+func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, have plan.Input) (agent.Input, error) {
+	a, err := export.ReadArtifact(ctx, e.Store, snap, have.TaskID, plan.VersionNumber(have.ArtifactID))
+	if err != nil {
+		return agent.Input{}, err
+	}
+	t := snap.Plan.Task(have.TaskID)
+	if t == nil {
+		return agent.Input{}, fmt.Errorf("input %s is not in the plan any more", have.TaskID)
+	}
+	dir := filepath.Join(g.in, string(t.TaskID))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return agent.Input{}, err
+	}
+	if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
+		return agent.Input{}, err
+	}
+	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
+	for _, f := range a.Files {
+		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
+	}
+	return in, nil
+}
+
+// rejection writes the last REJECTED.md for the agent to read, if the newest version was rejected.
+func (e *Engine) rejection(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) (string, error) {
+	if t.Verdict != plan.Rejected {
+		return "", nil
+	}
+	var last plan.ReviewRecord
+	for _, r := range snap.Records.Of(t.TaskID).Reviews {
+		if r.Version == t.Active && r.Verdict == plan.Rejected {
+			last = r
+		}
+	}
+	data, err := e.Store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	if err != nil {
+		return "", err
+	}
+	g.feedback = filepath.Join(g.dir, last.Verdict.File())
+	return string(data), os.WriteFile(g.feedback, data, 0o666)
+}
+
+// job is what the agent is given.
+func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) agent.Job {
+	limit := snap.Plan.Limits().TimeoutSeconds
+	if t.TimeoutSeconds > 0 {
+		limit = t.TimeoutSeconds
+	}
+	return agent.Job{
+		Task: t.Task, PlanID: snap.ID, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work, Out: g.out, In: g.in,
+		Context: g.context, Feedback: g.feedback, Prompt: g.prompt, Repo: g.repo, Role: g.role,
+		Timeout: time.Duration(limit) * time.Second, Log: log,
+	}
+}
+
+// environ is what a criterion's run line gets of the environment.
+func (g *ground) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
+	return []string{
+		"WF_ROLE=" + g.role, "WF_REPO=" + g.repo, "WF_IN=" + g.in, "WF_CONTEXT=" + g.context,
+		"WF_PLAN=" + string(snap.ID), "WF_TASK=" + string(t.TaskID), "WF_ATTEMPT=" + strconv.Itoa(g.attempt),
+	}
+}
+
+// agentActor is the author of what an agent did. The address names no mailbox: the top-level domain is reserved.
+func agentActor(name string) plan.Actor {
+	return plan.Actor{Name: name, Email: plan.EscapeName(name) + "@agents.git-wf.invalid"}
+}
+
+func fileRefs(files []agent.File) []gitstore.FileRef {
+	refs := make([]gitstore.FileRef, len(files))
+	for i, f := range files {
+		refs[i] = gitstore.FileRef{Path: f.Path, Mode: f.Mode}
+	}
+	return refs
+}
+
+func totalSize(files []plan.FileInfo) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}
+
+func countFiles(files []plan.FileInfo) string {
+	return plan.Count(len(files), "file")
+}
+
+// artifactOf is the version that an event made or judged.
+func artifactOf(c plan.Change) string {
+	for _, t := range c.Trailers {
+		if t.Key == "Wf-Artifact" {
+			return t.Value
+		}
+	}
+	return ""
+}
+
+// what is a commit's subject without the task's id, which a report has beside it.
+func what(c plan.Change) string {
+	_, text, _ := strings.Cut(c.Subject, ": ")
+	return text
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return plan.OneLine(line)
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/check"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Submission is a candidate that a person, or an agent from outside, hands in.
+type Submission struct {
+	Task    plan.TaskID
+	Paths   []string // absolute; a file keeps its name, of a directory everything below it is taken
+	Person  plan.Actor
+	Session string // of an agent that hands in its work
+	Message string
+}
+
+// Submit records a submission as the task's next version.
+func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitstore.Appended, error) {
+	h, _, err := e.claim(ctx, id, sub.Task, sub.Person.Name)
+	if errors.Is(err, gitstore.ErrClaimed) {
+		return nil, &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it", Hint: "git wf status"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer e.letGo(ctx, id, h)
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	state := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	t := state.Tasks[sub.Task]
+	if t == nil || t.NodeType != plan.Action || t.DeliverableSpec == nil {
+		return nil, &plan.RefusedError{Task: sub.Task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}
+	}
+	if t.Planning() {
+		return nil, &plan.RefusedError{Task: sub.Task, Reason: "makes the plan itself", Hint: "git wf plan -f FILE"}
+	}
+	dir, err := os.MkdirTemp("", "git-wf-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, p := range sub.Paths {
+		if err := gather(p, dir, t.DeliverableSpec.OutputDir); err != nil {
+			return nil, fmt.Errorf("submit %s: %w", p, err)
+		}
+	}
+	files, err := agent.Collect(dir, t.DeliverableSpec, snap.Plan.Limits())
+	if err != nil {
+		return nil, err
+	}
+	batch := e.Store.NewBatch()
+	tree, infos, err := batch.AddDir(ctx, dir, fileRefs(files))
+	if err != nil {
+		return nil, err
+	}
+	source, err := e.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := plan.Artifact{
+		TaskID: sub.Task, Tree: tree, Agent: sub.Person.Name, Session: sub.Session, CreatedAt: plan.Second(e.Now()),
+		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),
+		Summary: sub.Message,
+	}
+	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: sub.Person, ByPerson: true}, h, batch)
+}
+
+// gather copies what is handed in to where an agent would have written it. Links are kept as links; agent.Collect
+// decides about them.
+func gather(from, out, outputDir string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return os.CopyFS(out, os.DirFS(from))
+	}
+	to := filepath.Join(out, filepath.FromSlash(path.Clean("/"+outputDir)), filepath.Base(from))
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// PersonReview is a person's review of one version, which stays locked from its beginning to its end.
+type PersonReview struct {
+	Subject check.Subject
+	Ran     []plan.CriterionResult // what the engine saw
+	engine  *Engine
+	id      plan.ID
+	hold    *hold
+	checkID string
+}
+
+// BeginReview locks the newest version of a task for a person's review. What the engine ran on it is read from its
+// record, or run and recorded now: an opinion rests on evidence.
+func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) (*PersonReview, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	t, c := s.Tasks[task], s.CheckOf(task)
+	if c == nil {
+		return nil, &plan.RefusedError{Task: task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}
+	}
+	if t.Active == 0 {
+		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " + string(task)}
+	}
+	if !e.Trust.AllCriteria(t.Task) {
+		return nil, &plan.RefusedError{Task: task, Reason: "the command lines of its criteria are not trusted here", Hint: "git wf trust"}
+	}
+	h, work, err := e.claim(ctx, id, c.TaskID, plan.ReviewerPerson)
+	if errors.Is(err, gitstore.ErrClaimed) {
+		return nil, &plan.RefusedError{Task: task, Reason: "somebody is reviewing it", Hint: "git wf status"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &PersonReview{engine: e, id: id, hold: h}
+	if err := r.evidence(work, snap, s, t); err != nil {
+		r.End()
+		return nil, err
+	}
+	return r, nil
+}
+
+// evidence finds what the engine saw of the version.
+func (r *PersonReview) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) error {
+	e := r.engine
+	var err error
+	if r.Subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
+		return err
+	}
+	var last *plan.CheckRecord
+	for i, k := range snap.Records.Of(t.TaskID).Checks {
+		if k.Version == t.Active {
+			last = &snap.Records.Of(t.TaskID).Checks[i]
+		}
+	}
+	if last != nil {
+		k, err := e.readChecked(ctx, snap, t.TaskID, *last)
+		if err == nil && k.SpecHash == t.SpecHash() && k.Tree == r.Subject.Artifact.Tree {
+			r.Ran, r.checkID = k.Criteria, k.CheckID
+			return nil
+		}
+	}
+	if _, r.Ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(r.Ran) == 0 {
+		return err
+	}
+	k := plan.Checked{
+		TaskID: t.TaskID, ReviewedArtifactID: r.Subject.Artifact.ArtifactID, Tree: r.Subject.Artifact.Tree,
+		CreatedAt: plan.Second(e.Now()), Criteria: r.Ran, SpecHash: t.SpecHash(),
+	}
+	done, err := e.Store.Append(ctx, r.id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, gitstore.AppendOptions{Now: e.Now()})
+	if err != nil {
+		return err
+	}
+	checks := done.Snapshot.Records.Of(t.TaskID).Checks
+	r.checkID = fmt.Sprintf("k%d", checks[len(checks)-1].N)
+	return nil
+}
+
+func (e *Engine) readChecked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, rec plan.CheckRecord) (plan.Checked, error) {
+	var k plan.Checked
+	data, err := e.Store.ReadFile(ctx, snap.Commit, id.Dir()+"/checks/"+rec.Name())
+	if err != nil {
+		return k, err
+	}
+	return k, json.Unmarshal(data, &k)
+}
+
+// Record records the person's verdict.
+func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.Actor) (*gitstore.Appended, plan.Review, error) {
+	o.CheckedBy = r.checkID
+	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == o.Reviewer
+	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
+	if err != nil {
+		return nil, rev, err
+	}
+	ev := plan.AddReview{Review: rev, Artifact: r.Subject.Artifact, Render: check.File, Author: author}
+	done, err := r.engine.append(ctx, r.id, ev, r.hold, nil)
+	if err != nil {
+		return nil, rev, err
+	}
+	reviews := done.Snapshot.Records.Of(rev.TaskID).Reviews
+	rev, err = export.ReadReview(ctx, r.engine.Store, done.Snapshot, rev.TaskID, reviews[len(reviews)-1])
+	return done, rev, err
+}
+
+// End gives the version free.
+func (r *PersonReview) End() { r.engine.letGo(context.Background(), r.id, r.hold) }

@@ -1,0 +1,334 @@
+package export
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// reader is what a bundle is made from.
+type reader interface {
+	ReadFile(ctx context.Context, treeish plan.OID, path string) ([]byte, error)
+	ListTree(ctx context.Context, treeish plan.OID, under string) ([]gitstore.TreeEntry, error)
+}
+
+// Bundle is what an export writes.
+type Bundle struct {
+	Manifest Manifest
+	Data     []byte               // manifest.json
+	Entries  []gitstore.TreeEntry // every file, paths relative to the bundle
+}
+
+// UnfinishedError says that the plan has deliverables which are not approved.
+type UnfinishedError struct {
+	PlanID plan.ID
+	Open   []plan.TaskID
+}
+
+func (e *UnfinishedError) Error() string {
+	if len(e.Open) == 0 {
+		return fmt.Sprintf("%s is not done", e.PlanID)
+	}
+	return fmt.Sprintf("%s is not done: %s", e.PlanID, names(e.Open))
+}
+
+// StaleError says that approved versions were made from, or judged by, what has changed since.
+type StaleError struct{ Items []Item }
+
+func (e *StaleError) Error() string {
+	var why []string
+	for _, i := range e.Items {
+		why = append(why, fmt.Sprintf("%s %s (%s)", i.TaskID, i.ApprovedArtifactID, i.Stale))
+	}
+	return "stale: " + strings.Join(why, "; ")
+}
+
+func names(ids []plan.TaskID) string {
+	const most = 8
+	var s []string
+	for i, id := range ids {
+		if i == most {
+			s = append(s, fmt.Sprintf("and %d more", len(ids)-most))
+			break
+		}
+		s = append(s, string(id))
+	}
+	return strings.Join(s, ", ")
+}
+
+// Build makes the bundle of a plan as it stood at one commit. Same commit and options, same bytes.
+func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
+	state := plan.Derive(snap.Plan, snap.Records, nil, snap.Time)
+	b := builder{ctx: ctx, store: store, snap: snap, state: state, options: o}
+	m := Manifest{
+		FormatVersion: FormatVersion,
+		PlanID:        snap.ID,
+		Title:         snap.Plan.Title,
+		PlanCommit:    snap.Commit,
+		ExportedAt:    plan.Second(snap.Time),
+		Mode:          plan.PassThrough,
+		Complete:      state.Root() != nil && state.Root().Status == plan.StatusDone,
+		Options:       o,
+		Signatures:    "unsigned",
+		RootCriteria:  []RootCriterion{},
+		Items:         []Item{},
+		Files:         []File{blobFile(AttributesName, []byte(Attributes))},
+	}
+	ids, final := b.wanted()
+	if final != "" {
+		m.Mode = plan.Assemble
+	}
+	var open []plan.TaskID
+	var stale []Item
+	for _, id := range ids {
+		item, ok, err := b.item(id)
+		if err != nil {
+			return nil, err
+		}
+		if t := state.Tasks[id]; t.Status != plan.StatusDone {
+			open = append(open, id)
+		}
+		if !ok {
+			continue
+		}
+		item.Final = id == final
+		if item.Stale != "" && item.CandidateID == "" {
+			stale = append(stale, item)
+		}
+		m.Items = append(m.Items, item)
+	}
+	if !o.Partial && !o.IncludeCandidates && (len(open) > 0 || !m.Complete) {
+		return nil, &UnfinishedError{snap.ID, open}
+	}
+	if len(stale) > 0 && !o.AllowStale {
+		return nil, &StaleError{stale}
+	}
+	m.RootCriteria = append(m.RootCriteria, b.met...)
+	return finish(m)
+}
+
+// finish lists every file of the bundle beside its manifest.
+func finish(m Manifest) (*Bundle, error) {
+	data, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{Manifest: m, Data: data}
+	own := append([]File{blobFile(ManifestName, data)}, m.Files...)
+	for _, item := range m.Items {
+		own = append(own, item.Files...)
+	}
+	for _, f := range own {
+		b.Entries = append(b.Entries, gitstore.TreeEntry{Path: f.DestPath, Mode: f.Mode, OID: f.OID})
+	}
+	return b, nil
+}
+
+// blobFile describes a file that the bundle has of its own.
+func blobFile(path string, data []byte) File {
+	sum := sha256.Sum256(data)
+	id := sha1.New()
+	fmt.Fprintf(id, "blob %d\x00", len(data))
+	id.Write(data)
+	return File{
+		DestPath: path, Mode: "100644", OID: plan.OID(hex.EncodeToString(id.Sum(nil))),
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data)),
+	}
+}
+
+type builder struct {
+	ctx     context.Context
+	store   reader
+	snap    *gitstore.Snapshot
+	state   *plan.State
+	options Options
+	met     []RootCriterion
+}
+
+// wanted returns the tasks whose deliverables belong in the bundle and, of an assembled plan, the assembling one.
+func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
+	root := b.state.Root()
+	if root == nil {
+		return nil, ""
+	}
+	for _, c := range root.RootAcceptanceCriteria {
+		b.met = append(b.met, RootCriterion{ID: c.ID, Statement: c.Statement, MetBy: []string{}})
+	}
+	leaves := b.state.Leaves(root.TaskID)
+	spec := root.FinalDeliverableSpec
+	switch {
+	case spec == nil:
+		return leaves, ""
+	case spec.Mode == plan.Assemble && b.options.FinalOnly:
+		return []plan.TaskID{spec.AssembleTaskID}, spec.AssembleTaskID
+	case spec.Mode == plan.Assemble:
+		return leaves, spec.AssembleTaskID
+	case len(spec.IncludeChildren) > 0:
+		for _, c := range spec.IncludeChildren {
+			for _, leaf := range b.state.Leaves(c) {
+				if !slices.Contains(ids, leaf) { // a goal and its child may both be named
+					ids = append(ids, leaf)
+				}
+			}
+		}
+		return ids, ""
+	}
+	return leaves, ""
+}
+
+// item makes the entry of one task; ok is false when the task has nothing that the options let in.
+func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
+	t := b.state.Tasks[id]
+	if t == nil {
+		return Item{}, false, fmt.Errorf("plan %s has no task %s", b.snap.ID, id)
+	}
+	version, candidate := t.Approved, false
+	if b.options.IncludeCandidates && t.Active > 0 && t.Active != t.Approved {
+		version, candidate = t.Active, true
+	}
+	if version == 0 {
+		return Item{}, false, nil
+	}
+	a, err := ReadArtifact(b.ctx, b.store, b.snap, id, version)
+	if err != nil {
+		return Item{}, false, err
+	}
+	if err := b.sameFiles(a); err != nil {
+		return Item{}, false, err
+	}
+	spec := t.DeliverableSpec
+	item = Item{
+		TaskID:    id,
+		TaskTitle: t.Title,
+		DeliverableSpec: SpecSummary{
+			Format: spec.Format, Filename: spec.Filename, Files: spec.Files, SingleFile: spec.SingleFile, BundleMode: spec.BundleMode,
+		},
+		Tree:  a.Tree,
+		Stale: b.stale(t, a),
+		Files: files(t.Task, a),
+	}
+	if candidate {
+		item.CandidateID = plan.VersionID(version)
+		return item, true, nil
+	}
+	item.ApprovedArtifactID = plan.VersionID(version)
+	rev, err := b.approval(id, version)
+	if err != nil {
+		return Item{}, false, err
+	}
+	if rev.SpecHash != t.SpecHash() && item.Stale == "" {
+		item.Stale = "its criteria changed after " + rev.ReviewID
+	}
+	item.Review = &ReviewSummary{
+		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.SelfReviewed,
+	}
+	b.credit(t.Task, version, rev)
+	return item, true, nil
+}
+
+// sameFiles checks that artifact.json lists what its tree holds: the approval is of the tree.
+func (b *builder) sameFiles(a plan.Artifact) error {
+	held, err := b.store.ListTree(b.ctx, a.Tree, "")
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", a.TaskID, a.ArtifactID, err)
+	}
+	listed := map[string]plan.FileInfo{}
+	for _, f := range a.Files {
+		listed[f.Path] = f
+	}
+	same := len(held) == len(a.Files) && len(held) == len(listed)
+	for _, h := range held {
+		f, ok := listed[h.Path]
+		same = same && ok && f.Mode == h.Mode && f.OID == h.OID
+	}
+	if !same {
+		return fmt.Errorf("%s %s: artifact.json does not list what its tree %s holds", a.TaskID, a.ArtifactID, a.Tree)
+	}
+	return nil
+}
+
+// approval is the newest review that approved the version.
+func (b *builder) approval(id plan.TaskID, version int) (plan.Review, error) {
+	reviews := b.snap.Records.Of(id).Reviews
+	for _, rec := range slices.Backward(reviews) {
+		if rec.Version == version && rec.Verdict == plan.Approved {
+			return ReadReview(b.ctx, b.store, b.snap, id, rec)
+		}
+	}
+	return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))
+}
+
+// stale says why an approved version is no longer what the plan asks for, "" if it is.
+func (b *builder) stale(t *plan.TaskState, a plan.Artifact) string {
+	for _, in := range a.Inputs {
+		now := b.state.Tasks[in.TaskID]
+		if now == nil {
+			return fmt.Sprintf("its input %s is gone", in.TaskID)
+		}
+		if v, ok := b.snap.Records.Of(in.TaskID).Version(now.Approved); !ok || v.Files != in.Tree {
+			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
+		}
+	}
+	return ""
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// credit notes which root criteria the approved version meets: those covered by a criterion that it passed, and those
+// that the task as a whole covers.
+func (b *builder) credit(t *plan.Task, version int, rev plan.Review) {
+	for i := range b.met {
+		root := &b.met[i]
+		by := string(t.TaskID) + " " + plan.VersionID(version)
+		if slices.Contains(t.Covers, root.ID) {
+			root.MetBy = append(root.MetBy, by)
+		}
+		for _, c := range t.AcceptanceCriteria {
+			passed := slices.ContainsFunc(rev.Criteria, func(r plan.CriterionResult) bool { return r.ID == c.ID && r.Passed() })
+			if passed && slices.Contains(c.Covers, root.ID) {
+				root.MetBy = append(root.MetBy, by+" "+c.ID)
+			}
+		}
+		root.Met = len(root.MetBy) > 0
+	}
+}
+
+// files are the bundle's files of one version.
+func files(t *plan.Task, a plan.Artifact) []File {
+	all := []File{}
+	source := fmt.Sprintf("%s/artifacts/%s/files/", t.TaskID.Dir(), a.ArtifactID)
+	for _, f := range a.Files {
+		all = append(all, File{DestPath: Dir(t) + "/" + f.Path, SourcePath: source + f.Path, Mode: f.Mode, OID: f.OID, SHA256: f.SHA256, Size: f.Size})
+	}
+	return all
+}
+
+// maxSlug bounds the title's part of a directory's name, in bytes.
+const maxSlug = 80
+
+// Dir is the directory of a task in the bundle: its title, made safe, and its full id.
+func Dir(t *plan.Task) string {
+	slug := plan.Slug(t.Title, '_')
+	for len(slug) > maxSlug {
+		_, size := utf8.DecodeLastRuneInString(slug)
+		slug = slug[:len(slug)-size]
+	}
+	slug = plan.Slug(slug, '_')
+	if slug == "" {
+		return string(t.TaskID)
+	}
+	return slug + "_" + string(t.TaskID)
+}

@@ -1,0 +1,216 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// BundleDir is the directory of a plan's bundle below the root of the working tree.
+func BundleDir(root string, id plan.ID) string { return path.Join(root, string(id), "bundle") }
+
+// PlanCommit is the newest commit of the plan with an event that can change a bundle. Exporting from it, and not from
+// the tip, makes the same bundle again after notes, failed attempts and other events that change no deliverable.
+func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.OID, error) {
+	pattern := "^Wf-Event: (" + strings.Join(plan.BundleEvents(), "|") + ")$"
+	out, err := store.Git(ctx, "log", "-1", "--format=%H", "-E", "--grep="+pattern, "--end-of-options", string(tip))
+	if err != nil {
+		return "", fmt.Errorf("find the newest approval: %w", err)
+	}
+	if out == "" {
+		return tip, nil
+	}
+	return plan.OID(out), nil
+}
+
+// Place puts the bundle where it belongs: into the working tree, whole or not at all, and into the index. It reports
+// whether anything changed.
+func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (bool, error) {
+	dir := BundleDir(root, b.Manifest.PlanID)
+	if err := checkDirs(store.WorkTree(), dir); err != nil {
+		return false, err
+	}
+	tree, err := write(ctx, store, b)
+	if err != nil {
+		return false, err
+	}
+	moved, err := placeFiles(ctx, store, tree, filepath.Join(store.WorkTree(), filepath.FromSlash(dir)))
+	if err != nil {
+		return false, err
+	}
+	staged, err := Stage(ctx, store, dir, b.Entries, nil)
+	return moved || staged, err
+}
+
+// checkDirs refuses a place that is reached through a symbolic link: what is behind one is not the working tree's to
+// replace, and git would not look there either.
+func checkDirs(top, dir string) error {
+	for i := range len(dir) + 1 {
+		if i != len(dir) && dir[i] != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir[:i])))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a symbolic link; the bundle needs a directory there", dir[:i])
+		case !info.IsDir():
+			return fmt.Errorf("%s is a file; the bundle needs a directory there", dir[:i])
+		}
+	}
+	return nil
+}
+
+// write makes the objects that only the bundle has, and its tree.
+func write(ctx context.Context, store *gitstore.Store, b *Bundle) (plan.OID, error) {
+	batch := store.NewBatch()
+	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data, AttributesName: []byte(Attributes)}); err != nil {
+		return "", err
+	}
+	if err := batch.Flush(ctx); err != nil {
+		return "", err
+	}
+	return store.WriteTreeOf(ctx, b.Entries)
+}
+
+// placeFiles replaces target by the tree's files. The new files are complete beside it before it is touched, so a
+// process that is killed leaves the old bundle or the new one; what it leaves under the other names is removed by the
+// next export.
+func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, target string) (bool, error) {
+	fresh, old := target+".new", target+".old"
+	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(old)); err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(fresh, 0o777); err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(fresh)
+	if err := store.Export(ctx, tree, fresh); err != nil {
+		return false, err
+	}
+	switch same, err := sameTree(fresh, target); {
+	case err != nil:
+		return false, err
+	case same:
+		return false, nil
+	}
+	if err := os.Rename(target, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err := os.Rename(fresh, target); err != nil {
+		return false, errors.Join(err, os.Rename(old, target))
+	}
+	return true, os.RemoveAll(old)
+}
+
+// Stage makes the index hold exactly the entries below dir, by mode and object id: never through git add, which would
+// let attributes and ignore rules change what was approved. env may name another index. It reports whether the index
+// changed.
+func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool, error) {
+	out, err := store.GitIn(ctx, gitstore.Invocation{
+		Args: []string{"ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}, Env: env,
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the index: %w", err)
+	}
+	want := map[string]string{}
+	for _, e := range entries {
+		want[dir+"/"+e.Path] = fmt.Sprintf("%s %s 0", e.Mode, e.OID)
+	}
+	var info bytes.Buffer
+	for _, line := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		stage, name, ok := strings.Cut(line, "\t")
+		if !ok {
+			continue
+		}
+		if want[name] == stage {
+			delete(want, name)
+			continue
+		}
+		fmt.Fprintf(&info, "0 %s\t%s\x00", strings.Repeat("0", 40), name)
+	}
+	for name, stage := range want {
+		fmt.Fprintf(&info, "%s\t%s\x00", stage, name)
+	}
+	if info.Len() == 0 {
+		return false, nil
+	}
+	_, err = store.GitIn(ctx, gitstore.Invocation{
+		Args: []string{"update-index", "-z", "--index-info"}, Env: env, Stdin: &info,
+	})
+	if err != nil {
+		return false, fmt.Errorf("stage the bundle: %w", err)
+	}
+	return true, nil
+}
+
+// sameTree reports whether two directories hold the same files with the same modes.
+func sameTree(a, b string) (bool, error) {
+	left, err := describe(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := describe(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || len(left) != len(right) {
+		return false, err
+	}
+	for name, mode := range left {
+		if right[name] != mode {
+			return false, nil
+		}
+		if same, err := sameFile(filepath.Join(a, name), filepath.Join(b, name), mode); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// describe lists the files below dir with what git would keep of their mode.
+func describe(dir string) (map[string]fs.FileMode, error) {
+	files := map[string]fs.FileMode{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		files[rel] = info.Mode() & (fs.ModeType | 0o100)
+		return err
+	})
+	return files, err
+}
+
+func sameFile(a, b string, mode fs.FileMode) (bool, error) {
+	if mode&fs.ModeSymlink != 0 {
+		left, err := os.Readlink(a)
+		if err != nil {
+			return false, err
+		}
+		right, err := os.Readlink(b)
+		return left == right, err
+	}
+	left, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := os.ReadFile(b)
+	return bytes.Equal(left, right), err
+}

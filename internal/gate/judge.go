@@ -1,0 +1,274 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Finding is one reason why a tree may not land.
+type Finding struct {
+	Code    string      `json:"code"`
+	Commit  plan.OID    `json:"commit,omitempty"` // "" for the index
+	Path    string      `json:"path"`
+	PlanID  plan.ID     `json:"plan_id,omitempty"`
+	TaskID  plan.TaskID `json:"task_id,omitempty"`
+	Version string      `json:"artifact_id,omitempty"` // the version that would be right
+	Message string      `json:"message"`
+	Hint    string      `json:"hint,omitempty"` // the command that mends it
+}
+
+// Bundle is a bundle that was judged and found to be what was approved.
+type Bundle struct {
+	PlanID     plan.ID  `json:"plan_id"`
+	PlanCommit plan.OID `json:"plan_commit"`
+	Complete   bool     `json:"complete"`
+	Older      bool     `json:"older"` // the plan has newer approvals
+	Signatures string   `json:"signatures"`
+	Files      int      `json:"files"`
+}
+
+// Report is what the gate says of one or more trees.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	Waived   []Finding `json:"waived"` // would be findings, but for a waiver of exactly these bytes
+	Bundles  []Bundle  `json:"bundles"`
+	Commits  int       `json:"commits"` // that touch a protected root; 0 for the index
+}
+
+// OK reports whether everything may land.
+func (r *Report) OK() bool { return len(r.Findings) == 0 }
+
+// Gate judges trees of one repository.
+type Gate struct {
+	store  *gitstore.Store
+	policy *gitstore.Policy
+	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
+	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
+	states map[plan.OID]*gitstore.Snapshot // by commit
+}
+
+// New makes a gate that judges by a policy. The policy must not come from the tree that is judged.
+func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
+	return &Gate{
+		store: store, policy: policy, tips: map[plan.ID][]plan.OID{},
+		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
+	}
+}
+
+// Change is one path that a tree changes against what it is compared with. Mode and OID are those of the tree, "" for a
+// path that it no longer has.
+type Change struct {
+	Path string
+	Mode string
+	OID  plan.OID
+}
+
+// Deleted reports whether the tree no longer has the path.
+func (c Change) Deleted() bool { return c.OID == "" }
+
+// tree is what is judged: its entries can be listed by directory.
+type tree struct {
+	commit plan.OID // "" for the index
+	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
+}
+
+// judge looks at the bundles that the changes belong to. A change outside of every bundle is a finding of its own.
+func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) error {
+	var dirs []string
+	byDir := map[string][]Change{}
+	for _, c := range changes {
+		dir, why := g.bundleOf(c.Path)
+		switch {
+		case why == "":
+			if byDir[dir] == nil {
+				dirs = append(dirs, dir)
+			}
+			byDir[dir] = append(byDir[dir], c)
+		case c.Deleted():
+			// What never was part of a bundle may go: that lands nothing.
+		default:
+			g.add(r, Finding{
+				Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why,
+				Hint: t.mend("git rm --cached -- " + quote(c.Path)),
+			}, c)
+		}
+	}
+	for _, dir := range dirs {
+		entries, err := t.list(ctx, dir)
+		if err != nil {
+			return err
+		}
+		c := &bundleCase{gate: g, tree: t, dir: dir, changes: byDir[dir], entries: map[string]gitstore.TreeEntry{}}
+		for _, e := range entries {
+			c.entries[e.Path] = e
+		}
+		before := len(r.Findings)
+		if err := c.judge(ctx, r); err != nil {
+			return err
+		}
+		if len(r.Findings) == before && c.bundle != nil {
+			r.Bundles = append(r.Bundles, *c.bundle)
+		}
+	}
+	return nil
+}
+
+// add adds a finding, unless a waiver lets exactly this content of this path pass.
+func (g *Gate) add(r *Report, f Finding, c Change) {
+	for _, w := range g.policy.Waivers {
+		if !g.policy.NoWaivers && w.Path == c.Path && w.Mode == c.Mode && w.OID == c.OID {
+			f.Message += fmt.Sprintf("; waived by %s: %s", w.By, w.Reason)
+			r.Waived = append(r.Waived, f)
+			return
+		}
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// bundleOf returns the bundle directory that a path below a protected root belongs to, or why it belongs to none.
+func (g *Gate) bundleOf(path string) (dir, why string) {
+	root, ok := g.policy.RootOf(path)
+	if !ok {
+		return "", fmt.Sprintf("another spelling of a protected directory (%s)", strings.Join(g.policy.RootPaths(), "/, ")+"/")
+	}
+	if path == root.Path {
+		return "", "the protected directory itself can't be a file, a link or a submodule"
+	}
+	id, rest, _ := strings.Cut(strings.TrimPrefix(path, root.Path+"/"), "/")
+	if !strings.HasPrefix(rest, "bundle/") || !plan.ID(id).Valid() {
+		return "", fmt.Sprintf("only bundles may be below %s/: %s/<plan id>/bundle/", root.Path, root.Path)
+	}
+	return export.BundleDir(root.Path, plan.ID(id)), ""
+}
+
+// mend says how to get there with a command that works on the index: a commit that is made already has to be made anew.
+func (t tree) mend(command string) string {
+	if t.commit == "" {
+		return command
+	}
+	return fmt.Sprintf("git rebase -i %.12s^, edit that commit, and there: %s", t.commit, command)
+}
+
+// bundleCase is the judgement of one bundle in one tree.
+type bundleCase struct {
+	tree
+	gate    *Gate
+	dir     string
+	changes []Change
+	entries map[string]gitstore.TreeEntry // what the tree holds, by path relative to dir
+	report  *Report
+	bundle  *Bundle
+}
+
+func (c *bundleCase) planID() plan.ID { return plan.ID(path.Base(path.Dir(c.dir))) }
+
+func (c *bundleCase) find(code, name string, item *export.Item, hint, format string, args ...any) {
+	f := Finding{
+		Code: code, Commit: c.commit, Path: path.Join(c.dir, name), PlanID: c.planID(), Hint: hint, Message: fmt.Sprintf(format, args...),
+	}
+	if item != nil {
+		f.TaskID, f.Version = item.TaskID, item.Version()
+	}
+	now := c.entries[name]
+	c.gate.add(c.report, f, Change{Path: f.Path, Mode: now.Mode, OID: now.OID})
+}
+
+// judge compares the bundle with the one that the plan itself yields.
+func (c *bundleCase) judge(ctx context.Context, r *Report) error {
+	c.report = r
+	again := c.mend("git wf export --plan " + string(c.planID()))
+	m, ok := c.entries[export.ManifestName]
+	if !ok {
+		if _, retired := c.gate.policy.Retired[c.planID()]; retired && len(c.entries) == 0 {
+			return nil
+		}
+		if len(c.entries) == 0 {
+			c.find("bundle-removed", "", nil, c.mend("git restore --source=HEAD --staged --worktree -- "+c.dir), "the whole bundle was removed; only git wf policy retire %s lets it go", c.planID())
+			return nil
+		}
+		for _, ch := range c.changes {
+			c.find("no-manifest", strings.TrimPrefix(ch.Path, c.dir+"/"), nil, again, "the bundle has no manifest.json that would prove it")
+		}
+		return nil
+	}
+	want, manifest, err := c.gate.rebuild(ctx, c.planID(), m)
+	var refusal *refusal
+	switch {
+	case errors.As(err, &refusal):
+		hint := refusal.hint
+		if hint == "" {
+			hint = again
+		}
+		c.find(refusal.code, export.ManifestName, nil, hint, "%s", refusal.message)
+		return nil
+	case err != nil:
+		return err
+	}
+	before := len(r.Findings)
+	c.compare(want, again)
+	if err := c.rules(ctx, want); err != nil || len(r.Findings) > before {
+		return err
+	}
+	older, err := c.overturned(ctx, want, manifest)
+	if err != nil {
+		return err
+	}
+	c.bundle = &Bundle{
+		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
+		Older: older, Signatures: manifest.Signatures, Files: len(want.Entries),
+	}
+	return nil
+}
+
+// compare finds every path at which the tree differs from the bundle that was approved.
+func (c *bundleCase) compare(want *export.Bundle, again string) {
+	owner := map[string]*export.Item{}
+	for i := range want.Manifest.Items {
+		for _, f := range want.Manifest.Items[i].Files {
+			owner[f.DestPath] = &want.Manifest.Items[i]
+		}
+	}
+	wanted := map[string]bool{}
+	for _, w := range want.Entries {
+		wanted[w.Path] = true
+		item := owner[w.Path]
+		have, ok := c.entries[w.Path]
+		switch {
+		case !ok:
+			c.find("missing", w.Path, item, again, "%s is missing", what(item, w.Path))
+		case have.OID != w.OID:
+			c.find("changed", w.Path, item, again, "not %s", what(item, w.Path))
+		case have.Mode != w.Mode:
+			c.find("mode", w.Path, item, again, "has mode %s; %s has %s", have.Mode, what(item, w.Path), w.Mode)
+		}
+	}
+	var extra []string
+	for name := range c.entries {
+		if !wanted[name] {
+			extra = append(extra, name)
+		}
+	}
+	slices.Sort(extra)
+	for _, path := range extra {
+		c.find("added", path, nil, c.mend("git rm --cached -- "+quote(c.dir+"/"+path)), "not an approved version of any task: the manifest does not list it")
+	}
+}
+
+// what names what a path of the bundle must be.
+func what(item *export.Item, name string) string {
+	if item == nil {
+		return "the " + name + " that the plan yields"
+	}
+	return fmt.Sprintf("an approved version of %s (that is %s)", item.TaskID, item.Version())
+}
+
+// quote makes a path one word for the shell of whoever copies the hint.
+func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

@@ -1,0 +1,125 @@
+package gitstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+const policyFile = "policy.json"
+
+// Policy is the repository's policy at one commit of refs/workflow/policy.
+type Policy struct {
+	plan.Policy
+	Commit  plan.OID // "" where there is no policy
+	Waivers []plan.Waiver
+	Retired map[plan.ID]plan.Retirement
+	records int // how many numbered records there are
+}
+
+// The records beside policy.json: numbered, so that two that come at once get different names.
+var policyRecord = regexp.MustCompile(`^(waivers|retired)/([0-9]{4,9})\.json$`)
+
+// Policy reads the repository's policy. Where there is none, it is the zero policy.
+func (s *Store) Policy(ctx context.Context) (*Policy, error) {
+	return s.PolicyAt(ctx, planRefs+policyName)
+}
+
+// PolicyAt reads the policy as of a revision, such as the commit that it was before a push.
+func (s *Store) PolicyAt(ctx context.Context, rev string) (*Policy, error) {
+	c, err := s.commit(ctx, rev)
+	if errors.Is(err, ErrNoPlan) {
+		return &Policy{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	p, err := s.readPolicy(ctx, c.oid)
+	if err != nil {
+		return nil, fmt.Errorf("read the policy %.12s: %w", c.oid, err)
+	}
+	return p, nil
+}
+
+func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error) {
+	data, err := s.ReadFile(ctx, commit, policyFile)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := plan.DecodePolicy(data)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{Policy: *doc, Commit: commit, Retired: map[plan.ID]plan.Retirement{}}
+	entries, err := s.ListTree(ctx, commit, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		m := policyRecord.FindStringSubmatch(e.Path)
+		if m == nil {
+			continue
+		}
+		p.records++
+		data, err := s.ReadBlob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.add(m[1], data); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Path, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *Policy) add(kind string, data []byte) error {
+	if kind == "retired" {
+		var r plan.Retirement
+		err := json.Unmarshal(data, &r)
+		p.Retired[r.PlanID] = r
+		return err
+	}
+	var w plan.Waiver
+	err := json.Unmarshal(data, &w)
+	p.Waivers = append(p.Waivers, w)
+	return err
+}
+
+// PolicyEvent is one change of the policy. It is given the policy as it is and says what to add or replace; like a
+// plan's event it is asked again when somebody else was faster.
+type PolicyEvent func(p *Policy) (plan.Change, error)
+
+// NextRecord is the name of the next numbered record of a kind, "waivers" or "retired".
+func (p *Policy) NextRecord(kind string) string {
+	return fmt.Sprintf("%s/%04d.json", kind, p.records+1)
+}
+
+// AppendPolicy makes one commit of a change of the policy.
+func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent) (*Policy, error) {
+	a := &appending{s: s, id: policyName, ref: PolicyRef, now: now}
+	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
+		p, err := s.Policy(ctx)
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		change, err := ev(p)
+		if err != nil || p.Commit == "" {
+			if change.Policy == nil && err == nil {
+				change.Policy = &p.Policy // a history begins with its document
+			}
+			return commitInfo{}, change, err
+		}
+		tip, err := s.commit(ctx, string(p.Commit))
+		return tip, change, err
+	}
+	c, _, err := a.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("change the policy: %w", err)
+	}
+	return s.readPolicy(context.WithoutCancel(ctx), c.oid)
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// WaiverDocument is the content of waivers/wN-vM-CRITERION.json.
+type WaiverDocument struct {
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+	Tree       OID    `json:"tree"`
+	Criterion  string `json:"criterion"`
+	Decision
+}
+
+// Waive passes one criterion of one version on a person's word. Rejudged, if there is one, is the review that follows
+// from the engine's last one with the waiver taken into account: both are one event, so that a version is never left
+// rejected for a reason that no longer holds.
+type Waive struct {
+	Task      TaskID
+	Version   int
+	Criterion string
+	Decision  Decision
+	Rejudged  *AddReview
+}
+
+// Apply is refused if there is no such version or criterion, or if it is waived already.
+func (e Waive) Apply(s *State) (Change, error) {
+	t, err := s.actionNamed(e.Task)
+	if err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(e.Task)
+	a, ok := r.Version(e.Version)
+	switch {
+	case !ok:
+		return Change{}, refuse(e.Task, "has no version %d", e.Version)
+	case !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.ID == e.Criterion }):
+		return Change{}, refuse(e.Task, "has no criterion %q", e.Criterion)
+	case r.Waived(e.Version, e.Criterion):
+		return Change{}, refuse(e.Task, "%s of %s is waived already", e.Criterion, VersionID(e.Version))
+	case e.Decision.Reason == "":
+		return Change{}, refuse(e.Task, "a waiver needs a reason")
+	}
+	rec := WaiverRecord{N: 1, Version: e.Version, Criterion: EscapeName(e.Criterion)}
+	if len(r.Waivers) > 0 {
+		rec.N = r.Waivers[len(r.Waivers)-1].N + 1
+	}
+	c := Change{
+		Subject:  fmt.Sprintf("%s: waive %s of %s", e.Task, e.Criterion, VersionID(e.Version)),
+		Body:     e.Decision.Reason,
+		Trailers: trailers(EventWaiver, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Criterion", e.Criterion),
+		Add: []Entry{{Path: e.Task.Dir() + "/waivers/" + rec.Name(), Data: Document(WaiverDocument{
+			TaskID: e.Task, ArtifactID: VersionID(e.Version), Tree: a.Files, Criterion: e.Criterion, Decision: e.Decision,
+		})}},
+	}
+	if e.Rejudged == nil {
+		return c, nil
+	}
+	review, err := e.Rejudged.Apply(s)
+	if err != nil {
+		return Change{}, err
+	}
+	c.Add = append(c.Add, review.Add...)
+	c.Trailers = append(c.Trailers, review.Trailers[3:]...) // the event, the task and the version are the waiver's
+	return c, nil
+}

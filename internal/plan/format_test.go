@@ -1,0 +1,418 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func readFormat(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fences returns the fenced blocks of the document with the given words behind the fence.
+func fences(t *testing.T, words string) []string {
+	t.Helper()
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+words+"\n(.*?)^```$").FindAllStringSubmatch(readFormat(t), -1) {
+		blocks = append(blocks, m[1])
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("docs/format.md has no block %q", words)
+	}
+	return blocks
+}
+
+// table returns the rows of the document's table whose first heading is the given one, without backquotes.
+func table(t *testing.T, heading string) [][]string {
+	t.Helper()
+	_, rest, found := strings.Cut(readFormat(t), "\n| "+heading+" |")
+	if !found {
+		t.Fatalf("docs/format.md has no table %q", heading)
+	}
+	var rows [][]string
+	for i, line := range strings.Split(rest, "\n") {
+		if i > 1 && !strings.HasPrefix(line, "|") {
+			break
+		}
+		if i > 1 {
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			for j, c := range cells {
+				cells[j] = strings.ReplaceAll(strings.TrimSpace(c), "`", "")
+			}
+			rows = append(rows, cells)
+		}
+	}
+	return rows
+}
+
+func TestFormatPlans(t *testing.T) {
+	var stored *Plan
+	for _, text := range fences(t, "json plan") {
+		p, err := Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, []byte(text)) {
+			t.Errorf("a plan of docs/format.md does not print back:\n%s", cmp.Diff(text, string(again)))
+		}
+		stored = p
+	}
+	for _, text := range fences(t, "yaml plan") {
+		p, err := ParseValid("format.md", []byte(text), Floors{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(stored.Tasks, p.Tasks); diff != "" {
+			t.Errorf("the two plans of docs/format.md are not the same: %s", diff)
+		}
+	}
+}
+
+func TestFormatDefaults(t *testing.T) {
+	d := DefaultConfig()
+	want := map[string]string{
+		"max_decomposition_depth": strconv.Itoa(d.MaxDecompositionDepth), "one_shot_threshold_person_days": fmt.Sprint(d.OneShotThresholdPersonDays),
+		"max_attempts": strconv.Itoa(d.MaxAttempts), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks),
+		"quorum": strconv.Itoa(d.Quorum), "timeout_seconds": strconv.Itoa(d.TimeoutSeconds), "check_timeout_seconds": strconv.Itoa(d.CheckTimeoutSeconds),
+		"max_artifact_bytes": strconv.FormatInt(d.MaxArtifactBytes, 10), "max_artifact_files": strconv.Itoa(d.MaxArtifactFiles),
+	}
+	for _, row := range table(t, "`config`") {
+		name, _, _ := strings.Cut(row[0], ",")
+		if value, ok := want[name]; ok && value != row[1] {
+			t.Errorf("%s: the document says %s, the program %s", name, row[1], value)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the document: %v", want)
+	}
+}
+
+// situation is a set of conditions for one task of statusPlan to be in.
+type situation struct {
+	names  map[TaskID][]string
+	claims Claims
+	closed bool // the dependency is DONE
+	last   map[TaskID]int
+}
+
+func (x *situation) add(id TaskID, names ...string) { x.names[id] = append(x.names[id], names...) }
+
+// version adds a version and, unless verdict is "", its review.
+func (x *situation) version(id TaskID, verdict Verdict) {
+	x.last[id]++
+	v := x.last[id]
+	x.add(id, fmt.Sprintf("artifacts/v%d/artifact.json", v), fmt.Sprintf("artifacts/v%d/files", v))
+	if verdict != "" {
+		dir := ReviewRecord{v, v, 50, "ann", verdict}.Dir()
+		x.add(id, "reviews/"+dir+"/"+verdict.File(), "reviews/"+dir+"/review.json")
+	}
+}
+
+func (x *situation) claim(id TaskID) {
+	x.claims[id] = Claim{Task: id, Agent: "exec", Expires: noon.Add(time.Second)}
+}
+
+// statusPlan is a goal with one task that all tables are about, a task that it depends on outside of that goal, and,
+// if it assembles, a root that is done when the one task is.
+func statusPlan(assembles bool) *Plan {
+	action := func(id, parent TaskID, deps ...TaskID) *Task {
+		return &Task{TaskID: id, NodeType: Action, ParentTaskID: parent, DependsOn: deps, Requires: []Requirement{}}
+	}
+	check := func(id TaskID) *Task { return &Task{TaskID: id.CheckID(), NodeType: Check, ReviewTargetTaskID: id} }
+	it := action("IMPL-1", "GOAL-2", "IMPL-2")
+	it.Requires = []Requirement{{Name: "the logo", Count: 2}}
+	p := &Plan{RootTaskID: "GOAL-1", Config: Config{MaxAttempts: 2}, Tasks: []*Task{
+		{TaskID: "GOAL-1", NodeType: Goal}, {TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: "GOAL-1"},
+		it, check("IMPL-1"), action("IMPL-2", "GOAL-1"), check("IMPL-2"),
+	}}
+	if assembles {
+		p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: Assemble, AssembleTaskID: "IMPL-1"}
+	}
+	return p
+}
+
+func (x *situation) status(of TaskID, assembles bool) (Status, string) {
+	r := Records{Tasks: map[TaskID]*TaskRecords{}}
+	for id, names := range x.names {
+		r.Tasks[id] = ParseTaskRecords(namesOf(strings.Join(names, "\n")))
+	}
+	ts := Derive(statusPlan(assembles), r, x.claims, noon).Tasks[of]
+	return ts.Status, ts.Reason
+}
+
+// condition makes the condition of a row hold. Conditions of one group can't hold at once for one version; the group's
+// later one is made to hold for an older version then.
+type condition struct {
+	make  func(*situation)
+	group string
+}
+
+func attempts(format string) func(*situation) {
+	return func(x *situation) { x.add("IMPL-1", fmt.Sprintf(format, 1), fmt.Sprintf(format, 2)) }
+}
+
+func verdictIs(v Verdict) func(*situation) {
+	return func(x *situation) { x.version("IMPL-1", v) }
+}
+
+var actionConditions = map[string]condition{
+	"marked abandoned":                     {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"a claim that has not expired":         {make: func(x *situation) { x.claim("IMPL-1") }},
+	"a question without an answer":         {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"a required input missing":             {make: func(x *situation) { x.names["IMPL-1"] = slices.DeleteFunc(x.names["IMPL-1"], isSecondInput) }},
+	"attempts reach max_attempts":          {make: attempts("attempts/a%d-error.json")},
+	"rejected versions reach max_attempts": {make: func(x *situation) { x.version("IMPL-1", Rejected); x.version("IMPL-1", Rejected) }},
+	"newest version awaits review":         {verdictIs(""), "verdict"},
+	"newest version rejected":              {verdictIs(Rejected), "verdict"},
+	"newest version approved":              {verdictIs(Approved), "verdict"},
+	"a dependency is not DONE":             {make: func(x *situation) { x.closed = false }},
+	"otherwise":                            {make: func(*situation) {}},
+}
+
+const secondInput = "inputs/the%20logo/2.json"
+
+func isSecondInput(name string) bool { return name == secondInput }
+
+var checkConditions = map[string]condition{
+	"its target is ABANDONED":                                  {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"a claim on the CHECK that has not expired":                {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
+	"newest version has its verdict":                           {make: verdictIs(Approved)},
+	"its target is not READY_TO_CHECK":                         {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"attempts to review the newest version reach max_attempts": {make: attempts("attempts/a%d-v1-lost.json")},
+	"otherwise": {make: func(*situation) {}},
+}
+
+var goalConditions = map[string]condition{
+	"marked abandoned": {make: func(x *situation) { x.add("GOAL-2", "marks/0001-abandoned.json") }},
+	"all of its leaves are DONE; of an assembled GOAL, the assembling task is": {verdictIs(Approved), "leaf"},
+	"it has no leaf":           {func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }, "leaf"},
+	"work on a leaf has begun": {make: func(x *situation) { x.add("IMPL-1", "attempts/a1-error.json") }},
+	"otherwise":                {make: func(*situation) {}},
+}
+
+// fresh is a situation in which no row but the last holds.
+func fresh() *situation {
+	x := &situation{names: map[TaskID][]string{}, claims: Claims{}, last: map[TaskID]int{}, closed: true}
+	x.add("IMPL-1", "inputs/the%20logo/1.json", secondInput)
+	return x
+}
+
+// TestFormatStatuses holds Derive against the tables of the document: of every two rows whose conditions hold, the
+// first gives the status.
+func TestFormatStatuses(t *testing.T) {
+	tests := []struct {
+		kind       string
+		task       TaskID
+		conditions map[string]condition
+		begin      func(*situation)
+	}{
+		{"an ACTION", "IMPL-1", actionConditions, func(*situation) {}},
+		{"a CHECK", "CHECK-IMPL-1", checkConditions, verdictIs("")},
+		{"a GOAL", "GOAL-2", goalConditions, func(*situation) {}},
+	}
+	for _, tt := range tests {
+		rows := table(t, "first that holds, of "+tt.kind)
+		if len(rows) < 5 {
+			t.Errorf("the table of %s has %d rows", tt.kind, len(rows))
+		}
+		for i, first := range rows {
+			for _, second := range rows[i:] {
+				name := fmt.Sprintf("%s/%s, and %s", tt.kind, first[0], second[0])
+				t.Run(name, func(t *testing.T) {
+					one, known := tt.conditions[first[0]]
+					two, knownToo := tt.conditions[second[0]]
+					if !known || !knownToo {
+						t.Fatalf("the document has a condition that this test does not know")
+					}
+					if one.group == "leaf" && two.group == "leaf" && first[0] != second[0] {
+						t.Skip("can't hold at once")
+					}
+					x := fresh()
+					tt.begin(x)
+					order := []condition{one, two}
+					if one.group != "" && one.group == two.group {
+						order = []condition{two, one}
+					}
+					if first[0] == second[0] {
+						order = order[:1]
+					}
+					for _, c := range order {
+						c.make(x)
+					}
+					if x.closed {
+						x.version("IMPL-2", Approved)
+					}
+					if got, reason := x.status(tt.task, false); string(got) != first[1] {
+						t.Errorf("Derive gives %s (%s), the document %s; records %q", got, reason, first[1], x.names)
+					}
+				})
+			}
+		}
+	}
+}
+
+// An assembled goal is done when its assembling task is, whatever the other leaves are.
+func TestFormatAssembledGoal(t *testing.T) {
+	x := fresh()
+	x.version("IMPL-1", Approved)
+	x.version("IMPL-2", Rejected)
+	for assembles, want := range map[bool]Status{true: StatusDone, false: StatusInProgress} {
+		if got, _ := x.status("GOAL-1", assembles); got != want {
+			t.Errorf("assembled %v: %s, want %s", assembles, got, want)
+		}
+	}
+	x = fresh()
+	x.version("IMPL-2", Approved)
+	if got, _ := x.status("GOAL-1", true); got != StatusInProgress {
+		t.Errorf("without the assembling task: %s", got)
+	}
+}
+
+// What ends: a claim, a round of attempts, an abandonment.
+func TestFormatWhatEnds(t *testing.T) {
+	tests := []struct {
+		name string
+		make func(*situation)
+		task TaskID
+		want Status
+	}{
+		{"an expired claim", func(x *situation) { x.claims["IMPL-1"] = Claim{Expires: noon} }, "IMPL-1", StatusReady},
+		{"an expired claim on the check", func(x *situation) { x.version("IMPL-1", ""); x.claims["CHECK-IMPL-1"] = Claim{Expires: noon} }, "CHECK-IMPL-1", StatusReady},
+		{"restored", func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json", "marks/0002-restored.json") }, "IMPL-1", StatusReady},
+		{"abandoned again", func(x *situation) {
+			x.add("IMPL-1", "marks/0001-abandoned.json", "marks/0002-restored.json", "marks/0003-abandoned.json")
+		}, "IMPL-1", StatusAbandoned},
+		{"answered", func(x *situation) { x.add("IMPL-1", "questions/q1.json", "answers/q1.json") }, "IMPL-1", StatusReady},
+		{"the other question answered", func(x *situation) { x.add("IMPL-1", "questions/q1.json", "questions/q2.json", "answers/q1.json") }, "IMPL-1", StatusWaitingInput},
+		{"attempts before the reset", func(x *situation) { attempts("attempts/a%d-error.json")(x); x.add("IMPL-1", "resets/s1-a2-r0.json") }, "IMPL-1", StatusReady},
+		{"one attempt after the reset", func(x *situation) { attempts("attempts/a%d-error.json")(x); x.add("IMPL-1", "resets/s1-a1-r0.json") }, "IMPL-1", StatusReady},
+		{"the newest reset counts", func(x *situation) {
+			attempts("attempts/a%d-error.json")(x)
+			x.add("IMPL-1", "resets/s2-a2-r0.json", "resets/s1-a0-r0.json")
+		}, "IMPL-1", StatusReady},
+		{"rejections before the reset", func(x *situation) {
+			x.version("IMPL-1", Rejected)
+			x.version("IMPL-1", Rejected)
+			x.add("IMPL-1", "resets/s1-a0-r2.json")
+		}, "IMPL-1", StatusToBeModified},
+		{"attempts of the check are not the task's", attempts("attempts/a%d-v1-error.json"), "IMPL-1", StatusReady},
+		{"attempts of the task are not the check's", func(x *situation) {
+			x.version("IMPL-1", "")
+			x.add("IMPL-1", "attempts/a1-lost.json", "attempts/a2-v1-lost.json")
+		}, "CHECK-IMPL-1", StatusReady},
+		{"attempts to review an older version", func(x *situation) {
+			x.version("IMPL-1", Rejected)
+			x.version("IMPL-1", "")
+			attempts("attempts/a%d-v1-lost.json")(x)
+		}, "CHECK-IMPL-1", StatusReady},
+		{"attempts to review before the reset", func(x *situation) {
+			x.version("IMPL-1", "")
+			attempts("attempts/a%d-v1-lost.json")(x)
+			x.add("IMPL-1", "resets/s1-a2-r0.json")
+		}, "CHECK-IMPL-1", StatusReady},
+		{"a later approval by the same reviewer", func(x *situation) {
+			x.version("IMPL-1", Rejected)
+			x.add("IMPL-1", "reviews/r2-v1-95-ann/APPROVED.md", "reviews/r2-v1-95-ann/review.json")
+		}, "IMPL-1", StatusDone},
+		{"a later approval by another reviewer", func(x *situation) {
+			x.version("IMPL-1", Rejected)
+			x.add("IMPL-1", "reviews/r2-v1-95-bob/APPROVED.md", "reviews/r2-v1-95-bob/review.json")
+		}, "IMPL-1", StatusToBeModified},
+		{"a later rejection by the same reviewer", func(x *situation) {
+			x.version("IMPL-1", Approved)
+			x.add("IMPL-1", "reviews/r2-v1-5-ann/REJECTED.md", "reviews/r2-v1-5-ann/review.json")
+		}, "IMPL-1", StatusToBeModified},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := fresh()
+			x.version("IMPL-2", Approved)
+			tt.make(x)
+			if got, reason := x.status(tt.task, false); got != tt.want {
+				t.Errorf("%s (%s), want %s", got, reason, tt.want)
+			}
+		})
+	}
+}
+
+// The document lists the events that there are.
+func TestFormatEvents(t *testing.T) {
+	var listed []string
+	for _, row := range table(t, "`Wf-Event`") {
+		listed = append(listed, row[0])
+	}
+	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventGraft, EventWaiver}
+	if diff := cmp.Diff(known, listed); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range BundleEvents() {
+		if !slices.Contains(known, e) {
+			t.Errorf("%s is no event", e)
+		}
+	}
+}
+
+// The fields of the documents, in their order, are those that are written.
+func TestFormatDocuments(t *testing.T) {
+	want := map[string]any{
+		"`artifact.json`": Artifact{}, "`review.json`": Review{}, "`checks/kN-vV.json`": Checked{}, "`criteria[]`": CriterionResult{},
+		"`attempts/aN-*.json`": Attempt{}, "`resets/*.json`": Decision{}, "a claim": Claim{},
+	}
+	nested, name := regexp.MustCompile(`\{[^}]*\}|\([^)]*\)`), regexp.MustCompile("`([a-z_0-9]+)(?:\\[\\])?`(\\?)?")
+	for line := range strings.Lines(readFormat(t)) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		v, ok := want[cells[0]]
+		if !ok || len(cells) != 2 {
+			continue
+		}
+		delete(want, cells[0])
+		var listed, written []string
+		for _, m := range name.FindAllStringSubmatch(nested.ReplaceAllString(cells[1], ""), -1) {
+			listed = append(listed, m[1]+m[2])
+		}
+		for i := range reflect.TypeOf(v).NumField() {
+			field, options, _ := strings.Cut(reflect.TypeOf(v).Field(i).Tag.Get("json"), ",")
+			if options == "omitempty" {
+				field += "?"
+			}
+			written = append(written, field)
+		}
+		if diff := cmp.Diff(written, listed); diff != "" {
+			t.Errorf("%s (- written, + documented): %s", cells[0], diff)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the document: %v", want)
+	}
+}
+
+// A reader of this version refuses what a later one wrote.
+func TestFormatLaterVersion(t *testing.T) {
+	later := strings.Replace(fences(t, "json plan")[0], `"schema_version": 1`, `"schema_version": 2`, 1)
+	_, err := Decode([]byte(later))
+	var e *VersionError
+	if !errors.As(err, &e) || e.Found != 2 {
+		t.Errorf("a plan of version 2 is read with error %v", err)
+	}
+}

@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PolicyVersion is the version of policy.json that this package writes. A reader refuses a higher one.
+const PolicyVersion = 1
+
+// Policy is what a repository demands of every plan and of every bundle: the content of policy.json in
+// refs/workflow/policy. The zero value of a field demands nothing; the zero Policy protects DefaultRoot.
+type Policy struct {
+	SchemaVersion int      `json:"schema_version"`
+	Roots         []Root   `json:"roots"`
+	Baseline      []OID    `json:"baseline"`    // commits up to which history is exempt
+	Maintainers   []string `json:"maintainers"` // who may change the policy on a server; names of Keys
+	Keys          []Key    `json:"keys"`        // whose signatures make an approval count; none means unsigned
+	Floors        Floors   `json:"floors"`      // a plan may only be stricter
+	FourEyes      bool     `json:"four_eyes"`   // nobody approves what they made
+	NoWaivers     bool     `json:"no_waivers"`
+}
+
+// DefaultRoot is the protected directory of a repository whose policy names none.
+const DefaultRoot = "deliverables"
+
+// Root is a protected directory and what its bundles need beyond the floors.
+type Root struct {
+	Path      string   `json:"path"` // relative to the top of the working tree
+	MinScore  int      `json:"min_score,omitempty"`
+	Quorum    int      `json:"quorum,omitempty"`
+	Reviewers []string `json:"reviewers,omitempty"` // one of them must have approved each item
+}
+
+// Key is a key that somebody signs with: a line of an allowed-signers file for SSH, or a fingerprint for GPG.
+type Key struct {
+	Name string `json:"name"` // as reviews and commits name the person
+	SSH  string `json:"ssh,omitempty"`
+	GPG  string `json:"gpg,omitempty"`
+}
+
+// Waiver lets exactly one content of one path land unreviewed.
+type Waiver struct {
+	Path      string    `json:"path"`
+	Mode      string    `json:"mode"` // "" for a deletion
+	OID       OID       `json:"oid"`  // "" for a deletion
+	By        string    `json:"by"`
+	Reason    string    `json:"reason"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Retirement lets a plan's whole bundle go.
+type Retirement struct {
+	PlanID    ID        `json:"plan_id"`
+	By        string    `json:"by"`
+	Reason    string    `json:"reason"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// RootPaths are the protected directories.
+func (p *Policy) RootPaths() []string {
+	if len(p.Roots) == 0 {
+		return []string{DefaultRoot}
+	}
+	paths := make([]string, len(p.Roots))
+	for i, r := range p.Roots {
+		paths[i] = r.Path
+	}
+	return paths
+}
+
+// RootOf is the protected directory that a path is in; of nested ones the innermost.
+func (p *Policy) RootOf(name string) (Root, bool) {
+	best, found := Root{}, false
+	for _, dir := range p.RootPaths() {
+		if (name == dir || strings.HasPrefix(name, dir+"/")) && len(dir) >= len(best.Path) {
+			best, found = Root{Path: dir}, true
+		}
+	}
+	for _, r := range p.Roots {
+		if r.Path == best.Path {
+			best = r
+		}
+	}
+	return best, found
+}
+
+// Check finds what is wrong with a policy.
+func (p *Policy) Check() Findings {
+	var fs Findings
+	bad := func(code, where, text, found string) {
+		fs = append(fs, Finding{Code: code, File: "policy.json", Path: where, Message: text, Found: found})
+	}
+	seen := map[string]bool{}
+	for i, r := range p.Roots {
+		where := fmt.Sprintf("roots[%d].path", i)
+		if err := CheckPath(r.Path); err != nil || path.Clean(r.Path) != r.Path {
+			bad("bad-root", where, "is no directory inside the working tree", r.Path)
+		}
+		if seen[FoldPath(r.Path)] {
+			bad("duplicate-root", where, "is protected twice", r.Path)
+		}
+		seen[FoldPath(r.Path)] = true
+		if r.MinScore < 0 || r.MinScore > 100 || r.Quorum < 0 {
+			bad("bad-number", fmt.Sprintf("roots[%d]", i), "needs a min_score of 0 to 100 and a quorum that is not negative", "")
+		}
+	}
+	names := map[string]bool{}
+	for i, k := range p.Keys {
+		where := fmt.Sprintf("keys[%d]", i)
+		if k.Name == "" || (k.SSH == "") == (k.GPG == "") || strings.ContainsAny(k.Name+k.SSH+k.GPG, "\n\r") {
+			bad("bad-key", where, "needs a name and either ssh or gpg, each on one line", k.Name)
+		}
+		names[k.Name] = true
+	}
+	for i, m := range p.Maintainers {
+		if len(p.Keys) > 0 && !names[m] {
+			bad("maintainer-without-key", fmt.Sprintf("maintainers[%d]", i), "has no key, so nothing proves who they are", m)
+		}
+	}
+	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
+		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1", "")
+	}
+	return fs
+}
+
+// EncodePolicy is the canonical form of policy.json.
+func EncodePolicy(p *Policy) []byte {
+	c := *p
+	c.SchemaVersion = PolicyVersion
+	c.Roots, c.Baseline = orEmpty(c.Roots), orEmpty(c.Baseline)
+	c.Maintainers, c.Keys = orEmpty(c.Maintainers), orEmpty(c.Keys)
+	c.Floors.Reviewers = orEmpty(c.Floors.Reviewers)
+	return Document(c)
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return slices.Clone(s)
+}
+
+// DecodePolicy reads a policy.json. What it does not understand it refuses: a demand that is skipped is not met.
+func DecodePolicy(data []byte) (*Policy, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var p Policy
+	if err := dec.Decode(&p); err != nil {
+		return nil, fmt.Errorf("policy.json: %w", err)
+	}
+	if p.SchemaVersion != PolicyVersion {
+		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion, PolicyVersion)
+	}
+	return &p, p.Check().Err()
+}
