@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/plan"
+)
+
+// version is set by install.sh and by release builds (-ldflags "-X main.version=...").
+var version = "devel"
+
+// run carries out one command line and returns its exit code.
+func (e *env) run(ctx context.Context, args []string) int {
+	app := e.app()
+	unknown := ""
+	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // help was asked of it
+	err := app.RunContext(ctx, append([]string{"git wf"}, flagsFirst(app.Commands, args)...))
+	if err == nil && unknown != "" {
+		err = noCommand(unknown)
+	}
+	if err == nil {
+		return exitDone
+	}
+	if ctx.Err() != nil {
+		err = errors.Join(ctx.Err(), err)
+	}
+	return e.fail(err)
+}
+
+func (e *env) app() *cli.App {
+	app := &cli.App{
+		Name:        "git wf",
+		HelpName:    "git wf",
+		Usage:       "plan work, review it, and land only what was approved",
+		Version:     version,
+		HideVersion: false,
+		// The evidence for a criterion is a sentence, and may have commas.
+		DisableSliceFlagSeparator: true,
+		Writer:                    e.stdout,
+		ErrWriter:                 e.stderr,
+		Commands: []*cli.Command{
+			e.initCommand(), e.planCommand(), e.runCommand(), e.statusCommand(), e.showCommand(), e.logCommand(),
+			e.submitCommand(), e.reviewCommand(), e.retryCommand(), e.exportCommand(), e.verifyCommand(),
+			e.policyCommand(), e.plansCommand(), e.switchCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(),
+			e.demoCommand(), e.completionCommand(),
+		},
+		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit codes
+		OnUsageError:   usageError,
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return noCommand(c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	for _, c := range app.Commands {
+		c.OnUsageError = usageError
+		for _, sub := range c.Subcommands {
+			sub.OnUsageError = usageError
+		}
+	}
+	return app
+}
+
+func noCommand(name string) error {
+	return usage("%q is no git wf command; git wf help lists them", name)
+}
+
+func usageError(c *cli.Context, err error, _ bool) error {
+	return &failure{code: exitUsage, err: err, hint: "git wf " + strings.TrimSpace(c.Command.Name) + " --help"}
+}
+
+// wantArgs checks the number of positional arguments; names are what the usage calls them.
+func wantArgs(c *cli.Context, least, most int, names string) error {
+	if n := c.Args().Len(); n < least || most >= 0 && n > most {
+		return &failure{
+			code: exitUsage, err: fmt.Errorf("%s takes %s, but was given %s", c.Command.Name, names, plan.Count(n, "argument")),
+			hint: "git wf " + c.Command.Name + " --help",
+		}
+	}
+	return nil
+}
+
+// flagsFirst moves a command's flags before its arguments, because git's own commands take them in any order and the
+// flag parser stops at the first argument. What follows "--" stays where it is.
+func flagsFirst(commands []*cli.Command, args []string) []string {
+	for i, name := range args {
+		if strings.HasPrefix(name, "-") {
+			continue
+		}
+		for _, c := range commands {
+			if !c.HasName(name) {
+				continue
+			}
+			head, rest := args[:i+1:i+1], args[i+1:]
+			switch {
+			case c.SkipFlagParsing:
+				return args
+			case len(c.Subcommands) > 0:
+				return append(head, flagsFirst(c.Subcommands, rest)...)
+			}
+			return append(head, reorder(c.Flags, rest)...)
+		}
+		break
+	}
+	return args
+}
+
+func reorder(flags []cli.Flag, args []string) []string {
+	var options, operands []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			operands = append(operands, args[i+1:]...)
+			return append(append(options, "--"), operands...)
+		case a == "-" || !strings.HasPrefix(a, "-"):
+			operands = append(operands, a)
+		default:
+			options = append(options, a)
+			if takesValue(flags, a) && i+1 < len(args) {
+				i++
+				options = append(options, args[i])
+			}
+		}
+	}
+	if len(operands) > 0 {
+		options = append(options, "--")
+	}
+	return append(options, operands...)
+}
+
+func takesValue(flags []cli.Flag, arg string) bool {
+	name, _, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if inline {
+		return false
+	}
+	for _, f := range flags {
+		for _, n := range f.Names() {
+			if _, isBool := f.(*cli.BoolFlag); n == name {
+				return !isBool
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gate"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/templates"
+)
+
+// env is all that a command gets from its surroundings.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	dir            string // where the command was started
+	now            func() time.Time
+	environ        []string
+	program        string // absolute path of git-wf
+	interactive    bool   // somebody is there to answer
+	colour         bool
+}
+
+func (e *env) getenv(key string) string {
+	for i := len(e.environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(e.environ[i], key+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// withStore opens the repository for the length of a command.
+func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) error {
+	store, err := gitstore.Open(ctx, e.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(store), store.Close())
+}
+
+// withPlan opens the repository and the plan that --plan names, or the active one.
+func (e *env) withPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
+	return e.withStore(c.Context, func(store *gitstore.Store) error {
+		id, err := e.planID(c, store)
+		if err != nil {
+			return err
+		}
+		snap, err := store.Snapshot(c.Context, id)
+		if err != nil {
+			return err
+		}
+		return f(store, snap)
+	})
+}
+
+// planFlag chooses another plan than the active one.
+func planFlag() cli.Flag {
+	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one", DefaultText: "the active plan"}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document, for programs"}
+}
+
+func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
+	if name := c.String("plan"); name != "" {
+		id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
+		if !id.Valid() {
+			return "", usage("--plan: %q is no plan id; an id looks like WFS-shop-page (git wf plans lists them)", name)
+		}
+		return id, nil
+	}
+	return store.Active(c.Context)
+}
+
+// state derives the plan's state with the claims that are on it now.
+func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*plan.State, error) {
+	claims, err := store.Claims(ctx, snap.ID)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Derive(snap.Plan, snap.Records, claims, e.now()), nil
+}
+
+// engine makes the engine that works on the store's plans.
+func (e *env) engine(store *gitstore.Store) (*engine.Engine, error) {
+	trust, err := engine.OpenTrust(store.CommonDir())
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Engine{Store: store, Trust: trust, Now: e.now, Environ: e.environ, Templates: templates.FS}, nil
+}
+
+// gate makes the judge of this repository, by its own policy.
+func (e *env) gate(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gate.New(store, policy), nil
+}
+
+// inAttempt refuses what only a person may decide when the command is started by an agent at work on a task.
+func (e *env) inAttempt() error {
+	if task := e.getenv("WF_TASK"); task != "" {
+		return refused("", "not from inside the work on %s: this is a person's decision", task)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) exportCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "export",
+		Usage: "write the approved deliverables to deliverables/<plan>/bundle/ and stage them",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle too; what else is staged stays out of the commit"},
+			&cli.StringFlag{Name: "root", Usage: "export below this protected directory", DefaultText: "the first one of the policy"},
+			&cli.BoolFlag{Name: "partial", Usage: "export what is approved of an unfinished plan"},
+			&cli.BoolFlag{Name: "allow-stale", Usage: "export what was approved by other inputs or criteria than today's"},
+			&cli.BoolFlag{Name: "final-only", Usage: "of an assembled plan, the assembled deliverable alone"},
+			&cli.BoolFlag{Name: "include-candidates", Usage: "for a look: also what nobody approved; the gate refuses such a bundle"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			if c.Bool("commit") && c.Bool("include-candidates") {
+				return usage("--include-candidates can't be committed: it holds what nobody approved")
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.export(c, store) })
+		},
+	}
+}
+
+func (e *env) export(c *cli.Context, store *gitstore.Store) error {
+	ctx := c.Context
+	id, err := e.planID(c, store)
+	if err != nil {
+		return err
+	}
+	if store.WorkTree() == "" {
+		return gitstore.ErrBare
+	}
+	if _, err := store.Head(ctx); err != nil {
+		return err
+	}
+	if c.Bool("commit") {
+		if err := export.CheckIdle(store); err != nil {
+			return err // before anything is written
+		}
+	}
+	tip, err := store.Tip(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read plan %s: %w", id, err)
+	}
+	commit, err := export.PlanCommit(ctx, store, tip)
+	if err != nil {
+		return err
+	}
+	snap, err := store.SnapshotAt(ctx, id, commit)
+	if err != nil {
+		return err
+	}
+	b, err := export.Build(ctx, store, snap, export.Options{
+		Partial: c.Bool("partial"), AllowStale: c.Bool("allow-stale"), FinalOnly: c.Bool("final-only"),
+		IncludeCandidates: c.Bool("include-candidates"),
+	})
+	if err != nil {
+		return err
+	}
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	root := policy.RootPaths()[0]
+	if name := c.String("root"); name != "" {
+		if !slices.Contains(policy.RootPaths(), name) {
+			return &failure{code: exitUsage, err: fmt.Errorf("--root: %s is not protected; protected are %s", name, strings.Join(policy.RootPaths(), ", ")), hint: "git wf policy protect " + name}
+		}
+		root = name
+	}
+	changed, err := export.Place(ctx, store, root, b)
+	if err != nil {
+		return err
+	}
+	var landed plan.OID
+	if c.Bool("commit") {
+		if landed, err = export.Commit(ctx, store, root, b); err != nil {
+			return err
+		}
+	}
+	return e.printExport(c, export.BundleDir(root, id), b, changed, landed)
+}
+
+func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed bool, landed plan.OID) error {
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			Path     string          `json:"path"`
+			Changed  bool            `json:"changed"`
+			Commit   plan.OID        `json:"commit"`
+			Manifest export.Manifest `json:"manifest"`
+		}{dir, changed, landed, b.Manifest})
+	}
+	state := "unchanged"
+	if changed {
+		state = "written and staged"
+	}
+	fmt.Fprintf(e.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"), plan.Count(len(b.Entries), "file"), state)
+	for _, i := range b.Manifest.Items {
+		note := ""
+		if i.CandidateID != "" {
+			note = "  CANDIDATE, not approved"
+		}
+		if i.Stale != "" {
+			note += "  stale: " + i.Stale
+		}
+		fmt.Fprintf(e.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
+	}
+	switch {
+	case landed != "":
+		fmt.Fprintf(e.stdout, "committed as %.12s\n", landed)
+	case c.Bool("commit"):
+		fmt.Fprintln(e.stdout, "HEAD holds this bundle already")
+	default:
+		fmt.Fprintln(e.stdout, "next: git commit")
+	}
+	return nil
+}

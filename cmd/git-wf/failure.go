@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/check"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// The exit codes, as docs/format.md and the manual list them.
+const (
+	exitDone         = 0
+	exitRefused      = 1   // the gate said no, a task failed
+	exitUsage        = 2   // wrong usage, bad input
+	exitWaiting      = 3   // a person has to act
+	exitNoRepository = 128 // as git itself
+	exitInterrupted  = 130
+)
+
+// failure is an error that knows how the command ends because of it.
+type failure struct {
+	code int
+	err  error
+	hint string // a command that helps, "" if there is none
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is the error of a command that was called wrongly or given bad input.
+func usage(format string, args ...any) error {
+	return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// refused is the error of a command that must not do what it was asked to.
+func refused(hint, format string, args ...any) error {
+	return &failure{code: exitRefused, err: fmt.Errorf(format, args...), hint: hint}
+}
+
+// waiting is how a command ends that did what it could and now needs somebody. It prints nothing more.
+var errWaiting = &failure{code: exitWaiting, err: errors.New("waiting for a person")}
+
+// errSaid ends a command with code 1 when what is wrong has been printed already.
+var errSaid = &failure{code: exitRefused, err: errors.New("refused")}
+
+// explain maps an error to the exit code and to a hint with the command that would mend it. It is the one place that
+// does.
+func explain(err error) (code int, hint string) {
+	var (
+		f           *failure
+		findings    plan.Findings
+		unfinished  *export.UnfinishedError
+		stale       *export.StaleError
+		busy        *export.BusyError
+		unsupported *gitstore.UnsupportedError
+		refusedErr  *plan.RefusedError
+		collect     *agent.CollectError
+		opinion     *check.OpinionError
+	)
+	switch {
+	case errors.As(err, &f):
+		return f.code, f.hint
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted, ""
+	case errors.Is(err, gitstore.ErrNoRepository):
+		return exitNoRepository, "git init"
+	case errors.As(err, &findings):
+		return exitUsage, ""
+	case errors.Is(err, fs.ErrPermission):
+		return exitUsage, "look at who owns the directory, and who may write there"
+	case errors.As(err, &unsupported):
+		return exitUsage, unsupported.Hint
+	case errors.Is(err, gitstore.ErrBare):
+		return exitUsage, "git worktree add ../tree, and run the command there"
+	case errors.Is(err, gitstore.ErrUnborn):
+		return exitUsage, "git commit --allow-empty -m 'first commit'"
+	case errors.Is(err, gitstore.ErrNoActive):
+		return exitUsage, "git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)"
+	case errors.Is(err, gitstore.ErrNoPlan):
+		return exitUsage, "git wf plans"
+	case errors.As(err, &unfinished):
+		return exitRefused, "git wf run, or git wf export --partial"
+	case errors.As(err, &stale):
+		return exitRefused, "git wf export --allow-stale"
+	case errors.As(err, &busy):
+		return exitRefused, "finish it first, or give it up: " + busy.Abort
+	case errors.As(err, &refusedErr):
+		return exitRefused, refusedErr.Hint
+	case errors.As(err, &collect), errors.As(err, &opinion):
+		return exitUsage, ""
+	}
+	return exitRefused, ""
+}
+
+// fail prints an error the way git does and returns the exit code.
+func (e *env) fail(err error) int {
+	code, hint := explain(err)
+	if errors.Is(err, errWaiting) || errors.Is(err, errSaid) {
+		return code
+	}
+	prefix := "error: "
+	if code == exitNoRepository {
+		prefix = "fatal: "
+	}
+	if code == exitInterrupted {
+		fmt.Fprintln(e.stderr, "interrupted")
+		return code
+	}
+	for line := range strings.Lines(plan.Printable(err.Error())) {
+		fmt.Fprintln(e.stderr, prefix+strings.TrimRight(line, "\n"))
+	}
+	if hint != "" {
+		fmt.Fprintln(e.stderr, "hint: "+plan.Printable(hint))
+	}
+	return code
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/hooks"
+	"gitwf/internal/gate"
+	"gitwf/internal/gitstore"
+)
+
+func (e *env) hooksCommand() *cli.Command {
+	force := &cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
+	with := func(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
+		return func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
+		}
+	}
+	return &cli.Command{
+		Name:  "hooks",
+		Usage: "install, remove or show the hooks that run the gate",
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return &failure{
+					code: exitUsage, err: fmt.Errorf("hooks takes install, uninstall or status, found %q", c.Args().First()),
+					hint: "git wf hooks --help",
+				}
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+		Subcommands: []*cli.Command{
+			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{force}, Action: with(e.hooksInstall)},
+			{Name: "uninstall", Usage: "remove them and restore what was there", Action: with(e.hooksUninstall)},
+			{Name: "status", Usage: "show which hooks are active, and why others are not", Action: with(e.hooksStatus)},
+		},
+	}
+}
+
+func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	report, err := e.installHooks(c.Context, store, c.Bool("force"))
+	if err != nil {
+		return err
+	}
+	e.printHookActions(report)
+	return nil
+}
+
+func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	o, err := e.hookOptions(c.Context, store, false)
+	if err != nil {
+		return err
+	}
+	report, err := hooks.Uninstall(c.Context, o)
+	if err != nil {
+		return err
+	}
+	e.printHookActions(report)
+	return nil
+}
+
+func (e *env) printHookActions(r hooks.Report) {
+	if len(r.Actions) == 0 {
+		fmt.Fprintln(e.stdout, "nothing to do")
+	}
+	for _, a := range r.Actions {
+		fmt.Fprintf(e.stdout, "%s: %s\n", a.Path, a.Did)
+	}
+}
+
+func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
+	o, err := e.hookOptions(c.Context, store, false)
+	if err != nil {
+		return err
+	}
+	all, err := hooks.Status(c.Context, o)
+	if err != nil {
+		return err
+	}
+	inactive := false
+	for _, h := range all {
+		state := "active"
+		if !h.Active {
+			state, inactive = "not active: "+h.Reason, true
+		}
+		fmt.Fprintf(e.stdout, "%-18s %s\n", h.Name, state)
+	}
+	if inactive {
+		return refused("git wf hooks install", "some hooks do not run the gate")
+	}
+	return nil
+}
+
+// hookCommand is what the hook scripts call when a protected root is touched. It is no command for people.
+func (e *env) hookCommand() *cli.Command {
+	return &cli.Command{
+		Name:            "hook",
+		Hidden:          true,
+		SkipFlagParsing: true,
+		Action: func(c *cli.Context) error {
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.hook(c, store) })
+		},
+	}
+}
+
+func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
+	g, err := e.gate(c.Context, store)
+	if err != nil {
+		return err
+	}
+	var report *gate.Report
+	name := c.Args().First()
+	switch name {
+	case "pre-commit", "pre-merge-commit":
+		report, err = g.Index(c.Context)
+	case "post-merge":
+		report, err = g.Range(c.Context, "ORIG_HEAD..HEAD")
+	case "pre-push":
+		report, err = g.Push(c.Context, e.stdin, c.Args().Get(1))
+	default:
+		return usage("no hook is called %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	return e.printFindings(report, name == "post-merge")
+}

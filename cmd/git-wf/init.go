@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/hooks"
+	"gitwf/internal/gitstore"
+)
+
+func (e *env) initCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "init",
+		Usage: "set up this repository: hooks and settings",
+		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
+			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.init(c, store) })
+		},
+	}
+}
+
+func (e *env) init(c *cli.Context, store *gitstore.Store) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	changed, err := settle(c.Context, store)
+	if err != nil {
+		return err
+	}
+	report, err := e.installHooks(c.Context, store, c.Bool("force"))
+	if err != nil {
+		return err
+	}
+	for _, a := range report.Actions {
+		fmt.Fprintf(e.stdout, "%s: %s\n", a.Path, a.Did)
+	}
+	if !changed && len(report.Actions) == 0 {
+		fmt.Fprintln(e.stdout, "already set up; nothing changed")
+		return nil
+	}
+	fmt.Fprintln(e.stdout, "set up; next: git wf plan -f FILE")
+	return nil
+}
+
+// settle makes the settings that go with plans: their refs stay out of git log's decorations, and a fetch brings what a
+// remote has of them into a place of its own, where it can't overwrite a plan of this repository.
+func settle(ctx context.Context, store *gitstore.Store) (changed bool, err error) {
+	settings := [][2]string{{"log.excludeDecoration", "refs/workflow/*"}}
+	remotes, err := store.Git(ctx, "remote")
+	if err != nil {
+		return false, err
+	}
+	for _, r := range strings.Fields(remotes) {
+		settings = append(settings, [2]string{"remote." + r + ".fetch", "+refs/workflow/*:refs/workflow-remotes/" + r + "/*"})
+	}
+	for _, s := range settings {
+		did, err := addSetting(ctx, store, s[0], s[1])
+		if err != nil {
+			return changed, err
+		}
+		changed = changed || did
+	}
+	return changed, nil
+}
+
+// addSetting adds a value to a setting of this repository that may have several.
+func addSetting(ctx context.Context, store *gitstore.Store, key, value string) (bool, error) {
+	if _, err := store.Git(ctx, "config", "--local", "--get", "--fixed-value", key, value); err == nil {
+		return false, nil
+	}
+	if _, err := store.Git(ctx, "config", "--local", "--add", key, value); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool) (hooks.Options, error) {
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return hooks.Options{}, err
+	}
+	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force}, nil
+}
+
+// installHooks installs and then proves that git reaches them. A bare repository has no client hooks, and needs none.
+func (e *env) installHooks(ctx context.Context, store *gitstore.Store, force bool) (hooks.Report, error) {
+	o, err := e.hookOptions(ctx, store, force)
+	if err != nil {
+		return hooks.Report{}, err
+	}
+	report, err := hooks.Install(ctx, o)
+	switch {
+	case errors.Is(err, hooks.ErrBare):
+		return hooks.Report{}, usage("%v", err)
+	case err != nil:
+		return report, err
+	}
+	return report, hooks.Probe(ctx, o)
+}

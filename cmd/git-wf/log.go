@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) logCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "log",
+		Usage: "show the plan's history, one line for each event",
+		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first. With --json, one array.\n" +
+			"With a task, its events alone.",
+		ArgsUsage: "[TASK]",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after this many events", DefaultText: "all"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 1, "at most one task"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.log(c, store) })
+		},
+	}
+}
+
+// eventDocument is one element of what log --json prints.
+type eventDocument struct {
+	Commit   plan.OID          `json:"commit"`
+	Author   string            `json:"author"`
+	Time     time.Time         `json:"time"`
+	Subject  string            `json:"subject"`
+	Trailers map[string]string `json:"trailers"`
+}
+
+func (e *env) log(c *cli.Context, store *gitstore.Store) error {
+	id, err := e.planID(c, store)
+	if err != nil {
+		return err
+	}
+	task, most, n := c.Args().First(), c.Int("max-count"), 0
+	if task != "" {
+		snap, err := store.Snapshot(c.Context, id)
+		if err != nil {
+			return err
+		}
+		if _, err := findTask(plan.Derive(snap.Plan, snap.Records, nil, e.now()), task); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriter(e.stdout)
+	var printErr error
+	separator := "[\n  "
+	err = store.Log(c.Context, id, func(entry gitstore.LogEntry) bool {
+		if task != "" && entry.Trailers["Wf-Task"] != task {
+			return true
+		}
+		n++
+		if c.Bool("json") {
+			data, err := json.Marshal(eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject, entry.Trailers})
+			printErr = errors.Join(printErr, err)
+			fmt.Fprintf(w, "%s%s", separator, data)
+			separator = ",\n  "
+		} else {
+			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", e.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
+				clip(plan.OneLine(entry.Author.Name), 12), plan.OneLine(entry.Subject))
+			if n == 1 {
+				printErr = errors.Join(printErr, w.Flush()) // the first line is what somebody waits for
+			}
+		}
+		return printErr == nil && (most <= 0 || n < most)
+	})
+	if c.Bool("json") {
+		if n == 0 {
+			fmt.Fprint(w, "[")
+		}
+		fmt.Fprint(w, "\n]\n")
+	}
+	return errors.Join(err, printErr, w.Flush())
+}

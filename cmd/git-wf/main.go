@@ -1,0 +1,59 @@
+// Command git-wf is the git subcommand "git wf": work planned, reviewed and landed in a git repository.
+//
+// Each command has a file of its own: it parses flags, calls one function of the packages below internal/, and prints
+// what that returns. What the commands share is in env.go (their surroundings), failure.go (errors and exit codes) and
+// print.go.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// gcPercent lets the heap grow further than usual before it is cleaned up: most commands read a plan, print something
+// and end, and of a long plan the collector would take a tenth of the time.
+const gcPercent = 400
+
+func main() {
+	debug.SetGCPercent(gcPercent)
+	os.Exit(mainExit())
+}
+
+func mainExit() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fatal:", err)
+		return exitNoRepository
+	}
+	e := &env{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, dir: dir, now: time.Now, environ: os.Environ(),
+		program: program(), interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	e.colour = wantColour(os.Stdout, e.getenv("NO_COLOR"), e.getenv("TERM"))
+	return e.run(ctx, os.Args[1:])
+}
+
+// program is the absolute path of this executable, for the hooks to find it; "" if the system does not say.
+func program() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+func wantColour(out io.Writer, noColor, terminal string) bool {
+	f, ok := out.(*os.File)
+	return ok && noColor == "" && terminal != "dumb" && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) plansCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "plans",
+		Usage: "list the plans of this repository",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.plans(c, store) })
+		},
+	}
+}
+
+// planSummary is one element of what plans --json prints.
+type planSummary struct {
+	PlanID plan.ID     `json:"plan_id"`
+	Title  string      `json:"title"`
+	Status plan.Status `json:"status"`
+	Done   int         `json:"done"`
+	Total  int         `json:"total"`
+	Active bool        `json:"active"`
+	Commit plan.OID    `json:"commit"`
+	Error  string      `json:"error,omitempty"` // a plan that can't be read is listed all the same
+}
+
+func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
+	refs, err := store.Plans(c.Context)
+	if err != nil {
+		return err
+	}
+	active, err := store.Active(c.Context)
+	if err != nil && !errors.Is(err, gitstore.ErrNoActive) {
+		return err
+	}
+	all := []planSummary{}
+	for _, ref := range refs {
+		sum := planSummary{PlanID: ref.ID, Active: ref.ID == active, Commit: ref.Tip}
+		if snap, err := store.Snapshot(c.Context, ref.ID); err != nil {
+			sum.Error = err.Error()
+		} else if s, err := e.state(c.Context, store, snap); err != nil {
+			sum.Error = err.Error()
+		} else {
+			sum.Title, sum.Status = snap.Plan.Title, s.Root().Status
+			sum.Done, sum.Total = progressOf(s)
+		}
+		all = append(all, sum)
+	}
+	if c.Bool("json") {
+		return e.printJSON(all)
+	}
+	for _, p := range all {
+		mark := " "
+		if p.Active {
+			mark = "*"
+		}
+		if p.Error != "" {
+			fmt.Fprintf(e.stdout, "%s %s  unreadable: %s\n", mark, p.PlanID, plan.OneLine(p.Error))
+			continue
+		}
+		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, plan.OneLine(p.Title))
+	}
+	return nil
+}
+
+func (e *env) switchCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "switch",
+		Usage:     "make another plan the active one of this worktree",
+		ArgsUsage: "PLAN",
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one plan"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error {
+				id := plan.ID(strings.TrimPrefix(c.Args().First(), "workflow/"))
+				if !id.Valid() {
+					return &failure{code: exitUsage, err: fmt.Errorf("%q is no plan id", id), hint: "git wf plans"}
+				}
+				if _, err := store.Tip(c.Context, id); err != nil {
+					return fmt.Errorf("switch to %s: %w", id, err)
+				}
+				if err := store.SetActive(c.Context, id); err != nil {
+					return err
+				}
+				fmt.Fprintf(e.stdout, "switched to %s\n", id)
+				return nil
+			})
+		},
+	}
+}

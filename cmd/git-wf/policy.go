@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/hooks"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) policyCommand() *cli.Command {
+	message := &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why"}
+	with := func(least, most int, names string, f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
+		return func(c *cli.Context) error {
+			if err := wantArgs(c, least, most, names); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
+		}
+	}
+	return &cli.Command{
+		Name:  "policy",
+		Usage: "show or change what this repository demands of every plan and bundle",
+		Description: "The policy is the history of refs/workflow/policy. It is never read from the tree that is judged, and a plan\n" +
+			"may only be stricter.",
+		Subcommands: []*cli.Command{
+			{Name: "show", Usage: "print the policy", Action: with(0, 0, "no arguments", e.policyShow)},
+			{
+				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints", ArgsUsage: "FILE",
+				Flags: []cli.Flag{message}, Action: with(1, 1, "one file, - for standard input", e.policySet),
+			},
+			{
+				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt", ArgsUsage: "[COMMIT]",
+				Flags: []cli.Flag{message}, Action: with(0, 1, "at most one commit", e.policyBaseline),
+			},
+			{
+				Name: "protect", Usage: "protect another directory", ArgsUsage: "DIR",
+				Flags: []cli.Flag{
+					message,
+					&cli.IntFlag{Name: "min-score", Usage: "least score of each item's review"},
+					&cli.IntFlag{Name: "quorum", Usage: "least number of reviewers of each item"},
+					&cli.StringSliceFlag{Name: "reviewer", Usage: "one of these must have approved each item; may be repeated"},
+				},
+				Action: with(1, 1, "one directory", e.policyProtect),
+			},
+			{
+				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
+				Flags: []cli.Flag{message}, Action: with(1, 1, "one plan", e.policyRetire),
+			},
+			{Name: "log", Usage: "show the policy's history", Action: with(0, 0, "no arguments", e.policyLog)},
+		},
+	}
+}
+
+func (e *env) policyShow(c *cli.Context, store *gitstore.Store) error {
+	p, err := store.Policy(c.Context)
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(plan.EncodePolicy(&p.Policy))
+	return err
+}
+
+// changePolicy records a new policy.json and makes the repository's settings and hooks follow it.
+func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string, edit func(*plan.Policy) error) error {
+	return e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
+		next := p.Policy
+		if err := edit(&next); err != nil {
+			return plan.Change{}, err
+		}
+		return plan.Change{Policy: &next}, next.Check().Err()
+	})
+}
+
+func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string, ev gitstore.PolicyEvent) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	_, err := store.AppendPolicy(c.Context, e.now(), func(p *gitstore.Policy) (plan.Change, error) {
+		change, err := ev(p)
+		change.Subject, change.Body = "policy: "+subject, c.String("message")
+		change.Trailers = []plan.Trailer{{Key: "Wf-Event", Value: plan.EventPolicy}}
+		return change, err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout, plan.OneLine("policy: "+subject))
+	return e.followPolicy(c, store)
+}
+
+func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
+	var data []byte
+	var err error
+	if name := c.Args().First(); name == "-" {
+		data, err = io.ReadAll(e.stdin)
+	} else {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(e.dir, name)
+		}
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return &failure{code: exitUsage, err: err}
+	}
+	next, err := plan.DecodePolicy(data)
+	if err != nil {
+		return &failure{code: exitUsage, err: err, hint: "git wf policy show"}
+	}
+	return e.changePolicy(c, store, "set", func(p *plan.Policy) error {
+		*p = *next
+		return nil
+	})
+}
+
+func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
+	rev := c.Args().First()
+	if rev == "" {
+		rev = "HEAD"
+	}
+	oid, err := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return usage("%q is no commit of this repository", rev)
+	}
+	return e.changePolicy(c, store, "count from "+oid[:12], func(p *plan.Policy) error {
+		p.Baseline = append(p.Baseline[:len(p.Baseline):len(p.Baseline)], plan.OID(oid))
+		return nil
+	})
+}
+
+func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
+	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
+	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"), Reviewers: c.StringSlice("reviewer")}
+	return e.changePolicy(c, store, "protect "+dir, func(p *plan.Policy) error {
+		if len(p.Roots) == 0 {
+			p.Roots = []plan.Root{{Path: plan.DefaultRoot}}
+		}
+		var roots []plan.Root
+		for _, r := range p.Roots {
+			if r.Path != dir {
+				roots = append(roots, r)
+			}
+		}
+		p.Roots = append(roots, root)
+		return nil
+	})
+}
+
+func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
+	id := plan.ID(strings.TrimPrefix(c.Args().First(), "workflow/"))
+	if !id.Valid() {
+		return &failure{code: exitUsage, err: fmt.Errorf("%q is no plan id", id), hint: "git wf plans"}
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	return e.appendPolicy(c, store, "retire "+string(id), func(p *gitstore.Policy) (plan.Change, error) {
+		record := plan.Retirement{PlanID: id, By: person.Name, Reason: c.String("message"), CreatedAt: plan.Second(e.now())}
+		return plan.Change{Add: []plan.Entry{{Path: p.NextRecord("retired"), Data: plan.Document(record)}}}, nil
+	})
+}
+
+func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
+	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M", gitstore.PolicyRef)
+	if err != nil {
+		return refused("git wf init", "this repository has no policy yet")
+	}
+	fmt.Fprintln(e.stdout, plan.Printable(out))
+	return nil
+}
+
+// followPolicy puts the protected directories into the hooks that are installed: they must answer without reading the
+// policy.
+func (e *env) followPolicy(c *cli.Context, store *gitstore.Store) error {
+	if store.WorkTree() == "" {
+		return nil
+	}
+	o, err := e.hookOptions(c.Context, store, false)
+	if err != nil {
+		return err
+	}
+	installed, err := hooks.Status(c.Context, o)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(installed, func(h hooks.HookStatus) bool { return h.Mode != "" }) {
+		return nil
+	}
+	_, err = e.installHooks(c.Context, store, false)
+	return err
+}

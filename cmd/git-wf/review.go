@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/check"
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) reviewCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "review",
+		Usage:     "review the newest version of a task",
+		ArgsUsage: "TASK",
+		Description: "Without --approve or --reject, opens your editor with a form. Criteria that have a command are judged by\n" +
+			"running it, not by you. Approving passes the criteria that you do not mention on your word.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "approve", Usage: "the version may land"},
+			&cli.BoolFlag{Name: "reject", Usage: "the version has to be redone"},
+			&cli.IntFlag{Name: "score", Usage: "0 to 100", DefaultText: "follows from the criteria"},
+			&cli.StringSliceFlag{Name: "criterion", Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why, and what to change"},
+			&cli.StringFlag{Name: "reviewer", Usage: "review under this name", DefaultText: "git's user.name"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one task"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.review(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	t, err := findTask(s, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if t.NodeType == plan.Check {
+		t = s.Tasks[t.ReviewTargetTaskID]
+	}
+	opinion, given, err := opinionFromFlags(c)
+	if err != nil {
+		return err
+	}
+	if err := opinion.Fits(t.Task); err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	eng, err := e.engine(store)
+	if err != nil {
+		return err
+	}
+	r, err := eng.BeginReview(c.Context, snap.ID, t.TaskID)
+	if err != nil {
+		return err
+	}
+	defer r.End()
+	if !given {
+		if opinion, err = e.fillForm(c.Context, store, check.Form(r.Subject, r.Ran)); err != nil {
+			return err
+		}
+	}
+	opinion.Reviewer = person.Name
+	if name := c.String("reviewer"); name != "" {
+		opinion.Reviewer = name
+	}
+	done, rev, err := r.Record(c.Context, opinion, person)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(rev)
+	}
+	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plan.OneLine(done.Change.Subject))
+	return nil
+}
+
+// opinionFromFlags reads a verdict from the command line; given is false when there is none and the editor must ask.
+func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
+	approve, reject := c.Bool("approve"), c.Bool("reject")
+	switch {
+	case approve && reject:
+		return o, false, usage("--approve and --reject exclude each other")
+	case approve:
+		o.Verdict = plan.Approved
+	case reject:
+		o.Verdict = plan.Rejected
+	case c.IsSet("score") || c.IsSet("criterion") || c.IsSet("message"):
+		return o, false, usage("no verdict: add --approve or --reject")
+	}
+	if c.IsSet("score") {
+		n := c.Int("score")
+		if n < 0 || n > 100 {
+			return o, false, usage("--score: expected 0 to 100, found %d", n)
+		}
+		o.Score = &n
+	}
+	for _, text := range c.StringSlice("criterion") {
+		id, ruling, ok := strings.Cut(text, "=")
+		if !ok {
+			return o, false, usage("--criterion %s: expected ID=pass or ID=fail, with :EVIDENCE after it", text)
+		}
+		word, evidence, _ := strings.Cut(ruling, ":")
+		if err := o.Rule(id, word, strings.TrimSpace(evidence)); err != nil {
+			return o, false, usage("--%v", err)
+		}
+	}
+	o.Message = c.String("message")
+	return o, approve || reject, nil
+}
+
+// fillForm has the user fill the form in with the editor that git would start.
+func (e *env) fillForm(ctx context.Context, store *gitstore.Store, form string) (check.Opinion, error) {
+	if !e.interactive && e.getenv("GIT_EDITOR") == "" {
+		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
+	}
+	path := filepath.Join(store.GitDir(), "WF_REVIEW.md")
+	if err := os.WriteFile(path, []byte(form), 0o666); err != nil {
+		return check.Opinion{}, err
+	}
+	editor, err := store.Git(ctx, "var", "GIT_EDITOR")
+	if err != nil {
+		return check.Opinion{}, err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = e.stdin, e.stdout, e.stderr, e.dir, e.environ
+	if err := cmd.Run(); err != nil {
+		return check.Opinion{}, fmt.Errorf("the editor %q failed: %w", editor, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return check.Opinion{}, err
+	}
+	o, ok, err := check.ParseForm(string(text))
+	if err != nil {
+		return o, &failure{code: exitUsage, err: fmt.Errorf("%s: %w", path, err), hint: "what you wrote is kept in " + path}
+	}
+	if !ok {
+		return o, refused("", "no verdict was given; nothing is recorded")
+	}
+	return o, errors.Join(os.Remove(path))
+}
+
+// ask asks a question that only yes answers.
+func (e *env) ask(question string) (bool, error) {
+	fmt.Fprint(e.stderr, question)
+	line, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil && line == "" {
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+// engineSubmission is what a person hands in on the command line.
+func engineSubmission(e *env, c *cli.Context, person plan.Actor) engine.Submission {
+	paths := c.Args().Tail()
+	for i, p := range paths {
+		if !filepath.IsAbs(p) {
+			paths[i] = filepath.Join(e.dir, p)
+		}
+	}
+	return engine.Submission{Task: plan.TaskID(c.Args().First()), Paths: paths, Person: person, Message: c.String("message"), Session: e.getenv("WF_SESSION")}
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"git-wf": main})
+}
+
+// TestScripts runs the scripts of testdata/script, which say what the command line does. Beside the commands of
+// testscript they have:
+//
+//	git ARG...          runs git in a repository of its own; after each "git wf" the repository must be sound
+//	code N git ARG...   the same, and the exit code must be N
+//	[root]              a condition: whoever runs the tests may write everywhere
+//	unchanged           nothing below refs/ and in the index has changed since the last "remember"
+//	json [PATH VALUE]   the last output was one JSON document, and what PATH selects is VALUE (see jsonCommand)
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"git": gitCommand, "code": codeCommand, "remember": rememberCommand, "unchanged": unchangedCommand,
+			"json": jsonCommand,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, ".home")
+			config := "[user]\n\tname = Ann Author\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n" +
+				"[core]\n\texcludesFile = ~/ignore\n"
+			if err := os.MkdirAll(home, 0o777); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o666); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(home, "ignore"), []byte("/.home\n/.tmp\n"), 0o666); err != nil {
+				return err
+			}
+			e.Setenv("HOME", home)
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
+			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
+			return nil
+		},
+	})
+}
+
+func gitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	err := runGit(ts, args)
+	switch {
+	case err != nil && !neg:
+		ts.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	case err == nil && neg:
+		ts.Fatalf("git %s: succeeded, which it must not", strings.Join(args, " "))
+	}
+}
+
+func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if err != nil || neg || len(args) < 3 || args[1] != "git" {
+		ts.Fatalf("usage: code N git ARG...")
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := runGit(ts, args[2:]); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("git: %v", err)
+	}
+	if got != want {
+		ts.Fatalf("git %s: exit code %d, want %d", strings.Join(args[2:], " "), got, want)
+	}
+}
+
+func runGit(ts *testscript.TestScript, args []string) error {
+	err := ts.Exec("git", args...)
+	if len(args) > 0 && (args[0] == "wf" || len(args) > 2 && args[0] == "-C" && args[2] == "wf") {
+		dir := ts.MkAbs(".")
+		if args[0] == "-C" {
+			dir = ts.MkAbs(args[1])
+		}
+		sound(ts, dir)
+	}
+	return err
+}
+
+// sound checks what must hold after every command: git finds nothing wrong, and the history of every plan only grew.
+func sound(ts *testscript.TestScript, dir string) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(ts.Getenv("WORK"))}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if _, err := git("rev-parse", "--git-dir"); err != nil {
+		return // not in a repository: that is what the command was about
+	}
+	if out, err := git("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
+		ts.Fatalf("git fsck --strict: %v\n%s", err, out)
+	}
+	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "--format=")
+	if err != nil {
+		ts.Fatalf("git log: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "A\t") && line != "M\tplan.json" && line != "M\tpolicy.json" {
+			ts.Fatalf("a commit below refs/workflow does more than add paths: %s", line)
+		}
+	}
+}
+
+// rememberCommand notes the refs, the index and the working tree; unchangedCommand compares.
+func rememberCommand(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("REMEMBERED", picture(ts))
+}
+
+func unchangedCommand(ts *testscript.TestScript, _ bool, _ []string) {
+	if now, before := picture(ts), ts.Getenv("REMEMBERED"); now != before {
+		ts.Fatalf("something changed:\n%s\nit was:\n%s", now, before)
+	}
+}
+
+func picture(ts *testscript.TestScript) string {
+	var all []string
+	for _, args := range [][]string{{"for-each-ref"}, {"ls-files", "--stage"}, {"status", "--porcelain", "--untracked-files=all"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+ts.Getenv("GIT_CONFIG_GLOBAL"), "HOME="+ts.Getenv("HOME"))
+		out, _ := cmd.CombinedOutput() // outside of a repository, the error is the picture
+		all = append(all, string(out))
+	}
+	return strings.Join(all, "--\n")
+}
+
+// jsonCommand checks that the last command printed one JSON document and, if a path is given, what is there. The parts
+// of a path are divided by slashes: the name of a field, the index of an element, or KEY=VALUE for the first element with
+// that field. A string is compared as it is, anything else as JSON. "json PATH" alone asks that the path exists, and
+// "! json PATH" that it does not.
+func jsonCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) > 2 || neg && len(args) != 1 {
+		ts.Fatalf("usage: json [PATH [VALUE]], ! json PATH")
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
+		ts.Fatalf("the output is no JSON document: %v", err)
+	}
+	if len(args) == 0 {
+		return
+	}
+	value, ok := jsonAt(doc, strings.Split(args[0], "/"))
+	if ok == neg {
+		ts.Fatalf("%s: exists: %v", args[0], ok)
+	}
+	if len(args) < 2 {
+		return
+	}
+	got, isText := value.(string)
+	if !isText {
+		data, err := json.Marshal(value)
+		ts.Check(err)
+		got = string(data)
+	}
+	if got != args[1] {
+		ts.Fatalf("%s is %s, want %s", args[0], got, args[1])
+	}
+}
+
+func jsonAt(doc any, path []string) (any, bool) {
+	if len(path) == 0 {
+		return doc, true
+	}
+	switch v := doc.(type) {
+	case map[string]any:
+		next, ok := v[path[0]]
+		if !ok {
+			return nil, false
+		}
+		return jsonAt(next, path[1:])
+	case []any:
+		key, want, keyed := strings.Cut(path[0], "=")
+		for i, element := range v {
+			field, _ := element.(map[string]any)
+			if !keyed && strconv.Itoa(i) == path[0] || keyed && field[key] == want {
+				return jsonAt(element, path[1:])
+			}
+		}
+	}
+	return nil, false
+}

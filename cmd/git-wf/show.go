@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) showCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show one task whole: spec, criteria, versions, reviews, evidence, inputs",
+		ArgsUsage: "TASK",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "review", Usage: "print the newest review file"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one task"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.show(c, store, snap) })
+		},
+	}
+}
+
+// taskDocument is what show --json prints.
+type taskDocument struct {
+	taskSummary
+	Task      *plan.Task      `json:"task"`
+	Artifacts []plan.Artifact `json:"artifacts"`
+	Reviews   []plan.Review   `json:"reviews"`
+	Attempts  []string        `json:"attempt_records"`
+	Consumers []plan.TaskID   `json:"consumers"`
+	LocalPath string          `json:"tree_path"` // of the task's records in the plan's tree
+}
+
+// findTask finds a task by its id; that of a CHECK means its target.
+func findTask(s *plan.State, name string) (*plan.TaskState, error) {
+	t := s.Tasks[plan.TaskID(name)]
+	if t == nil {
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("no task %q in %s", name, s.Plan.PlanID), hint: "git wf status"}
+	}
+	return t, nil
+}
+
+func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	t, err := findTask(s, c.Args().First())
+	if err != nil {
+		return err
+	}
+	subject := t
+	if t.NodeType == plan.Check {
+		subject = s.Tasks[t.ReviewTargetTaskID]
+	}
+	if c.Bool("review") {
+		return e.showReviewFile(c.Context, store, snap, subject)
+	}
+	d, err := readTask(c.Context, store, snap, s, subject)
+	if err != nil {
+		return err
+	}
+	for _, sum := range describe(s, nil).Tasks {
+		if sum.TaskID == t.TaskID {
+			d.taskSummary = sum
+		}
+	}
+	d.Task = t.Task
+	if c.Bool("json") {
+		return e.printJSON(d)
+	}
+	w := bufio.NewWriter(e.stdout)
+	e.printTask(w, s, subject, d)
+	return w.Flush()
+}
+
+func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	reviews := snap.Records.Of(t.TaskID).Reviews
+	if len(reviews) == 0 {
+		return refused("", "%s has no review yet", t.TaskID)
+	}
+	last := reviews[len(reviews)-1]
+	data, err := store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(e.stdout, plan.Printable(string(data)))
+	return err
+}
+
+// readTask reads every document of a task's records.
+func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
+	d := taskDocument{
+		Artifacts: []plan.Artifact{}, Reviews: []plan.Review{}, Attempts: []string{}, Consumers: []plan.TaskID{},
+		LocalPath: t.TaskID.Dir(),
+	}
+	r := snap.Records.Of(t.TaskID)
+	for _, rec := range r.Artifacts {
+		a, err := export.ReadArtifact(ctx, store, snap, t.TaskID, rec.Version)
+		if err != nil {
+			return d, err
+		}
+		d.Artifacts = append(d.Artifacts, a)
+	}
+	for _, rec := range r.Reviews {
+		rev, err := export.ReadReview(ctx, store, snap, t.TaskID, rec)
+		if err != nil {
+			return d, err
+		}
+		d.Reviews = append(d.Reviews, rev)
+	}
+	for _, rec := range r.Attempts {
+		d.Attempts = append(d.Attempts, t.TaskID.Dir()+"/attempts/"+rec.Name())
+	}
+	for _, other := range s.Plan.Tasks {
+		if other.NodeType != plan.Action {
+			continue
+		}
+		for _, in := range s.Inputs(other.TaskID) {
+			if in == t.TaskID {
+				d.Consumers = append(d.Consumers, other.TaskID)
+			}
+		}
+	}
+	return d, nil
+}
+
+func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
+	fmt.Fprintf(w, "%s %s  %s  %s\n", e.mark(t.Status), e.paint("1", string(t.TaskID)), plan.OneLine(t.Title), e.status(t.Status))
+	if t.Reason != "" {
+		fmt.Fprintf(w, "%s\n", plan.OneLine(t.Reason))
+	}
+	if t.Description != "" {
+		fmt.Fprintf(w, "\n%s\n", plan.Printable(t.Description))
+	}
+	if spec := t.DeliverableSpec; spec != nil {
+		e.heading(w, "Deliverable")
+		names := append([]string{}, spec.Files...)
+		if spec.Filename != "" {
+			names = append([]string{spec.Filename}, names...)
+		}
+		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plan.OneLine(strings.Join(names, ", ")))
+		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plan.OneLine(t.Agent))
+	}
+	if len(t.AcceptanceCriteria) > 0 {
+		e.heading(w, "Criteria")
+	}
+	for _, c := range t.AcceptanceCriteria {
+		fmt.Fprintf(w, "  %s %s (%s): %s\n", c.ID, c.Severity, c.CheckMethod, plan.OneLine(c.Statement))
+		if c.Run != "" {
+			fmt.Fprintf(w, "      $ %s\n", clip(plan.OneLine(c.Run), 120))
+		}
+	}
+	if inputs := s.Inputs(t.TaskID); len(inputs) > 0 || len(d.Consumers) > 0 {
+		e.heading(w, "Inputs and consumers")
+		for _, id := range inputs {
+			fmt.Fprintf(w, "  from %s %s\n", id, orDash(plan.VersionID(s.Tasks[id].Approved)))
+		}
+		for _, id := range d.Consumers {
+			fmt.Fprintf(w, "  for  %s\n", id)
+		}
+	}
+	e.printVersions(w, s, t, d)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
+	if len(d.Artifacts) > 0 {
+		e.heading(w, "Versions")
+	}
+	for _, a := range d.Artifacts {
+		verdict := string(s.VersionVerdict(t.TaskID, a.ArtifactID))
+		if verdict == "" {
+			verdict = "awaits review"
+		}
+		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt), a.Size)
+		const most = 20
+		for i, f := range a.Files {
+			if i == most {
+				fmt.Fprintf(w, "      and %d more files\n", len(a.Files)-most)
+				break
+			}
+			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plan.OneLine(f.Path), f.Mode, f.SHA256)
+		}
+		for _, r := range d.Reviews {
+			if r.ReviewedArtifactID == a.ArtifactID {
+				e.printReview(w, r)
+			}
+		}
+	}
+	if len(d.Attempts) > 0 {
+		e.heading(w, "Attempts without a result")
+	}
+	for _, path := range d.Attempts {
+		fmt.Fprintf(w, "  git show 'workflow/%s:%s'\n", s.Plan.PlanID, path)
+	}
+}
+
+func (e *env) printReview(w io.Writer, r plan.Review) {
+	self := ""
+	if r.SelfReviewed {
+		self = ", self-reviewed"
+	}
+	fmt.Fprintf(w, "    %s %s by %s, score %d%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), r.Score, self, plan.OneLine(r.Reason))
+	width := 0
+	for _, c := range r.Criteria {
+		width = max(width, len(c.ID))
+	}
+	for _, c := range r.Criteria {
+		fmt.Fprintf(w, "      %-*s  %-10s  %s\n", width, c.ID, c.Result, clip(plan.OneLine(c.Evidence), 110))
+	}
+}

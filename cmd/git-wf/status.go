@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) statusCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "status",
+		Usage: "show the tree of tasks, and what each waits for",
+		Flags: []cli.Flag{planFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.showStatus(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	eng, err := e.engine(store)
+	if err != nil {
+		return err
+	}
+	waits := eng.Waits(s)
+	if c.Bool("json") {
+		return e.printJSON(describe(s, waits))
+	}
+	w := bufio.NewWriter(e.stdout)
+	e.printTree(w, s, waits)
+	return w.Flush()
+}
+
+// statusDocument is what status --json prints.
+type statusDocument struct {
+	PlanID    plan.ID       `json:"plan_id"`
+	Title     string        `json:"title"`
+	Status    plan.Status   `json:"status"`
+	Done      int           `json:"done"`  // deliverables that are approved
+	Total     int           `json:"total"` // deliverables
+	Proof     string        `json:"signatures"`
+	Tasks     []taskSummary `json:"tasks"`
+	WaitsUpon []engine.Wait `json:"waits"`
+}
+
+type taskSummary struct {
+	TaskID       plan.TaskID    `json:"task_id"`
+	NodeType     plan.NodeType  `json:"node_type"`
+	Title        string         `json:"title"`
+	ParentTaskID plan.TaskID    `json:"parent_task_id,omitempty"`
+	DependsOn    []plan.TaskID  `json:"depends_on,omitempty"`
+	Target       plan.TaskID    `json:"review_target_task_id,omitempty"`
+	Status       plan.Status    `json:"status"`
+	Reason       string         `json:"reason"`
+	WaitsFor     []plan.TaskID  `json:"waits_for,omitempty"`
+	Active       *string        `json:"active_artifact_id"`
+	Approved     *string        `json:"approved_artifact_id"`
+	Attempts     int            `json:"attempts"`
+	Review       *reviewSummary `json:"review"`
+}
+
+type reviewSummary struct {
+	ReviewID           string       `json:"review_id"`
+	Verdict            plan.Verdict `json:"verdict"`
+	Score              int          `json:"score"`
+	ReviewedArtifactID string       `json:"reviewed_artifact_id"`
+	Reviewer           string       `json:"reviewer"`
+}
+
+func describe(s *plan.State, waits []engine.Wait) statusDocument {
+	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, Proof: "unsigned", Tasks: []taskSummary{}, WaitsUpon: waits}
+	if waits == nil {
+		d.WaitsUpon = []engine.Wait{}
+	}
+	d.Done, d.Total = progressOf(s)
+	reasons := map[plan.TaskID]string{}
+	for _, w := range waits {
+		reasons[w.Task] = w.Text
+	}
+	for _, task := range s.Plan.Tasks {
+		t := s.Tasks[task.TaskID]
+		sum := taskSummary{
+			TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
+			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: t.Reason, WaitsFor: t.WaitsFor, Attempts: t.Attempts,
+			Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
+		}
+		if r := reasons[t.TaskID]; r != "" {
+			sum.Reason = r
+		}
+		d.Tasks = append(d.Tasks, sum)
+	}
+	return d
+}
+
+// versionOrNull is a version's id, or null.
+func versionOrNull(v int) *string {
+	if v == 0 {
+		return nil
+	}
+	id := plan.VersionID(v)
+	return &id
+}
+
+// lastReview is the newest review of the task's newest version; a CHECK shows that of its target.
+func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
+	id := t.TaskID
+	if t.NodeType == plan.Check {
+		id = t.ReviewTargetTaskID
+	}
+	reviews := s.Records.Of(id).Reviews
+	if len(reviews) == 0 {
+		return nil
+	}
+	r := reviews[len(reviews)-1]
+	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer)}
+}
+
+// printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
+// its target.
+func (e *env) printTree(w io.Writer, s *plan.State, waits []engine.Wait) {
+	done, all := progressOf(s)
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
+	p := treePrinter{env: e, w: w, s: s, waits: map[plan.TaskID]engine.Wait{}}
+	for _, wait := range waits {
+		p.waits[wait.Task] = wait
+	}
+	p.task(s.Plan.RootTaskID, "", "")
+	if len(waits) == 0 {
+		return
+	}
+	e.heading(w, "Waits for you")
+	const most = 10
+	for i, wait := range waits {
+		if i == most {
+			fmt.Fprintf(w, "  and %d more\n", len(waits)-most)
+			break
+		}
+		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plan.OneLine(wait.Text))
+		if wait.Command != "" {
+			fmt.Fprintf(w, "    %s\n", wait.Command)
+		}
+	}
+}
+
+type treePrinter struct {
+	*env
+	w     io.Writer
+	s     *plan.State
+	waits map[plan.TaskID]engine.Wait
+}
+
+func (p treePrinter) task(id plan.TaskID, lead, under string) {
+	t := p.s.Tasks[id]
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(p.w, "%s%s %s  %s  %s", lead, p.mark(t.Status), id, clip(plan.OneLine(t.Title), 60), p.status(t.Status))
+	if notes := p.notes(t); notes != "" {
+		fmt.Fprintf(p.w, "  %s", notes)
+	}
+	fmt.Fprintln(p.w)
+	children := p.s.Children(id)
+	for i, c := range children {
+		if i == len(children)-1 {
+			p.task(c, under+"└─ ", under+"   ")
+		} else {
+			p.task(c, under+"├─ ", under+"│  ")
+		}
+	}
+}
+
+// notes are what follows the status on a task's line: version, score, and what it waits for.
+func (p treePrinter) notes(t *plan.TaskState) string {
+	var notes []string
+	if r := lastReview(p.s, t); r != nil {
+		notes = append(notes, fmt.Sprintf("%s %s %d", r.ReviewedArtifactID, strings.ToLower(string(r.Verdict)), r.Score))
+	}
+	if t.Reason != "" && t.Status != plan.StatusDone {
+		notes = append(notes, plan.OneLine(t.Reason))
+	}
+	if t.Attempts > 0 {
+		notes = append(notes, plan.Count(t.Attempts, "attempt")+" failed")
+	}
+	return strings.Join(notes, "; ")
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) submitCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "submit",
+		Usage:     "hand in a candidate for a task",
+		ArgsUsage: "TASK PATH...",
+		Description: "The files become the task's next version and await review. A file is taken under its own name, below the\n" +
+			"declared output_dir; of a directory, everything in it, as it is.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what was done"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 2, -1, "a task and the files to hand in"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.submit(c, store, snap) })
+		},
+	}
+}
+
+// canSubmit refuses what is neither a file nor a directory, without opening it.
+func (e *env) canSubmit(name string) error {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.dir, name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return reasonOf(err)
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return errors.New("is neither a file nor a directory")
+	}
+	return nil
+}
+
+func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if _, err := findTask(plan.Derive(snap.Plan, snap.Records, nil, e.now()), c.Args().First()); err != nil {
+		return err
+	}
+	for _, name := range c.Args().Tail() {
+		if err := e.canSubmit(name); err != nil {
+			return usage("submit %s: %w", name, err)
+		}
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	eng, err := e.engine(store)
+	if err != nil {
+		return err
+	}
+	done, err := eng.Submit(c.Context, snap.ID, engineSubmission(e, c, person))
+	if err != nil {
+		return err
+	}
+	s, err := e.state(c.Context, store, done.Snapshot)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(describe(s, eng.Waits(s)))
+	}
+	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
+	fmt.Fprintln(e.stdout, "next: git wf run")
+	return nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) trustCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "trust",
+		Usage: "show the plan's command lines that may not run here yet, and let them",
+		Description: "A plan that came from elsewhere runs nothing on this machine until you have seen its command lines. This\n" +
+			"shows the new ones whole and asks; --yes answers for a script that has shown them already.",
+		Flags: []cli.Flag{
+			planFlag(),
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},
+			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only show them"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.trust(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	eng, err := e.engine(store)
+	if err != nil {
+		return err
+	}
+	fresh := eng.Trust.New(snap.Plan)
+	if len(fresh) == 0 {
+		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")
+		return nil
+	}
+	for _, l := range fresh {
+		fmt.Fprintf(e.stdout, "%s\n%s\n\n", e.paint("1", plan.OneLine(string(l.TaskID)+" "+l.Path)), plan.Printable(l.Line))
+	}
+	if c.Bool("list") {
+		return nil
+	}
+	if !c.Bool("yes") {
+		if !e.interactive {
+			return &failure{code: exitWaiting, err: fmt.Errorf("%s not trusted yet, and nobody is here to ask", plan.Count(len(fresh), "command line")), hint: "git wf trust"}
+		}
+		ok, err := e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plan.Count(len(fresh), "command line")))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errWaiting
+		}
+	}
+	if err := eng.Trust.Add(fresh); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "trusted on this machine: %s\n", plan.Count(len(fresh), "command line"))
+	return nil
+}

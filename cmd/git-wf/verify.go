@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gate"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "judge whether what is staged, a commit, or a range may land",
+		ArgsUsage: "[COMMIT | RANGE]",
+		Description: "Without an argument, judges what is staged. With a commit, what that commit brings. With a range such as\n" +
+			"main..topic, every commit in it. Exits with 1 if anything under a protected directory is not what was approved.",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			return e.withStore(c.Context, func(s *gitstore.Store) error { return e.verify(c, s) })
+		},
+	}
+}
+
+func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
+	if err := wantArgs(c, 0, 1, "at most one commit or range"); err != nil {
+		return err
+	}
+	g, err := e.gate(c.Context, store)
+	if err != nil {
+		return err
+	}
+	var report *gate.Report
+	rev := c.Args().First()
+	switch {
+	case rev == "":
+		if store.WorkTree() == "" {
+			return gitstore.ErrBare
+		}
+		report, err = g.Index(c.Context)
+	case strings.Contains(rev, ".."):
+		if _, err := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); err != nil {
+			return usage("%q is no range of this repository", rev)
+		}
+		report, err = g.Range(c.Context, "--end-of-options", rev)
+	default:
+		oid, perr := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+		if perr != nil {
+			return usage("%q is no commit of this repository", rev)
+		}
+		report, err = g.Commit(c.Context, plan.OID(oid))
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		if err := e.printJSON(report); err != nil {
+			return err
+		}
+		if !report.OK() {
+			return errSaid
+		}
+		return nil
+	}
+	if err := e.printFindings(report, false); err != nil {
+		return err
+	}
+	e.printBundles(report)
+	return nil
+}
+
+func (e *env) printBundles(r *gate.Report) {
+	for _, b := range r.Bundles {
+		text := fmt.Sprintf("%s: %d files as approved at %.12s, %s", b.PlanID, b.Files, b.PlanCommit, b.Signatures)
+		if b.Older {
+			text += "; the plan has newer approvals"
+		}
+		if !b.Complete {
+			text += "; part of an unfinished plan"
+		}
+		fmt.Fprintln(e.stdout, plan.Printable(text))
+	}
+	if len(r.Bundles) == 0 {
+		fmt.Fprintln(e.stdout, "nothing protected is touched")
+	}
+}
+
+// mostFindings is how many findings are printed in full: a bundle swapped as a whole would fill many screens.
+const mostFindings = 20
+
+// printFindings says what may not land and how to mend it, and returns the error with which the command then ends. A
+// report after the fact (only) can refuse nothing.
+func (e *env) printFindings(r *gate.Report, only bool) error {
+	if r.OK() {
+		return nil
+	}
+	prefix := "error: "
+	if only {
+		prefix = "warning: "
+	}
+	hints := map[string]bool{}
+	for i, f := range r.Findings {
+		if i == mostFindings {
+			fmt.Fprintf(e.stderr, "%sand %d more\n", prefix, len(r.Findings)-i)
+			break
+		}
+		where := f.Path
+		if f.Commit != "" {
+			where = fmt.Sprintf("%.12s: %s", f.Commit, f.Path)
+		}
+		fmt.Fprintln(e.stderr, prefix+plan.OneLine(where+": "+f.Message))
+		if f.Hint != "" && !hints[f.Hint] {
+			hints[f.Hint] = true
+		}
+	}
+	for _, f := range r.Findings {
+		if hints[f.Hint] {
+			fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(f.Hint))
+			delete(hints, f.Hint)
+		}
+	}
+	if only {
+		fmt.Fprintln(e.stderr, "hint: git reset --hard ORIG_HEAD undoes the merge; pre-push will refuse what it brought")
+		return nil
+	}
+	return errSaid
+}
