@@ -23,12 +23,15 @@ type configSpec struct {
 	again bool
 }
 
-func configSpecs() []configSpec {
+func (in *installer) configSpecs() []configSpec {
 	var out []configSpec
-	for _, s := range specs() {
+	for _, s := range in.specs {
 		out = append(out, configSpec{spec: s, calls: s.name})
 	}
-	return append(out, configSpec{spec: spec{name: "commit-msg", judge: judgeIndex}, calls: "pre-commit", again: true})
+	if in.gates("pre-commit") {
+		out = append(out, configSpec{spec: spec{name: "commit-msg", judge: judgeIndex}, calls: "pre-commit", again: true})
+	}
+	return out
 }
 
 func (s configSpec) section() string { return "hook." + configPrefix + s.name }
@@ -36,7 +39,7 @@ func (s configSpec) section() string { return "hook." + configPrefix + s.name }
 // config names the hooks in the repository's config, and takes away what another mode left.
 func (in *installer) config(ctx context.Context) error {
 	have := in.configured(ctx)
-	for _, s := range configSpecs() {
+	for _, s := range in.configSpecs() {
 		changed := false
 		// The command goes first: git refuses to run at all while an event has none.
 		for _, kv := range [][2]string{{s.section() + ".command", in.render.command(s)}, {s.section() + ".event", s.name}} {
@@ -52,8 +55,15 @@ func (in *installer) config(ctx context.Context) error {
 			in.report.add(s.section(), "set in the repository's config")
 		}
 	}
+	for _, s := range in.unwanted() {
+		if section := (configSpec{spec: s}).section(); have[section+".event"] != "" || have[section+".command"] != "" {
+			if err := in.removeSetting(ctx, section); err != nil {
+				return err
+			}
+		}
+	}
 	for _, dir := range in.ownDirs() {
-		if err := in.removeSections(dir); err != nil {
+		if err := in.removeSections(dir, everySpec()); err != nil {
 			return err
 		}
 	}
@@ -84,10 +94,17 @@ func (in *installer) removeConfig(ctx context.Context) error {
 			continue
 		}
 		gone[section] = true
-		if _, err := in.git(ctx, "config", "--"+scopeLocal, "--remove-section", section); err != nil {
-			return fmt.Errorf("remove %s from the config: %w", section, err)
+		if err := in.removeSetting(ctx, section); err != nil {
+			return err
 		}
-		in.report.add(section, "removed from the repository's config")
 	}
+	return nil
+}
+
+func (in *installer) removeSetting(ctx context.Context, section string) error {
+	if _, err := in.git(ctx, "config", "--"+scopeLocal, "--remove-section", section); err != nil {
+		return fmt.Errorf("remove %s from the config: %w", section, err)
+	}
+	in.report.add(section, "removed from the repository's config")
 	return nil
 }

@@ -54,7 +54,7 @@ func (in *installer) dispatcher(ctx context.Context) error {
 		}
 	}
 	for _, own := range in.ownDirs() {
-		if err := in.removeSections(own); err != nil {
+		if err := in.removeSections(own, everySpec()); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (in *installer) writeDispatcher(dir string) error {
 		changed = changed || did
 		return err
 	}
-	for _, s := range specs() {
+	for _, s := range in.specs {
 		if err := write(s.name, in.render.dispatch(s, in.originalHook(s.name))); err != nil {
 			return err
 		}
@@ -116,19 +116,19 @@ func (in *installer) passed() []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), isGated)
-}
-
-func isGated(name string) bool {
-	return slices.ContainsFunc(specs(), func(s spec) bool { return s.name == name })
+	return slices.DeleteFunc(slices.Compact(names), in.gates)
 }
 
 // linkAhead makes the link for a telltale hook that does not exist yet. Where links can't be made, or the original is another
 // one in each worktree, there is none, and `git wf hooks install` has to run again once the hook is there.
 func (in *installer) linkAhead(dir, name string) (bool, error) {
 	link, target := filepath.Join(dir, name), filepath.Join(in.at.original, name)
-	if slices.Contains(in.passed(), name) || isGated(name) || !filepath.IsAbs(target) {
+	if slices.Contains(in.passed(), name) || in.gates(name) {
 		return false, nil
+	}
+	if !filepath.IsAbs(target) {
+		// What an earlier run put there, when the gate still had this hook, must go.
+		return os.Remove(link) == nil, nil
 	}
 	if old, err := os.Readlink(link); err == nil && old == target {
 		return false, nil

@@ -14,8 +14,14 @@
 //
 // What is there already is never moved, copied or renamed, and a later edit of it counts.
 //
+// Strict mode adds reference-transaction, which sees nearly every move of a branch or of a plan's ref. There the gate
+// judges first, since nothing that the repository's own hook does changes what is brought, and then that hook goes on in the
+// same shell, with its input put back. InstallServer puts pre-receive into a bare repository, in the same three ways.
+//
 // The scripts decide with git alone whether anything protected is touched, and start the program only then. They hold
-// the protected roots as pathspecs, so Install must run again when the policy's roots change.
+// the protected roots as pathspecs, in every spelling that some file system takes for the same name, so Install must run again
+// when the policy's roots change. Not found by a pathspec, and left to the program: names with characters that HFS+ ignores,
+// short names and trailing dots of Windows, and mixed cases of a long root outside of ASCII.
 //
 // It does not own what may land (internal/gate), nor the policy that names the roots. The specification is docs/format.md.
 package hooks

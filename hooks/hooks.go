@@ -19,6 +19,7 @@ type Options struct {
 	Program string   // absolute path of git-wf, used when PATH has none; may be empty
 	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
 	Force   bool     // take over a hooks directory that is tracked, or that is set outside of this repository
+	Strict  bool     // judge every move of a branch or a plan, too (the reference-transaction hook); not for a server
 }
 
 // DefaultRoot is the protected root of a repository whose policy names none.
@@ -26,6 +27,9 @@ const DefaultRoot = "deliverables"
 
 // ErrBare is returned by Install in a bare repository: the hooks of a client never run there.
 var ErrBare = errors.New("install hooks: this is a bare repository, where the hooks of a client never run; run it in a worktree")
+
+// ErrNotBare is returned by InstallServer in a repository with a worktree.
+var ErrNotBare = errors.New("install hooks: this is not a bare repository: the hooks of a server belong where others push to")
 
 // HooksPathError says that core.hooksPath names a directory that is not Install's to take over without Force.
 type HooksPathError struct {
@@ -75,6 +79,8 @@ const (
 	judgeIndex  judge = "index"  // does the index differ from HEAD under a root
 	judgePush   judge = "push"   // the program decides; without it, does a pushed commit touch a root
 	judgeReport judge = "report" // the program reports, git ignores the exit code
+	judgeRefs   judge = "refs"   // does what a moved branch brings touch a root, does a plan's ref move
+	judgeServe  judge = "serve"  // does what is pushed touch a root or name a plan's ref
 )
 
 // A spec describes one hook of the gate. A new hook is a new row in specs and, if it asks git something new, a new judge
@@ -85,14 +91,30 @@ type spec struct {
 	stdin bool // git feeds it lines, which the repository's own hook and the program must both see
 }
 
-func specs() []spec {
-	return []spec{
+// strictName is the hook of strict mode.
+const strictName = "reference-transaction"
+
+// clientSpecs returns the hooks of a repository in which people work.
+func clientSpecs(strict bool) []spec {
+	out := []spec{
 		{name: "pre-commit", judge: judgeIndex},
 		{name: "pre-merge-commit", judge: judgeIndex},
 		{name: "post-merge", judge: judgeReport},
 		{name: "pre-push", judge: judgePush, stdin: true},
 	}
+	if strict {
+		out = append(out, spec{name: strictName, judge: judgeRefs, stdin: true})
+	}
+	return out
 }
+
+// serverSpecs returns the hooks of a repository that others push to.
+func serverSpecs() []spec {
+	return []spec{{name: "pre-receive", judge: judgeServe, stdin: true}}
+}
+
+// everySpec returns all hooks that Install or InstallServer ever write, for taking them away.
+func everySpec() []spec { return append(clientSpecs(true), serverSpecs()...) }
 
 // checkedRoots returns the roots in the form in which they become pathspecs.
 func checkedRoots(roots []string) ([]string, error) {

@@ -41,7 +41,7 @@ func newRepo(t testing.TB) *repo {
 	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"),
 		"PATH="+r.bin+":"+os.Getenv("PATH"), "LC_ALL=C")
 	write(t, filepath.Join(home, "gitconfig"), "[user]\n\tname = T\n\temail = t@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n", 0o644)
-	write(t, filepath.Join(r.bin, "git-wf"), "#!/bin/sh\n{ echo \"args: $*\"; [ \"$2\" = pre-push ] && sed 's/^/in: /'; } >>'"+r.log+"'\nexit \"${WF_EXIT:-0}\"\n", 0o755)
+	write(t, filepath.Join(r.bin, "git-wf"), "#!/bin/sh\n{ echo \"args: $*\"; case $2 in pre-push|pre-receive|reference-transaction) sed 's/^/in: /' ;; esac; } >>'"+r.log+"'\nexit \"${WF_EXIT:-0}\"\n", 0o755)
 	must(t, os.MkdirAll(r.dir, 0o755))
 	r.git("init", "-q", "--template=")
 	must(t, os.MkdirAll(filepath.Join(r.dir, ".git", "hooks"), 0o755))
@@ -210,7 +210,7 @@ func (r *repo) wantReached() {
 func TestFreshRepository(t *testing.T) {
 	r := newRepo(t)
 	before := r.snapshot()
-	if rep := r.install(); rep.Mode != ModeSection || len(rep.Actions) != len(specs()) {
+	if rep := r.install(); rep.Mode != ModeSection || len(rep.Actions) != len(clientSpecs(false)) {
 		t.Errorf("report: %+v", rep)
 	}
 	r.wantReached()
@@ -864,7 +864,7 @@ func TestStatus(t *testing.T) {
 func TestProbeLeavesOwnHooksAlone(t *testing.T) {
 	for _, own := range []string{"#!/bin/sh\ntouch ran\n", "#!/bin/sh\nexec touch ran\n"} {
 		r := newRepo(t)
-		for _, s := range specs() {
+		for _, s := range clientSpecs(true) {
 			r.hook(s.name, own, 0o755)
 		}
 		if err := Probe(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "pre-push") {

@@ -8,25 +8,38 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Install makes git run the gate, beside the hooks that are there, and returns what it did. A second run changes nothing; after
 // an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare in a bare repository, and a
 // *HooksPathError where core.hooksPath may be changed only with Force.
 func Install(ctx context.Context, o Options) (Report, error) {
-	render, err := newRenderer(o)
-	if err != nil {
-		return Report{}, err
-	}
-	l, err := inspect(ctx, o.Git)
+	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
 		return Report{}, fmt.Errorf("install hooks: %w", err)
 	}
-	if l.bare {
+	if in.at.bare {
 		return Report{}, ErrBare
 	}
-	in := installer{git: o.Git, render: render, at: l}
-	mode, err := in.choose(ctx, o.Force)
+	return in.install(ctx, o.Force)
+}
+
+// newInstaller looks at the repository; specs are the hooks that it is to have.
+func newInstaller(ctx context.Context, o Options, specs []spec) (*installer, error) {
+	render, err := newRenderer(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := inspect(ctx, o.Git)
+	if err != nil {
+		return nil, err
+	}
+	return &installer{git: o.Git, render: render, at: l, specs: specs}, nil
+}
+
+func (in *installer) install(ctx context.Context, force bool) (Report, error) {
+	mode, err := in.choose(ctx, force)
 	if err != nil {
 		return Report{}, err
 	}
@@ -50,6 +63,7 @@ type installer struct {
 	git    Git
 	render renderer
 	at     layout
+	specs  []spec
 	report Report
 }
 
@@ -76,7 +90,7 @@ func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	if foreign || !l.own() {
 		return ModeDispatcher, nil
 	}
-	for _, s := range specs() {
+	for _, s := range in.specs {
 		why, err := in.refusesSection(filepath.Join(l.dir, s.name))
 		if err != nil {
 			return "", fmt.Errorf("install hooks: %w", err)
@@ -118,11 +132,19 @@ func (in *installer) sections(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range specs() {
+	for _, s := range in.specs {
 		if err := in.section(s, made); err != nil {
 			return err
 		}
 		made = false
+		for _, name := range movedNames(s.name) {
+			if _, err := in.removeSection(filepath.Join(in.at.dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := in.removeSections(in.at.dir, in.unwanted()); err != nil {
+		return err
 	}
 	if err := in.removeDispatcher(ctx); err != nil {
 		return err
@@ -158,6 +180,16 @@ func (in *installer) section(s spec, dirMade bool) error {
 	}
 	in.report.add(path, did)
 	return writeHook(path, next, info.Mode())
+}
+
+// unwanted returns the hooks that an earlier run may have installed and this one does not.
+func (in *installer) unwanted() []spec {
+	return slices.DeleteFunc(everySpec(), func(s spec) bool { return in.gates(s.name) })
+}
+
+// gates says whether the gate has a script of its own for a hook.
+func (in *installer) gates(name string) bool {
+	return slices.ContainsFunc(in.specs, func(s spec) bool { return s.name == name })
 }
 
 // makeDir makes a directory and its parents if they are missing.

@@ -109,6 +109,9 @@ func (l layout) originalDir() string {
 	if filepath.IsAbs(l.original) {
 		return l.original
 	}
+	if l.bare {
+		return filepath.Join(l.common, l.original)
+	}
 	return filepath.Join(l.top, l.original)
 }
 

@@ -14,17 +14,21 @@ import (
 // Hooks of the config share their events with those of others, which a run would start, too; there git is asked which
 // hooks it would run.
 func Probe(ctx context.Context, o Options) error {
-	all, err := Status(ctx, o)
-	if err != nil {
-		return err
-	}
-	l, err := inspect(ctx, o.Git)
+	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
 		return fmt.Errorf("probe hooks: %w", err)
 	}
+	return in.probe(ctx)
+}
+
+func (in *installer) probe(ctx context.Context) error {
+	all, err := in.status(ctx)
+	if err != nil {
+		return err
+	}
 	var bad []string
 	for _, st := range all {
-		if why := probe(ctx, o.Git, l, st); why != "" {
+		if why := probe(ctx, in.git, in.at, st); why != "" {
 			bad = append(bad, st.Name+": "+why)
 		}
 	}

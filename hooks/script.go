@@ -62,17 +62,24 @@ func newRenderer(o Options) (renderer, error) {
 func (r renderer) data(s spec) scriptData {
 	var specs []string
 	for _, root := range r.roots {
-		specs = append(specs, quote(":(top,literal,icase)"+root))
+		for _, spelling := range spellings(root) {
+			specs = append(specs, quote(":(top,literal,icase)"+spelling))
+		}
 	}
-	what := "this commit"
-	if s.judge == judgePush {
-		what = "this push"
+	what := "this commit touches a protected path"
+	switch s.judge {
+	case judgePush:
+		what = "this push touches a protected path"
+	case judgeRefs:
+		what = "what this moves touches a plan or a protected path"
+	case judgeServe:
+		what = "this push touches a plan or a protected path"
 	}
 	return scriptData{
 		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
 		Program:   quote(filepath.ToSlash(r.program)),
-		Missing: quote("git wf: " + what + " touches a protected path (" + strings.Join(r.roots, ", ") +
+		Missing: quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
 			"), and git-wf, which must judge it, is not on PATH: install git-wf, then try again"),
 		End: endMark,
 	}
@@ -87,6 +94,9 @@ func (r renderer) section(s spec, made string) string {
 	if d.Created {
 		d.HasOwn = "wf_has_own"
 	}
+	if s.judge == judgeRefs {
+		return render("refs-section", d)
+	}
 	return render("section.tmpl", d)
 }
 
@@ -96,6 +106,9 @@ func (r renderer) dispatch(s spec, original string) string {
 	d.Begin = beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs first, then the gate"
 	d.Original = quote(original)
 	d.HasOwn = `[ -f "$wf_original" ] && [ -x "$wf_original" ]`
+	if s.judge == judgeRefs {
+		return render("refs-dispatch", d)
+	}
 	return render("dispatch.tmpl", d)
 }
 
@@ -113,6 +126,9 @@ func (r renderer) pass(original string) string {
 func (r renderer) command(s configSpec) string {
 	d := r.data(s.spec)
 	d.Calls, d.Again = s.calls, s.again
+	if s.judge == judgeRefs {
+		return render("refs", d) + ":"
+	}
 	return strings.TrimSuffix(render("gate", d), " \"$@\"\n")
 }
 

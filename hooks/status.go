@@ -18,22 +18,21 @@ type HookStatus struct {
 
 // Status returns the state of each hook of the gate, in a fixed order. It looks at files and settings only; Probe proves it.
 func Status(ctx context.Context, o Options) ([]HookStatus, error) {
-	render, err := newRenderer(o)
-	if err != nil {
-		return nil, err
-	}
-	l, err := inspect(ctx, o.Git)
+	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
 		return nil, fmt.Errorf("look at the hooks: %w", err)
 	}
-	in := installer{git: o.Git, render: render, at: l}
-	if l.git.atLeast(2, 54) {
+	return in.status(ctx)
+}
+
+func (in *installer) status(ctx context.Context) ([]HookStatus, error) {
+	if in.at.git.atLeast(2, 54) {
 		if have := in.configured(ctx); len(have) > 0 {
 			return in.configStatus(have), nil
 		}
 	}
 	var out []HookStatus
-	for _, s := range specs() {
+	for _, s := range in.specs {
 		st, err := in.fileStatus(s)
 		if err != nil {
 			return nil, fmt.Errorf("look at the hooks: %w", err)
@@ -50,7 +49,7 @@ const (
 
 func (in *installer) configStatus(have map[string]string) []HookStatus {
 	var out []HookStatus
-	for _, s := range configSpecs() {
+	for _, s := range in.configSpecs() {
 		st := HookStatus{Name: s.name, Mode: ModeConfig, Path: s.section()}
 		command, event := have[s.section()+".command"], have[s.section()+".event"]
 		switch {

@@ -21,7 +21,7 @@ func Uninstall(ctx context.Context, o Options) (Report, error) {
 	in := installer{git: o.Git, at: l}
 	steps := []func() error{func() error { return in.removeDispatcher(ctx) }, func() error { return in.removeConfig(ctx) }}
 	for _, dir := range in.ownDirs() {
-		steps = append(steps, func() error { return in.removeSections(dir) })
+		steps = append(steps, func() error { return in.removeSections(dir, everySpec()) })
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -42,40 +42,54 @@ func (in *installer) ownDirs() []string {
 	return dirs
 }
 
-// removeSections takes our sections out of the hook files of dir, and removes the files and the directory that Install made
-// unless something else is in them now.
-func (in *installer) removeSections(dir string) error {
+// removeSections takes our sections out of these hook files of dir, and of what other tools made of them, and removes the
+// files and the directory that Install made unless something else is in them now.
+func (in *installer) removeSections(dir string, specs []spec) error {
 	dirMade := false
-	for _, s := range specs() {
-		path := filepath.Join(dir, s.name)
-		content, info, err := readHook(path)
-		if err != nil {
-			return err
-		}
-		old, err := strip(content)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if !old.found {
-			continue
-		}
-		dirMade = dirMade || old.made == madeDir
-		if old.made != foundFile && strings.TrimSpace(string(old.rest)) == "#!/bin/sh" {
-			if err := os.Remove(path); err != nil {
-				return fmt.Errorf("remove hook: %w", err)
+	for _, s := range specs {
+		for _, name := range append(movedNames(s.name), s.name) {
+			made, err := in.removeSection(filepath.Join(dir, name))
+			if err != nil {
+				return err
 			}
-			in.report.add(path, "removed")
-			continue
+			dirMade = dirMade || made == madeDir
 		}
-		if err := writeHook(path, old.rest, info.Mode()); err != nil {
-			return err
-		}
-		in.report.add(path, "section removed")
 	}
 	if dirMade {
 		return in.removeEmpty(dir)
 	}
 	return nil
+}
+
+// movedNames are the names under which other tools keep a hook that they found: lefthook sets it aside, the pre-commit framework
+// runs it before its own.
+func movedNames(name string) []string { return []string{name + ".old", name + ".legacy"} }
+
+// removeSection takes our section out of one file, if there is one, and returns what its begin line said.
+func (in *installer) removeSection(path string) (made string, err error) {
+	content, info, err := readHook(path)
+	if err != nil {
+		return "", err
+	}
+	old, err := strip(content)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	if !old.found {
+		return "", nil
+	}
+	if old.made != foundFile && strings.TrimSpace(string(old.rest)) == "#!/bin/sh" {
+		if err := os.Remove(path); err != nil {
+			return "", fmt.Errorf("remove hook: %w", err)
+		}
+		in.report.add(path, "removed")
+		return old.made, nil
+	}
+	if err := writeHook(path, old.rest, info.Mode()); err != nil {
+		return "", err
+	}
+	in.report.add(path, "section removed")
+	return old.made, nil
 }
 
 // removeDispatcher makes git use the original hooks again and removes the dispatcher's files. What others put there stays.

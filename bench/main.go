@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// sizes say how large the repositories are and how often each command runs.
+type sizes struct {
+	files      int // of the repository that is committed to
+	commits    int // rounds
+	tasks      int // that are carried out
+	runs       int // rounds
+	jobs       int // of git wf run
+	planTasks  int // of the plan whose status is shown
+	statuses   int // rounds
+	syncScript bool
+}
+
+// benchmarks are what can be measured, by name.
+var benchmarks = []struct {
+	name string
+	run  func(context.Context, *lab, sizes) (report, error)
+}{
+	{"commit", benchCommit},
+	{"run", benchRun},
+	{"status", benchStatus},
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("bench: ")
+	var z sizes
+	flag.IntVar(&z.files, "files", 100_000, "commit: files in the repository")
+	flag.IntVar(&z.commits, "commits", 21, "commit: rounds")
+	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
+	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
+	flag.IntVar(&z.jobs, "jobs", 1, "run: tasks that git wf works on at once; the script knows only one")
+	flag.BoolVar(&z.syncScript, "sync-script", false, "run: let the script's git flush every object, too")
+	flag.IntVar(&z.planTasks, "plan", 10_000, "status: tasks of the plan")
+	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")
+	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
+	program := flag.String("git-wf", "", "measure this program instead of building one")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./bench [flags] [commit] [run] [status]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if err := start(*dir, *program, z, flag.Args()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func start(dir, program string, z sizes, names []string) error {
+	for _, name := range names {
+		if !slices.Contains(benchmarkNames(), name) {
+			return fmt.Errorf("%s: no such benchmark; expected %s", name, strings.Join(benchmarkNames(), ", "))
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	l, err := newLab(ctx, dir, program)
+	if err != nil {
+		return err
+	}
+	defer l.remove()
+	return measureAll(ctx, log.Writer(), l, z, names)
+}
+
+func benchmarkNames() []string {
+	var names []string
+	for _, b := range benchmarks {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+// measureAll runs the named benchmarks, or all of them, and prints a table after each.
+func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string) error {
+	version, err := l.git(ctx, l.dir, nil, "version")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %s, %s/%s, %d CPUs\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	for _, b := range benchmarks {
+		if len(names) > 0 && !slices.Contains(names, b.name) {
+			continue
+		}
+		fmt.Fprintf(progress, "bench: %s ...\n", b.name)
+		r, err := b.run(ctx, l, z)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		fmt.Print("\n", r.String())
+	}
+	return nil
+}

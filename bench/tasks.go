@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// taskLine is one task, as both sides are given it.
+type taskLine struct {
+	id         plan.TaskID
+	run, check string
+}
+
+func taskLines(n int) []taskLine {
+	lines := make([]taskLine, n)
+	for i := range lines {
+		lines[i] = taskLine{
+			id:    plan.TaskID(fmt.Sprintf("IMPL-%d", i+1)),
+			run:   fmt.Sprintf(`echo "part %d" >"$WF_OUT/out.txt"`, i+1),
+			check: "test -s out.txt",
+		}
+	}
+	return lines
+}
+
+const statement = "out.txt contains at least 1 line."
+
+// planFile is the plan for git wf plan -f.
+func planFile(lines []taskLine) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `title: Bench
+top_task: Make many small files.
+config: {max_leaf_tasks: %d}
+root_acceptance_criteria:
+  - {id: R1, statement: Each file contains at least 1 line.}
+tasks:
+`, len(lines))
+	for _, l := range lines {
+		fmt.Fprintf(&b, `  - task_id: %s
+    title: Part %[1]s
+    description: One of the many parts.
+    estimated_person_days: 0.1
+    covers: [R1]
+    deliverable_spec: {format: txt, filename: out.txt, single_file: true}
+    run: '%s'
+    acceptance_criteria:
+      - {id: A1, statement: %s, check_method: static_check, severity: MUST, covers: [R1], run: '%s'}
+`, l.id, l.run, statement, l.check)
+	}
+	return b.String()
+}
+
+// scriptFile is the same for the script: directory, task id, command, check, in columns. The directory's name is given
+// because sh would need another process for it.
+func scriptFile(lines []taskLine) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", l.id.Dir(), l.id, l.run, l.check)
+	}
+	return b.String()
+}

@@ -1,0 +1,45 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+)
+
+// InstallServer makes a bare repository judge what is pushed to it, beside its own pre-receive hook, which runs first, and
+// returns what it did. It is Install with other hooks: the modes, the marks and what is left alone are the same. It
+// returns ErrNotBare in a repository with a worktree.
+func InstallServer(ctx context.Context, o Options) (Report, error) {
+	in, err := serverInstaller(ctx, o)
+	if err != nil {
+		return Report{}, fmt.Errorf("install hooks: %w", err)
+	}
+	if !in.at.bare {
+		return Report{}, ErrNotBare
+	}
+	return in.install(ctx, o.Force)
+}
+
+// UninstallServer takes out what InstallServer put in, and returns what it did.
+func UninstallServer(ctx context.Context, o Options) (Report, error) { return Uninstall(ctx, o) }
+
+// StatusServer is Status for the hooks of a server.
+func StatusServer(ctx context.Context, o Options) ([]HookStatus, error) {
+	in, err := serverInstaller(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("look at the hooks: %w", err)
+	}
+	return in.status(ctx)
+}
+
+// ProbeServer is Probe for the hooks of a server.
+func ProbeServer(ctx context.Context, o Options) error {
+	in, err := serverInstaller(ctx, o)
+	if err != nil {
+		return fmt.Errorf("probe hooks: %w", err)
+	}
+	return in.probe(ctx)
+}
+
+func serverInstaller(ctx context.Context, o Options) (*installer, error) {
+	return newInstaller(ctx, o, serverSpecs())
+}

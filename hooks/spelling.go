@@ -1,0 +1,122 @@
+package hooks
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxSpellings bounds how many pathspecs one root becomes.
+const maxSpellings = 64
+
+// asciiUnits are the characters outside of ASCII that a file system which folds case or normalises takes for characters
+// of ASCII: the long s, the Kelvin sign, ligatures, and two that normalise to punctuation.
+func asciiUnits() map[string][]string {
+	return map[string][]string{
+		"s": {"\u017f"}, "k": {"\u212a"}, ";": {"\u037e"}, "`": {"\u1fef"},
+		"ss": {"\u00df", "\u1e9e"}, "st": {"\ufb05", "\ufb06"},
+		"ff": {"\ufb00"}, "fi": {"\ufb01"}, "fl": {"\ufb02"}, "ffi": {"\ufb03"}, "ffl": {"\ufb04"},
+	}
+}
+
+// spellings returns the names that a case-folding or normalising file system takes for root, up to the case of ASCII,
+// which the pathspecs ignore; root itself comes first. A root with so many of them that not all can be listed gets
+// those a person would write: composed and decomposed, as given, in small and in capital letters. What is missed then is
+// still found where paths are compared one by one: by the program.
+func spellings(root string) []string {
+	out := []string{root}
+	all, complete := expand(root)
+	if !complete {
+		all = nil
+		for _, s := range []string{root, strings.ToLower(root), strings.ToUpper(root)} {
+			all = append(all, norm.NFC.String(s), norm.NFD.String(s))
+		}
+	}
+	for _, s := range all {
+		out = addSpelling(out, s)
+	}
+	return out
+}
+
+// addSpelling adds s unless the pathspec of another one finds it.
+func addSpelling(to []string, s string) []string {
+	if slices.ContainsFunc(to, func(have string) bool { return equalFoldASCII(have, s) }) {
+		return to
+	}
+	return append(to, s)
+}
+
+// expand returns every way to write root, or false when there are more than maxSpellings.
+func expand(root string) ([]string, bool) {
+	folded := norm.NFC.String(cases.Fold().String(norm.NFD.String(root)))
+	units, runes := asciiUnits(), []rune(folded)
+	after := make([][]string, len(runes)+1) // the spellings of what follows each position
+	after[len(runes)] = []string{""}
+	for at := len(runes) - 1; at >= 0; at-- {
+		ways := runeSpellings(runes[at])
+		after[at] = join(ways, after[at+1])
+		for _, unit := range slices.Sorted(maps.Keys(units)) {
+			if end := at + len(unit); end <= len(runes) && equalFoldASCII(string(runes[at:end]), unit) {
+				after[at] = append(after[at], join(units[unit], after[end])...)
+			}
+		}
+		if len(after[at]) > maxSpellings {
+			return nil, false
+		}
+	}
+	return after[0], true
+}
+
+func join(heads, tails []string) []string {
+	var out []string
+	for _, h := range heads {
+		for _, t := range tails {
+			out = append(out, h+t)
+		}
+	}
+	return out
+}
+
+// runeSpellings returns one character in its other cases, composed, decomposed and as a compatibility ideograph.
+func runeSpellings(r rune) []string {
+	s := string(r)
+	if r < 0x80 {
+		return []string{s}
+	}
+	var out []string
+	add := func(s string) {
+		for _, form := range []string{s, norm.NFC.String(s), norm.NFD.String(s)} {
+			out = addSpelling(out, form)
+		}
+	}
+	add(s)
+	for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+		add(string(o))
+	}
+	if unicode.Is(unicode.Han, r) {
+		for _, block := range [][2]rune{{0xf900, 0xfaff}, {0x2f800, 0x2fa1f}} {
+			for c := block[0]; c <= block[1]; c++ {
+				if norm.NFC.String(string(c)) == s {
+					add(string(c))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// equalFoldASCII compares as git's icase does: it ignores the case of ASCII letters alone.
+func equalFoldASCII(a, b string) bool { return lowerASCII(a) == lowerASCII(b) }
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}

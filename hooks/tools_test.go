@@ -1,0 +1,338 @@
+package hooks
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withTool returns a repository in which the tool can be run, or says why the test is skipped.
+func withTool(t *testing.T, tool string) *repo {
+	t.Helper()
+	r := newRepo(t)
+	where := os.Getenv("PATH")
+	if dir := os.Getenv("GIT_WF_TEST_TOOLS"); dir != "" {
+		where = filepath.Join(dir, "node_modules", ".bin") + string(os.PathListSeparator) + where
+	}
+	found := ""
+	for _, dir := range filepath.SplitList(where) {
+		p, err := exec.LookPath(filepath.Join(dir, tool))
+		if err == nil {
+			found = p
+			break
+		}
+	}
+	if found == "" {
+		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", tool)
+	}
+	// lefthook takes CI, and husky HUSKY=0, for a reason to install nothing.
+	r.env = slices.DeleteFunc(r.env, func(kv string) bool {
+		return strings.HasPrefix(kv, "CI=") || strings.HasPrefix(kv, "HUSKY=") || strings.HasPrefix(kv, "LEFTHOOK")
+	})
+	r.env = append(r.env, "PATH="+r.bin+":"+filepath.Dir(found)+":"+os.Getenv("PATH"))
+	return r
+}
+
+// tool runs another tool, which must succeed. env looks it up on the PATH of the repository's environment, not on the test's.
+func (r *repo) tool(name string, args ...string) string {
+	r.t.Helper()
+	out, err := r.run("env", append([]string{name}, args...)...)
+	if err != nil {
+		r.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return out
+}
+
+// hookFiles returns the part of a snapshot that hooks are in.
+func (r *repo) hookFiles() map[string]string {
+	out := map[string]string{}
+	for p, content := range r.snapshot() {
+		if p == ".git/config" || strings.HasPrefix(p, ".git/hooks") || strings.HasPrefix(p, ".git/wf") || strings.HasPrefix(p, ".husky/_") {
+			out[p] = content
+		}
+	}
+	return out
+}
+
+// wantBoth commits a protected file and wants the team's check to run and the gate to be asked, by both of its hooks.
+func (r *repo) wantBoth(say string) {
+	r.t.Helper()
+	write(r.t, r.path("deliverables", "a"), say+r.git("rev-parse", "HEAD"), 0o644)
+	r.git("add", "deliverables")
+	if out := r.wantCommit(true); !strings.Contains(out, say) {
+		r.t.Errorf("the team's check did not run, or did not say %q: %s", say, out)
+	}
+	got := r.calls()
+	if strings.Count(got, "args: hook pre-commit\n") != 1 || strings.Count(got, "args: hook reference-transaction prepared\n") != 1 {
+		r.t.Errorf("calls of git-wf: %q", got)
+	}
+	r.more = []string{"WF_EXIT=1"}
+	write(r.t, r.path("deliverables", "a"), "refused", 0o644)
+	r.git("add", "deliverables")
+	r.wantCommit(false)
+	r.more = nil
+	r.git("reset", "-q", "--hard")
+	r.calls()
+}
+
+func (r *repo) uninstallTo(before map[string]string) {
+	r.t.Helper()
+	r.uninstall()
+	diff(r.t.(*testing.T), "uninstall", before, r.hookFiles())
+}
+
+// A framework is a tool that starts a team's checks.
+type framework struct {
+	tool    string
+	setup   func(r *repo, say string, code string) // makes the team's check print say and exit with code
+	install func(r *repo)
+	after   string // what Status says of pre-commit when the tool was installed after us
+	syncs   bool   // the tool writes its hooks anew, without our section, when it sees another configuration
+}
+
+func frameworks() []framework {
+	return []framework{
+		{
+			tool: "lefthook",
+			setup: func(r *repo, say, code string) {
+				write(r.t, r.path("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo "+say+" && exit "+code+"\n", 0o644)
+			},
+			install: func(r *repo) { r.tool("lefthook", "install") },
+			syncs:   true,
+			after:   "another tool has written it anew",
+		},
+		{
+			tool: "husky",
+			setup: func(r *repo, say, code string) {
+				write(r.t, r.path(".husky", "pre-commit"), "echo "+say+" && exit "+code+"\n", 0o644)
+			},
+			install: func(r *repo) { r.tool("husky") },
+			after:   "core.hooksPath makes git look in",
+		},
+		{
+			tool: "pre-commit",
+			setup: func(r *repo, say, code string) {
+				write(r.t, r.path(".pre-commit-config.yaml"), "repos:\n- repo: local\n  hooks:\n  - id: x\n    name: x\n    entry: sh -c 'echo "+say+
+					" && exit "+code+"'\n    language: system\n    always_run: true\n    verbose: true\n", 0o644)
+				r.git("add", ".pre-commit-config.yaml")
+			},
+			install: func(r *repo) { r.tool("pre-commit", "install") },
+			after:   "another tool has written it anew",
+		},
+	}
+}
+
+func TestFrameworkFirst(t *testing.T) {
+	for _, f := range frameworks() {
+		t.Run(f.tool, func(t *testing.T) {
+			r := withTool(t, f.tool)
+			f.setup(r, "team-one", "0")
+			f.install(r)
+			r.git("add", ".")
+			r.git("commit", "-qm", "checks")
+			before := r.hookFiles()
+			r.installStrict()
+			r.wantBoth("team-one")
+			f.setup(r, "team-two", "0")
+			r.git("add", ".")
+			r.git("commit", "-qm", "checks")
+			if f.syncs {
+				if err := Probe(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "another tool has written it anew") {
+					t.Errorf("the probe after a change of the configuration: %v", err)
+				}
+				r.installStrict()
+			}
+			r.wantBoth("team-two")
+			f.setup(r, "team-three", "1")
+			r.wantCommit(false, "-a", "--allow-empty")
+			r.git("reset", "-q", "--hard")
+			r.uninstallTo(before)
+			f.setup(r, "team-four", "1")
+			r.wantCommit(false, "-a", "--allow-empty")
+		})
+	}
+}
+
+func TestFrameworkLater(t *testing.T) {
+	for _, f := range frameworks() {
+		t.Run(f.tool, func(t *testing.T) {
+			alone := withTool(t, f.tool)
+			f.setup(alone, "team-one", "0")
+			f.install(alone)
+
+			r := withTool(t, f.tool)
+			r.installStrict()
+			f.setup(r, "team-one", "0")
+			f.install(r)
+			r.git("add", ".")
+			r.git("commit", "-qm", "checks")
+			r.calls()
+			o := r.options()
+			o.Strict = true
+			all, err := Status(t.Context(), o)
+			must(t, err)
+			if got := all[0]; got.Active || !strings.Contains(got.Reason, f.after) || !strings.Contains(got.Reason, "git wf hooks install") {
+				t.Errorf("status after %s: %+v", f.tool, got)
+			}
+			if err := Probe(t.Context(), o); err == nil {
+				t.Errorf("the probe sees nothing")
+			}
+			r.installStrict()
+			r.wantBoth("team-one")
+			r.uninstall()
+			got, want := r.hookFiles(), alone.hookFiles()
+			for p := range want {
+				want[p] = strings.ReplaceAll(want[p], alone.dir, r.dir)
+			}
+			diff(t, "uninstall", want, got)
+		})
+	}
+}
+
+// Until the install that its status asks for, strict mode still stands, unless the tool made git look elsewhere; and the
+// pre-commit framework runs our hook before its own.
+func TestFrameworkLaterLeavesStrict(t *testing.T) {
+	for tool, want := range map[string]string{
+		"lefthook":   "args: hook reference-transaction prepared\n",
+		"pre-commit": "args: hook pre-commit\nargs: hook reference-transaction prepared\n",
+		"husky":      "",
+	} {
+		t.Run(tool, func(t *testing.T) {
+			r := withTool(t, tool)
+			r.installStrict()
+			for _, f := range frameworks() {
+				if f.tool == tool {
+					f.setup(r, "team", "0")
+					f.install(r)
+				}
+			}
+			r.stage("deliverables/a", "1")
+			if out := r.wantCommit(true); !strings.Contains(out, "team") {
+				t.Errorf("the team's check did not run: %s", out)
+			}
+			var got strings.Builder
+			for line := range strings.Lines(r.calls()) {
+				if !strings.HasPrefix(line, "in: ") {
+					got.WriteString(line)
+				}
+			}
+			if got.String() != want {
+				t.Errorf("calls %q, want %q", got.String(), want)
+			}
+		})
+	}
+}
+
+// wantLFS pushes and wants both git-lfs and the gate to be asked.
+func (r *repo) wantLFS(what string) {
+	r.t.Helper()
+	r.git("commit", "-q", "--allow-empty", "-m", what)
+	r.more = []string{"GIT_TRACE=1"}
+	out, err := r.run("git", "push", "origin", "main")
+	r.more = nil
+	if err != nil || !strings.Contains(out, "pre-push") || !strings.Contains(out, "git-lfs") {
+		r.t.Errorf("%s: git-lfs did not run: %v, %s", what, err, out)
+	}
+	if got := r.calls(); !strings.Contains(got, "args: hook pre-push origin ") || !strings.Contains(got, "in: refs/heads/main ") {
+		r.t.Errorf("%s: calls of git-wf: %q", what, got)
+	}
+}
+
+func TestGitLFS(t *testing.T) {
+	t.Run("first", func(t *testing.T) {
+		r := withTool(t, "git-lfs")
+		r.origin()
+		r.git("lfs", "install", "--local")
+		before := r.hookFiles()
+		r.installStrict()
+		r.wantLFS("installed")
+		r.git("lfs", "track", "*.bin")
+		r.stage("x.bin", "large")
+		r.git("add", ".")
+		r.wantCommit(true)
+		r.git("push", "-q", "origin", "main")
+		r.uninstallTo(before)
+	})
+	t.Run("later, after our hooks were taken out", func(t *testing.T) {
+		r := withTool(t, "git-lfs")
+		r.origin()
+		r.installStrict()
+		if out, err := r.run("git", "lfs", "install", "--local"); err == nil || !strings.Contains(out, "Hook already exists: pre-push") {
+			t.Fatalf("git lfs install: %v, %s", err, out)
+		}
+		r.uninstall()
+		r.git("lfs", "install", "--local")
+		before := r.hookFiles()
+		r.installStrict()
+		r.wantLFS("again")
+		r.uninstallTo(before)
+	})
+	t.Run("later, by hand as git lfs update --manual says", func(t *testing.T) {
+		r := withTool(t, "git-lfs")
+		r.origin()
+		r.installStrict()
+		name := ""
+		for line := range strings.Lines(r.git("lfs", "update", "--manual")) {
+			if _, after, ok := strings.Cut(line, "Add the following to '.git/hooks/"); ok {
+				name, _, _ = strings.Cut(after, "'")
+			} else if line = strings.TrimSpace(line); line != "" && name != "" {
+				p := r.path(".git", "hooks", name)
+				old, err := os.ReadFile(p)
+				if err != nil {
+					old = []byte("#!/bin/sh\n")
+				}
+				if !strings.HasPrefix(line, "#!") {
+					write(t, p, string(old)+line+"\n", 0o755)
+				}
+			}
+		}
+		r.wantLFS("by hand")
+		r.installStrict()
+		r.wantLFS("installed again")
+		r.uninstall()
+		if got, _ := os.ReadFile(r.path(".git", "hooks", "pre-push")); !strings.HasPrefix(string(got), "#!/bin/sh\ncommand -v git-lfs") {
+			t.Errorf("left %q", got)
+		}
+	})
+}
+
+// The files that ship for teams who start the gate from their own list of checks.
+func TestShippedPreCommitHook(t *testing.T) {
+	r := withTool(t, "pre-commit")
+	shipped, err := os.ReadFile("../.pre-commit-hooks.yaml")
+	must(t, err)
+	source := newRepo(t)
+	source.stage(".pre-commit-hooks.yaml", string(shipped))
+	source.git("commit", "-qm", "hooks")
+	r.stage(".pre-commit-config.yaml", "repos:\n- repo: file://"+source.dir+"\n  rev: "+source.git("rev-parse", "HEAD")+"\n  hooks:\n  - id: git-wf\n")
+	r.tool("pre-commit", "install")
+	r.wantCommit(true)
+	r.wantCalls("args: hook pre-commit\n")
+	r.more = []string{"WF_EXIT=1"}
+	r.wantCommit(false, "--allow-empty")
+}
+
+func TestShippedLefthook(t *testing.T) {
+	r := withTool(t, "lefthook")
+	r.origin()
+	shipped, err := os.ReadFile("../examples/lefthook.yml")
+	must(t, err)
+	r.stage("lefthook.yml", string(shipped))
+	r.stage("gone", "1")
+	r.tool("lefthook", "validate")
+	r.tool("lefthook", "install")
+	r.wantCommit(true)
+	r.wantCalls("args: hook pre-commit\n")
+	r.git("push", "-q", "origin", "main")
+	r.wantCalls("args: hook pre-push origin " + r.path(".git", "origin.git") + "\nin: refs/heads/main " + r.git("rev-parse", "main") + " refs/heads/main " + zero + "\n")
+	r.more = []string{"WF_EXIT=1"}
+	r.git("rm", "-q", "gone") // lefthook starts no job when nothing is staged, but a deletion counts
+	r.wantCommit(false)
+	r.wantCommit(true, "--no-verify")
+	if out, err := r.run("git", "push", "-q", "origin", "main"); err == nil {
+		t.Errorf("push went through: %s", out)
+	}
+}
