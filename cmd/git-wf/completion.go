@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -86,10 +87,11 @@ func planIDs(e *env, c *cli.Context, store *gitstore.Store) ([]string, error) {
 // completionScript prints the script that completes git wf in a shell.
 func (e *env) completionScript(shell string) error {
 	t, err := template.New(shell+".tmpl").Funcs(template.FuncMap{
-		"quote":    singleQuote,
-		"zshText":  zshText,
-		"fishText": fishText,
-		"join":     strings.Join,
+		"quote":     singleQuote,
+		"zshText":   zshText,
+		"fishText":  fishText,
+		"join":      strings.Join,
+		"withValue": withValue,
 	}).ParseFS(completionFiles, "completion/"+shell+".tmpl")
 	if err != nil {
 		return fmt.Errorf("completion for %s: %w", shell, err)
@@ -231,10 +233,24 @@ func flagValue(name string) string {
 	switch name {
 	case "plan":
 		return wordPlan
-	case "file":
+	case "file", "root":
 		return wordFile
 	}
 	return wordText
+}
+
+// withValue is a pattern of bash that matches the flags whose value is of this kind, in any command.
+func withValue(table []completionEntry, kind string) string {
+	var words []string
+	for _, c := range table {
+		for _, f := range c.Flags {
+			if f.Value == kind {
+				words = append(words, f.Spellings()...)
+			}
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), " | ")
 }
 
 // completionOperands reads the operands from the words in which a command's help names them.
@@ -248,7 +264,7 @@ func completionOperands(usage string) []completionOperand {
 			kind = wordTask
 		case "PLAN":
 			kind = wordPlan
-		case "PATH":
+		case "PATH", "FILE", "DIR":
 			kind = wordFile
 		case "COMMIT":
 			kind = wordRev

@@ -63,6 +63,7 @@ func explain(err error) (code int, hint string) {
 		refusedErr  *plan.RefusedError
 		collect     *agent.CollectError
 		opinion     *check.OpinionError
+		identity    *gitstore.IdentityError
 	)
 	switch {
 	case errors.As(err, &f):
@@ -77,6 +78,8 @@ func explain(err error) (code int, hint string) {
 		return exitUsage, "look at who owns the directory, and who may write there"
 	case errors.As(err, &unsupported):
 		return exitUsage, unsupported.Hint
+	case errors.As(err, &identity):
+		return exitUsage, identity.Hint
 	case errors.Is(err, gitstore.ErrBare):
 		return exitUsage, "git worktree add ../tree, and run the command there"
 	case errors.Is(err, gitstore.ErrUnborn):

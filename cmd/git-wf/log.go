@@ -53,7 +53,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 		if err != nil {
 			return err
 		}
-		if _, err := findTask(plan.Derive(snap.Plan, snap.Records, nil, e.now()), task); err != nil {
+		if _, err := findTask(snap.State(), task); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func (e *env) retryCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				if _, err := findTask(plan.Derive(snap.Plan, snap.Records, nil, e.now()), c.Args().First()); err != nil {
+				if _, err := findTask(snap.State(), c.Args().First()); err != nil {
 					return err
 				}
 				ev := plan.Retry{Task: plan.TaskID(c.Args().First()), Decision: plan.Decision{

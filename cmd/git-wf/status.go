@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -37,24 +38,33 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 		return err
 	}
 	waits := eng.Waits(s)
+	checklist, err := export.Checklist(c.Context, store, snap, s, s.Leaves(snap.Plan.RootTaskID))
+	if err != nil {
+		return err
+	}
 	if c.Bool("json") {
-		return e.printJSON(describe(s, waits))
+		d := describe(s, waits)
+		d.RootCriteria = checklist
+		return e.printJSON(d)
 	}
 	w := bufio.NewWriter(e.stdout)
-	e.printTree(w, s, waits)
+	e.printTree(w, s)
+	e.printChecklist(w, checklist)
+	e.printWaits(w, waits)
 	return w.Flush()
 }
 
 // statusDocument is what status --json prints.
 type statusDocument struct {
-	PlanID    plan.ID       `json:"plan_id"`
-	Title     string        `json:"title"`
-	Status    plan.Status   `json:"status"`
-	Done      int           `json:"done"`  // deliverables that are approved
-	Total     int           `json:"total"` // deliverables
-	Proof     string        `json:"signatures"`
-	Tasks     []taskSummary `json:"tasks"`
-	WaitsUpon []engine.Wait `json:"waits"`
+	PlanID       plan.ID                `json:"plan_id"`
+	Title        string                 `json:"title"`
+	Status       plan.Status            `json:"status"`
+	Done         int                    `json:"done"`  // deliverables that are approved
+	Total        int                    `json:"total"` // deliverables
+	Proof        string                 `json:"signatures"`
+	RootCriteria []export.RootCriterion `json:"root_criteria,omitempty"`
+	Tasks        []taskSummary          `json:"tasks"`
+	WaitsUpon    []engine.Wait          `json:"waits"`
 }
 
 type taskSummary struct {
@@ -131,14 +141,14 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
 // its target.
-func (e *env) printTree(w io.Writer, s *plan.State, waits []engine.Wait) {
+func (e *env) printTree(w io.Writer, s *plan.State) {
 	done, all := progressOf(s)
 	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
-	p := treePrinter{env: e, w: w, s: s, waits: map[plan.TaskID]engine.Wait{}}
-	for _, wait := range waits {
-		p.waits[wait.Task] = wait
-	}
-	p.task(s.Plan.RootTaskID, "", "")
+	treePrinter{env: e, w: w, s: s}.task(s.Plan.RootTaskID, "", "")
+}
+
+// printWaits says what only a person can do, and the command that does it.
+func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
 	if len(waits) == 0 {
 		return
 	}
@@ -156,11 +166,25 @@ func (e *env) printTree(w io.Writer, s *plan.State, waits []engine.Wait) {
 	}
 }
 
+// printChecklist says which items of the top task's own checklist are met, and by what.
+func (e *env) printChecklist(w io.Writer, list []export.RootCriterion) {
+	if len(list) == 0 {
+		return
+	}
+	e.heading(w, "Checklist")
+	for _, c := range list {
+		mark, by := "[ ]", ""
+		if c.Met {
+			mark, by = "[x]", "  ("+clip(plan.OneLine(strings.Join(c.MetBy, ", ")), 60)+")"
+		}
+		fmt.Fprintf(w, "  %s %s  %s%s\n", mark, plan.OneLine(c.ID), clip(plan.OneLine(c.Statement), 80), by)
+	}
+}
+
 type treePrinter struct {
 	*env
-	w     io.Writer
-	s     *plan.State
-	waits map[plan.TaskID]engine.Wait
+	w io.Writer
+	s *plan.State
 }
 
 func (p treePrinter) task(id plan.TaskID, lead, under string) {

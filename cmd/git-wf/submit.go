@@ -48,7 +48,7 @@ func (e *env) canSubmit(name string) error {
 }
 
 func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if _, err := findTask(plan.Derive(snap.Plan, snap.Records, nil, e.now()), c.Args().First()); err != nil {
+	if _, err := findTask(snap.State(), c.Args().First()); err != nil {
 		return err
 	}
 	for _, name := range c.Args().Tail() {

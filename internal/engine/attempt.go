@@ -12,9 +12,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-// maxLog bounds the log that is kept of an attempt, in bytes.
-const maxLog = 1 << 20
-
 // attempt has a task's agent make its next version, and records the version or why there is none.
 func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	worker, err := agent.Lookup(agent.Name(t.Task))
@@ -79,7 +76,7 @@ func (e *Engine) afterClaim(ctx context.Context, id plan.ID, h *hold, task plan.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	state := e.derive(snap)
+	state := snap.State()
 	if h.claim.Number > 1 {
 		version := 0
 		if t := state.Tasks[task]; t != nil && t.NodeType == plan.Check {
@@ -94,7 +91,7 @@ func (e *Engine) afterClaim(ctx context.Context, id plan.ID, h *hold, task plan.
 			return nil, nil, nil, err
 		}
 		snap = done.Snapshot
-		state = e.derive(snap)
+		state = snap.State()
 	}
 	for _, t := range state.Ready() {
 		if t.TaskID == task {

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"gitwf/internal/agent"
@@ -26,25 +26,6 @@ type Engine struct {
 	Report    func(Progress) // called for each thing that happens, from several goroutines; may be nil
 	Jobs      int            // tasks worked on at once; zero means one
 	Lease     time.Duration  // of a claim; zero means DefaultLease
-
-	latest atomic.Pointer[derived]
-}
-
-// derived is a snapshot with its state, claims apart.
-type derived struct {
-	snap  *gitstore.Snapshot
-	state *plan.State
-}
-
-// derive is the state of a snapshot, claims apart. To derive it takes as long as the plan is, and several steps in a
-// row look at the same snapshot, so the latest state is kept. Those who hold one share it and must not change it.
-func (e *Engine) derive(snap *gitstore.Snapshot) *plan.State {
-	if d := e.latest.Load(); d != nil && d.snap == snap {
-		return d.state
-	}
-	state := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
-	e.latest.Store(&derived{snap, state})
-	return state
 }
 
 // DefaultLease is how long a claim holds unless its owner renews it.
@@ -152,7 +133,9 @@ func (r *run) readClaims(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(claims, func(_ plan.TaskID, c plan.Claim) bool { return c.Host == hostname() && c.PID == os.Getpid() })
+	maps.DeleteFunc(claims, func(_ plan.TaskID, c plan.Claim) bool {
+		return c.Host == hostname() && c.PID == os.Getpid() || ownerGone(c)
+	})
 	r.claims = claims
 	return nil
 }
@@ -185,7 +168,7 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 		return nil, err
 	}
 	if len(r.claims) == 0 {
-		return r.derive(snap), nil
+		return snap.State(), nil
 	}
 	return plan.Derive(snap.Plan, snap.Records, r.claims, r.Now()), nil
 }
@@ -245,6 +228,34 @@ func (r *run) start(ctx context.Context, w work) {
 	}()
 }
 
+// endClaim lets a claim expire now if its process was killed: nobody should wait for the end of the lease of one that
+// can't come back. It reports whether it did; the number of the claim goes on.
+func (e *Engine) endClaim(ctx context.Context, id plan.ID, task plan.TaskID, now time.Time) bool {
+	claims, err := e.Store.Claims(ctx, id)
+	if err != nil {
+		return false // the claim stands, and that is reported
+	}
+	held, ok := claims[task]
+	if !ok || !ownerGone(held) {
+		return false
+	}
+	_, err = e.Store.Renew(ctx, id, held, now)
+	return err == nil
+}
+
+// ownerGone reports whether the process that holds a claim is known to have ended: only one of this machine can be.
+func ownerGone(c plan.Claim) bool {
+	if c.Host != hostname() || c.PID <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(c.PID)
+	if err != nil {
+		return true // Windows finds no process that has ended
+	}
+	defer p.Release()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -266,9 +277,13 @@ func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent 
 		lease = DefaultLease
 	}
 	now := e.Now()
-	c, err := e.Store.Claim(ctx, id, plan.Claim{
+	want := plan.Claim{
 		Task: task, Agent: agent, Session: rand.Text(), Host: hostname(), PID: os.Getpid(), Started: now, Expires: now.Add(lease),
-	})
+	}
+	c, err := e.Store.Claim(ctx, id, want)
+	if errors.Is(err, gitstore.ErrClaimed) && e.endClaim(ctx, id, task, now) {
+		c, err = e.Store.Claim(ctx, id, want)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,14 +60,9 @@ func (e *Engine) repo() string {
 
 func (g *ground) remove() { _ = os.RemoveAll(g.dir) } // a leftover in the system's temporary directory harms nobody
 
+// fill puts in place what every command gets: inputs and context. An attempt gets the rest too.
 func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	for _, d := range []string{g.work, g.out, g.in} {
-		if err := os.Mkdir(d, 0o777); err != nil {
-			return err
-		}
-	}
-	var err error
-	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
+	if err := os.Mkdir(g.in, 0o777); err != nil {
 		return err
 	}
 	r := snap.Records.Of(t.TaskID)
@@ -89,14 +84,27 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-	if err := c.Write(g.context); err != nil {
+	if err := c.Write(g.context); err != nil || g.role != agent.RoleAction {
+		return err
+	}
+	return e.fillAttempt(ctx, g, snap, t, c)
+}
+
+// fillAttempt puts in place what an attempt has beyond a check: where it works and writes, what it is told, and what the
+// last review said.
+func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c agent.Context) error {
+	if err := errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777)); err != nil {
+		return err
+	}
+	var err error
+	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
 	rejection, err := e.rejection(ctx, g, snap, t)
 	if err != nil {
 		return err
 	}
-	prompt, err := agent.Prompt(e.Templates, agent.RoleAction, c, rejection)
+	prompt, err := agent.Prompt(e.Templates, g.role, c, rejection)
 	if err != nil {
 		return err
 	}

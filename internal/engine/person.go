@@ -40,7 +40,7 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 	if err != nil {
 		return nil, err
 	}
-	state := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	state := snap.State()
 	t := state.Tasks[sub.Task]
 	if t == nil || t.NodeType != plan.Action || t.DeliverableSpec == nil {
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}
@@ -123,7 +123,7 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 	if err != nil {
 		return nil, err
 	}
-	s := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	s := snap.State()
 	t, c := s.Tasks[task], s.CheckOf(task)
 	if c == nil {
 		return nil, &plan.RefusedError{Task: task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}

@@ -81,7 +81,7 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan) (id plan.ID, next
 		if err != nil {
 			return "", false, err
 		}
-		s := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+		s := snap.State()
 		if t := s.Tasks[plan.PlanTaskID]; t != nil && !snap.Plan.Grafted(t.TaskID) && t.Verdict == plan.Rejected {
 			return id, true, nil
 		}
@@ -95,7 +95,7 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID) (*plan.State, error
 		if err != nil {
 			return nil, err
 		}
-		s := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+		s := snap.State()
 		switch t := s.Tasks[plan.PlanTaskID]; {
 		case s.NextReviewStep(t.TaskID) == plan.StepPlan:
 			err = e.reviewPlan(ctx, id, t)
@@ -129,7 +129,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	if err != nil {
 		return err
 	}
-	s := plan.Derive(snap.Plan, snap.Records, nil, e.Now())
+	s := snap.State()
 	subject, err := e.subject(ctx, snap, s, t.TaskID, t.Active)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func names(ids []plan.TaskID) string {
 
 // Build makes the bundle of a plan as it stood at one commit. Same commit and options, same bytes.
 func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
-	state := plan.Derive(snap.Plan, snap.Records, nil, snap.Time)
+	state := snap.State()
 	b := builder{ctx: ctx, store: store, snap: snap, state: state, options: o}
 	m := Manifest{
 		FormatVersion: FormatVersion,
@@ -78,7 +78,6 @@ func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options
 		Complete:      state.Root() != nil && state.Root().Status == plan.StatusDone,
 		Options:       o,
 		Signatures:    "unsigned",
-		RootCriteria:  []RootCriterion{},
 		Items:         []Item{},
 		Files:         []File{blobFile(AttributesName, []byte(Attributes))},
 	}
@@ -111,7 +110,10 @@ func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options
 	if len(stale) > 0 && !o.AllowStale {
 		return nil, &StaleError{stale}
 	}
-	m.RootCriteria = append(m.RootCriteria, b.met...)
+	var err error
+	if m.RootCriteria, err = Checklist(ctx, store, snap, state, ids); err != nil {
+		return nil, err
+	}
 	return finish(m)
 }
 
@@ -150,7 +152,6 @@ type builder struct {
 	snap    *gitstore.Snapshot
 	state   *plan.State
 	options Options
-	met     []RootCriterion
 }
 
 // wanted returns the tasks whose deliverables belong in the bundle and, of an assembled plan, the assembling one.
@@ -158,9 +159,6 @@ func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 	root := b.state.Root()
 	if root == nil {
 		return nil, ""
-	}
-	for _, c := range root.RootAcceptanceCriteria {
-		b.met = append(b.met, RootCriterion{ID: c.ID, Statement: c.Statement, MetBy: []string{}})
 	}
 	leaves := b.state.Leaves(root.TaskID)
 	spec := root.FinalDeliverableSpec
@@ -220,7 +218,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		return item, true, nil
 	}
 	item.ApprovedArtifactID = plan.VersionID(version)
-	rev, err := b.approval(id, version)
+	rev, err := approval(b.ctx, b.store, b.snap, id, version)
 	if err != nil {
 		return Item{}, false, err
 	}
@@ -230,7 +228,6 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	item.Review = &ReviewSummary{
 		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.SelfReviewed,
 	}
-	b.credit(t.Task, version, rev)
 	return item, true, nil
 }
 
@@ -255,17 +252,6 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 	return nil
 }
 
-// approval is the newest review that approved the version.
-func (b *builder) approval(id plan.TaskID, version int) (plan.Review, error) {
-	reviews := b.snap.Records.Of(id).Reviews
-	for _, rec := range slices.Backward(reviews) {
-		if rec.Version == version && rec.Verdict == plan.Approved {
-			return ReadReview(b.ctx, b.store, b.snap, id, rec)
-		}
-	}
-	return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))
-}
-
 // stale says why an approved version is no longer what the plan asks for, "" if it is.
 func (b *builder) stale(t *plan.TaskState, a plan.Artifact) string {
 	for _, in := range a.Inputs {
@@ -285,25 +271,6 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
-}
-
-// credit notes which root criteria the approved version meets: those covered by a criterion that it passed, and those
-// that the task as a whole covers.
-func (b *builder) credit(t *plan.Task, version int, rev plan.Review) {
-	for i := range b.met {
-		root := &b.met[i]
-		by := string(t.TaskID) + " " + plan.VersionID(version)
-		if slices.Contains(t.Covers, root.ID) {
-			root.MetBy = append(root.MetBy, by)
-		}
-		for _, c := range t.AcceptanceCriteria {
-			passed := slices.ContainsFunc(rev.Criteria, func(r plan.CriterionResult) bool { return r.ID == c.ID && r.Passed() })
-			if passed && slices.Contains(c.Covers, root.ID) {
-				root.MetBy = append(root.MetBy, by+" "+c.ID)
-			}
-		}
-		root.Met = len(root.MetBy) > 0
-	}
 }
 
 // files are the bundle's files of one version.

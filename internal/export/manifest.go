@@ -46,14 +46,6 @@ type Options struct {
 	IncludeCandidates bool `json:"include_candidates"` // for a look; the gate refuses such a bundle
 }
 
-// RootCriterion is an item of the top task's checklist, and what meets it.
-type RootCriterion struct {
-	ID        string   `json:"id"`
-	Statement string   `json:"statement"`
-	Met       bool     `json:"met"`
-	MetBy     []string `json:"met_by"` // such as "IMPL-1 v2 A1"
-}
-
 // Item is one task's part of the bundle.
 type Item struct {
 	TaskID             plan.TaskID    `json:"task_id"`

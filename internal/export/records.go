@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -48,4 +49,15 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
+}
+
+// approval is the newest review that approved the version.
+func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
+	reviews := snap.Records.Of(id).Reviews
+	for _, rec := range slices.Backward(reviews) {
+		if rec.Version == version && rec.Verdict == plan.Approved {
+			return ReadReview(ctx, store, snap, id, rec)
+		}
+	}
+	return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))
 }

@@ -124,7 +124,7 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle, m export.
 		if err != nil {
 			return false, err
 		}
-		now := plan.Derive(snap.Plan, snap.Records, nil, snap.Time)
+		now := snap.State()
 		for i, item := range b.Manifest.Items {
 			if now.VersionVerdict(item.TaskID, item.Version()) == plan.Rejected {
 				c.find("overturned", item.Files[0].DestPath, &b.Manifest.Items[i], "git wf show "+string(item.TaskID),

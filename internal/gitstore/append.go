@@ -53,7 +53,7 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
-		change, err := ev.Apply(plan.Derive(base.Plan, base.Records, nil, o.Now))
+		change, err := ev.Apply(base.State())
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
 	c, change, err := a.run(ctx)

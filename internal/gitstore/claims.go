@@ -126,6 +126,7 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
 	}
 	b := s.NewBatch()
+	b.volatile = true // a claim that a power cut takes away held nobody's work
 	oid := b.AddBlob(data)
 	if err := b.Flush(ctx); err != nil {
 		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)

@@ -215,8 +215,7 @@ func message(c plan.Change) (string, error) {
 	return strings.Join(parts, "\n\n") + "\n", nil
 }
 
-// text is s as a commit can hold it.
+// text is s as a commit can hold it, and as git log can show it without harm to a terminal.
 func text(s string) string {
-	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", "\uFFFD")
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return plan.Printable(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"))
 }

@@ -25,9 +25,8 @@ func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) 
 	out, err := s.Git(ctx, "var", variable)
 	if err != nil {
 		if exitCode(err) > 0 {
-			return plan.Actor{}, fmt.Errorf("%w: %w", &IdentityError{
-				Hint: "git config --global user.name NAME; git config --global user.email ADDRESS",
-			}, err)
+			// What git says here fills a screen with the same advice.
+			return plan.Actor{}, &IdentityError{Hint: "git config --global user.name NAME; git config --global user.email ADDRESS"}
 		}
 		return plan.Actor{}, err
 	}

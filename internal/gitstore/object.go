@@ -49,6 +49,8 @@ type Batch struct {
 	byOID map[plan.OID]*loose
 	order []*loose
 	open  []*loose // whose file is open, because its data may still be on the way to the disk
+
+	volatile bool // nothing has to survive a power cut
 }
 
 // NewBatch begins a batch of objects.
@@ -168,7 +170,9 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	const mostOpen = 100
 	o.file = f
 	b.open = append(b.open, o)
-	startWriteOut(f)
+	if !b.volatile {
+		startWriteOut(f)
+	}
 	if len(b.open) < mostOpen {
 		return nil
 	}
@@ -195,7 +199,10 @@ func (b *Batch) settle(last bool) error {
 		o := b.open[0]
 		b.open = b.open[1:]
 		flush := writeOut
-		if last && len(b.open) == 0 || !b.s.writing.ordered {
+		switch {
+		case b.volatile:
+			flush = func(*os.File) error { return nil }
+		case last && len(b.open) == 0 || !b.s.writing.ordered:
 			flush = (*os.File).Sync
 		}
 		errs = append(errs, flush(o.file), o.file.Close())
@@ -216,7 +223,7 @@ func (b *Batch) place() error {
 		}
 		dirs[filepath.Dir(b.s.loosePath(o.oid))] = true
 	}
-	if b.s.writing.ordered {
+	if b.s.writing.ordered || b.volatile {
 		return nil
 	}
 	for dir := range dirs {

@@ -148,7 +148,7 @@ func noEOF(err error) error {
 }
 
 func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, object) error) error {
-	c, err := startChild(r.dir, "cat-file", "--batch", "--buffer")
+	c, err := startChild(r.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (r *reader) child() (*child, error) {
 	if r.c != nil {
 		return r.c, nil
 	}
-	c, err := startChild(r.dir, "cat-file", "--batch")
+	c, err := startChild(r.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gitwf/internal/plan"
@@ -20,6 +21,16 @@ type Snapshot struct {
 	Time    time.Time // of the commit
 	Plan    *plan.Plan
 	Records plan.Records
+
+	once  sync.Once
+	state *plan.State
+}
+
+// State is what follows from the snapshot alone: from the records, without the claims. It is derived once and shared, so
+// nobody may change it.
+func (s *Snapshot) State() *plan.State {
+	s.once.Do(func() { s.state = plan.Derive(s.Plan, s.Records, nil, s.Time) })
+	return s.state
 }
 
 // known is what was last read of a plan, so that the next time only what changed is read.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"gitwf/internal/plan"
 )
@@ -30,7 +31,7 @@ func TestSnapshotCache(t *testing.T) {
 	}
 	same := func(what string, want, got *Snapshot) {
 		t.Helper()
-		if diff := cmp.Diff(want, got, cmp.Comparer(time.Time.Equal)); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.Comparer(time.Time.Equal), cmpopts.IgnoreUnexported(Snapshot{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}

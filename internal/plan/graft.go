@@ -77,7 +77,7 @@ func Grafted(base, candidate *Plan, version int) (*Plan, error) {
 		p.Tasks = append(p.Tasks, &moved)
 	}
 	for _, t := range candidate.Tasks {
-		if strings.HasPrefix(string(t.TaskID), "PLAN-") || strings.HasPrefix(string(t.TaskID), "CHECK-PLAN-") {
+		if t.TaskID.reserved() {
 			return nil, fmt.Errorf("%s: ids that begin with PLAN- belong to the tasks that make plans; use another prefix, such as IMPL-", t.TaskID)
 		}
 		if t.TaskID == root {
@@ -87,6 +87,27 @@ func Grafted(base, candidate *Plan, version int) (*Plan, error) {
 		p.Tasks = append(p.Tasks, t)
 	}
 	return p, nil
+}
+
+// reserved reports whether the id belongs to the tasks that make plans.
+func (id TaskID) reserved() bool {
+	return strings.HasPrefix(string(id), "PLAN-") || strings.HasPrefix(string(id), "CHECK-PLAN-")
+}
+
+// reserved finds the tasks that could not be grafted because of their ids. In a plan.json they are what they should be,
+// so this is a rule for candidates alone.
+func (p *Plan) reserved() Findings {
+	var fs Findings
+	for i, t := range p.Tasks {
+		if t.TaskID.reserved() && t.NodeType != Check {
+			fs = append(fs, Finding{
+				Code: "reserved-id", Path: fmt.Sprintf("tasks[%d].task_id", i), TaskID: t.TaskID,
+				Message: "ids that begin with PLAN- belong to the tasks that make plans", Expected: "another prefix",
+				Found: string(t.TaskID), Example: "task_id: IMPL-1",
+			})
+		}
+	}
+	return fs
 }
 
 // GraftPlan makes an approved plan part of plan.json.

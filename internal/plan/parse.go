@@ -27,7 +27,7 @@ func ParseValid(name string, data []byte, floors Floors) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fs := d.plan.validate(floors); len(fs) > 0 {
+	if fs := append(d.plan.reserved(), d.plan.validate(floors)...); len(fs) > 0 {
 		return nil, d.locate(fs).capped()
 	}
 	return d.plan, nil
