@@ -17,6 +17,7 @@ type Ground struct {
 	Candidate func(ctx context.Context, dir string) error // writes a copy of the candidate's files into dir
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
 	Scratch   string                                      // a directory of our own for the copies
+	Discard   func(dir string)                            // gives a copy up; nil removes it
 	Environ   []string                                    // of the run lines
 	Timeout   time.Duration                               // of one run line
 }
@@ -48,7 +49,7 @@ func (g Ground) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult
 	if err != nil {
 		return plan.CriterionResult{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer g.discard(dir)
 	fill := g.Candidate
 	if c.CheckMethod == plan.RunSmokeTest {
 		fill = g.Bundle
@@ -71,6 +72,14 @@ func (g Ground) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult
 		out.Result = plan.ResultPass
 	}
 	return out, nil
+}
+
+func (g Ground) discard(dir string) {
+	if g.Discard != nil {
+		g.Discard(dir)
+		return
+	}
+	_ = os.RemoveAll(dir) // whoever made Scratch removes it as a whole
 }
 
 // evidence is the end of the output, with the name of the copy, which is another each time, taken out.

@@ -26,6 +26,8 @@ type Engine struct {
 	Report    func(Progress) // called for each thing that happens, from several goroutines; may be nil
 	Jobs      int            // tasks worked on at once; zero means one
 	Lease     time.Duration  // of a claim; zero means DefaultLease
+
+	scratch *scratch // of the run that is under way, nil outside of one
 }
 
 // DefaultLease is how long a claim holds unless its owner renews it.
@@ -76,6 +78,15 @@ type outcome struct {
 }
 
 func (r *run) loop(ctx context.Context) (*plan.State, error) {
+	place, err := newScratch()
+	if err != nil {
+		return nil, err
+	}
+	r.scratch = place
+	defer func() {
+		r.scratch = nil
+		place.remove()
+	}()
 	var firstErr error
 	if err := r.readClaims(ctx); err != nil {
 		return nil, err
@@ -266,8 +277,9 @@ func hostname() string {
 
 // hold is a claim on a task, renewed until it is given up.
 type hold struct {
-	claim plan.Claim
-	stop  context.CancelFunc
+	claim    plan.Claim
+	released bool // with the event that it was for
+	stop     context.CancelFunc
 }
 
 // claim takes the task, or fails with gitstore.ErrClaimed. The context it returns ends when the claim is lost.
@@ -307,9 +319,12 @@ func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent 
 	return h, ctx, nil
 }
 
-// letGo gives up a claim that no event has released.
+// letGo gives up a claim, unless an event has released it.
 func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
 	h.stop()
+	if h.released {
+		return
+	}
 	// A claim that can't be deleted now expires by itself.
 	_ = e.Store.Release(context.WithoutCancel(ctx), id, h.claim)
 }
@@ -322,5 +337,9 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 		o.Claim = &h.claim
 		h.stop()
 	}
-	return e.Store.Append(context.WithoutCancel(ctx), id, ev, o)
+	done, err := e.Store.Append(context.WithoutCancel(ctx), id, ev, o)
+	if h != nil {
+		h.released = err == nil
+	}
+	return done, err
 }

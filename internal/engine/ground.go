@@ -19,6 +19,8 @@ import (
 
 // ground is the scratch directory of one attempt or review, and what was put there.
 type ground struct {
+	place    *scratch
+	ownPlace bool   // the place is this ground's alone, and goes with it
 	dir      string // of everything below
 	work     string // where the command runs
 	out      string // WF_OUT
@@ -35,11 +37,19 @@ type ground struct {
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
 func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role string, inputs []plan.Input) (*ground, error) {
-	dir, err := os.MkdirTemp("", "git-wf-")
+	place := e.scratch
+	if place == nil {
+		var err error
+		if place, err = newScratch(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := place.mkdir()
 	if err != nil {
 		return nil, err
 	}
 	g := &ground{
+		place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
 		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(), inputs: inputs,
 	}
@@ -58,7 +68,13 @@ func (e *Engine) repo() string {
 	return e.Store.GitDir()
 }
 
-func (g *ground) remove() { _ = os.RemoveAll(g.dir) } // a leftover in the system's temporary directory harms nobody
+func (g *ground) remove() {
+	if g.ownPlace {
+		g.place.remove()
+		return
+	}
+	g.place.discard(g.dir)
+}
 
 // fill puts in place what every command gets: inputs and context. An attempt gets the rest too.
 func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {

@@ -125,6 +125,7 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
 		Scratch:   g.dir,
+		Discard:   g.place.discard,
 		Environ:   process.Environ(e.Environ, g.environ(snap, t)...),
 		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	})

@@ -93,18 +93,19 @@ func (c *cachedIndex) index() *index {
 	return x
 }
 
-// saveCache writes the cache files that have fallen far enough behind. It is no error if that fails, as it does in a
-// repository that may only be read.
+// saveCache, with mu held, writes the cache files that have fallen far enough behind, while the caller goes on; Close waits for it. It
+// is no error if that fails, as it does in a repository that may only be read: the next Store reads a little longer.
 func (s *Store) saveCache(id plan.ID, k *known) {
 	if !id.Valid() || k.snap == nil {
 		return
 	}
-	if k.unsavedTasks >= cacheTasks && writeCacheFile(s.indexFile(id), k.index.cached()) == nil {
+	if k.unsavedTasks >= cacheTasks {
 		k.unsavedTasks = 0
+		s.saving.Go(func() { _ = writeCacheFile(s.indexFile(id), k.index.cached()) })
 	}
-	if k.unsavedPlan && k.planSize >= cachePlanBytes &&
-		writeCacheFile(s.planFile(id), cachedPlan{k.planOID, k.planSize, k.snap.Plan}) == nil {
+	if k.unsavedPlan && k.planSize >= cachePlanBytes {
 		k.unsavedPlan = false
+		s.saving.Go(func() { _ = writeCacheFile(s.planFile(id), cachedPlan{k.planOID, k.planSize, k.snap.Plan}) })
 	}
 }
 

@@ -67,7 +67,17 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 // Claim takes a lease on c.Task from c.Started to c.Expires and returns it with its number. It fails with ErrClaimed
 // while somebody else's claim has not expired; an expired one is taken over.
 func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {
-	held, ref, err := s.claim(ctx, id, c.Task)
+	ref, err := claimRef(id, c.Task)
+	if err != nil {
+		return plan.Claim{}, err
+	}
+	// Nearly always there is no claim, and a ref that must not exist yet says whether that is so.
+	c.Number = 1
+	first, err := s.writeClaim(ctx, ref, "", c)
+	if !errors.Is(err, ErrClaimed) {
+		return first, err
+	}
+	held, _, err := s.claim(ctx, id, c.Task)
 	if err != nil {
 		return plan.Claim{}, err
 	}

@@ -68,7 +68,9 @@ func (s *Store) snapshot(ctx context.Context, id plan.ID, name string) (*Snapsho
 	if err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", id, err)
 	}
+	s.mu.Lock()
 	s.saveCache(id, k)
+	s.mu.Unlock()
 	return k.snap, nil
 }
 

@@ -25,7 +25,8 @@ type Store struct {
 	events  *refUpdater // flushes the refs it moves
 	leases  *refUpdater // does not: a claim lost in a power cut is claimed again
 
-	writing writing // how objects are written here
+	writing writing        // how objects are written here
+	saving  sync.WaitGroup // of cache files
 
 	trees     treeCache
 	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
@@ -116,6 +117,7 @@ func (s *Store) Close() error {
 		s.saveCache(id, k)
 	}
 	s.mu.Unlock()
+	s.saving.Wait()
 	s.objects.close()
 	s.events.close()
 	s.leases.close()

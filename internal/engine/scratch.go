@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// scratch is the directory below which a run's attempts and reviews have theirs. A finished one that is small stays
+// until the run ends: a file system such as ext4 takes long to find a free inode in a place where many were just given
+// up, and a run of many short tasks would spend half of its time there (bench, "run").
+type scratch struct {
+	root string
+	mu   sync.Mutex
+	kept int64 // bytes
+}
+
+// mostKept bounds what stays of finished work, in bytes; each file counts as one block at least.
+const (
+	mostKept = 64 << 20
+	block    = 4096
+)
+
+func newScratch() (*scratch, error) {
+	root, err := os.MkdirTemp("", "git-wf-")
+	return &scratch{root: root}, err
+}
+
+// mkdir makes a directory for one attempt or review.
+func (s *scratch) mkdir() (string, error) {
+	return os.MkdirTemp(s.root, "")
+}
+
+// discard gives a directory up: at once if it is large, else at the end of the run.
+func (s *scratch) discard(dir string) {
+	size := int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || size > mostKept {
+			return fs.SkipAll
+		}
+		if info, err := d.Info(); err == nil {
+			size += max(info.Size(), block)
+		}
+		return nil
+	})
+	s.mu.Lock()
+	keep := s.kept+size <= mostKept
+	if keep {
+		s.kept += size
+	}
+	s.mu.Unlock()
+	if !keep {
+		_ = os.RemoveAll(dir) // what can't be removed now is tried again at the end
+	}
+}
+
+// remove ends it all. A leftover in the system's temporary directory harms nobody.
+func (s *scratch) remove() { _ = os.RemoveAll(s.root) }
