@@ -46,7 +46,7 @@ func (e *env) app() *cli.App {
 		Commands: []*cli.Command{
 			e.initCommand(), e.planCommand(), e.runCommand(), e.statusCommand(), e.showCommand(), e.logCommand(),
 			e.submitCommand(), e.reviewCommand(), e.retryCommand(), e.exportCommand(), e.verifyCommand(),
-			e.policyCommand(), e.plansCommand(), e.switchCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(),
+			e.policyCommand(), e.waiveCommand(), e.plansCommand(), e.switchCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(),
 			e.demoCommand(), e.completionCommand(),
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit codes

@@ -256,7 +256,12 @@ func withValue(table []completionEntry, kind string) string {
 // completionOperands reads the operands from the words in which a command's help names them.
 func completionOperands(usage string) []completionOperand {
 	var all []completionOperand
+	other := false // what follows a bar is another word for the same operand
 	for _, word := range strings.Fields(usage) {
+		if other || word == "|" {
+			other = word == "|"
+			continue
+		}
 		name, repeats := strings.CutSuffix(strings.Trim(word, "[]"), "...")
 		kind := ""
 		switch name {
@@ -268,7 +273,7 @@ func completionOperands(usage string) []completionOperand {
 			kind = wordFile
 		case "COMMIT":
 			kind = wordRev
-		default: // what follows a bar is another word for the same operand
+		default:
 			continue
 		}
 		all = append(all, completionOperand{kind, len(all) + 1, repeats})

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -126,11 +128,39 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		report, err = g.Range(c.Context, "ORIG_HEAD..HEAD")
 	case "pre-push":
 		report, err = g.Push(c.Context, e.stdin, c.Args().Get(1))
+	case "reference-transaction", "pre-receive":
+		var moves []gate.Move
+		if moves, err = gate.ReadMoves(e.stdin); err == nil {
+			report, err = g.Moves(c.Context, moves, name == "pre-receive")
+		}
 	default:
 		return usage("no hook is called %q", name)
 	}
 	if err != nil {
 		return err
 	}
-	return e.printFindings(report, name == "post-merge")
+	err = e.printFindings(report, name == "post-merge")
+	if err != nil && name == "reference-transaction" {
+		e.printLateRefusal(store)
+	}
+	return err
+}
+
+// printLateRefusal says how to get back to where things were: the ref did not move, but what git did before it asked
+// stays in the index and the working tree.
+func (e *env) printLateRefusal(store *gitstore.Store) {
+	dir := store.GitDir()
+	for _, state := range [][2]string{
+		{"MERGE_HEAD", "git merge --abort"},
+		{"rebase-merge", "git rebase --abort"},
+		{"rebase-apply", "git rebase --abort"},
+		{"CHERRY_PICK_HEAD", "git cherry-pick --abort"},
+		{"REVERT_HEAD", "git revert --abort"},
+	} {
+		if _, err := os.Stat(filepath.Join(dir, state[0])); err == nil {
+			fmt.Fprintln(e.stderr, "hint: "+state[1]+" restores what was there before")
+			return
+		}
+	}
+	fmt.Fprintln(e.stderr, "hint: git reset --merge HEAD restores what was there before, if files have changed already")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,11 +21,17 @@ func (e *env) initCommand() *cli.Command {
 		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
 			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "strict", Usage: "judge every move of a branch or a plan too, also those that --no-verify, a rebase or git update-ref make"},
+			&cli.BoolFlag{Name: "no-strict", Usage: "stop doing that"},
+			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
 			&cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
+			}
+			if dir := c.String("server"); dir != "" {
+				return e.initServer(c, dir)
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.init(c, store) })
 		},
@@ -36,6 +44,9 @@ func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 	}
 	changed, err := settle(c.Context, store)
 	if err != nil {
+		return err
+	}
+	if err := setStrict(c, store); err != nil {
 		return err
 	}
 	report, err := e.installHooks(c.Context, store, c.Bool("force"))
@@ -51,6 +62,46 @@ func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 	}
 	fmt.Fprintln(e.stdout, "set up; next: git wf plan -f FILE")
 	return nil
+}
+
+// setStrict records the user's choice of strict mode, if they make one.
+func setStrict(c *cli.Context, store *gitstore.Store) error {
+	on, off := c.Bool("strict"), c.Bool("no-strict")
+	switch {
+	case on && off:
+		return usage("--strict and --no-strict exclude each other")
+	case !on && !off:
+		return nil
+	}
+	_, err := store.Git(c.Context, "config", "--local", "wf.strict", strconv.FormatBool(on))
+	return err
+}
+
+// initServer sets up a bare repository: its pre-receive hook judges each push as a whole.
+func (e *env) initServer(c *cli.Context, dir string) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	server := *e
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.dir, dir)
+	}
+	server.dir = dir
+	return server.withStore(c.Context, func(store *gitstore.Store) error {
+		o, err := server.hookOptions(c.Context, store, c.Bool("force"))
+		if err != nil {
+			return err
+		}
+		report, err := hooks.InstallServer(c.Context, o)
+		if errors.Is(err, hooks.ErrNotBare) {
+			return usage("%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		e.printHookActions(report)
+		return hooks.ProbeServer(c.Context, o)
+	})
 }
 
 // settle makes the settings that go with plans: their refs stay out of git log's decorations, and a fetch brings what a
@@ -90,7 +141,11 @@ func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool
 	if err != nil {
 		return hooks.Options{}, err
 	}
-	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force}, nil
+	strict, _, err := store.Config(ctx, "wf.strict")
+	if err != nil {
+		return hooks.Options{}, err
+	}
+	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force, Strict: strict == "true"}, nil
 }
 
 // installHooks installs and then proves that git reaches them. A bare repository has no client hooks, and needs none.

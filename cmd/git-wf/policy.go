@@ -85,7 +85,10 @@ func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string
 	}
 	_, err := store.AppendPolicy(c.Context, e.now(), func(p *gitstore.Policy) (plan.Change, error) {
 		change, err := ev(p)
-		change.Subject, change.Body = "policy: "+subject, c.String("message")
+		change.Subject = "policy: " + subject
+		if change.Body == "" {
+			change.Body = c.String("message")
+		}
 		change.Trailers = []plan.Trailer{{Key: "Wf-Event", Value: plan.EventPolicy}}
 		return change, err
 	})

@@ -83,7 +83,10 @@ func (e *env) printBundles(r *gate.Report) {
 		}
 		fmt.Fprintln(e.stdout, plan.Printable(text))
 	}
-	if len(r.Bundles) == 0 {
+	for _, w := range r.Waived {
+		fmt.Fprintln(e.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
+	}
+	if len(r.Bundles) == 0 && len(r.Waived) == 0 {
 		fmt.Fprintln(e.stdout, "nothing protected is touched")
 	}
 }

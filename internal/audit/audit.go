@@ -22,7 +22,7 @@ type Finding struct {
 // Plan audits one plan: every commit of its history, and every record of its newest tree.
 func Plan(ctx context.Context, store *gitstore.Store, id plan.ID) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: id}
-	if err := a.history(); err != nil {
+	if err := a.history(gitstore.RefName(id)); err != nil {
 		return nil, err
 	}
 	snap, err := store.Snapshot(ctx, id)
@@ -30,18 +30,7 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID) ([]Finding, er
 		a.find("unreadable", "plan.json", "git log workflow/"+string(id), "%v", err)
 		return a.findings, nil
 	}
-	a.snap = snap
-	for _, f := range snap.Plan.Validate(plan.Floors{}) {
-		a.find("bad-plan", "plan.json", "", "%v", f)
-	}
-	for _, t := range snap.Plan.Tasks {
-		a.task(t)
-	}
-	a.strangers()
-	if err := a.strays(); err != nil {
-		return nil, err
-	}
-	return a.findings, nil
+	return a.findings, a.records(snap)
 }
 
 type auditor struct {
@@ -56,12 +45,24 @@ func (a *auditor) find(code, place, mend, format string, args ...any) {
 	a.findings = append(a.findings, Finding{code, a.id, place, fmt.Sprintf(format, args...), mend})
 }
 
-// history checks that every commit only adds paths; plan.json alone may change.
-func (a *auditor) history() error {
-	out, err := a.store.GitIn(a.ctx, gitstore.Invocation{Args: []string{
+// records checks everything that the plan's tree holds at one commit.
+func (a *auditor) records(snap *gitstore.Snapshot) error {
+	a.snap = snap
+	for _, f := range snap.Plan.Validate(plan.Floors{}) {
+		a.find("bad-plan", "plan.json", "", "%v", f)
+	}
+	for _, t := range snap.Plan.Tasks {
+		a.task(t)
+	}
+	a.strangers()
+	return a.strays()
+}
+
+// history checks that every commit that the revisions select only adds paths; plan.json, or policy.json, alone may change.
+func (a *auditor) history(revs ...string) error {
+	out, err := a.store.GitIn(a.ctx, gitstore.Invocation{Args: append([]string{
 		"log", "--reverse", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "-z", "--format=%x01%H",
-		gitstore.RefName(a.id),
-	}})
+	}, revs...)})
 	if err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
@@ -69,7 +70,7 @@ func (a *auditor) history() error {
 		fields := strings.Split(strings.Trim(commit, "\x00\n"), "\x00")
 		for i := 1; i+1 < len(fields); i += 2 {
 			status, path := strings.TrimSpace(fields[i]), fields[i+1]
-			if status != "A" && path != "plan.json" {
+			if status != "A" && path != "plan.json" && path != "policy.json" {
 				a.find("rewritten", fmt.Sprintf("%.12s: %s", fields[0], path), "git log "+fields[0]+" -- '"+path+"'",
 					"the commit changes what was recorded (%s); records are written once", status)
 			}

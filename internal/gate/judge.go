@@ -53,6 +53,8 @@ type Gate struct {
 	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
+
+	arriving bool // the commits judged are not part of any branch yet
 }
 
 // New makes a gate that judges by a policy. The policy must not come from the tree that is judged.
@@ -77,6 +79,7 @@ func (c Change) Deleted() bool { return c.OID == "" }
 // tree is what is judged: its entries can be listed by directory.
 type tree struct {
 	commit plan.OID // "" for the index
+	landed bool     // the commit is part of a branch already
 	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
 }
 
@@ -151,7 +154,7 @@ func (g *Gate) bundleOf(path string) (dir, why string) {
 
 // mend says how to get there with a command that works on the index: a commit that is made already has to be made anew.
 func (t tree) mend(command string) string {
-	if t.commit == "" {
+	if !t.landed {
 		return command
 	}
 	return fmt.Sprintf("git rebase -i %.12s^, edit that commit, and there: %s", t.commit, command)

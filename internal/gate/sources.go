@@ -78,7 +78,7 @@ func (g *Gate) commit(ctx context.Context, commit plan.OID, r *Report) error {
 	if len(changes) > 0 {
 		r.Commits++
 	}
-	return g.judge(ctx, tree{commit: commit, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
+	return g.judge(ctx, tree{commit: commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
 		return g.listCommit(ctx, commit, dir)
 	}}, changes, r)
 }
@@ -176,10 +176,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 		if err != nil {
 			return nil, err
 		}
-		total.Findings = append(total.Findings, r.Findings...)
-		total.Waived = append(total.Waived, r.Waived...)
-		total.Bundles = append(total.Bundles, r.Bundles...)
-		total.Commits += r.Commits
+		total.merge(r)
 	}
 	return total, nil
 }

@@ -1,0 +1,50 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Move audits the move of one ref below refs/workflow/ from an old commit, "" for a new ref, to a new one: the history
+// may only grow, by legal events. What was legal before the move is not looked at again.
+func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan.OID) ([]Finding, error) {
+	name := strings.TrimPrefix(ref, "refs/workflow/")
+	a := auditor{ctx: ctx, store: store, id: plan.ID(name)}
+	if old != "" {
+		grew, err := store.IsAncestor(ctx, old, next)
+		if err != nil {
+			return nil, err
+		}
+		if !grew {
+			a.find("moved-back", ref, "", "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
+			return a.findings, nil
+		}
+	}
+	revs := []string{string(next)}
+	if old != "" {
+		revs = append(revs, "^"+string(old))
+	}
+	if err := a.history(revs...); err != nil {
+		return nil, err
+	}
+	if ref == gitstore.PolicyRef {
+		if _, err := store.PolicyAt(ctx, string(next)); err != nil {
+			a.find("bad-policy", "policy.json", "", "%v", err)
+		}
+		return a.findings, nil
+	}
+	if !a.id.Valid() {
+		a.find("bad-id", ref, "", "%q is no plan id", name)
+		return a.findings, nil
+	}
+	snap, err := store.SnapshotAt(ctx, a.id, next)
+	if err != nil {
+		a.find("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
+		return a.findings, nil
+	}
+	return a.findings, a.records(snap)
+}

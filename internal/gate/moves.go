@@ -1,0 +1,108 @@
+package gate
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"gitwf/internal/audit"
+	"gitwf/internal/plan"
+)
+
+// Move is a ref that is about to get another value; "" stands for no value.
+type Move struct {
+	Ref      string
+	Old, New plan.OID
+}
+
+// ReadMoves reads one move a line, "<old> <new> <ref>", as git gives them to the reference-transaction and pre-receive
+// hooks.
+func ReadMoves(r io.Reader) ([]Move, error) {
+	var moves []Move
+	for s := bufio.NewScanner(r); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) != 3 {
+			return nil, fmt.Errorf("can't read the move of a ref: %q", s.Text())
+		}
+		moves = append(moves, Move{Ref: f[2], Old: orNone(f[0]), New: orNone(f[1])})
+	}
+	return moves, nil
+}
+
+func orNone(oid string) plan.OID {
+	if oid == zeroOID {
+		return ""
+	}
+	return plan.OID(oid)
+}
+
+// Moves judges refs that are about to move, all together: a bundle may be proven by a plan that comes with it. Each new
+// value of a branch or tag is judged by every commit that it brings; a plan's history may only grow, by legal events.
+// Deletions bring nothing; on a server, which alone can tell them from housekeeping, that of a plan is refused.
+func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
+	g.arriving = true
+	r := newReport()
+	for _, m := range moves {
+		if err := g.planMove(ctx, m, server, r); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range moves {
+		if m.New == "" || isPlanRef(m.Ref) {
+			continue
+		}
+		revs := []string{string(m.New), "--not"}
+		switch {
+		case m.Old != "":
+			revs = append(revs, string(m.Old))
+		case server:
+			revs = append(revs, "--all")
+		default:
+			revs = append(revs, "--branches")
+		}
+		more, err := g.Range(ctx, revs...)
+		if err != nil {
+			return nil, err
+		}
+		r.merge(more)
+	}
+	return r, nil
+}
+
+func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
+
+// planMove audits the move of a plan's ref, or the policy's, and makes the new value count for the bundles of the push.
+func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) error {
+	if !isPlanRef(m.Ref) {
+		return nil
+	}
+	if m.New == "" {
+		if server {
+			r.Findings = append(r.Findings, Finding{Code: "plan-deleted", Path: m.Ref, Message: "what is recorded can't be deleted"})
+		}
+		return nil
+	}
+	findings, err := audit.Move(ctx, g.store, m.Ref, m.Old, m.New)
+	if err != nil {
+		return err
+	}
+	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
+	for _, f := range findings {
+		r.Findings = append(r.Findings, Finding{
+			Code: f.Code, Path: m.Ref, PlanID: id, Message: "no legal history: " + f.Place + ": " + f.Message, Hint: f.Mend,
+		})
+	}
+	if len(findings) == 0 && id.Valid() {
+		g.tips[id] = []plan.OID{m.New}
+	}
+	return nil
+}
+
+func (r *Report) merge(more *Report) {
+	r.Findings = append(r.Findings, more.Findings...)
+	r.Waived = append(r.Waived, more.Waived...)
+	r.Bundles = append(r.Bundles, more.Bundles...)
+	r.Commits += more.Commits
+}
