@@ -91,12 +91,16 @@ func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 }
 
 // engine makes the engine that works on the store's plans.
-func (e *env) engine(store *gitstore.Store) (*engine.Engine, error) {
+func (e *env) engine(ctx context.Context, store *gitstore.Store) (*engine.Engine, error) {
 	trust, err := engine.OpenTrust(store.CommonDir())
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Engine{Store: store, Trust: trust, Now: e.now, Environ: e.environ, Templates: templates.FS}, nil
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Engine{Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Templates: templates.FS}, nil
 }
 
 // gate makes the judge of this repository, by its own policy.

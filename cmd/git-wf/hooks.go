@@ -139,7 +139,19 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	err = e.printFindings(report, name == "post-merge")
+	// A server's owner says no by the hook itself; only a client may be asked to warn.
+	enforce, _, err := store.Config(c.Context, "wf.enforce")
+	if err != nil {
+		return err
+	}
+	aside := "" // what is said where nothing is refused
+	switch {
+	case name == "post-merge":
+		aside = "git reset --hard ORIG_HEAD undoes the merge; pre-push will refuse what it brought"
+	case enforce == "warn" && name != "pre-receive":
+		aside = "nothing was refused, because wf.enforce is warn: git config --unset wf.enforce"
+	}
+	err = e.printFindings(report, aside)
 	if err != nil && name == "reference-transaction" {
 		e.printLateRefusal(store)
 	}

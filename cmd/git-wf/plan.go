@@ -47,11 +47,11 @@ func (e *env) plan(c *cli.Context) error {
 		return err
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		d, err := e.draft(c.String("file"))
+		eng, err := e.engine(c.Context, store)
 		if err != nil {
 			return err
 		}
-		eng, err := e.engine(store)
+		d, err := e.draft(c.String("file"), eng.Policy.Floors)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (e *env) plan(c *cli.Context) error {
 const maxPlanFile = plan.MaxFileBytes + 1
 
 // draft reads and validates a plan file.
-func (e *env) draft(name string) (engine.Draft, error) {
+func (e *env) draft(name string, floors plan.Floors) (engine.Draft, error) {
 	data, err := e.readPlan(name)
 	if err != nil {
 		return engine.Draft{}, &failure{code: exitUsage, err: fmt.Errorf("read the plan %s: %w", name, err)}
@@ -74,7 +74,7 @@ func (e *env) draft(name string) (engine.Draft, error) {
 	if name == "-" {
 		name = "standard input"
 	}
-	p, err := plan.ParseValid(name, data, plan.Floors{})
+	p, err := plan.ParseValid(name, data, floors)
 	if err != nil {
 		return engine.Draft{}, err
 	}

@@ -43,7 +43,7 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	eng, err := e.engine(store)
+	eng, err := e.engine(c.Context, store)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(store)
+	eng, err := e.engine(c.Context, store)
 	if err != nil {
 		return err
 	}

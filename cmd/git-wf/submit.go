@@ -60,7 +60,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(store)
+	eng, err := e.engine(c.Context, store)
 	if err != nil {
 		return err
 	}

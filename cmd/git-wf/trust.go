@@ -33,7 +33,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err := e.inAttempt(); err != nil {
 		return err
 	}
-	eng, err := e.engine(store)
+	eng, err := e.engine(c.Context, store)
 	if err != nil {
 		return err
 	}

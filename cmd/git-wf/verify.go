@@ -65,7 +65,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		}
 		return nil
 	}
-	if err := e.printFindings(report, false); err != nil {
+	if err := e.printFindings(report, ""); err != nil {
 		return err
 	}
 	e.printBundles(report)
@@ -94,14 +94,14 @@ func (e *env) printBundles(r *gate.Report) {
 // mostFindings is how many findings are printed in full: a bundle swapped as a whole would fill many screens.
 const mostFindings = 20
 
-// printFindings says what may not land and how to mend it, and returns the error with which the command then ends. A
-// report after the fact (only) can refuse nothing.
-func (e *env) printFindings(r *gate.Report, only bool) error {
+// printFindings says what may not land and how to mend it, and returns the error with which the command then ends. Where
+// nothing is refused, aside says why and what to do, and the findings are warnings.
+func (e *env) printFindings(r *gate.Report, aside string) error {
 	if r.OK() {
 		return nil
 	}
 	prefix := "error: "
-	if only {
+	if aside != "" {
 		prefix = "warning: "
 	}
 	hints := map[string]bool{}
@@ -125,8 +125,8 @@ func (e *env) printFindings(r *gate.Report, only bool) error {
 			delete(hints, f.Hint)
 		}
 	}
-	if only {
-		fmt.Fprintln(e.stderr, "hint: git reset --hard ORIG_HEAD undoes the merge; pre-push will refuse what it brought")
+	if aside != "" {
+		fmt.Fprintln(e.stderr, "hint: "+aside)
 		return nil
 	}
 	return errSaid

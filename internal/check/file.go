@@ -52,11 +52,11 @@ func evidenceInFull(b *strings.Builder, results []plan.CriterionResult) {
 		if !strings.Contains(strings.TrimSpace(c.Evidence), "\n") {
 			continue
 		}
-		fence := "```"
-		for strings.Contains(c.Evidence, fence) {
+		text, fence := plan.Printable(strings.TrimSpace(c.Evidence)), "```"
+		for strings.Contains(text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(b, "%s\n%s:\n\n%stext\n%s\n%s\n", title, cell(c.ID), fence, strings.TrimSpace(c.Evidence), fence)
+		fmt.Fprintf(b, "%s\n%s:\n\n%stext\n%s\n%s\n", title, cell(c.ID), fence, text, fence)
 		title = ""
 	}
 }
@@ -82,7 +82,7 @@ func lastLine(s string) string {
 	return s
 }
 
-var cellEscapes = strings.NewReplacer("\n", " ", "\r", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "[", `\[`, "`", "\\`", "*", `\*`, "_", `\_`)
+var cellEscapes = strings.NewReplacer("\\", `\\`, "\n", " ", "\r", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "[", `\[`, "`", "\\`", "*", `\*`, "_", `\_`)
 
 // cell makes a text fit for one cell of a table.
 func cell(s string) string { return cellEscapes.Replace(plan.Printable(s)) }

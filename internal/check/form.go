@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,11 +23,22 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	b.WriteString("# approve or reject\nverdict: \n# 0 to 100; empty: it follows from the criteria\nscore: \n")
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
-			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity, plan.OneLine(c.Statement), c.ID)
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity, plan.OneLine(c.Statement), formKey(c.ID))
 		}
 	}
 	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")
 	return b.String()
+}
+
+// criterionMark goes before a criterion's id that is also a key of the form's own.
+const criterionMark = "criterion "
+
+func formKey(id string) string {
+	switch id {
+	case "verdict", "score", "message":
+		return criterionMark + id
+	}
+	return id
 }
 
 // ParseForm reads a filled-in form. ok is false when the verdict was left empty. Errors name the line.
@@ -36,22 +46,21 @@ func ParseForm(text string) (o Opinion, ok bool, err error) {
 	o.Criteria = map[string]Ruling{}
 	var message []string
 	inMessage := false
-	line := 0
-	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
-		line++
-		switch key, value, found := strings.Cut(s.Text(), ":"); {
-		case strings.HasPrefix(s.Text(), "#"):
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		switch key, value, found := strings.Cut(line, ":"); {
+		case strings.HasPrefix(line, "#"):
 		case inMessage:
-			message = append(message, s.Text())
-		case strings.TrimSpace(s.Text()) == "":
+			message = append(message, line)
+		case strings.TrimSpace(line) == "":
 		case !found:
-			return o, false, fmt.Errorf("line %d: expected \"key: value\", found %q", line, s.Text())
+			return o, false, fmt.Errorf("line %d: expected \"key: value\", found %q", i+1, line)
 		case key == "message":
 			inMessage = true
 			message = append(message, strings.TrimSpace(value))
 		default:
 			if err := o.set(key, strings.TrimSpace(value)); err != nil {
-				return o, false, fmt.Errorf("line %d: %w", line, err)
+				return o, false, fmt.Errorf("line %d: %w", i+1, err)
 			}
 		}
 	}
@@ -77,7 +86,7 @@ func (o *Opinion) set(key, value string) error {
 		o.Score = &n
 	default:
 		word, evidence, _ := strings.Cut(value, " ")
-		return o.Rule(key, strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
+		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 type Engine struct {
 	Store     *gitstore.Store
 	Trust     *Trust
+	Policy    plan.Policy // of the repository
 	Now       func() time.Time
 	Environ   []string       // of the commands that work for us, before the WF_ variables
 	Templates fs.FS          // prompts/<role>.md

@@ -198,6 +198,9 @@ func (e *Engine) readChecked(ctx context.Context, snap *gitstore.Snapshot, id pl
 func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.Actor) (*gitstore.Appended, plan.Review, error) {
 	o.CheckedBy = r.checkID
 	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == o.Reviewer
+	if r.engine.Policy.FourEyes && o.SelfMade {
+		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID, Reason: "the policy wants four eyes: " + o.Reviewer + " made this version"}
+	}
 	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
 	if err != nil {
 		return nil, rev, err

@@ -120,7 +120,7 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return nil, err
 	}
-	return plan.ParseValid(t.DeliverableSpec.Filename, data, plan.Floors{})
+	return plan.ParseValid(t.DeliverableSpec.Filename, data, e.Policy.Floors)
 }
 
 // reviewPlan has the built-in review judge the newest version of a plan.

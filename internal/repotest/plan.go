@@ -1,0 +1,130 @@
+package repotest
+
+import (
+	"context"
+	"fmt"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// ID is the plan's id.
+const ID plan.ID = "WFS-site"
+
+// Ref is the plan's ref.
+const Ref = "refs/workflow/WFS-site"
+
+// event is an event made for one test.
+type event func(s *plan.State) (plan.Change, error)
+
+func (e event) Apply(s *plan.State) (plan.Change, error) { return e(s) }
+
+func data(s string) string { return fmt.Sprintf("data %d\n%s\n", len(s), s) }
+
+// Begin starts the plan that the text, as people write it, describes: as if it had been grafted already.
+func (r *Repo) Begin(text string) {
+	r.t.Helper()
+	p, err := plan.ParseValid("plan.yaml", []byte(text), plan.Floors{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p.PlanID = ID
+	r.append(event(func(*plan.State) (plan.Change, error) {
+		return plan.Change{Subject: "begin", Plan: p, Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventPlan}}}, nil
+	}), gitstore.AppendOptions{Create: true})
+}
+
+// Replan replaces plan.json by what change makes of it.
+func (r *Repo) Replan(change func(p *plan.Plan)) {
+	r.t.Helper()
+	r.append(event(func(s *plan.State) (plan.Change, error) {
+		data, err := plan.Encode(s.Plan)
+		if err != nil {
+			return plan.Change{}, err
+		}
+		p, err := plan.Decode(data) // the state's plan is shared
+		if err != nil {
+			return plan.Change{}, err
+		}
+		change(p)
+		return plan.Change{Subject: "graft", Plan: p, Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventGraft}}}, nil
+	}), gitstore.AppendOptions{})
+}
+
+func (r *Repo) append(ev plan.Event, o gitstore.AppendOptions) *gitstore.Appended {
+	r.t.Helper()
+	o.Now = Now
+	done, err := r.Store.Append(context.Background(), ID, ev, o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return done
+}
+
+// Version adds the next version of a task, made by the agent named. change, if not nil, makes its artifact.json
+// say something else.
+func (r *Repo) Version(task plan.TaskID, agent string, files map[string]string, change func(a *plan.Artifact)) {
+	r.t.Helper()
+	bytes := map[string][]byte{}
+	for name, content := range files {
+		bytes[name] = []byte(content)
+	}
+	batch := r.Store.NewBatch()
+	tree, infos, err := batch.AddFiles(bytes)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	snap, err := r.Store.Snapshot(context.Background(), ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	state := snap.State()
+	a := plan.Artifact{TaskID: task, Tree: tree, Agent: agent, CreatedAt: Now, Inputs: []plan.Input{}, Files: infos}
+	for _, in := range state.Inputs(task) {
+		v, _ := snap.Records.Of(in).Version(state.Tasks[in].Approved)
+		a.Inputs = append(a.Inputs, plan.Input{TaskID: in, ArtifactID: plan.VersionID(v.Version), Tree: v.Files})
+	}
+	if change != nil {
+		change(&a)
+	}
+	r.append(plan.NewVersion{Artifact: a}, gitstore.AppendOptions{Batch: batch})
+}
+
+// Review adds a review of one version in which every criterion has passed or, for a rejection, failed. change, if not
+// nil, makes it say something else.
+func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict plan.Verdict, change func(rev *plan.Review)) {
+	r.t.Helper()
+	snap, err := r.Store.Snapshot(context.Background(), ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rec, _ := snap.Records.Of(task).Version(version)
+	t := snap.State().Tasks[task]
+	rev := plan.Review{
+		TaskID: task, ReviewedArtifactID: plan.VersionID(version), Tree: rec.Files, Verdict: verdict, Score: 100,
+		Reviewer: reviewer, CreatedAt: Now, SpecHash: t.SpecHash(),
+	}
+	result := plan.ResultPass
+	if verdict == plan.Rejected {
+		result, rev.Score = plan.ResultFail, 0
+	}
+	for _, c := range t.AcceptanceCriteria {
+		rev.Criteria = append(rev.Criteria, plan.CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, By: reviewer})
+	}
+	if change != nil {
+		change(&rev)
+	}
+	render := func(rev plan.Review) []byte { return fmt.Appendf(nil, "# %s\n", rev.Verdict) }
+	r.append(plan.AddReview{Review: rev, Artifact: plan.Artifact{Tree: rec.Files}, Render: render}, gitstore.AppendOptions{})
+}
+
+// Approved adds a version of a task with one file, and ann's approval of it.
+func (r *Repo) Approved(task plan.TaskID, name, content string) {
+	r.t.Helper()
+	r.Version(task, "exec", map[string]string{name: content}, nil)
+	snap, err := r.Store.Snapshot(context.Background(), ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.Review(task, snap.Records.Of(task).Active(), "ann", plan.Approved, nil)
+}
