@@ -18,7 +18,7 @@ func (e *env) verifyCommand() *cli.Command {
 		ArgsUsage: "[COMMIT | RANGE]",
 		Description: "Without an argument, judges what is staged. With a commit, what that commit brings. With a range such as\n" +
 			"main..topic, every commit in it. Exits with 1 if anything under a protected directory is not what was approved.",
-		Flags: []cli.Flag{jsonFlag()},
+		Flags: []cli.Flag{jsonFlag(), formatFlag()},
 		Action: func(c *cli.Context) error {
 			return e.withStore(c.Context, func(s *gitstore.Store) error { return e.verify(c, s) })
 		},
@@ -27,6 +27,10 @@ func (e *env) verifyCommand() *cli.Command {
 
 func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := wantArgs(c, 0, 1, "at most one commit or range"); err != nil {
+		return err
+	}
+	format, err := reportFormat(c)
+	if err != nil {
 		return err
 	}
 	g, err := e.gate(c.Context, store)
@@ -56,19 +60,31 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		if err := e.printJSON(report); err != nil {
+	return e.printReport(report, format, c.Bool("json"))
+}
+
+// printReport prints what the gate says and returns the error with which the command ends, the same in every format.
+func (e *env) printReport(report *gate.Report, format string, asJSON bool) error {
+	var document any = report
+	switch {
+	case asJSON:
+	case format == formatSARIF:
+		document = sarif(report)
+	case format == formatGitHub:
+		return e.printAnnotations(report)
+	default:
+		if err := e.printFindings(report, ""); err != nil {
 			return err
 		}
-		if !report.OK() {
-			return errSaid
-		}
+		e.printBundles(report)
 		return nil
 	}
-	if err := e.printFindings(report, ""); err != nil {
+	if err := e.printJSON(document); err != nil {
 		return err
 	}
-	e.printBundles(report)
+	if !report.OK() {
+		return errSaid
+	}
 	return nil
 }
 
