@@ -34,9 +34,10 @@ type State struct {
 	Records Records
 	Tasks   map[TaskID]*TaskState
 
-	children map[TaskID][]TaskID   // DECOMPOSE, in plan order
-	checks   map[TaskID]*TaskState // by the ACTION that they review
-	limits   Config                // the plan's, with the defaults
+	children  map[TaskID][]TaskID   // DECOMPOSE, in plan order
+	leafLists map[TaskID][]TaskID   // of each GOAL: everybody asks for the root's
+	checks    map[TaskID]*TaskState // by the ACTION that they review
+	limits    Config                // the plan's, with the defaults
 }
 
 // TaskState is one task and where it stands.
@@ -62,6 +63,8 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		children: map[TaskID][]TaskID{},
 		checks:   make(map[TaskID]*TaskState, len(p.Tasks)/2),
 		limits:   p.Limits(),
+
+		leafLists: map[TaskID][]TaskID{},
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -242,6 +245,7 @@ func (s *State) goal(t *TaskState) {
 		return
 	}
 	leaves := s.Leaves(t.TaskID)
+	s.leafLists[t.TaskID] = leaves
 	done, blocked, begun := 0, 0, false
 	for _, id := range leaves {
 		leaf := s.Tasks[id]
@@ -326,7 +330,12 @@ func (s *State) Children(id TaskID) []TaskID { return s.children[id] }
 
 // Leaves returns the ACTIONs at or below id that make deliverables, in plan order: abandoned ones and planning tasks
 // are none.
-func (s *State) Leaves(id TaskID) []TaskID { return s.leaves(id, nil, map[TaskID]bool{}) }
+func (s *State) Leaves(id TaskID) []TaskID {
+	if list, ok := s.leafLists[id]; ok {
+		return slices.Clip(list)
+	}
+	return s.leaves(id, nil, map[TaskID]bool{})
+}
 
 // leaves visits each task once: the parents of a plan that nobody has validated may go round in a circle.
 func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID {
@@ -336,7 +345,7 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 	}
 	seen[id] = true
 	if t.NodeType == Action {
-		if t.Planning() || s.Records.Of(id).Abandoned() {
+		if t.Planning() || t.Status == StatusAbandoned {
 			return found
 		}
 		return append(found, id)
