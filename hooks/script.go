@@ -61,10 +61,8 @@ func newRenderer(o Options) (renderer, error) {
 
 func (r renderer) data(s spec) scriptData {
 	var specs []string
-	for _, root := range r.roots {
-		for _, spelling := range spellings(root) {
-			specs = append(specs, quote(":(top,literal,icase)"+spelling))
-		}
+	for _, pathspec := range Pathspecs(r.roots) {
+		specs = append(specs, quote(pathspec))
 	}
 	what := "this commit touches a protected path"
 	switch s.judge {

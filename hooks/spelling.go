@@ -23,6 +23,18 @@ func asciiUnits() map[string][]string {
 	}
 }
 
+// Pathspecs returns those that select what is below the roots, in any spelling that a file system may take for theirs. The
+// hooks look for changes with them, and the judge must look wherever the hooks do.
+func Pathspecs(roots []string) []string {
+	var specs []string
+	for _, root := range roots {
+		for _, spelling := range spellings(root) {
+			specs = append(specs, ":(top,literal,icase)"+spelling)
+		}
+	}
+	return specs
+}
+
 // spellings returns the names that a case-folding or normalising file system takes for root, up to the case of ASCII,
 // which the pathspecs ignore; root itself comes first. A root with so many of them that not all can be listed gets
 // those a person would write: composed and decomposed, as given, in small and in capital letters. What is missed then is

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -120,6 +122,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	var report *gate.Report
+	var moves []gate.Move
 	name := c.Args().First()
 	switch name {
 	case "pre-commit", "pre-merge-commit":
@@ -129,7 +132,6 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	case "pre-push":
 		report, err = g.Push(c.Context, e.stdin, c.Args().Get(1))
 	case "reference-transaction", "pre-receive":
-		var moves []gate.Move
 		if moves, err = gate.ReadMoves(e.stdin); err == nil {
 			report, err = g.Moves(c.Context, moves, name == "pre-receive")
 		}
@@ -152,7 +154,8 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		aside = "nothing was refused, because wf.enforce is warn: git config --unset wf.enforce"
 	}
 	err = e.printFindings(report, aside)
-	if err != nil && name == "reference-transaction" {
+	branch := func(m gate.Move) bool { return strings.HasPrefix(m.Ref, "refs/heads/") }
+	if err != nil && name == "reference-transaction" && slices.ContainsFunc(moves, branch) {
 		e.printLateRefusal(store)
 	}
 	return err
@@ -165,6 +168,7 @@ func (e *env) printLateRefusal(store *gitstore.Store) {
 	for _, state := range [][2]string{
 		{"MERGE_HEAD", "git merge --abort"},
 		{"rebase-merge", "git rebase --abort"},
+		{"rebase-apply/applying", "git am --abort"},
 		{"rebase-apply", "git rebase --abort"},
 		{"CHERRY_PICK_HEAD", "git cherry-pick --abort"},
 		{"REVERT_HEAD", "git revert --abort"},
@@ -174,5 +178,6 @@ func (e *env) printLateRefusal(store *gitstore.Store) {
 			return
 		}
 	}
-	fmt.Fprintln(e.stderr, "hint: git reset --merge HEAD restores what was there before, if files have changed already")
+	// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
+	fmt.Fprintln(e.stderr, "hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
 }

@@ -57,7 +57,7 @@ func (e *env) printAnnotations(r *gate.Report) error {
 // annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line feed in
 // one of them would begin a command of its own.
 func annotation(level string, f gate.Finding) string {
-	return plan.OneLine(fmt.Sprintf("::%s file=%s,title=%s::%s",
+	return plan.Printable(fmt.Sprintf("::%s file=%s,title=%s::%s",
 		level, escapeProperty(f.Path), escapeProperty("git wf: "+f.Code), escapeData(longMessage(f))))
 }
 
@@ -158,7 +158,7 @@ func (r *sarifRun) add(f gate.Finding) {
 	sum := sha256.Sum256([]byte(f.Code + "\x00" + f.Path + "\x00" + string(f.Commit)))
 	r.Results = append(r.Results, sarifResult{
 		RuleID: f.Code, RuleIndex: index, Level: "error", Message: sarifText{longMessage(f)}, Locations: []sarifLocation{at},
-		PartialFingerprints: map[string]string{"gitWf:v1": hex.EncodeToString(sum[:])},
+		PartialFingerprints: map[string]string{"gitWf/v1": hex.EncodeToString(sum[:])},
 	})
 }
 

@@ -34,7 +34,7 @@ var allowed = []struct {
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/export", "internal/gitstore", "internal/plan", "internal/process",
 	}},
-	{"internal/gate", []string{"internal/audit", "internal/export", "internal/gitstore", "internal/plan"}},
+	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/plan"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/plan"}},
 	{"internal/export", []string{"internal/gitstore", "internal/plan"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan"}},

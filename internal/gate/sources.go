@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"gitwf/hooks"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -20,12 +21,11 @@ const (
 // pathspecs select what is below the roots in any spelling: on a file system that folds case, Deliverables/ is
 // deliverables/.
 func (g *Gate) pathspecs() []string {
-	specs := []string{"--"}
-	for _, r := range g.policy.RootPaths() {
-		specs = append(specs, ":(top,icase)"+r)
-	}
-	return specs
+	return append([]string{"--"}, hooks.Pathspecs(g.policy.RootPaths())...)
 }
+
+// magic keeps the pathspecs what they are: with GIT_LITERAL_PATHSPECS in the environment they would select nothing.
+const magic = "--no-literal-pathspecs"
 
 // Index judges what is staged, against HEAD.
 func (g *Gate) Index(ctx context.Context) (*Report, error) {
@@ -113,7 +113,7 @@ func intersect(a, b []Change) []Change {
 // Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
 // in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes".
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
-	args := append([]string{"log", "--full-history", "-m", "--format=%H", "--no-ext-diff"}, revs...)
+	args := append([]string{magic, "log", "--full-history", "-m", "--format=%H", "--no-ext-diff"}, revs...)
 	exempt, err := g.exempt(ctx)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 // diff runs one of git's diff commands and reads what it says of each path.
 func (g *Gate) diff(ctx context.Context, args ...string) ([]Change, error) {
 	args = append(args[:len(args):len(args)], g.pathspecs()...)
-	args = append([]string{args[0], "--raw", "-z", "--no-abbrev", "--no-renames"}, args[1:]...)
+	args = append([]string{magic, args[0], "--raw", "-z", "--no-abbrev", "--no-renames"}, args[1:]...)
 	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: args})
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (g *Gate) diff(ctx context.Context, args ...string) ([]Change, error) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		info := strings.Fields(fields[i])
 		if len(info) != 5 {
-			return nil, fmt.Errorf("git %s: can't read %q", args[0], fields[i])
+			return nil, fmt.Errorf("git %s: can't read %q", args[1], fields[i])
 		}
 		c := Change{Path: fields[i+1]}
 		if info[4] != "D" {
@@ -208,7 +208,7 @@ func (g *Gate) diff(ctx context.Context, args ...string) ([]Change, error) {
 
 // listIndex lists what is staged below dir.
 func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: []string{"ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}})
+	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: []string{magic, "ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}})
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,28 @@ func isolate(t testing.TB) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 }
 
+// In is the same repository for a part of the test, with its plan, index and HEAD as they were at the mark.
+func (r *Repo) In(t testing.TB, m Mark) *Repo {
+	t.Helper()
+	part := &Repo{Dir: r.Dir, Store: r.Store, t: t}
+	part.Git("update-ref", Ref, string(m.plan))
+	part.Git("update-ref", "HEAD", string(m.head))
+	part.Git("read-tree", m.index)
+	return part
+}
+
+// Mark is a state to which a repository can go back.
+type Mark struct {
+	plan, head plan.OID
+	index      string // its tree
+}
+
+// Mark remembers the state as it is.
+func (r *Repo) Mark() Mark {
+	r.t.Helper()
+	return Mark{plan.OID(r.Git("rev-parse", Ref)), plan.OID(r.Git("rev-parse", "HEAD")), r.Git("write-tree")}
+}
+
 // Open opens the repository once more, with nothing known of it yet.
 func (r *Repo) Open() *gitstore.Store {
 	r.t.Helper()

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/repotest"
+	"gitwf/templates"
+)
+
+// page is a plan of one task.
+func page(config, run, criteria string) string {
+	return fmt.Sprintf(`title: Page
+config: {%s}
+root_acceptance_criteria: [{id: R1, statement: The page has a title}]
+tasks:
+  - task_id: IMPL-1
+    title: Page
+    estimated_person_days: 1
+    run: %q
+    deliverable_spec: {format: txt, filename: page.txt}
+    acceptance_criteria: %s
+    covers: [R1]
+`, config, run, criteria)
+}
+
+const (
+	writes = "echo hello > $WF_OUT/page.txt"
+	passes = `[{id: A1, statement: page.txt has a line, run: test -s page.txt}]`
+	never  = `[{id: A1, statement: page.txt has a line, run: sleep 60}]`
+)
+
+// workshop is an engine on a repository with a plan, whose lines are trusted.
+type workshop struct {
+	*Engine
+	repo  *repotest.Repo
+	t     *testing.T
+	began chan string // what the engine reports
+}
+
+func newWorkshop(t *testing.T, text string) *workshop {
+	t.Helper()
+	r := repotest.New(t)
+	r.Begin(text)
+	trust := openTrust(t, t.TempDir())
+	if err := trust.Add(trust.New(r.Snapshot(repotest.ID).Plan)); err != nil {
+		t.Fatal(err)
+	}
+	b := &workshop{repo: r, t: t, began: make(chan string, 100)}
+	b.Engine = &Engine{
+		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS,
+		Report: func(p Progress) { b.began <- string(p.Task) + " " + p.Text },
+	}
+	return b
+}
+
+// records are all that is recorded of the task, in the order of names.
+func (b *workshop) records() string {
+	b.t.Helper()
+	dir := plan.TaskID("IMPL-1").Dir()
+	var names []string
+	for _, line := range strings.Fields(b.repo.Git("ls-tree", "-r", "--name-only", repotest.Ref)) {
+		name, ok := strings.CutPrefix(line, dir+"/")
+		if ok && !strings.HasSuffix(name, "/artifact.json") && !strings.HasSuffix(name, "/review.json") && !strings.HasSuffix(name, ".log") {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func (b *workshop) claims() string {
+	b.t.Helper()
+	return b.repo.Git("for-each-ref", "--format=%(refname)", "refs/workflow-claims")
+}
+
+func (b *workshop) run(ctx context.Context) (*plan.State, error) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	return b.Run(ctx, repotest.ID)
+}
+
+// What a stop interrupts says nothing about the task: no attempt, and nobody waits for the claim.
+func TestInterrupted(t *testing.T) {
+	tests := []struct {
+		name, run, criteria string
+		held                string // the claim that shows that the work is under way
+		want                string
+	}{
+		{"an attempt", "touch $WF_OUT/page.txt; sleep 60", passes, "IMPL-1", ""},
+		{"a review", writes, never, "CHECK-IMPL-1", "artifacts/v1/files/page.txt"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newWorkshop(t, page("", tt.run, tt.criteria))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				for range 1000 {
+					if claims, err := b.Store.Claims(ctx, repotest.ID); err == nil {
+						if _, ok := claims[plan.TaskID(tt.held)]; ok {
+							time.Sleep(100 * time.Millisecond) // so that it is the command that is stopped
+							break
+						}
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				cancel()
+			}()
+			begin := time.Now()
+			if _, err := b.run(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+			if took := time.Since(begin); took > 15*time.Second {
+				t.Errorf("stopped after %s", took)
+			}
+			if got := b.records(); got != tt.want {
+				t.Errorf("recorded %q, want %q", got, tt.want)
+			}
+			if got := b.claims(); got != "" {
+				t.Errorf("claims left: %s", got)
+			}
+		})
+	}
+}
+
+// endedProcess is the id of a process that has been and gone.
+func endedProcess(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("git", "version")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+func TestTakenOver(t *testing.T) {
+	gone := endedProcess(t)
+	now := time.Now()
+	tests := []struct {
+		name   string
+		config string
+		claims []plan.Claim
+		want   string
+		status plan.Status
+	}{
+		{"nobody before", "", nil, "artifacts/v1/files/page.txt reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+		{"an expired claim", "", []plan.Claim{{Task: "IMPL-1", Host: "elsewhere", PID: 1, Started: now.Add(-2 * time.Hour), Expires: now.Add(-time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+		{"a claim whose process is gone", "", []plan.Claim{{Task: "IMPL-1", Host: hostname(), PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+		{"the last attempt was lost", "max_attempts: 1", []plan.Claim{{Task: "IMPL-1", Host: hostname(), PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+			"attempts/a1-lost.json", plan.StatusWaitingExternal},
+		{"a review whose process is gone", "", []plan.Claim{{Task: "CHECK-IMPL-1", Host: hostname(), PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-v1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newWorkshop(t, page(tt.config, writes, passes))
+			for _, c := range tt.claims {
+				c.Agent, c.Session = "exec", "theirs"
+				if _, err := b.Store.Claim(context.Background(), repotest.ID, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			state, err := b.run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.records(); got != tt.want || state.Tasks["IMPL-1"].Status != tt.status {
+				t.Errorf("%s, recorded %q", state.Tasks["IMPL-1"].Status, got)
+			}
+			if got := b.claims(); got != "" {
+				t.Errorf("claims left: %s", got)
+			}
+		})
+	}
+}
+
+// A claim that is alive is left alone, by Step too.
+func TestClaimOfAnother(t *testing.T) {
+	b := newWorkshop(t, page("", writes, passes))
+	now := time.Now()
+	theirs := plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "theirs", Host: "elsewhere", PID: 1, Started: now, Expires: now.Add(time.Hour)}
+	theirs, err := b.Store.Claim(context.Background(), repotest.ID, theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
+	defer cancel()
+	if _, err := b.Run(ctx, repotest.ID); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a run does not wait for the others: %v", err)
+	}
+	if got := b.records(); got != "" {
+		t.Errorf("recorded %s", got)
+	}
+	if err := b.Store.Release(context.Background(), repotest.ID, theirs); err != nil {
+		t.Errorf("their claim is no longer theirs: %v", err)
+	}
+	if _, did, err := b.Step(context.Background(), repotest.ID); !did || err != nil || b.records() != "artifacts/v1/files/page.txt" {
+		t.Errorf("did %v, %v, recorded %s", did, err, b.records())
+	}
+}
+
+// Who has the next word, when the engine has done what it can.
+func TestReviewSteps(t *testing.T) {
+	const (
+		file    = "artifacts/v1/files/page.txt"
+		runs    = `{id: A1, statement: page.txt has a line, run: test -s page.txt}`
+		fails   = `{id: A2, statement: page.txt has no line, run: test ! -s page.txt}`
+		dislike = `{id: A4, statement: page.txt has no line, run: test ! -s page.txt, severity: SHOULD}`
+		person  = `{id: A3, statement: page.txt says hello to the reader}`
+	)
+	tests := []struct {
+		name, config, criteria string
+		want                   string
+		next                   plan.ReviewStep
+		wait                   string
+	}{
+		{"the engine judges all", "", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", plan.StepNone, ""},
+		{"a SHOULD costs points", "", runs + ", " + dislike, file + " reviews/r1-v1-90-checks/APPROVED.md", plan.StepNone, ""},
+		{"a person judges all", "", person, file, plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
+		{"a person has the last word", "", runs + ", " + person, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
+		{"a failed MUST spares the person", "max_attempts: 1", fails + ", " + person, file + " reviews/r1-v1-100-checks/REJECTED.md", plan.StepNone,
+			"git wf show IMPL-1; git wf retry IMPL-1"},
+		{"a failed SHOULD does not", "", dislike + ", " + person, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
+		{"the engine may not judge", "reviewers: [ann]", runs, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
+		{"it is not enough alone", "quorum: 2, reviewers: [checks, ann]", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", plan.StepPerson,
+			"git wf review IMPL-1 --approve|--reject"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newWorkshop(t, page(tt.config, writes, "["+tt.criteria+"]"))
+			state, err := b.run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.records(); got != tt.want || state.NextReviewStep("IMPL-1") != tt.next {
+				t.Errorf("recorded %q, next %q", got, state.NextReviewStep("IMPL-1"))
+			}
+			var commands []string
+			for _, w := range b.Waits(state) {
+				commands = append(commands, w.Command)
+			}
+			if got := strings.Join(commands, "; "); got != tt.wait {
+				t.Errorf("waits for %q", got)
+			}
+			if _, did, err := b.Step(context.Background(), repotest.ID); did || err != nil {
+				t.Errorf("there was something left to do: %v, %v", did, err)
+			}
+		})
+	}
+}
+
+// Of a plan that came from elsewhere nothing runs before somebody has said so.
+func TestUntrusted(t *testing.T) {
+	b := newWorkshop(t, page("", writes, passes))
+	all := b.Trust.New
+	for _, known := range [][]string{nil, {writes}} {
+		b.Trust = openTrust(t, t.TempDir())
+		if err := b.Trust.Add(lines(known...)); err != nil {
+			t.Fatal(err)
+		}
+		state, err := b.run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := b.Waits(state)
+		if len(waits) != 1 || waits[0].Command != "git wf trust" {
+			t.Errorf("waits %+v", waits)
+		}
+		want := strings.Repeat("artifacts/v1/files/page.txt", len(known))
+		if got := b.records(); got != want {
+			t.Errorf("recorded %q, want %q", got, want)
+		}
+	}
+	if len(all(b.repo.Snapshot(repotest.ID).Plan)) != 0 {
+		t.Error("the first set knew them all")
+	}
+}
+
+func TestRunReports(t *testing.T) {
+	b := newWorkshop(t, page("", writes, passes))
+	if _, err := b.run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	close(b.began)
+	var said []string
+	for text := range b.began {
+		said = append(said, text)
+	}
+	want := []string{"IMPL-1 started by exec", "IMPL-1 v1 by exec, 1 file, in ", "IMPL-1 v1 approved by checks (score 100)"}
+	if !slices.EqualFunc(said, want, strings.HasPrefix) {
+		t.Errorf("said %q", said)
+	}
+}
