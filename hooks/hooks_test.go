@@ -39,7 +39,7 @@ func newRepo(t testing.TB) *repo {
 		}
 	}
 	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"),
-		"PATH="+r.bin+":"+os.Getenv("PATH"), "LC_ALL=C")
+		"PATH="+r.bin+":"+pathWithoutProgram(), "LC_ALL=C")
 	write(t, filepath.Join(home, "gitconfig"), "[user]\n\tname = T\n\temail = t@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n", 0o644)
 	write(t, filepath.Join(r.bin, "git-wf"), "#!/bin/sh\n{ echo \"args: $*\"; case $2 in pre-push|pre-receive|reference-transaction) sed 's/^/in: /' ;; esac; } >>'"+r.log+"'\nexit \"${WF_EXIT:-0}\"\n", 0o755)
 	must(t, os.MkdirAll(r.dir, 0o755))
@@ -47,6 +47,17 @@ func newRepo(t testing.TB) *repo {
 	must(t, os.MkdirAll(filepath.Join(r.dir, ".git", "hooks"), 0o755))
 	r.git("commit", "-q", "--allow-empty", "-m", "first")
 	return r
+}
+
+// pathWithoutProgram is PATH without the directories that have a git-wf: the tests say themselves when there is one.
+func pathWithoutProgram() string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, "git-wf")); err != nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return strings.Join(dirs, ":")
 }
 
 func must(t testing.TB, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
@@ -74,7 +75,7 @@ func explain(err error) (code int, hint string) {
 		return exitNoRepository, "git init"
 	case errors.As(err, &findings):
 		return exitUsage, ""
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return exitUsage, "look at who owns the directory, and who may write there"
 	case errors.As(err, &unsupported):
 		return exitUsage, unsupported.Hint
@@ -91,7 +92,7 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &unfinished):
 		return exitRefused, "git wf run, or git wf export --partial"
 	case errors.As(err, &stale):
-		return exitRefused, "git wf export --allow-stale"
+		return exitRefused, "git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
 	case errors.As(err, &busy):
 		return exitRefused, "finish it first, or give it up: " + busy.Abort
 	case errors.As(err, &refusedErr):

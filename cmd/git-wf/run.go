@@ -96,14 +96,21 @@ func (e *env) printOutcome(s *plan.State, waits []engine.Wait) {
 			fmt.Fprintf(e.stdout, "    %s\n", w.Command)
 		}
 	}
-	if s.Root().Status == plan.StatusDone {
+	if finished(s, waits) {
 		fmt.Fprintln(e.stdout, "next: git wf export --commit")
 	}
 }
 
+// finished reports whether nothing is left to do. A plan that is assembled is DONE with its last task, but one of its
+// deliverables may have been rejected since.
+func finished(s *plan.State, waits []engine.Wait) bool {
+	done, all := progressOf(s)
+	return s.Root().Status == plan.StatusDone && len(waits) == 0 && done == all
+}
+
 // runResult is the exit code of a run that came to rest.
 func runResult(s *plan.State, waits []engine.Wait) error {
-	if s.Root().Status == plan.StatusDone {
+	if finished(s, waits) {
 		return nil
 	}
 	for _, w := range waits {

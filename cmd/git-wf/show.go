@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -38,7 +39,7 @@ type taskDocument struct {
 	Task      *plan.Task      `json:"task"`
 	Artifacts []plan.Artifact `json:"artifacts"`
 	Reviews   []plan.Review   `json:"reviews"`
-	Attempts  []string        `json:"attempt_records"`
+	Attempts  []plan.Attempt  `json:"attempt_records"`
 	Consumers []plan.TaskID   `json:"consumers"`
 	LocalPath string          `json:"tree_path"` // of the task's records in the plan's tree
 }
@@ -103,7 +104,7 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 // readTask reads every document of a task's records.
 func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
 	d := taskDocument{
-		Artifacts: []plan.Artifact{}, Reviews: []plan.Review{}, Attempts: []string{}, Consumers: []plan.TaskID{},
+		Artifacts: []plan.Artifact{}, Reviews: []plan.Review{}, Attempts: []plan.Attempt{}, Consumers: []plan.TaskID{},
 		LocalPath: t.TaskID.Dir(),
 	}
 	r := snap.Records.Of(t.TaskID)
@@ -122,7 +123,16 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		d.Reviews = append(d.Reviews, rev)
 	}
 	for _, rec := range r.Attempts {
-		d.Attempts = append(d.Attempts, t.TaskID.Dir()+"/attempts/"+rec.Name())
+		var a plan.Attempt
+		path := t.TaskID.Dir() + "/attempts/" + rec.Name()
+		data, err := store.ReadFile(ctx, snap.Commit, path)
+		if err == nil {
+			err = json.Unmarshal(data, &a)
+		}
+		if err != nil {
+			return d, fmt.Errorf("read %s: %w", path, err)
+		}
+		d.Attempts = append(d.Attempts, a)
 	}
 	for _, other := range s.Plan.Tasks {
 		if other.NodeType != plan.Action {
@@ -209,8 +219,12 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 	if len(d.Attempts) > 0 {
 		e.heading(w, "Attempts without a result")
 	}
-	for _, path := range d.Attempts {
-		fmt.Fprintf(w, "  git show 'workflow/%s:%s'\n", s.Plan.PlanID, path)
+	for i, a := range d.Attempts {
+		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent), date(a.CreatedAt), a.ExitCode)
+		for line := range strings.Lines(plan.Printable(strings.TrimSpace(a.Message))) {
+			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
+		}
+		fmt.Fprintf(w, "      git show 'workflow/%s:%s/attempts/%s'\n", s.Plan.PlanID, d.LocalPath, s.Records.Of(t.TaskID).Attempts[i].Name())
 	}
 }
 

@@ -143,7 +143,7 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 // its target.
 func (e *env) printTree(w io.Writer, s *plan.State) {
 	done, all := progressOf(s)
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, unsigned\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
 	treePrinter{env: e, w: w, s: s}.task(s.Plan.RootTaskID, "", "")
 }
 

@@ -69,14 +69,18 @@ func (a *auditor) history(revs ...string) error {
 	for _, commit := range strings.Split(string(out), "\x01")[1:] {
 		fields := strings.Split(strings.Trim(commit, "\x00\n"), "\x00")
 		for i := 1; i+1 < len(fields); i += 2 {
-			status, path := strings.TrimSpace(fields[i]), fields[i+1]
-			if status != "A" && path != "plan.json" && path != "policy.json" {
-				a.find("rewritten", fmt.Sprintf("%.12s: %s", fields[0], path), "git log "+fields[0]+" -- '"+path+"'",
-					"the commit changes what was recorded (%s); records are written once", status)
-			}
+			a.recorded(strings.TrimSpace(fields[i]), fields[i+1], plan.OID(fields[0]))
 		}
 	}
 	return nil
+}
+
+// recorded takes up what a commit does to one path; git says how, by a letter.
+func (a *auditor) recorded(status, path string, commit plan.OID) {
+	if status != "A" && path != "plan.json" && path != "policy.json" {
+		a.find("rewritten", fmt.Sprintf("%.12s: %s", commit, path), "git log "+string(commit)+" -- '"+path+"'",
+			"the commit changes what was recorded (%s); records are written once", status)
+	}
 }
 
 // task checks the records of one task against each other.

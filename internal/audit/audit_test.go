@@ -198,3 +198,21 @@ func TestMove(t *testing.T) {
 		t.Errorf("%+v, %v", findings, err)
 	}
 }
+
+// Each commit of a merge only adds to its first parent, and yet the merge leaves out what was recorded.
+func TestMergeThatLeavesOut(t *testing.T) {
+	r := newPage(t)
+	tip := r.Git("rev-parse", repotest.Ref)
+	r.Git("update-ref", "refs/heads/side", tip)
+	rejection := dir1 + "/reviews/r1-v1-0-ann/"
+	r.Forge("refs/heads/side", map[string]string{rejection + "REJECTED.md": "", rejection + "review.json": ""})
+	tree := r.Git("rev-parse", "side^{tree}")
+	root := r.Git("commit-tree", "-m", "begin", tree)
+	merge := r.Git("commit-tree", "-m", "join", "-p", root, "-p", tip, tree)
+	r.Git("update-ref", repotest.Ref, merge)
+	findings, err := Move(context.Background(), r.Open(), repotest.Ref, plan.OID(tip), plan.OID(merge))
+	want := fmt.Sprintf("rewritten %[1]sREJECTED.md; rewritten %[1]sreview.json", rejection)
+	if got := codes(findings, r); err != nil || got != want {
+		t.Errorf("found %s, %v, want %s", got, err, want)
+	}
+}

@@ -241,14 +241,15 @@ func (r *run) start(ctx context.Context, w work) {
 }
 
 // endClaim lets a claim expire now if its process was killed: nobody should wait for the end of the lease of one that
-// can't come back. It reports whether it did; the number of the claim goes on.
+// can't come back. A claim of this very process is such a one too: whoever held it here has let go of the task, or would
+// not ask for it again. It reports whether it did; the number of the claim goes on.
 func (e *Engine) endClaim(ctx context.Context, id plan.ID, task plan.TaskID, now time.Time) bool {
 	claims, err := e.Store.Claims(ctx, id)
 	if err != nil {
 		return false // the claim stands, and that is reported
 	}
 	held, ok := claims[task]
-	if !ok || !ownerGone(held) {
+	if !ok || !ownerGone(held) && !(held.Host == hostname() && held.PID == os.Getpid()) {
 		return false
 	}
 	_, err = e.Store.Renew(ctx, id, held, now)

@@ -35,7 +35,9 @@ func OpenTrust(dir string) (*Trust, error) {
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		t.lines[s.Text()] = true
+		if s.Text() != "" {
+			t.lines[s.Text()] = true
+		}
 	}
 	return t, nil
 }
@@ -88,6 +90,7 @@ func (t *Trust) Add(lines []plan.CommandLine) error {
 		return err
 	}
 	var b strings.Builder
+	b.WriteByte('\n') // ends a line that a killed writer left half written; an empty line trusts nothing
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range lines {

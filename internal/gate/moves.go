@@ -21,12 +21,16 @@ type Move struct {
 // hooks.
 func ReadMoves(r io.Reader) ([]Move, error) {
 	var moves []Move
-	for s := bufio.NewScanner(r); s.Scan(); {
+	s := bufio.NewScanner(r)
+	for s.Scan() {
 		f := strings.Fields(s.Text())
 		if len(f) != 3 {
 			return nil, fmt.Errorf("can't read the move of a ref: %q", s.Text())
 		}
 		moves = append(moves, Move{Ref: f[2], Old: orNone(f[0]), New: orNone(f[1])})
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("read the moves of refs: %w", err) // a move that was not read was not judged
 	}
 	return moves, nil
 }

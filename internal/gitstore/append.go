@@ -126,6 +126,10 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	s := a.s
 	tip, change, err := a.decide(ctx)
 	if err != nil {
+		s.objects.close() // see commit: a refusal may rest on a tip that is no longer the newest
+		tip, change, err = a.decide(ctx)
+	}
+	if err != nil {
 		return c, change, err
 	}
 	changes := []refChange{{ref: a.ref, old: tip.oid}}

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -80,7 +81,18 @@ type commitInfo struct {
 	time      time.Time
 }
 
-func (s *Store) commit(ctx context.Context, name string) (c commitInfo, err error) {
+// commit finds a commit by a ref's name or its id. The long-lived reader may remember an old packed-refs file for a moment,
+// so what is missing is looked for once more by one that has nothing old in its memory.
+func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
+	c, err := s.lookCommit(ctx, name)
+	if errors.Is(err, ErrNoPlan) {
+		s.objects.close()
+		c, err = s.lookCommit(ctx, name)
+	}
+	return c, err
+}
+
+func (s *Store) lookCommit(ctx context.Context, name string) (c commitInfo, err error) {
 	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
 		switch o.Kind {
 		case "commit":
