@@ -222,7 +222,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 			return err
 		}
 	} else {
-		e.printTree(e.stdout, s)
+		e.printTree(e.stdout, s, nil)
 		e.printPlanReview(review)
 		e.showLines(untrusted, "not tried on an empty candidate because they are not trusted yet")
 	}

@@ -42,13 +42,20 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
+	stale, err := export.Stale(c.Context, store, snap, s)
+	if err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		d := describe(s, waits)
 		d.RootCriteria = checklist
+		for i := range d.Tasks {
+			d.Tasks[i].Stale = stale[d.Tasks[i].TaskID]
+		}
 		return e.printJSON(d)
 	}
 	w := bufio.NewWriter(e.stdout)
-	e.printTree(w, s)
+	e.printTree(w, s, stale)
 	e.printChecklist(w, checklist)
 	e.printWaits(w, waits)
 	return w.Flush()
@@ -80,6 +87,7 @@ type taskSummary struct {
 	Active       *string        `json:"active_artifact_id"`
 	Approved     *string        `json:"approved_artifact_id"`
 	Attempts     int            `json:"attempts"`
+	Stale        string         `json:"stale,omitempty"` // why the approved version is
 	Review       *reviewSummary `json:"review"`
 }
 
@@ -141,10 +149,10 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
 // its target.
-func (e *env) printTree(w io.Writer, s *plan.State) {
+func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
 	done, all := progressOf(s)
 	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, unsigned\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
-	treePrinter{env: e, w: w, s: s}.task(s.Plan.RootTaskID, "", "")
+	treePrinter{env: e, w: w, s: s, stale: stale}.task(s.Plan.RootTaskID, "", "")
 }
 
 // printWaits says what only a person can do, and the command that does it.
@@ -183,8 +191,9 @@ func (e *env) printChecklist(w io.Writer, list []export.RootCriterion) {
 
 type treePrinter struct {
 	*env
-	w io.Writer
-	s *plan.State
+	w     io.Writer
+	s     *plan.State
+	stale map[plan.TaskID]string // why
 }
 
 func (p treePrinter) task(id plan.TaskID, lead, under string) {
@@ -215,6 +224,9 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 	}
 	if t.Reason != "" && t.Status != plan.StatusDone {
 		notes = append(notes, plan.OneLine(t.Reason))
+	}
+	if why := p.stale[t.TaskID]; why != "" {
+		notes = append(notes, "stale: "+why)
 	}
 	if t.Attempts > 0 {
 		notes = append(notes, plan.Count(t.Attempts, "attempt")+" failed")

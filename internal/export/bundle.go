@@ -210,7 +210,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 			Format: spec.Format, Filename: spec.Filename, Files: spec.Files, SingleFile: spec.SingleFile, BundleMode: spec.BundleMode,
 		},
 		Tree:  a.Tree,
-		Stale: b.stale(t, a),
+		Stale: staleReason(b.snap, b.state, a),
 		Files: files(t.Task, a),
 	}
 	if candidate {
@@ -250,27 +250,6 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 		return fmt.Errorf("%s %s: artifact.json does not list what its tree %s holds", a.TaskID, a.ArtifactID, a.Tree)
 	}
 	return nil
-}
-
-// stale says why an approved version is no longer what the plan asks for, "" if it is.
-func (b *builder) stale(t *plan.TaskState, a plan.Artifact) string {
-	for _, in := range a.Inputs {
-		now := b.state.Tasks[in.TaskID]
-		if now == nil {
-			return fmt.Sprintf("its input %s is gone", in.TaskID)
-		}
-		if v, ok := b.snap.Records.Of(in.TaskID).Version(now.Approved); !ok || v.Files != in.Tree {
-			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
-		}
-	}
-	return ""
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // files are the bundle's files of one version.

@@ -1,0 +1,53 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Stale finds the tasks whose approved version was made from what is no longer approved, and says why. Documents are read
+// only of tasks one of whose inputs has more than one version: of no other can that be.
+func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) (map[plan.TaskID]string, error) {
+	stale := map[plan.TaskID]string{}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		t, maybe := s.Tasks[id], false
+		for _, in := range s.Inputs(id) {
+			maybe = maybe || s.Tasks[in] != nil && s.Tasks[in].Active > 1
+		}
+		if !maybe || t.Approved == 0 {
+			continue
+		}
+		a, err := ReadArtifact(ctx, store, snap, id, t.Approved)
+		if err != nil {
+			return nil, err
+		}
+		if why := staleReason(snap, s, a); why != "" {
+			stale[id] = why
+		}
+	}
+	return stale, nil
+}
+
+// staleReason says why a version is no longer made from what the plan has approved, "" if it is.
+func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string {
+	for _, in := range a.Inputs {
+		now := s.Tasks[in.TaskID]
+		if now == nil {
+			return fmt.Sprintf("its input %s is gone", in.TaskID)
+		}
+		if v, ok := snap.Records.Of(in.TaskID).Version(now.Approved); !ok || v.Files != in.Tree {
+			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
+		}
+	}
+	return ""
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
