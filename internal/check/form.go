@@ -47,7 +47,7 @@ func ParseForm(text string) (o Opinion, ok bool, err error) {
 	var message []string
 	inMessage := false
 	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSuffix(line, "\r")
+		line = strings.TrimRight(line, "\r")
 		switch key, value, found := strings.Cut(line, ":"); {
 		case strings.HasPrefix(line, "#"):
 		case inMessage:
