@@ -206,7 +206,7 @@ func (s *Store) survive(ctx context.Context, b *Batch) error {
 	const longest, interval = 2 * time.Second, 2 * time.Millisecond
 	for begin := time.Now(); ; {
 		gc := s.runningGC()
-		if err := b.restore(ctx); err != nil {
+		if _, err := b.restore(ctx); err != nil {
 			return fmt.Errorf("keep the objects of what has happened already: %w", err)
 		}
 		if gc == "" || s.gcAwaited.Load() == gc {

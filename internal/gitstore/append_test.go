@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -186,6 +187,43 @@ func TestAppendBesideForeignWriter(t *testing.T) {
 		t.Errorf("log %q after %d tries", got, applied)
 	}
 	sound(t, dir)
+}
+
+// Two `git pack-refs` within a second can leave a file that git, which keeps the first one in memory, takes for the same.
+func TestAppendSeesReplacedPackedRefs(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	first := start(t, s, testID, 1)
+	git(t, dir, "pack-refs", "--all")
+	packed := filepath.Join(s.CommonDir(), "packed-refs")
+	start(t, s, "WFS-other", 1) // git has read the file now
+	if _, err := s.Snapshot(context.Background(), testID); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := git(t, dir, "commit-tree", "-p", string(first.Commit), "-m", "foreign", string(first.Snapshot.Tree))
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(first.Commit), []byte(other))
+	if err := os.WriteFile(packed, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The same whole second, size and inode number.
+	when := before.ModTime().Truncate(time.Second).Add(time.Duration(before.ModTime().Nanosecond()+1) % time.Second)
+	if err := os.Chtimes(packed, when, when); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendVersion(s, "IMPL-1", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, dir, "rev-list", "--count", "workflow/WFS-shop"); got != "3" {
+		t.Errorf("%s commits: the event was put on a tip that was no longer the newest", got)
+	}
 }
 
 func TestAppendBesideGC(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 // child is a git that stays and answers requests.
 type child struct {
+	packed os.FileInfo // the packed-refs file when it was started; nil if there was none, or nobody asked
+
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
@@ -41,6 +43,35 @@ func startChild(dir string, args ...string) (*child, error) {
 	}
 	c.started = time.Now()
 	return c, nil
+}
+
+// startRefChild starts a child that resolves refs for as long as the packed-refs file is the one that it found.
+func startRefChild(dir, packedRefs string, args ...string) (*child, error) {
+	packed := lstat(packedRefs) // before git reads it
+	c, err := startChild(dir, args...)
+	if err == nil {
+		c.packed = packed
+	}
+	return c, err
+}
+
+// outdated reports whether another git has replaced packed-refs since the child was started. Git keeps the file's
+// content in memory and looks at whole seconds, size and inode number to find out: two replacements within a second
+// can give back all three, and a ref that has moved is then seen, and moved, from where it was.
+func (c *child) outdated(packedRefs string) bool {
+	now := lstat(packedRefs)
+	if c.packed == nil || now == nil {
+		return c.packed != now
+	}
+	return !os.SameFile(c.packed, now) || c.packed.Size() != now.Size() || !c.packed.ModTime().Equal(now.ModTime())
+}
+
+func lstat(name string) os.FileInfo {
+	st, err := os.Lstat(name)
+	if err != nil {
+		return nil
+	}
+	return st
 }
 
 // stop ends the child. Closing its input is what git takes for the end; the signals are for one that hangs, and

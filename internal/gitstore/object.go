@@ -265,10 +265,9 @@ func (b *Batch) placeOne(o *loose) error {
 	}
 }
 
-// restore looks all objects up once more, after a ref names them, and writes those again that a gc took meanwhile. An
-// object that the gc has packed is written again too, for the reason that write gives.
-func (b *Batch) restore(ctx context.Context) error {
-	lost := false
+// restore looks all objects up once more, after a ref names them, and writes those again that a gc took meanwhile; lost
+// says whether there were any. An object that the gc has packed is written again too, for the reason that write gives.
+func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 	for _, o := range b.order {
 		if _, err := os.Lstat(b.s.loosePath(o.oid)); err != nil {
 			o.placed = false
@@ -276,9 +275,9 @@ func (b *Batch) restore(ctx context.Context) error {
 		}
 	}
 	if !lost {
-		return nil
+		return false, nil
 	}
-	return b.Flush(ctx)
+	return true, b.Flush(ctx)
 }
 
 // content opens the object's bytes.

@@ -26,7 +26,8 @@ const many = 400
 
 // reader asks one long-lived `git cat-file --batch` for objects, and for the tips of refs.
 type reader struct {
-	dir string
+	dir, packedRefs string
+
 	mu  sync.Mutex
 	c   *child
 	buf []byte
@@ -206,10 +207,13 @@ func (r *reader) stream(ctx context.Context, name string, fn func(kind string, s
 }
 
 func (r *reader) child() (*child, error) {
+	if r.c != nil && r.c.outdated(r.packedRefs) {
+		r.drop()
+	}
 	if r.c != nil {
 		return r.c, nil
 	}
-	c, err := startChild(r.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
+	c, err := startRefChild(r.dir, r.packedRefs, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}

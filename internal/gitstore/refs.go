@@ -52,10 +52,11 @@ type refChange struct {
 
 // refUpdater moves refs through one long-lived `git update-ref --stdin`.
 type refUpdater struct {
-	dir   string
-	flush bool
-	mu    sync.Mutex
-	c     *child
+	dir, packedRefs string
+	flush           bool
+
+	mu sync.Mutex
+	c  *child
 }
 
 // maxAge is how long a child may move refs: it writes the time at which it began to work into the reflog.
@@ -66,7 +67,7 @@ const maxAge = time.Minute
 func (u *refUpdater) update(changes ...refChange) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.c != nil && time.Since(u.c.started) > maxAge {
+	if u.c != nil && (time.Since(u.c.started) > maxAge || u.c.outdated(u.packedRefs)) {
 		u.drop()
 	}
 	fresh := u.c == nil
@@ -129,7 +130,7 @@ func (u *refUpdater) start() error {
 	} else {
 		args = append(args, "-c", "core.fsync=none", "update-ref", "--stdin")
 	}
-	c, err := startChild(u.dir, args...)
+	c, err := startRefChild(u.dir, u.packedRefs, args...)
 	if err != nil {
 		return err
 	}
@@ -153,11 +154,11 @@ func (u *refUpdater) close() {
 // moveRefs makes all changes or none. When git reports an error its text says nothing: look finds out whether the
 // changes were made, or fails if they no longer can be. If neither, something passed by: a lock that another git held,
 // a gc that took the batch's objects before the refs named them, a packed-refs file that was replaced so quickly that
-// git did not notice. Then it is tried again, a few times.
+// git did not notice. Then it is tried again: a few times, and as often as a gc takes objects, within reason.
 func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange, look func(context.Context) (bool, error)) error {
-	const tries = 6
+	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // whether it happened must be known
-	for try := 1; ; try++ {
+	for try, losses := 1, 0; ; try++ {
 		err := u.update(changes...)
 		if err == nil {
 			return nil
@@ -170,11 +171,17 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes [
 		if try == tries {
 			return err
 		}
-		if restoreErr := b.restore(ctx); restoreErr != nil {
-			return errors.Join(err, restoreErr)
-		}
 		if err := pause(ctx, time.Duration(try*(1+rand.IntN(20)))*time.Millisecond); err != nil {
 			return err
+		}
+		// Last before the next move, which a gc then has the least time to spoil.
+		lost, restoreErr := b.restore(ctx)
+		if restoreErr != nil {
+			return errors.Join(err, restoreErr)
+		}
+		if lost && losses < mostLosses {
+			losses++
+			try--
 		}
 	}
 }

@@ -70,13 +70,14 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		gitDir:    filepath.FromSlash(lines[0]),
 		commonDir: filepath.FromSlash(lines[1]),
 		objectDir: filepath.FromSlash(lines[2]),
-		objects:   &reader{dir: abs},
-		events:    &refUpdater{dir: abs, flush: true},
-		leases:    &refUpdater{dir: abs},
 		plans:     map[plan.ID]*known{},
 		locks:     map[plan.ID]chan struct{}{},
 		idents:    map[string]plan.Actor{},
 	}
+	packedRefs := filepath.Join(s.commonDir, "packed-refs")
+	s.objects = &reader{dir: abs, packedRefs: packedRefs}
+	s.events = &refUpdater{dir: abs, packedRefs: packedRefs, flush: true}
+	s.leases = &refUpdater{dir: abs, packedRefs: packedRefs}
 	if err == nil && len(lines) > 4 {
 		s.workTree = filepath.FromSlash(lines[4])
 	}
