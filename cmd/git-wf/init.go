@@ -21,8 +21,8 @@ func (e *env) initCommand() *cli.Command {
 		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
 			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "strict", Usage: "judge every move of a branch or a plan too, also those that --no-verify, a rebase or git update-ref make"},
-			&cli.BoolFlag{Name: "no-strict", Usage: "stop doing that"},
+			&cli.BoolFlag{Name: "no-strict", Usage: "judge commits and pushes only, not every move of a branch that --no-verify, a rebase or git update-ref makes"},
+			&cli.BoolFlag{Name: "strict", Usage: "judge those moves too, after --no-strict"},
 			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
 			&cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"},
 		},
@@ -141,11 +141,20 @@ func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool
 	if err != nil {
 		return hooks.Options{}, err
 	}
-	strict, _, err := store.Config(ctx, "wf.strict")
+	strict, err := strictMode(ctx, store)
 	if err != nil {
 		return hooks.Options{}, err
 	}
-	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force, Strict: strict == "true"}, nil
+	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force, Strict: strict}, nil
+}
+
+// strictMode reports whether moves of branches are judged: they are unless the user has chosen otherwise.
+func strictMode(ctx context.Context, store *gitstore.Store) (bool, error) {
+	if _, set, err := store.Config(ctx, "wf.strict"); err != nil || !set {
+		return true, err
+	}
+	value, err := store.Git(ctx, "config", "--type=bool", "--get", "wf.strict")
+	return value != "false", err
 }
 
 // installHooks installs and then proves that git reaches them. A bare repository has no client hooks, and needs none.
