@@ -56,7 +56,7 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if !next {
 		opts.Create = true
 		ev = plan.Begin{
-			Plan: plan.Bootstrap(id, d.Plan, d.candidateName(), plan.PlanCriteria()), Artifact: a, Author: d.Author,
+			Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName()}), Artifact: a, Author: d.Author,
 		}
 	}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
@@ -120,7 +120,7 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return nil, err
 	}
-	return plan.ParseValid(t.DeliverableSpec.Filename, data, e.Policy.Floors)
+	return snap.State().ParseCandidate(t.TaskID, t.DeliverableSpec.Filename, data, e.Policy.Floors)
 }
 
 // reviewPlan has the built-in review judge the newest version of a plan.

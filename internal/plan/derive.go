@@ -37,6 +37,7 @@ type State struct {
 	children  map[TaskID][]TaskID   // DECOMPOSE, in plan order
 	leafLists map[TaskID][]TaskID   // of each GOAL: everybody asks for the root's
 	checks    map[TaskID]*TaskState // by the ACTION that they review
+	splits    map[TaskID]TaskID     // by the leaf, the open task that splits it
 	limits    Config                // the plan's, with the defaults
 }
 
@@ -63,6 +64,7 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		children: map[TaskID][]TaskID{},
 		checks:   make(map[TaskID]*TaskState, len(p.Tasks)/2),
 		limits:   p.Limits(),
+		splits:   map[TaskID]TaskID{},
 
 		leafLists: map[TaskID][]TaskID{},
 	}
@@ -75,6 +77,9 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		}
 		if t.NodeType == Check {
 			s.checks[t.ReviewTargetTaskID] = &states[i]
+		}
+		if t.SplitTargetTaskID != "" && !p.Grafted(t.TaskID) && !r.Of(t.TaskID).Abandoned() {
+			s.splits[t.SplitTargetTaskID] = t.TaskID
 		}
 	}
 	claimed := func(id TaskID) (Claim, bool) {
@@ -126,7 +131,8 @@ func (s *State) versions(t *TaskState) {
 		}
 	}
 	for _, a := range r.Attempts {
-		if a.Version == 0 && a.N > reset.Attempt {
+		// Who asks has not failed: the answers, which a person gives, are what bounds such attempts.
+		if a.Version == 0 && a.N > reset.Attempt && a.Kind != AttemptNeedsInput {
 			t.Attempts++
 		}
 	}
@@ -174,8 +180,8 @@ func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 		t.Status = StatusAbandoned
 	case isClaimed:
 		t.Status, t.Reason = StatusInProgress, "in work: "+c.Agent
-	case missingInput(t.Task, r) != "":
-		t.Status, t.Reason = StatusWaitingInput, missingInput(t.Task, r)
+	case s.missingInput(t.Task, r) != "":
+		t.Status, t.Reason = StatusWaitingInput, s.missingInput(t.Task, r)
 	case t.Attempts >= limit:
 		t.Status, t.Reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
 	case t.Rejected >= limit:
@@ -191,20 +197,31 @@ func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 	}
 }
 
-// missingInput says which answer or file the task waits for, "" for none.
-func missingInput(t *Task, r *TaskRecords) string {
-	for _, q := range r.Questions {
-		if !slices.Contains(r.Answers, q) {
-			return fmt.Sprintf("question q%d is not answered", q)
-		}
+// missingInput says which answer or file the task waits for, "" for none. What was handed in for a task above it, before
+// that was split, counts for it too.
+func (s *State) missingInput(t *Task, r *TaskRecords) string {
+	if open := r.OpenQuestions(); len(open) > 0 {
+		return fmt.Sprintf("question q%d is not answered", open[0])
 	}
 	for _, req := range t.Requires {
-		want := max(req.Count, 1)
-		if have := r.Inputs[EscapeName(req.Name)]; have < want {
+		want, have := max(req.Count, 1), 0
+		for _, id := range s.lineage(t) {
+			have += s.Records.Of(id).Inputs[EscapeName(req.Name)]
+		}
+		if have < want {
 			return fmt.Sprintf("%s (%d/%d)", req.Name, have, want)
 		}
 	}
 	return ""
+}
+
+// lineage is the task and the GOALs above it.
+func (s *State) lineage(t *Task) []TaskID {
+	ids := []TaskID{t.TaskID}
+	for above := s.Tasks[t.ParentTaskID]; above != nil && len(ids) <= maxDepth; above = s.Tasks[above.ParentTaskID] {
+		ids = append(ids, above.TaskID)
+	}
+	return ids
 }
 
 func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
@@ -289,6 +306,9 @@ func (s *State) pending() {
 		ts := s.Tasks[t.TaskID]
 		if t.NodeType != Action || ts.Status != StatusPending && ts.Status != StatusToBeModified {
 			continue
+		}
+		if by, ok := s.splits[t.TaskID]; ok {
+			ts.WaitsFor = append(ts.WaitsFor, by)
 		}
 		for _, d := range s.Inputs(t.TaskID) {
 			if s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone {

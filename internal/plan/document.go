@@ -39,6 +39,17 @@ type Artifact struct {
 	Size         int64      `json:"size"` // bytes, all files
 	DurationMS   int64      `json:"duration_ms"`
 	Summary      string     `json:"summary,omitempty"`
+	Thread       string     `json:"thread,omitempty"` // the agent's own name for the conversation, to go on with for the next version
+	Usage        *Usage     `json:"usage,omitempty"`
+}
+
+// Usage is what an agent says that its work took. Zero is unknown.
+type Usage struct {
+	Model        string  `json:"model,omitempty"`
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	CachedTokens int64   `json:"cached_tokens,omitempty"` // of the input tokens
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
 // The results that a criterion can have in a review.
@@ -89,6 +100,7 @@ type Review struct {
 	Suggestions        []Suggestion      `json:"suggestions,omitempty"`
 	CheckID            string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
 	SpecHash           string            `json:"spec_hash"`          // of the spec and criteria judged by
+	Usage              *Usage            `json:"usage,omitempty"`
 }
 
 // Checked is the content of checks/kN-vM.json: what the engine ran on a version while the rest of the review waits.
@@ -113,6 +125,8 @@ type Attempt struct {
 	DurationMS int64     `json:"duration_ms"`
 	ExitCode   int       `json:"exit_code"`
 	Message    string    `json:"message"`
+	Thread     string    `json:"thread,omitempty"`
+	Usage      *Usage    `json:"usage,omitempty"`
 }
 
 // Decision is the content of the small records that a person makes: resets and marks.

@@ -50,6 +50,10 @@ const (
 	EventGraft    = "graft"    // an approved plan becomes part of plan.json
 	EventPolicy   = "policy"   // the repository's policy changes; not part of a plan's history
 	EventWaiver   = "waiver"   // a criterion of a version passes on a person's word
+	EventQuestion = "question" // a task can't go on without an answer
+	EventAnswer   = "answer"   // a question has its answer
+	EventInput    = "input"    // files handed in for a task
+	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
 )
 
 // RefusedError says why an event does not apply to the state.

@@ -197,13 +197,13 @@ func TestGraftRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bootstrap := Bootstrap("WFS-events", candidate, "plan.yaml", PlanCriteria())
+	bootstrap := Bootstrap("WFS-events", candidate, Planner{Agent: AgentManual, File: "plan.yaml"})
 	records := func(names string) Records {
 		return Records{Tasks: map[TaskID]*TaskRecords{PlanTaskID: ParseTaskRecords(namesOf(names))}}
 	}
 	const v1 = "artifacts/v1/artifact.json\nartifacts/v1/files"
 	const approved = v1 + "\nreviews/r1-v1-100-plan-review/APPROVED.md\nreviews/r1-v1-100-plan-review/review.json"
-	grafted, err := Grafted(bootstrap, candidate, 1)
+	grafted, err := Merged(bootstrap, PlanTaskID, candidate, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,12 +216,12 @@ func TestGraftRefusals(t *testing.T) {
 		event   GraftPlan
 		want    string
 	}{
-		{"not reviewed", bootstrap, v1, GraftPlan{PlanTaskID, 1, candidate}, "PLAN-1: v1 is not approved"},
-		{"another version", bootstrap, approved, GraftPlan{PlanTaskID, 2, candidate}, "PLAN-1: v2 is not approved"},
-		{"twice", grafted, approved, GraftPlan{PlanTaskID, 1, candidate}, "PLAN-1: is already part of the plan"},
-		{"ids of planning tasks", bootstrap, approved, GraftPlan{PlanTaskID, 1, &stray}, "PLAN-7: ids that begin with PLAN- belong to the tasks that make plans; use another prefix, such as IMPL-"},
-		{"unknown task", bootstrap, approved, GraftPlan{"PLAN-2", 1, candidate}, "PLAN-2: no such task in WFS-events"},
-		{"approved", bootstrap, approved, GraftPlan{PlanTaskID, 1, candidate}, "<nil>"},
+		{"not reviewed", bootstrap, v1, GraftPlan{Task: PlanTaskID, Version: 1, Plan: candidate}, "PLAN-1: v1 is not approved"},
+		{"another version", bootstrap, approved, GraftPlan{Task: PlanTaskID, Version: 2, Plan: candidate}, "PLAN-1: v2 is not approved"},
+		{"twice", grafted, approved, GraftPlan{Task: PlanTaskID, Version: 1, Plan: candidate}, "PLAN-1: is already part of the plan"},
+		{"ids of planning tasks", bootstrap, approved, GraftPlan{Task: PlanTaskID, Version: 1, Plan: &stray}, "tasks[0].task_id: PLAN-7: ids that begin with PLAN- belong to the tasks that make plans (expected another prefix; found PLAN-7; for example task_id: IMPL-1)"},
+		{"unknown task", bootstrap, approved, GraftPlan{Task: "PLAN-2", Version: 1, Plan: candidate}, "PLAN-2: no such task in WFS-events"},
+		{"approved", bootstrap, approved, GraftPlan{Task: PlanTaskID, Version: 1, Plan: candidate}, "<nil>"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestGraftRefusals(t *testing.T) {
 
 // A plan whose deliverables need two reviewers is itself reviewed by the one that plans have.
 func TestQuorumIsNotForThePlan(t *testing.T) {
-	p := Bootstrap("WFS-events", &Plan{Title: "x", Config: Config{Quorum: 2}}, "plan.yaml", PlanCriteria())
+	p := Bootstrap("WFS-events", &Plan{Title: "x", Config: Config{Quorum: 2}}, Planner{Agent: AgentManual, File: "plan.yaml"})
 	if q := Derive(p, Records{}, nil, noon).Quorum(PlanTaskID); q != 1 {
 		t.Errorf("quorum %d", q)
 	}
@@ -261,6 +261,10 @@ func TestChanges(t *testing.T) {
 	handIn := func(*State) Event {
 		return NewVersion{Artifact: Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "ann"}, ByPerson: true}
 	}
+	ask := func(*State) Event {
+		return Ask{AddAttempt{Attempt: Attempt{TaskID: "IMPL-1", Kind: AttemptNeedsInput, Agent: "claude"}}, []Question{{Question: "Which?"}, {Question: "When?"}}}
+	}
+	logo := InputDocument{Name: "my logo", FileName: "logo.svg", Tree: otherTree}
 	tests := []struct {
 		name    string
 		records []string
@@ -295,6 +299,13 @@ func TestChanges(t *testing.T) {
 		{"check", []string{v1of1}, func(*State) Event {
 			return AddCheck{Checked: Checked{TaskID: "IMPL-1", ReviewedArtifactID: "v1", Tree: treeOfAll, Criteria: []CriterionResult{{Result: ResultFail}, {Result: ResultPass}}}}
 		}, "IMPL-1: ran 2 checks on v1, 1 failed", "checks/k1-v1.json", "Wf-Event=check Wf-Task=IMPL-1 Wf-Artifact=v1 Wf-Agent=checks"},
+		{"questions", []string{"IMPL-1 questions/q1.json", "IMPL-1 answers/q1.json"}, ask, "IMPL-1: asks 2 questions",
+			"attempts/a1-needs_input.json questions/q2.json questions/q3.json", "Wf-Event=question Wf-Task=IMPL-1 Wf-Agent=claude"},
+		{"answer with a file", []string{"IMPL-1 questions/q1.json", "IMPL-1 inputs/my%20logo/1.json"}, func(*State) Event {
+			return AnswerQuestion{Task: "IMPL-1", Number: 1, Question: Question{Kind: AskFile}, Files: []InputDocument{logo}}
+		}, "IMPL-1: q1 answered", "inputs/my%20logo/2.json inputs/my%20logo/2/files answers/q1.json", "Wf-Event=answer Wf-Task=IMPL-1"},
+		{"inputs", nil, func(*State) Event { return HandIn{Task: "IMPL-1", Files: []InputDocument{logo, logo}} }, "IMPL-1: 2 files handed in for my logo",
+			"inputs/my%20logo/1.json inputs/my%20logo/1/files inputs/my%20logo/2.json inputs/my%20logo/2/files", "Wf-Event=input Wf-Task=IMPL-1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,10 +2,12 @@ package plan
 
 import "fmt"
 
-// Begin starts a plan: Plan is the bootstrap (Bootstrap), Artifact the first version of its plan.
+// Begin starts a plan: Plan is the bootstrap (Bootstrap). A person who hands a plan in brings its first version with it,
+// Artifact; otherwise the planning task's agent makes it, from what was asked for and from Files.
 type Begin struct {
 	Plan     *Plan
-	Artifact Artifact
+	Artifact Artifact // none if it has no task id
+	Files    []InputDocument
 	Author   Actor
 }
 
@@ -13,6 +15,17 @@ type Begin struct {
 func (e Begin) Apply(s *State) (Change, error) {
 	if len(s.Plan.Tasks) > 0 {
 		return Change{}, fmt.Errorf("plan %s exists already", s.Plan.PlanID)
+	}
+	if e.Artifact.TaskID == "" {
+		add, _ := s.Records.Of(PlanTaskID).inputs(PlanTaskID, e.Files)
+		return Change{
+			Subject:  fmt.Sprintf("%s: plan %q is to be made", PlanTaskID, e.Plan.Title),
+			Body:     e.Plan.TopTask,
+			Trailers: trailers(EventPlan, PlanTaskID),
+			Author:   e.Author,
+			Add:      add,
+			Plan:     e.Plan,
+		}, nil
 	}
 	c, err := NewVersion{Artifact: e.Artifact, Author: e.Author}.Apply(Derive(e.Plan, s.Records, nil, e.Artifact.CreatedAt))
 	if err != nil {

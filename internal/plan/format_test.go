@@ -362,7 +362,7 @@ func TestFormatEvents(t *testing.T) {
 	for _, row := range table(t, "`Wf-Event`") {
 		listed = append(listed, row[0])
 	}
-	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventGraft, EventWaiver}
+	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan, EventGraft, EventWaiver}
 	if diff := cmp.Diff(known, listed); diff != "" {
 		t.Error(diff)
 	}
@@ -378,6 +378,7 @@ func TestFormatDocuments(t *testing.T) {
 	want := map[string]any{
 		"`artifact.json`": Artifact{}, "`review.json`": Review{}, "`checks/kN-vV.json`": Checked{}, "`criteria[]`": CriterionResult{},
 		"`attempts/aN-*.json`": Attempt{}, "`resets/*.json`": Decision{}, "a claim": Claim{},
+		"`questions/qN.json`": Question{}, "`answers/qN.json`": Answer{}, "`inputs/<name>/N.json`": InputDocument{}, "`usage`": Usage{},
 	}
 	nested, name := regexp.MustCompile(`\{[^}]*\}|\([^)]*\)`), regexp.MustCompile("`([a-z_0-9]+)(?:\\[\\])?`(\\?)?")
 	for line := range strings.Lines(readFormat(t)) {

@@ -13,81 +13,60 @@ const (
 	PlanTaskID = TaskID("PLAN-1") // the ACTION whose deliverable is the plan
 )
 
+// Planner says who makes a plan and how what they make is reviewed.
+type Planner struct {
+	Agent     string   // AgentManual for a person
+	File      string   // the name of the candidate's file: plan.yaml, or plan.json for what a person wrote in JSON
+	Reviewers []string // each of whom must approve; none means the built-in review alone
+}
+
+// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large; an agent's is split.
+func (p Planner) criteria() []Criterion {
+	all := PlanCriteria()
+	if p.Agent == AgentManual {
+		return all
+	}
+	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == planFeasible })
+}
+
+// tasks are the ACTION that makes a plan and its CHECK.
+func (p Planner) tasks(id TaskID, title string, parent TaskID, description string) []*Task {
+	reviewers := p.Reviewers
+	if len(reviewers) == 0 {
+		reviewers = []string{ReviewerPlan}
+	}
+	return []*Task{
+		{
+			TaskID: id, NodeType: Action, Title: title, ParentTaskID: parent, Agent: p.Agent, EstimatedPersonDays: 0.5,
+			DeliverableSpec:    &DeliverableSpec{Format: FormatPlan, Filename: p.File, SingleFile: true, Description: description},
+			AcceptanceCriteria: p.criteria(),
+		},
+		{
+			TaskID: id.CheckID(), NodeType: Check, Title: "Review the plan", ParentTaskID: parent,
+			ReviewTargetTaskID: id, ReviewOutputSpec: ReviewOutput,
+			// The plan's own quorum is for its deliverables.
+			Reviewers: reviewers, Quorum: len(reviewers),
+		},
+	}
+}
+
 // Bootstrap is the plan that makes a plan: a root and the ACTION PLAN-1, whose deliverable is the plan itself and which
-// is reviewed like any other. file is the name of the candidate's file, plan.yaml or plan.json; criteria are what the
-// review judges it by.
-func Bootstrap(id ID, candidate *Plan, file string, criteria []Criterion) *Plan {
+// is reviewed like any other. Of asked it takes the title, the top task and the config.
+func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 	return &Plan{
 		SchemaVersion: SchemaVersion,
 		PlanID:        id,
-		Title:         candidate.Title,
-		TopTask:       candidate.TopTask,
+		Title:         asked.Title,
+		TopTask:       asked.TopTask,
 		RootTaskID:    rootID,
-		Config:        candidate.Config,
-		Tasks: []*Task{
-			{TaskID: rootID, NodeType: Goal, Title: candidate.Title},
-			{
-				TaskID:              PlanTaskID,
-				NodeType:            Action,
-				Title:               "Plan: " + candidate.Title,
-				ParentTaskID:        rootID,
-				Agent:               "manual",
-				EstimatedPersonDays: 0.5,
-				DeliverableSpec: &DeliverableSpec{
-					Format: FormatPlan, Filename: file, SingleFile: true,
-					Description: "The graph of tasks, each with its deliverable, criteria and estimate.",
-				},
-				AcceptanceCriteria: criteria,
-			},
-			{
-				TaskID: PlanTaskID.CheckID(), NodeType: Check, Title: "Review the plan", ParentTaskID: rootID,
-				ReviewTargetTaskID: PlanTaskID, ReviewOutputSpec: ReviewOutput,
-				// The plan's own quorum is for its deliverables: here there is one reviewer.
-				Reviewers: []string{ReviewerPlan}, Quorum: 1,
-			},
-		},
+		Config:        asked.Config,
+		Tasks: append([]*Task{{TaskID: rootID, NodeType: Goal, Title: asked.Title}},
+			by.tasks(PlanTaskID, "Plan: "+asked.Title, rootID, "The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
 }
 
 // ReviewOutput is the review_output_spec of every CHECK (seed 2, section 3.1).
 const ReviewOutput = "APPROVED.md|REJECTED.md"
-
-// Grafted is the plan base with the tasks of candidate, an approved version of base's planning task, in it. The
-// candidate's root takes the place of base's root; base's planning tasks stay, so that the plan's own review remains
-// visible. It fails if the candidate uses an id that belongs to planning tasks.
-func Grafted(base, candidate *Plan, version int) (*Plan, error) {
-	root := candidate.RootTaskID
-	p := &Plan{
-		SchemaVersion: SchemaVersion,
-		PlanID:        base.PlanID,
-		Title:         candidate.Title,
-		TopTask:       candidate.TopTask,
-		RootTaskID:    root,
-		Config:        candidate.Config,
-		Grafts:        append(slices.Clone(base.Grafts), Graft{PlanTaskID, VersionID(version)}),
-	}
-	for _, t := range base.Tasks {
-		if t.TaskID == base.RootTaskID {
-			continue
-		}
-		moved := *t
-		if moved.ParentTaskID == base.RootTaskID {
-			moved.ParentTaskID = root
-		}
-		p.Tasks = append(p.Tasks, &moved)
-	}
-	for _, t := range candidate.Tasks {
-		if t.TaskID.reserved() {
-			return nil, fmt.Errorf("%s: ids that begin with PLAN- belong to the tasks that make plans; use another prefix, such as IMPL-", t.TaskID)
-		}
-		if t.TaskID == root {
-			p.Tasks = append([]*Task{t}, p.Tasks...)
-			continue
-		}
-		p.Tasks = append(p.Tasks, t)
-	}
-	return p, nil
-}
 
 // reserved reports whether the id belongs to the tasks that make plans.
 func (id TaskID) reserved() bool {
@@ -99,7 +78,7 @@ func (id TaskID) reserved() bool {
 func (p *Plan) reserved() Findings {
 	var fs Findings
 	for i, t := range p.Tasks {
-		if t.TaskID.reserved() && t.NodeType != Check {
+		if t.TaskID.reserved() && (t.NodeType != Check || !t.ReviewTargetTaskID.reserved()) {
 			fs = append(fs, Finding{
 				Code: "reserved-id", Path: fmt.Sprintf("tasks[%d].task_id", i), TaskID: t.TaskID,
 				Message: "ids that begin with PLAN- belong to the tasks that make plans", Expected: "another prefix",
@@ -110,14 +89,83 @@ func (p *Plan) reserved() Findings {
 	return fs
 }
 
+// Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is for:
+// the first plan, a leaf that is split, or a plan that is amended. It fails with Findings, whose paths count the tasks
+// of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
+func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error) {
+	t := base.Task(task)
+	if t == nil || !t.Planning() {
+		return nil, refuse(task, "makes no plan")
+	}
+	if fs := candidate.reserved(); len(fs) > 0 {
+		return nil, fs
+	}
+	var p *Plan
+	if t.SplitTargetTaskID == "" {
+		p = replaced(base, candidate)
+	} else {
+		var err error
+		if p, err = split(base, t.SplitTargetTaskID, candidate); err != nil {
+			return nil, err
+		}
+	}
+	p.Grafts = append(slices.Clone(base.Grafts), Graft{task, VersionID(version)})
+	return p, nil
+}
+
+// replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan that
+// is amended keeps what was asked for.
+func replaced(base, candidate *Plan) *Plan {
+	root := candidate.RootTaskID
+	p := &Plan{
+		SchemaVersion: SchemaVersion,
+		PlanID:        base.PlanID,
+		Title:         candidate.Title,
+		TopTask:       candidate.TopTask,
+		RootTaskID:    root,
+		Config:        candidate.Config,
+	}
+	if len(base.Grafts) > 0 {
+		p.TopTask = base.TopTask
+	}
+	for _, t := range candidate.Tasks {
+		if t.TaskID == root {
+			p.Tasks = append(p.Tasks, t)
+		}
+	}
+	for _, t := range base.Tasks {
+		if !t.TaskID.reserved() {
+			continue
+		}
+		moved := *t
+		if moved.ParentTaskID == base.RootTaskID {
+			moved.ParentTaskID = root
+		}
+		p.Tasks = append(p.Tasks, &moved)
+	}
+	for _, t := range candidate.Tasks {
+		if t.TaskID != root {
+			p.Tasks = append(p.Tasks, t)
+		}
+	}
+	return p
+}
+
 // GraftPlan makes an approved plan part of plan.json.
 type GraftPlan struct {
 	Task    TaskID // the planning task
 	Version int
 	Plan    *Plan // the candidate, as parsed from the version's file
+
+	Feasibility []byte             // the record of how its leaves were estimated; may be empty
+	Days        map[TaskID]float64 // corrected estimates
+	Split       []TaskID           // leaves that are too large and have to be split first
+	Planner     Planner            // who splits them
+	Ask         []Question         // about leaves that are too large and can't be split
 }
 
-// Apply is refused unless the task makes plans and the version is its approved one and not grafted yet.
+// Apply is refused unless the task makes plans, the version is its approved one and not grafted yet, and what it changes
+// is not done yet.
 func (e GraftPlan) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Task)
 	if err != nil {
@@ -132,16 +180,48 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	if s.Plan.Grafted(e.Task) {
 		return Change{}, refuse(e.Task, "is already part of the plan")
 	}
-	p, err := Grafted(s.Plan, e.Plan, e.Version)
+	p, err := s.Merged(e.Task, e.Plan, e.Version)
 	if err != nil {
 		return Change{}, err
 	}
+	p.correct(e.Days)
+	for _, id := range e.Split {
+		p.addSplit(id, e.Planner)
+	}
 	leaves := p.leafCount()
-	return Change{
+	c := Change{
 		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), Count(leaves, "task")),
 		Trailers: trailers(EventGraft, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Tasks", strconv.Itoa(leaves)),
 		Plan:     p,
-	}, nil
+	}
+	if len(e.Feasibility) > 0 {
+		c.Add = append(c.Add, Entry{Path: fmt.Sprintf("%s/feasibility/f1-%s.json", e.Task.Dir(), VersionID(e.Version)), Data: e.Feasibility})
+	}
+	for _, q := range e.Ask {
+		q.QuestionID = "q1"
+		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/questions/q1.json", Data: Document(q)})
+	}
+	return c, nil
+}
+
+// Merged is Merged with the state's own plan; it also refuses what would change a task that is done.
+func (s *State) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
+	p, err := Merged(s.Plan, task, candidate, version)
+	if err != nil || len(s.Plan.Grafts) == 0 {
+		return p, err
+	}
+	return p, s.keepsDone(p).Err()
+}
+
+// correct writes estimates back. The tasks are copied: the candidate is not ours.
+func (p *Plan) correct(days map[TaskID]float64) {
+	for i, t := range p.Tasks {
+		if d, ok := days[t.TaskID]; ok && t.NodeType == Action && d != t.EstimatedPersonDays {
+			corrected := *t
+			corrected.EstimatedPersonDays = d
+			p.Tasks[i] = &corrected
+		}
+	}
 }
 
 // leafCount is the number of ACTIONs that make deliverables.

@@ -49,10 +49,27 @@ tasks:
     acceptance_criteria: [{id: A1, statement: d.md has 3 lines}]
 `
 
+// fragmentYAML is what IMPL-1 can be split into.
+const fragmentYAML = `title: Split
+tasks:
+  - task_id: IMPL-1.1
+    title: Half
+    estimated_person_days: 1
+    deliverable_spec: {filename: half.md}
+    acceptance_criteria: [{id: A1, statement: half.md has 3 lines}]
+  - task_id: IMPL-1.2
+    title: Other half
+    estimated_person_days: 1
+    depends_on: [IMPL-1.1]
+    deliverable_spec: {filename: a.md}
+    acceptance_criteria: [{id: A1, statement: a.md has 3 chapters}]
+`
+
 // machine is a plan's tree in memory, the claims beside it, and the clock.
 type machine struct {
 	plan   *Plan
 	draft  *Plan
+	parts  *Plan          // a fragment for IMPL-1
 	tree   map[string]OID // every path, and the id of what is there
 	claims Claims
 	now    time.Time
@@ -74,14 +91,25 @@ func newMachine(t *rapid.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	parts, err := Parse("fragment.yaml", []byte(fragmentYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &machine{
-		plan: &Plan{PlanID: "WFS-machine"}, draft: draft, tree: map[string]OID{}, claims: Claims{},
+		plan: &Plan{PlanID: "WFS-machine"}, draft: draft, parts: parts, tree: map[string]OID{}, claims: Claims{},
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), assembles: assembles,
 	}
-	m.must(t, Begin{Plan: Bootstrap("WFS-machine", draft, "plan.yaml", PlanCriteria()), Artifact: Artifact{TaskID: PlanTaskID, Tree: m.oid(), Agent: "ann"}})
-	if rapid.IntRange(0, 4).Draw(t, "how far") > 0 {
+	m.must(t, Begin{Plan: Bootstrap("WFS-machine", draft, Planner{Agent: AgentManual, File: "plan.yaml"}), Artifact: Artifact{TaskID: PlanTaskID, Tree: m.oid(), Agent: "ann"}})
+	far := rapid.IntRange(0, 6).Draw(t, "how far")
+	if far > 0 {
 		m.must(t, m.review(m.state(), PlanTaskID, 1, ReviewerPlan, Approved, 100))
 		m.must(t, GraftPlan{Task: PlanTaskID, Version: 1, Plan: draft})
+	}
+	if far > 4 {
+		// A split or an amendment that has only to be grafted: chance alone would never come so far.
+		m.must(t, Replan{Leaf: []TaskID{"IMPL-1", ""}[far-5], Planner: Planner{Agent: AgentManual, File: "plan.yaml"}})
+		m.must(t, NewVersion{Artifact: Artifact{TaskID: "PLAN-2", Tree: m.oid(), Agent: "ann"}})
+		m.must(t, m.review(m.state(), "PLAN-2", 1, ReviewerPlan, Approved, 100))
 	}
 	return m
 }
@@ -308,8 +336,69 @@ func (m *machine) addAttempt(t *rapid.T) {
 		return
 	}
 	was, now := s.Tasks[id], m.state().Tasks[id]
-	if now.Attempts != was.Attempts+1 {
+	more := 1
+	if was.NodeType == Action && e.Attempt.Kind == AttemptNeedsInput {
+		more = 0 // who asks has not failed
+	}
+	if now.Attempts != was.Attempts+more {
 		t.Fatalf("%s had %d attempts, and has %d after one more", id, was.Attempts, now.Attempts)
+	}
+}
+
+func (m *machine) ask(t *rapid.T) {
+	id := m.drawAction(t)
+	e := Ask{Attempt: AddAttempt{Attempt: Attempt{TaskID: id}}, Questions: []Question{{Name: "what", Question: "What?", Kind: AskText}}}
+	if rapid.Bool().Draw(t, "in an attempt") {
+		e.Attempt.Attempt.Kind = AttemptNeedsInput
+	}
+	if !m.apply(t, e) {
+		return
+	}
+	if now := m.state().Tasks[id]; now.Status != StatusWaitingInput && now.Status != StatusAbandoned {
+		t.Fatalf("%s has asked, and is %s", id, now.Status)
+	}
+}
+
+func (m *machine) answer(t *rapid.T) {
+	id := m.drawTask(t)
+	s := m.state()
+	n := rapid.IntRange(1, 3).Draw(t, "question")
+	e := AnswerQuestion{Task: id, Number: n, Question: Question{Kind: AskText}, Answer: Answer{Text: "this"}}
+	if rapid.Bool().Draw(t, "with a file") {
+		e.Files = []InputDocument{{Name: "my logo", FileName: "logo.svg", Tree: m.oid()}}
+	}
+	if m.apply(t, e) && !slices.Contains(s.Records.Of(id).OpenQuestions(), n) {
+		t.Fatalf("%s q%d was answered, and had not been open", id, n)
+	}
+}
+
+func (m *machine) handIn(t *rapid.T) {
+	id := m.drawTask(t)
+	file := InputDocument{Name: "my logo", FileName: "logo.svg"}
+	files := []InputDocument{file, file}
+	for i := range files {
+		files[i].Tree = m.oid()
+	}
+	before := m.records().Of(id).Inputs[EscapeName("my logo")]
+	if m.apply(t, HandIn{Task: id, Files: files}) && m.records().Of(id).Inputs[EscapeName("my logo")] != before+2 {
+		t.Fatalf("%s had %d files and got 2 more", id, before)
+	}
+}
+
+func (m *machine) replan(t *rapid.T) {
+	leaf := rapid.SampledFrom([]TaskID{"IMPL-1", "IMPL-1", "", PlanTaskID}).Draw(t, "leaf")
+	s := m.state()
+	if !m.apply(t, Replan{Leaf: leaf, Planner: Planner{Agent: AgentManual, File: "plan.yaml"}}) {
+		return
+	}
+	if leaf == "" {
+		return
+	}
+	if was := s.Tasks[leaf]; was.Approved > 0 || was.Planning() || was.NodeType != Action {
+		t.Fatalf("%s is to be split, and is %s with v%d approved", leaf, was.Status, was.Approved)
+	}
+	if now := m.state().Tasks[leaf]; len(now.WaitsFor) == 0 && (now.Status == StatusReady || now.Status == StatusPending) {
+		t.Fatalf("%s is %s while it is split", leaf, now.Status)
 	}
 }
 
@@ -337,12 +426,25 @@ func (m *machine) addCheck(t *rapid.T) {
 
 func (m *machine) graft(t *rapid.T) {
 	s := m.state()
-	id := rapid.SampledFrom([]TaskID{PlanTaskID, PlanTaskID, "IMPL-1"}).Draw(t, "task")
+	id := rapid.SampledFrom([]TaskID{PlanTaskID, PlanTaskID, "PLAN-2", "PLAN-3", "IMPL-1"}).Draw(t, "task")
 	version := rapid.IntRange(1, 3).Draw(t, "version")
-	if !m.apply(t, GraftPlan{Task: id, Version: version, Plan: m.draft}) {
+	e := GraftPlan{Task: id, Version: version, Plan: m.draft}
+	if t := m.plan.Task(id); t != nil && t.SplitTargetTaskID != "" {
+		e.Plan = m.parts
+	}
+	approved := map[TaskID]int{}
+	for _, t := range s.Tasks {
+		approved[t.TaskID] = t.Approved
+	}
+	if !m.apply(t, e) {
 		return
 	}
-	if was := s.Tasks[id]; id != PlanTaskID || was.Status != StatusDone || was.Approved != version || s.Plan.Grafted(id) {
+	for id, v := range approved {
+		if now := m.state().Tasks[id]; v > 0 && (now == nil || now.Approved != v || now.NodeType == Goal) {
+			t.Fatalf("%s had v%d approved, and the graft took it away", id, v)
+		}
+	}
+	if was := s.Tasks[id]; !m.plan.Task(id).Planning() || was.Status != StatusDone || was.Approved != version || s.Plan.Grafted(id) {
 		t.Fatalf("%s v%d was grafted while it was %s with v%d approved", id, version, was.Status, was.Approved)
 	}
 	if fs := m.plan.Validate(Floors{}); len(fs) > 0 {
@@ -354,24 +456,16 @@ func (m *machine) graft(t *rapid.T) {
 func (m *machine) write(t *rapid.T) {
 	id := m.drawTask(t)
 	r := m.records().Of(id)
-	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 0:
-		m.put(fmt.Sprintf("%s/questions/q%d.json", id.Dir(), len(r.Questions)+1))
-	case 1:
-		if len(r.Answers) < len(r.Questions) {
-			m.put(fmt.Sprintf("%s/answers/q%d.json", id.Dir(), len(r.Answers)+1))
-		}
-	case 2:
-		m.put(fmt.Sprintf("%s/inputs/%s/%d.json", id.Dir(), EscapeName("my logo"), r.Inputs[EscapeName("my logo")]+1))
-	case 3:
 		kind := MarkAbandoned
 		if r.Abandoned() {
 			kind = MarkRestored
 		}
 		m.put(id.Dir() + "/marks/" + MarkRecord{len(r.Marks) + 1, kind}.Name())
-	case 4:
+	case 1:
 		m.put(id.Dir() + "/waivers/" + WaiverRecord{len(r.Waivers) + 1, 1, "A1"}.Name())
-	case 5:
+	case 2:
 		junk := []string{"reviews", "artifacts/v4711/files", "artifacts/v4712/artifact.json", "artifacts/v1/notes.txt", "reviews/r4711-v1-100-eve/APPROVED.md", "reviews/r4712-v1-100-eve/review.json", "reviews/r08-v1-100-eve/review.json", "marks/1-abandoned.json", "x"}
 		m.put(id.Dir() + "/" + rapid.SampledFrom(junk).Draw(t, "junk"))
 	}
@@ -408,6 +502,10 @@ func TestMachine(t *testing.T) {
 			"check":   m.addCheck,
 			"retry":   m.retry,
 			"graft":   m.graft,
+			"ask":     m.ask,
+			"answer":  m.answer,
+			"hand in": m.handIn,
+			"replan":  m.replan,
 			"write":   m.write,
 			"claim":   m.claim,
 			"wait":    func(t *rapid.T) { m.now = m.now.Add(40 * time.Second) },
@@ -516,7 +614,7 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 		}
 	}
 	for _, a := range r.Attempts {
-		if a.Version == 0 && a.N > reset.Attempt {
+		if a.Version == 0 && a.N > reset.Attempt && a.Kind != AttemptNeedsInput {
 			attempts++
 		}
 	}
@@ -532,13 +630,13 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 	}
 	c, claimed := m.claims[ts.TaskID]
 	claimed = claimed && c.Expires.After(m.now)
-	undisturbed := !r.Abandoned() && !claimed && missingInput(ts.Task, r) == "" && attempts < limit && rejected < limit
-	waits := slices.ContainsFunc(s.Inputs(ts.TaskID), func(d TaskID) bool { return s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone })
+	undisturbed := !r.Abandoned() && !claimed && s.missingInput(ts.Task, r) == "" && attempts < limit && rejected < limit
+	waits := m.plan.PlanningOf(ts.TaskID) != nil && !r.Abandoned() && !s.Records.Of(m.plan.PlanningOf(ts.TaskID).TaskID).Abandoned() || slices.ContainsFunc(s.Inputs(ts.TaskID), func(d TaskID) bool { return s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone })
 	holds := map[Status]bool{
 		StatusAbandoned:       r.Abandoned(),
 		StatusInProgress:      claimed && !r.Abandoned(),
-		StatusWaitingInput:    missingInput(ts.Task, r) != "" && !claimed && !r.Abandoned(),
-		StatusWaitingExternal: (attempts >= limit || rejected >= limit) && missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
+		StatusWaitingInput:    s.missingInput(ts.Task, r) != "" && !claimed && !r.Abandoned(),
+		StatusWaitingExternal: (attempts >= limit || rejected >= limit) && s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
 		StatusReadyToCheck:    undisturbed && ts.Active > 0 && verdict == "",
 		StatusToBeModified:    undisturbed && verdict == Rejected,
 		StatusDone:            undisturbed && verdict == Approved && approved == ts.Active,
@@ -612,7 +710,7 @@ func (m *machine) goalHolds(t *rapid.T, s *State, ts *TaskState) {
 func TestReviewOfOlderVersion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
-		if !m.plan.Grafted(PlanTaskID) || m.plan.Limits().Quorum > 1 {
+		if !m.plan.Grafted(PlanTaskID) || m.plan.Limits().Quorum > 1 || m.plan.PlanningOf("IMPL-1") != nil {
 			t.Skip("no task to try it on")
 		}
 		version := func() NewVersion {

@@ -33,6 +33,54 @@ func ParseValid(name string, data []byte, floors Floors) (*Plan, error) {
 	return d.plan, nil
 }
 
+// ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment that
+// a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
+func (s *State) ParseCandidate(task TaskID, name string, data []byte, floors Floors) (*Plan, error) {
+	d, err := parseWritten(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if t := s.Tasks[task]; len(s.Plan.Grafts) == 0 || t == nil {
+		return ParseValid(name, data, floors)
+	}
+	merged, err := s.Merged(task, d.plan, 1)
+	var fs Findings
+	switch {
+	case errors.As(err, &fs):
+	case err != nil:
+		return nil, err
+	default:
+		fs = merged.validate(floors)
+	}
+	if len(fs) > 0 {
+		return nil, d.locateByID(fs).capped()
+	}
+	return d.plan, nil
+}
+
+// locateByID is locate for findings about a plan that the document is only part of: those about tasks of the document
+// get its places, the others say which task they are about.
+func (d *written) locateByID(fs Findings) Findings {
+	index := make(map[TaskID]int, len(d.plan.Tasks))
+	for i, t := range d.plan.Tasks {
+		index[t.TaskID] = i
+	}
+	for i := range fs {
+		f := &fs[i]
+		rest, ok := strings.CutPrefix(f.Path, "tasks[")
+		if !ok {
+			continue
+		}
+		_, below, _ := strings.Cut(rest, "]")
+		if at, known := index[f.TaskID]; known {
+			f.Path = fmt.Sprintf("tasks[%d]%s", at, below)
+		} else {
+			f.Path = strings.TrimPrefix(below, ".")
+		}
+	}
+	return d.locate(fs)
+}
+
 // Locate places findings about a plan that ParseValid made of data, with the paths of plan.json, in the file itself.
 func Locate(name string, data []byte, fs Findings) Findings {
 	d, err := parseWritten(name, data)

@@ -1,5 +1,7 @@
 package plan
 
+import "reflect"
+
 // SchemaVersion is the version of plan.json that this package writes. A reader refuses a higher one.
 const SchemaVersion = 1
 
@@ -56,6 +58,8 @@ type Config struct {
 	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty"`
 }
 
+func (c Config) isZero() bool { return reflect.ValueOf(c).IsZero() }
+
 // DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
 func DefaultConfig() Config {
 	return Config{
@@ -90,9 +94,10 @@ type Task struct {
 	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty"`
 	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty"`
 	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty"`
-	Covers              []string         `json:"covers,omitempty"`          // ids of root criteria
-	Run                 string           `json:"run,omitempty"`             // command line of the exec agent
-	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
+	Covers              []string         `json:"covers,omitempty"`               // ids of root criteria
+	Run                 string           `json:"run,omitempty"`                  // command line of the exec agent
+	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"`      // overrides Config.TimeoutSeconds
+	SplitTargetTaskID   TaskID           `json:"split_target_task_id,omitempty"` // of a task that makes plans: the leaf that its plan replaces
 
 	// CHECK
 	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty"`

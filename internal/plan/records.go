@@ -235,6 +235,10 @@ func (t *TaskRecords) add(n Name, halves map[string]half) bool {
 	case "waivers":
 		w := WaiverRecord{N: r.number("w"), Version: r.number("-v"), Criterion: r.until("-", ".json")}
 		return r.ends("") && keep(&t.Waivers, w)
+	case "feasibility":
+		r.number("f")
+		r.number("-v")
+		return r.ends(".json")
 	case "marks":
 		m := MarkRecord{N: r.digits("", 4), Kind: r.until("-", ".json")}
 		return r.ends("") && (m.Kind == MarkAbandoned || m.Kind == MarkRestored) && keep(&t.Marks, m)
@@ -299,7 +303,13 @@ func (t *TaskRecords) addAttempt(r recordName) bool {
 func (t *TaskRecords) addInput(r recordName) bool {
 	name, rest, _ := strings.Cut(r.rest, "/")
 	r.rest = rest
-	if r.number(""); name == "" || !r.ends(".json") {
+	if r.number(""); name == "" {
+		return false
+	}
+	if r.rest == "/files" && !r.bad {
+		return true // what the record beside it describes
+	}
+	if !r.ends(".json") {
 		return false
 	}
 	if t.Inputs == nil {

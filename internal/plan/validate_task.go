@@ -45,6 +45,7 @@ func (v *validator) fields(i int, t *Task) {
 		{"acceptance_criteria", t.AcceptanceCriteria != nil, t.NodeType == Action, "an ACTION"},
 		{"covers", t.Covers != nil, t.NodeType == Action, "an ACTION"},
 		{"run", t.Run != "", t.NodeType == Action, "an ACTION"},
+		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.reserved(), "the tasks of a stored plan that make plans"},
 		{"review_target_task_id", t.ReviewTargetTaskID != "", t.NodeType == Check, "a CHECK"},
 		{"review_output_spec", t.ReviewOutputSpec != "", t.NodeType == Check, "a CHECK"},
 		{"reviewers", t.Reviewers != nil, t.NodeType == Check, "a CHECK"},

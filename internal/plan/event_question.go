@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The kinds of thing that a question asks for.
+const (
+	AskText   = "text"
+	AskFile   = "file"
+	AskChoice = "choice"
+)
+
+// Question is the content of questions/qN.json: what a task needs before it can go on.
+type Question struct {
+	QuestionID          string    `json:"question_id"`
+	TaskID              TaskID    `json:"task_id"`
+	Name                string    `json:"name"` // what is asked for; of a file, the name of the input that it becomes
+	Question            string    `json:"question"`
+	Kind                string    `json:"kind"` // text, file or choice
+	Options             []Option  `json:"options,omitempty"`
+	RecommendedOptionID string    `json:"recommended_option_id,omitempty"`
+	By                  string    `json:"by"` // the agent that asks
+	CreatedAt           time.Time `json:"created_at"`
+}
+
+// Option is one of the answers that a question allows.
+type Option struct {
+	OptionID    string `json:"option_id"`
+	Description string `json:"description"`
+}
+
+// Answer is the content of answers/qN.json. Which of text, option_id and inputs it has follows from the question's kind.
+type Answer struct {
+	QuestionID string    `json:"question_id"`
+	TaskID     TaskID    `json:"task_id"`
+	Text       string    `json:"text,omitempty"`
+	OptionID   string    `json:"option_id,omitempty"`
+	Inputs     []string  `json:"inputs,omitempty"` // NAME/N of the inputs handed in with it
+	By         string    `json:"by"`
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+// InputDocument is the content of inputs/NAME/N.json: one file that somebody handed in, and where it came from.
+type InputDocument struct {
+	Name      string    `json:"name"`      // of the requirement or question that it is for
+	FileName  string    `json:"file_name"` // its own, without directories
+	Tree      OID       `json:"tree"`      // of inputs/NAME/N/files, which holds the file
+	SHA256    string    `json:"sha256"`
+	Size      int64     `json:"size"`             // bytes
+	Source    string    `json:"source,omitempty"` // the path that it was read from
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Ask records that an attempt needs answers, and the questions.
+type Ask struct {
+	Attempt   AddAttempt
+	Questions []Question // QuestionID is assigned by Apply
+}
+
+// Apply is refused for a task that is no ACTION, and without a question.
+func (e Ask) Apply(s *State) (Change, error) {
+	id := e.Attempt.Attempt.TaskID
+	if _, err := s.actionNamed(id); err != nil {
+		return Change{}, err
+	}
+	if len(e.Questions) == 0 {
+		return Change{}, refuse(id, "asks nothing")
+	}
+	c := Change{Trailers: trailers(EventQuestion, id)}
+	if e.Attempt.Attempt.Kind != "" {
+		attempt, err := e.Attempt.Apply(s)
+		if err != nil {
+			return Change{}, err
+		}
+		c = attempt
+		c.Trailers[0].Value = EventQuestion
+	}
+	n := 0
+	if qs := s.Records.Of(id).Questions; len(qs) > 0 {
+		n = qs[len(qs)-1]
+	}
+	for _, q := range e.Questions {
+		n++
+		q.QuestionID, q.TaskID = "q"+strconv.Itoa(n), id
+		c.Add = append(c.Add, Entry{Path: id.Dir() + "/questions/" + q.QuestionID + ".json", Data: Document(q)})
+	}
+	c.Subject = fmt.Sprintf("%s: asks %s", id, Count(len(e.Questions), "question"))
+	c.Body = e.Questions[0].Question
+	return c, nil
+}
+
+// HandIn records files that a person hands in for a requirement of a task.
+type HandIn struct {
+	Task   TaskID
+	Files  []InputDocument
+	Author Actor
+}
+
+// Apply is refused for a task that makes no deliverable, or that has its deliverable already.
+func (e HandIn) Apply(s *State) (Change, error) {
+	t, err := s.actionNamed(e.Task)
+	if err != nil {
+		return Change{}, err
+	}
+	if t.Status == StatusDone || t.Status == StatusAbandoned {
+		return Change{}, refuse(e.Task, "is %s and takes no more inputs", t.Status)
+	}
+	if len(e.Files) == 0 {
+		return Change{}, refuse(e.Task, "no file was handed in")
+	}
+	add, _ := s.Records.Of(e.Task).inputs(e.Task, e.Files)
+	return Change{
+		Subject:  fmt.Sprintf("%s: %s handed in for %s", e.Task, Count(len(e.Files), "file"), OneLine(e.Files[0].Name)),
+		Trailers: trailers(EventInput, e.Task),
+		Author:   e.Author,
+		Add:      add,
+	}, nil
+}
+
+// inputs are the records of files under their next free numbers, and those as an answer names them.
+func (r *TaskRecords) inputs(id TaskID, files []InputDocument) (add []Entry, names []string) {
+	next := map[string]int{}
+	for _, f := range files {
+		escaped := EscapeName(f.Name)
+		if next[escaped] == 0 {
+			next[escaped] = r.Inputs[escaped]
+		}
+		next[escaped]++
+		name := escaped + "/" + strconv.Itoa(next[escaped])
+		names = append(names, name)
+		at := id.Dir() + "/inputs/" + name
+		add = append(add, Entry{Path: at + ".json", Data: Document(f)}, Entry{Path: at + "/files", OID: f.Tree})
+	}
+	return add, names
+}
+
+// AnswerQuestion answers one question of a task, with the files that belong to the answer.
+type AnswerQuestion struct {
+	Task     TaskID
+	Number   int
+	Question Question // as recorded
+	Answer   Answer
+	Files    []InputDocument
+	Author   Actor
+}
+
+// Apply is refused if there is no such question, if it has its answer, or if the answer is of another kind.
+func (e AnswerQuestion) Apply(s *State) (Change, error) {
+	if _, err := s.actionNamed(e.Task); err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(e.Task)
+	name := "q" + strconv.Itoa(e.Number)
+	switch {
+	case !slices.Contains(r.Questions, e.Number):
+		return Change{}, refuse(e.Task, "has no question %s", name)
+	case slices.Contains(r.Answers, e.Number):
+		return Change{}, refuse(e.Task, "%s is answered already", name)
+	}
+	if err := e.fits(); err != nil {
+		return Change{}, err
+	}
+	a := e.Answer
+	a.QuestionID, a.TaskID = name, e.Task
+	add, inputs := r.inputs(e.Task, e.Files)
+	a.Inputs = inputs
+	return Change{
+		Subject:  fmt.Sprintf("%s: %s answered", e.Task, name),
+		Body:     a.Text,
+		Trailers: trailers(EventAnswer, e.Task),
+		Author:   e.Author,
+		Add:      append(add, Entry{Path: e.Task.Dir() + "/answers/" + name + ".json", Data: Document(a)}),
+	}, nil
+}
+
+// fits reports how the answer misses what was asked for.
+func (e AnswerQuestion) fits() error {
+	q, a := e.Question, e.Answer
+	switch q.Kind {
+	case AskFile:
+		if len(e.Files) == 0 {
+			return refuse(e.Task, "q%d asks for a file: git wf answer %s --file FILE", e.Number, e.Task)
+		}
+	case AskChoice:
+		if !slices.ContainsFunc(q.Options, func(o Option) bool { return o.OptionID == a.OptionID }) {
+			ids := make([]string, len(q.Options))
+			for i, o := range q.Options {
+				ids[i] = OneLine(o.OptionID)
+			}
+			return refuse(e.Task, "q%d wants one of the options %v: git wf answer %s --option ID", e.Number, ids, e.Task)
+		}
+	default:
+		if a.Text == "" && len(e.Files) == 0 {
+			return refuse(e.Task, "q%d asks for a text: git wf answer %s TEXT", e.Number, e.Task)
+		}
+	}
+	return nil
+}
+
+// OpenQuestions are the numbers of the questions that have no answer yet.
+func (t *TaskRecords) OpenQuestions() []int {
+	var open []int
+	for _, q := range t.Questions {
+		if !slices.Contains(t.Answers, q) {
+			open = append(open, q)
+		}
+	}
+	return open
+}

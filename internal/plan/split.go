@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A leaf that is too large for one attempt is split: an ACTION PLAN-n has a fragment as its deliverable, which is a plan
+// without config or root criteria. Its tasks come below the leaf, which becomes a GOAL; one of them yields what the leaf
+// was to deliver, and takes over what was bound to it.
+
+// nextPlanning is the next free id of a planning task.
+func (p *Plan) nextPlanning() TaskID {
+	n := 1
+	for _, t := range p.Tasks {
+		if rest, ok := strings.CutPrefix(string(t.TaskID), "PLAN-"); ok {
+			if have, err := strconv.Atoi(rest); err == nil && have >= n {
+				n = have + 1
+			}
+		}
+	}
+	return TaskID("PLAN-" + strconv.Itoa(n))
+}
+
+// addSplit adds the tasks that split a leaf, beside it, and returns the id of the one that makes the fragment.
+func (p *Plan) addSplit(leaf TaskID, by Planner) TaskID {
+	t := p.Task(leaf)
+	id := p.nextPlanning()
+	made := by.tasks(id, "Split "+string(leaf)+": "+t.Title, t.ParentTaskID, "The tasks that "+string(leaf)+" falls into, each with a deliverable of its own.")
+	made[0].SplitTargetTaskID = leaf
+	p.Tasks = append(p.Tasks, made...)
+	return id
+}
+
+// PlanningOf returns the open task that splits the leaf or, for "", that amends the plan; nil if there is none.
+func (p *Plan) PlanningOf(leaf TaskID) *Task {
+	for _, t := range p.Tasks {
+		if t.Planning() && t.SplitTargetTaskID == leaf && !p.Grafted(t.TaskID) {
+			return t
+		}
+	}
+	return nil
+}
+
+// Replan begins a task that splits a leaf or, without one, amends the plan.
+type Replan struct {
+	Leaf    TaskID
+	Planner Planner
+	Author  Actor
+	Reason  string
+}
+
+// Apply is refused for what is no leaf, for a leaf that has an approved version or is in work, where the leaf stands as
+// deep as the plan allows, and if such a task is open already.
+func (e Replan) Apply(s *State) (Change, error) {
+	p := *s.Plan
+	p.Tasks = slices.Clone(p.Tasks)
+	if len(p.Grafts) == 0 {
+		return Change{}, refuse(PlanTaskID, "the plan itself is not accepted yet")
+	}
+	if open := p.PlanningOf(e.Leaf); open != nil {
+		return Change{}, refuse(open.TaskID, "does that already")
+	}
+	c := Change{Author: e.Author, Body: e.Reason, Plan: &p}
+	if e.Leaf == "" {
+		id := p.nextPlanning()
+		p.Tasks = append(p.Tasks, e.Planner.tasks(id, "Amend: "+p.Title, p.RootTaskID, "The whole plan as it shall be from now on.")...)
+		c.Subject = fmt.Sprintf("%s: amend the plan", id)
+		c.Trailers = trailers(EventReplan, id)
+		return c, nil
+	}
+	t, err := s.actionNamed(e.Leaf)
+	if err != nil {
+		return Change{}, err
+	}
+	switch {
+	case t.Planning():
+		return Change{}, refuse(e.Leaf, "makes a plan and can't be split")
+	case t.Approved > 0:
+		return Change{}, refuse(e.Leaf, "has an approved version, %s", VersionID(t.Approved))
+	case t.Status == StatusInProgress || t.Status == StatusAbandoned:
+		return Change{}, refuse(e.Leaf, "is %s", t.Status)
+	case !p.MaySplit(e.Leaf):
+		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)", p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
+	}
+	id := p.addSplit(e.Leaf, e.Planner)
+	c.Subject = fmt.Sprintf("%s: split %s", id, e.Leaf)
+	c.Trailers = trailers(EventReplan, id)
+	return c, nil
+}
+
+// Depth is the number of DECOMPOSE edges between the root and the task.
+func (p *Plan) Depth(id TaskID) int {
+	depth := 0
+	for t := p.Task(id); t != nil && t.ParentTaskID != "" && depth <= maxDepth; t = p.Task(t.ParentTaskID) {
+		depth++
+	}
+	return depth
+}
+
+// MaySplit reports whether there is room for one more level below the leaf.
+func (p *Plan) MaySplit(leaf TaskID) bool { return p.Depth(leaf) < p.Limits().MaxDecompositionDepth }
+
+// split is base with the fragment's tasks below the leaf.
+func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
+	old := base.Task(leaf)
+	if old == nil || old.NodeType != Action {
+		return nil, Findings{{Code: "split-target", TaskID: leaf, Message: "is no ACTION of the plan any more"}}
+	}
+	if fs := fragment.fitsAsFragment(); len(fs) > 0 {
+		return nil, fs
+	}
+	heir, fs := fragment.heir(old)
+	if len(fs) > 0 {
+		return nil, fs
+	}
+	p := *base
+	p.Tasks = nil
+	for _, t := range base.Tasks {
+		switch {
+		case t == old:
+			p.Tasks = append(p.Tasks, &Task{
+				TaskID: t.TaskID, NodeType: Goal, Title: t.Title, Description: t.Description, ParentTaskID: t.ParentTaskID,
+				Meta: t.Meta, Context: t.Context,
+			})
+			p.Tasks = append(p.Tasks, fragment.below(old, heir, base.check(leaf))...)
+		case t.NodeType == Check && t.ReviewTargetTaskID == leaf:
+			// Retired: its records stay with the leaf's.
+		default:
+			p.Tasks = append(p.Tasks, t.rebound(leaf, heir, base.assembles(t.TaskID)))
+		}
+	}
+	return &p, nil
+}
+
+// fitsAsFragment refuses what only a whole plan has.
+func (p *Plan) fitsAsFragment() Findings {
+	var fs Findings
+	if !p.Config.isZero() {
+		fs = append(fs, Finding{Code: "fragment-config", Path: "config", Message: "a fragment has no config: the plan's holds", Expected: "nothing"})
+	}
+	if root := p.Task(p.RootTaskID); root != nil && len(root.RootAcceptanceCriteria) > 0 {
+		fs = append(fs, Finding{Code: "fragment-root", Path: "root_acceptance_criteria", Message: "a fragment has no checklist of its own: the leaf's covers are handed down", Expected: "nothing"})
+	}
+	return fs
+}
+
+// heir is the task of a fragment that yields what the leaf was to deliver: the assembling one, or the one that declares
+// the same files.
+func (p *Plan) heir(leaf *Task) (TaskID, Findings) {
+	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble {
+		return root.FinalDeliverableSpec.AssembleTaskID, nil
+	}
+	for _, t := range p.Tasks {
+		if t.NodeType == Action && t.DeliverableSpec.sameFiles(leaf.DeliverableSpec) {
+			return t.TaskID, nil
+		}
+	}
+	want := leaf.DeliverableSpec.Filename
+	if want == "" {
+		want = strings.Join(leaf.DeliverableSpec.Files, ", ")
+	}
+	return "", Findings{{
+		Code: "fragment-heir", Path: "final_deliverable_spec", TaskID: leaf.TaskID, Message: "no task yields what the split task was to deliver",
+		Expected: "a task that delivers " + want + ", or one that assembles it",
+		Example:  "final_deliverable_spec: {mode: ASSEMBLE, assemble_task_id: " + string(leaf.TaskID) + ".9}",
+	}}
+}
+
+func (d *DeliverableSpec) sameFiles(o *DeliverableSpec) bool {
+	return d != nil && o != nil && d.Filename == o.Filename && slices.Equal(d.Files, o.Files)
+}
+
+// below are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir gets what the
+// leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as strict as the leaf's.
+func (p *Plan) below(leaf *Task, heir TaskID, check *Task) []*Task {
+	var tasks []*Task
+	for _, t := range p.Tasks {
+		if t.TaskID == p.RootTaskID {
+			continue
+		}
+		moved := *t
+		if moved.ParentTaskID == p.RootTaskID {
+			moved.ParentTaskID = leaf.TaskID
+		}
+		switch moved.NodeType {
+		case Action:
+			moved.DependsOn = union(moved.DependsOn, leaf.DependsOn)
+			moved.Requires = slices.Clone(moved.Requires)
+			for _, r := range leaf.Requires {
+				if !slices.ContainsFunc(moved.Requires, func(have Requirement) bool { return have.Name == r.Name }) {
+					moved.Requires = append(moved.Requires, r)
+				}
+			}
+			if moved.TaskID == heir {
+				moved.Covers = union(moved.Covers, leaf.Covers)
+				moved.AcceptanceCriteria = inherited(moved.AcceptanceCriteria, leaf.AcceptanceCriteria)
+			}
+		case Check:
+			if check != nil {
+				moved.MinScore = max(moved.MinScore, check.MinScore)
+				moved.Quorum = max(moved.Quorum, check.Quorum)
+				if len(moved.Reviewers) == 0 {
+					moved.Reviewers = check.Reviewers
+				}
+			}
+		}
+		tasks = append(tasks, &moved)
+	}
+	return tasks
+}
+
+// inherited are the criteria with those of the split leaf that are not among them.
+func inherited(own, old []Criterion) []Criterion {
+	own = slices.Clone(own)
+	for _, c := range old {
+		if slices.ContainsFunc(own, func(have Criterion) bool { return have.Statement == c.Statement && have.Run == c.Run }) {
+			continue
+		}
+		for n := 1; slices.ContainsFunc(own, func(have Criterion) bool { return FoldPath(have.ID) == FoldPath(c.ID) }); n++ {
+			c.ID = "A" + strconv.Itoa(len(own)+n)
+		}
+		own = append(own, c)
+	}
+	return own
+}
+
+// rebound is the task with the heir in the place of the leaf. What assembles the whole has to see all of the leaf's parts,
+// and so depends on the GOAL that it has become.
+func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
+	moved := *t
+	if !assembles {
+		moved.DependsOn = replacedID(t.DependsOn, leaf, heir)
+	}
+	if f := t.FinalDeliverableSpec; f != nil {
+		final := *f
+		final.IncludeChildren = replacedID(f.IncludeChildren, leaf, heir)
+		if final.AssembleTaskID == leaf {
+			final.AssembleTaskID = heir
+		}
+		moved.FinalDeliverableSpec = &final
+	}
+	return &moved
+}
+
+// assembles reports whether the task makes the plan's final deliverable out of the others.
+func (p *Plan) assembles(id TaskID) bool {
+	root := p.Task(p.RootTaskID)
+	return root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble && root.FinalDeliverableSpec.AssembleTaskID == id
+}
+
+func replacedID(ids []TaskID, old, new TaskID) []TaskID {
+	if !slices.Contains(ids, old) {
+		return ids
+	}
+	ids = slices.Clone(ids)
+	for i, id := range ids {
+		if id == old {
+			ids[i] = new
+		}
+	}
+	return ids
+}
+
+func union[T comparable](a, b []T) []T {
+	all := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// check is the CHECK of an ACTION, nil if there is none.
+func (p *Plan) check(action TaskID) *Task {
+	for _, t := range p.Tasks {
+		if t.NodeType == Check && t.ReviewTargetTaskID == action {
+			return t
+		}
+	}
+	return nil
+}
