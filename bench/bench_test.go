@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestBenchmarks runs all of them, as small as they can be, so that they still work when somebody wants to measure.
@@ -16,7 +20,10 @@ func TestBenchmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := sizes{files: 300, commits: 1, tasks: 3, runs: 1, jobs: 1, planTasks: 50, statuses: 1}
+	z := sizes{
+		files: 300, bundle: 25, commits: 1, history: 53, landings: 3, verifies: 1, moves: 1, tags: 12, fetches: 1,
+		tasks: 3, runs: 1, jobs: 1, planTasks: 50, statuses: 1,
+	}
 	for _, b := range benchmarks {
 		r, err := b.run(ctx, l, z)
 		if err != nil {
@@ -54,5 +61,86 @@ func TestGoal(t *testing.T) {
 		if got := tt.r.met(); got != tt.want {
 			t.Errorf("%+v: met is %v", tt.r, got)
 		}
+	}
+}
+
+// Of what was not measured nothing is said to be met or missed; a ratio without a goal is for the reader.
+func TestQuotients(t *testing.T) {
+	took := func(d ...time.Duration) *contestant { return &contestant{wall: d, cpu: d} }
+	r := report{ratios: []ratio{
+		compare("slower", 2, took(5), took(2)),
+		compare("as slow", 1, took(2), took(2)),
+		compare("as slow, which is too slow", 1, took(2), took(2)).below(),
+		compare("no goal", 0, took(9), took(1)),
+		compare("not here", 1, took(2), &contestant{absent: true}),
+		compare("added to what is not here", 1, more(took(2), &contestant{absent: true}), took(1)),
+	}}
+	want := [][]string{
+		{"ratio", "goal", "user+sys", ""},
+		{"2.50", "<= 2.00", "2.50", "slower: MISSED"},
+		{"1.00", "<= 1.00", "1.00", "as slow: met"},
+		{"1.00", "< 1.00", "1.00", "as slow, which is too slow: MISSED"},
+		{"9.00", "", "9.00", "no goal"},
+		{"-", "<= 1.00", "-", "not here: not measured"},
+		{"-", "<= 1.00", "-", "added to what is not here: not measured"},
+	}
+	if diff := cmp.Diff(want, r.quotients()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a command adds is the median of the differences, not the difference of the medians.
+func TestMarkdown(t *testing.T) {
+	const ms = time.Millisecond
+	plain := &contestant{name: "plain", wall: []time.Duration{1 * ms, 8 * ms, 9 * ms}, cpu: []time.Duration{ms}}
+	hooked := &contestant{name: "hooked", over: plain, wall: []time.Duration{2 * ms, 9 * ms, 30 * ms}, cpu: []time.Duration{ms}}
+	r := report{
+		title:  "gate: how long: so long",
+		rows:   []*contestant{plain, hooked, {name: "lefthook", absent: true, over: plain}},
+		ratios: []ratio{compare("hooked / plain", 2, hooked, plain)},
+	}
+	want := `**gate**: how long: so long
+
+| time | added | fastest | user+sys |  |
+| --: | --: | --: | --: | :-- |
+| 8.0 ms |  | 1.0 ms | 1.0 ms | plain |
+| 9.0 ms | 1.0 ms | 2.0 ms | 1.0 ms | hooked |
+| - | - | - | - | lefthook: not installed |
+
+| ratio | goal | user+sys |  |
+| --: | --: | --: | :-- |
+| 1.12 | <= 2.00 | 1.00 | hooked / plain: met |
+`
+	if diff := cmp.Diff(want, r.Markdown()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPageLines(t *testing.T) {
+	var got []int
+	for _, l := range pageLines(23, 10) {
+		got = append(got, strings.Count(l.spec, "page"))
+	}
+	if want := []int{10, 10, 3}; !slices.Equal(got, want) {
+		t.Errorf("files of each task: %v, want %v", got, want)
+	}
+}
+
+// A check that lets a bundle pass which nobody approved must not be measured.
+func TestRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a few dozen processes")
+	}
+	ctx := context.Background()
+	l, err := newLab(ctx, t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := newYard(ctx, l, sizes{files: 20, bundle: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := y.refuses(ctx, noHooks); err == nil || !strings.Contains(err.Error(), "let a bundle pass") {
+		t.Errorf("without hooks: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Command bench measures git wf against plain git, on the machine it runs on, and prints the ratios beside the goals.
 //
-//	go run ./bench              # all three benchmarks
+//	go run ./bench              # all of them
 //	go run ./bench -n 200 run   # one of them, smaller
 //
 // It decides what is compared with what; README.md says why that is fair and how to read the numbers. It owns nothing

@@ -16,7 +16,14 @@ import (
 // sizes say how large the repositories are and how often each command runs.
 type sizes struct {
 	files      int // of the repository that is committed to
+	bundle     int // files of the bundle that is committed
 	commits    int // rounds
+	history    int // commits of the history that is verified
+	landings   int // of them that touch deliverables
+	verifies   int // rounds
+	moves      int // rounds of one ref that moves
+	tags       int // that are fetched
+	fetches    int // rounds
 	tasks      int // that are carried out
 	runs       int // rounds
 	jobs       int // of git wf run
@@ -30,7 +37,9 @@ var benchmarks = []struct {
 	name string
 	run  func(context.Context, *lab, sizes) (report, error)
 }{
-	{"commit", benchCommit},
+	{"gate", benchGate},
+	{"verify", benchVerify},
+	{"strict", benchStrict},
 	{"run", benchRun},
 	{"status", benchStatus},
 }
@@ -39,8 +48,15 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
 	var z sizes
-	flag.IntVar(&z.files, "files", 100_000, "commit: files in the repository")
-	flag.IntVar(&z.commits, "commits", 21, "commit: rounds")
+	flag.IntVar(&z.files, "files", 100_000, "gate: files in the repository")
+	flag.IntVar(&z.bundle, "bundle", 1000, "gate: files of the bundle")
+	flag.IntVar(&z.commits, "commits", 21, "gate: rounds")
+	flag.IntVar(&z.history, "history", 10_000, "verify: commits of the history")
+	flag.IntVar(&z.landings, "landings", 10, "verify: commits that touch deliverables")
+	flag.IntVar(&z.verifies, "verifies", 21, "verify: rounds")
+	flag.IntVar(&z.moves, "moves", 61, "strict: rounds of one ref")
+	flag.IntVar(&z.tags, "tags", 1000, "strict: tags that are fetched")
+	flag.IntVar(&z.fetches, "fetches", 21, "strict: rounds of fetches")
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
 	flag.IntVar(&z.jobs, "jobs", 1, "run: tasks that git wf works on at once; the script knows only one")
@@ -49,17 +65,18 @@ func main() {
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
+	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./bench [flags] [commit] [run] [status]")
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench [flags] [%s]\n", strings.Join(benchmarkNames(), "] ["))
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if err := start(*dir, *program, z, flag.Args()); err != nil {
+	if err := start(*dir, *program, *markdown, z, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func start(dir, program string, z sizes, names []string) error {
+func start(dir, program string, markdown bool, z sizes, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(benchmarkNames(), name) {
 			return fmt.Errorf("%s: no such benchmark; expected %s", name, strings.Join(benchmarkNames(), ", "))
@@ -72,7 +89,11 @@ func start(dir, program string, z sizes, names []string) error {
 		return err
 	}
 	defer l.remove()
-	return measureAll(ctx, log.Writer(), l, z, names)
+	show := report.String
+	if markdown {
+		show = report.Markdown
+	}
+	return measureAll(ctx, log.Writer(), l, z, names, show)
 }
 
 func benchmarkNames() []string {
@@ -84,7 +105,7 @@ func benchmarkNames() []string {
 }
 
 // measureAll runs the named benchmarks, or all of them, and prints a table after each.
-func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string) error {
+func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string, show func(report) string) error {
 	version, err := l.git(ctx, l.dir, nil, "version")
 	if err != nil {
 		return err
@@ -99,7 +120,7 @@ func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names 
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
-		fmt.Print("\n", r.String())
+		fmt.Print("\n", show(r))
 	}
 	return nil
 }

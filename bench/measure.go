@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -17,6 +16,8 @@ type contestant struct {
 	dir    string
 	env    []string // beside the lab's
 	args   []string
+	over   *contestant // the same without what is looked at: the report shows how much more this one takes
+	absent bool        // it can't be had on this machine, and is not measured
 
 	wall, cpu []time.Duration // of each round
 }
@@ -24,6 +25,7 @@ type contestant struct {
 // measure lets the contestants run by turns, so that what else the machine does hits all of them alike. Whoever began
 // one round comes last in the next.
 func (l *lab) measure(ctx context.Context, rounds int, all ...*contestant) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(c *contestant) bool { return c.absent })
 	for round := range rounds {
 		for i := range all {
 			if err := l.once(ctx, all[(i+round)%len(all)]); err != nil {
@@ -61,7 +63,11 @@ func lastLines(s string) string {
 	return s[max(0, len(s)-most):]
 }
 
+// median is 0 of what was not measured.
 func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
 	sorted := slices.Sorted(slices.Values(d))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
@@ -69,6 +75,9 @@ func median(d []time.Duration) time.Duration {
 
 // more is what b took more than a, round by round.
 func more(a, b *contestant) *contestant {
+	if a.absent || b.absent {
+		return &contestant{absent: true}
+	}
 	return &contestant{wall: differences(a.wall, b.wall), cpu: differences(a.cpu, b.cpu)}
 }
 
@@ -80,56 +89,32 @@ func differences(a, b []time.Duration) []time.Duration {
 	return d
 }
 
+// added is what the contestant takes more than the one it is compared with.
+func (c *contestant) added() *contestant { return more(c.over, c) }
+
 // ratio compares two medians with a goal.
 type ratio struct {
 	what      string
 	wall, cpu float64
-	goal      float64
-	strict    bool // the goal itself is too much
+	goal      float64 // 0: none, the ratio is for the reader
+	strict    bool    // the goal itself is too much
+	absent    bool    // one of the two was not measured
 }
 
 func compare(what string, goal float64, a, b *contestant) ratio {
-	return ratio{what: what, goal: goal, wall: quotient(a.wall, b.wall), cpu: quotient(a.cpu, b.cpu)}
+	r := ratio{what: what, goal: goal, absent: a.absent || b.absent}
+	if !r.absent {
+		r.wall, r.cpu = quotient(a.wall, b.wall), quotient(a.cpu, b.cpu)
+	}
+	return r
 }
 
 func quotient(a, b []time.Duration) float64 { return float64(median(a)) / float64(median(b)) }
 
+// below makes the goal itself too much.
+func (r ratio) below() ratio {
+	r.strict = true
+	return r
+}
+
 func (r ratio) met() bool { return r.wall < r.goal || !r.strict && r.wall == r.goal }
-
-// report is what one benchmark found.
-type report struct {
-	title  string
-	rows   []*contestant
-	ratios []ratio
-}
-
-func (r report) String() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, r.title)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "time\tfastest\tuser+sys\t  \n")
-	for _, c := range r.rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t  %s\n", short(median(c.wall)), short(slices.Min(c.wall)), short(median(c.cpu)), c.name)
-	}
-	fmt.Fprint(w, "ratio\tgoal\tuser+sys\t  \n")
-	for _, q := range r.ratios {
-		sign, verdict := "<=", "met"
-		if q.strict {
-			sign = "<"
-		}
-		if !q.met() {
-			verdict = "MISSED"
-		}
-		fmt.Fprintf(w, "%.2f\t%s %.2f\t%.2f\t  %s: %s\n", q.wall, sign, q.goal, q.cpu, q.what, verdict)
-	}
-	w.Flush()
-	return b.String()
-}
-
-// short is a duration with three digits or so.
-func short(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	}
-	return fmt.Sprintf("%.2f s", d.Seconds())
-}

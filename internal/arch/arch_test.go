@@ -26,21 +26,29 @@ var allowed = []struct {
 	uses []string
 }{
 	{"cmd/git-wf", []string{
-		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/engine", "internal/export",
-		"internal/gate", "internal/gitstore", "internal/plan", "internal/process", "templates",
+		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/contract", "internal/engine", "internal/estimate",
+		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
+		"internal/process", "internal/prompt", "templates",
 	}},
 	{"bench", []string{"internal/plan"}},
 	{"internal/arch", nil},
 	{"internal/engine", []string{
-		"internal/agent", "internal/check", "internal/export", "internal/gitstore", "internal/plan", "internal/process",
+		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
+		"internal/plan", "internal/process", "internal/prompt",
 	}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/plan"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/plan"}},
 	{"internal/export", []string{"internal/gitstore", "internal/plan"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan"}},
-	{"internal/agent", []string{"internal/plan", "internal/process"}},
+	{"internal/wiretest", nil}, // the services that agents are tested against
+	{"internal/agent", []string{"internal/backend", "internal/contract", "internal/outline", "internal/plan", "internal/process"}},
+	{"internal/backend", []string{"internal/plan", "internal/process"}},
 	{"internal/check", []string{"internal/plan", "internal/process"}},
+	{"internal/contract", []string{"internal/plan"}},
 	{"internal/gitstore", []string{"internal/plan"}},
+	{"internal/outline", []string{"internal/plan"}},
+	{"internal/estimate", []string{"internal/plan"}},
+	{"internal/graph", []string{"internal/plan"}},
 	{"internal/plan", nil},
 	{"internal/process", nil},
 	{"hooks", nil},
@@ -57,8 +65,9 @@ var only = []struct {
 	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
 	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
-	{"gopkg.in/yaml.v3", []string{"internal/plan"}, "plan alone reads what people write"},
-	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/plan"}, "plan alone reads what people write"},
+	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/estimate", "internal/plan"}, "plan reads what people write, agent and estimate what they set up"},
+	{"github.com/dop251/goja", []string{"internal/graph"}, "the layout library is graph's, and runs nothing else"},
+	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/plan"}, "plan reads what people write, contract what agents reply"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
 }
 

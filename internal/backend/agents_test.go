@@ -1,0 +1,381 @@
+package backend
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gitwf/internal/wiretest"
+)
+
+// agent is how a vendor's real program is tested: against a local server that speaks its vendor's wire.
+type agent struct {
+	kind  string
+	model string
+	path  string // of the base URL
+	write func(file, content string) wiretest.Call
+	env   []string
+	setUp func(t *testing.T, home string)
+}
+
+var agents = []agent{
+	{
+		kind: KindClaude, model: "claude-sonnet-4-5",
+		write: func(file, content string) wiretest.Call {
+			return call("Write", map[string]any{"file_path": file, "content": content})
+		},
+	},
+	{
+		kind: KindCodex, model: "gpt-5", path: "/v1",
+		write: func(file, content string) wiretest.Call {
+			return call("exec_command", map[string]any{"cmd": "printf %s " + quote(content) + " > " + quote(file)})
+		},
+	},
+	{
+		kind: KindGemini, model: "gemini-2.5-pro",
+		write: func(file, content string) wiretest.Call {
+			return call("write_file", map[string]any{"file_path": file, "content": content})
+		},
+		// It knows a base URL only beside a way to log in that was chosen.
+		setUp: func(t *testing.T, home string) {
+			dir := filepath.Join(home, ".gemini")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false}}`
+			if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		},
+	},
+	{
+		kind: KindOpencode, model: "m-1", path: "/v1",
+		write: func(file, content string) wiretest.Call {
+			return call("write", map[string]any{"filePath": file, "content": content})
+		},
+		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"}, // there may be no network
+	},
+}
+
+func call(name string, input map[string]any) wiretest.Call {
+	data, err := json.Marshal(input)
+	if err != nil {
+		panic(err)
+	}
+	return wiretest.Call{Name: name, Input: data}
+}
+
+// needs returns the path of an agent's program, or says why the test is skipped.
+func needs(t *testing.T, name string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: a real agent takes seconds for each question")
+	}
+	where := os.Getenv("PATH")
+	if dir := os.Getenv("GIT_WF_TEST_TOOLS"); dir != "" {
+		where = filepath.Join(dir, "node_modules", ".bin") + string(os.PathListSeparator) + where
+	}
+	path := findProgram(name, []string{"PATH=" + where, "PATHEXT=" + os.Getenv("PATHEXT")})
+	if path == "" {
+		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", name)
+	}
+	return path
+}
+
+// real is a vendor's program at work with a script.
+type real struct {
+	agent
+	server *wiretest.Server
+	b      Backend
+	env    []string
+}
+
+func (a agent) start(t *testing.T, turns ...wiretest.Turn) *real {
+	t.Helper()
+	path := needs(t, a.kind)
+	server := wiretest.Start(t, turns...)
+	env := environ(t, append([]string{"MY_KEY=" + testKey}, a.env...)...)
+	if a.setUp != nil {
+		a.setUp(t, lookup(env, "HOME"))
+	}
+	b := made(t, Config{Kind: a.kind, Command: path, Model: a.model, BaseURL: server.URL + a.path, KeyEnv: "MY_KEY"}, env)
+	return &real{a, server, b, env}
+}
+
+// ask asks, in a new directory if the request names none.
+func (r *real) ask(t *testing.T, q Request) (Reply, error) {
+	t.Helper()
+	if q.Dir == "" {
+		q.Dir = t.TempDir()
+	}
+	q.Environ = r.env
+	if q.Timeout == 0 {
+		q.Timeout = 3 * time.Minute
+	}
+	return r.b.Ask(t.Context(), q)
+}
+
+// bodies are the requests that a turn of the script answered.
+func (r *real) bodies() []string {
+	var out []string
+	for _, q := range r.server.Requests() {
+		if q.Turn >= 0 {
+			out = append(out, string(q.Body))
+		}
+	}
+	return out
+}
+
+// A real agent writes a real file where it may, says what it did, and goes on from there: in another
+// directory, if it can at all. A session that is gone is begun anew.
+func TestAgentWorks(t *testing.T) {
+	for _, a := range agents {
+		t.Run(a.kind, func(t *testing.T) {
+			t.Parallel()
+			wfOut := elsewhere(t)
+			file := filepath.Join(wfOut, "page.html")
+			r := a.start(t,
+				wiretest.Turn{Match: "make the page", Text: "I write it.", Tools: []wiretest.Call{a.write(file, "<p>hello</p>")}, Usage: wiretest.Usage{Input: 1000, Output: 50, Cached: 400}},
+				wiretest.Turn{Match: "make the page", Text: `{"result_type":"ARTIFACT"}`, Usage: wiretest.Usage{Input: 1100, Output: 60, Cached: 900}},
+				wiretest.Turn{Match: "make it blue", Text: "It is blue."},
+				wiretest.Turn{Match: "start again", Text: "Started."})
+			var log strings.Builder
+			dir := t.TempDir()
+			reply, err := r.ask(t, Request{System: "You build pages.", Prompt: "make the page\n", Writable: []string{wfOut}, Log: &log, Dir: dir})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, &log)
+			}
+			if reply.Text != `{"result_type":"ARTIFACT"}` || reply.Session == "" || reply.Truncated || reply.Resumed {
+				t.Errorf("got %+v\n%s", reply, &log)
+			}
+			if data, err := os.ReadFile(file); string(data) != "<p>hello</p>" {
+				t.Errorf("the file holds %q, %v\n%s", data, err, &log)
+			}
+			u := reply.Usage
+			if !u.Known || u.InputTokens != 2100 || u.OutputTokens != 110 || u.CachedTokens != 1300 {
+				t.Errorf("got usage %+v", u)
+			}
+			if u.CostKnown != (a.kind == KindClaude) || u.Session != (a.kind == KindCodex) {
+				t.Errorf("got usage %+v", u)
+			}
+			if strings.Contains(log.String(), testKey) {
+				t.Error("the key is in the log")
+			}
+
+			if a.kind != KindOpencode { // whose sessions are bound to their directory
+				dir = ""
+			}
+			next, err := r.ask(t, Request{Prompt: "make it blue\n", Session: reply.Session, SessionOf: reply.Agent, Dir: dir})
+			if err != nil || next.Text != "It is blue." || !next.Resumed {
+				t.Fatalf("got %+v, %v", next, err)
+			}
+			bodies := r.bodies()
+			if body := bodies[len(bodies)-1]; !strings.Contains(body, "make the page") || !strings.Contains(body, "You build pages") {
+				t.Error("the session was not gone on from")
+			}
+
+			anew, err := r.ask(t, Request{Prompt: "start again\n", Session: "11111111-1111-4111-8111-111111111111", SessionOf: reply.Agent})
+			if err != nil || anew.Text != "Started." || anew.Resumed {
+				t.Errorf("after a session that is gone: got %+v, %v", anew, err)
+			}
+		})
+	}
+}
+
+// elsewhere is a directory that is not below the one for temporary files, where codex's sandbox lets everybody write.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	dir, err := os.MkdirTemp(home, "git-wf-test-")
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// A file outside of the directories that an agent may write to stays unwritten, also where it may read.
+func TestAgentConfined(t *testing.T) {
+	for _, a := range agents {
+		t.Run(a.kind, func(t *testing.T) {
+			t.Parallel()
+			repository := elsewhere(t)
+			if err := os.Mkdir(filepath.Join(repository, ".git"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(repository, "page.html")
+			r := a.start(t,
+				wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(file, "x")}},
+				wiretest.Turn{Match: "make the page", Text: "I could not."})
+			reply, err := r.ask(t, Request{Prompt: "make the page\n", Readable: []string{repository}})
+			if n := len(r.bodies()); n == 0 {
+				t.Errorf("it never got as far as that: %v", err)
+			}
+			if _, err := os.Lstat(file); err == nil {
+				t.Errorf("it wrote there: %+v", reply)
+			}
+		})
+	}
+}
+
+// What goes wrong at the service comes out as what it is.
+func TestAgentErrors(t *testing.T) {
+	for _, a := range agents {
+		t.Run(a.kind, func(t *testing.T) {
+			t.Parallel()
+			r := a.start(t,
+				wiretest.Turn{Match: "busy at first", Status: 429, Header: map[string]string{"Retry-After": "1"}, Text: "slow down"},
+				wiretest.Turn{Match: "busy at first", Text: "Here I am."},
+				wiretest.Turn{Match: "wrong key", Status: 401, Text: "no such key", Times: -1},
+				wiretest.Turn{Match: "bad request", Status: 400, Text: "cannot do that", Times: -1},
+				wiretest.Turn{Match: "never", Text: "late", DelayMS: 120000, Times: -1},
+				wiretest.Turn{Match: "cut", Text: "cut o", Stop: wiretest.StopLength, Times: -1})
+			if reply, err := r.ask(t, Request{Prompt: "busy at first\n"}); err != nil || reply.Text != "Here I am." {
+				t.Errorf("after a rate limit: got %+v, %v", reply, err)
+			}
+			_, err := r.ask(t, Request{Prompt: "wrong key\n"})
+			if e := wantReason(t, err, Unavailable); e.Hint == "" || strings.Contains(e.Error()+e.LogTail, testKey) {
+				t.Errorf("got %v", e)
+			}
+			_, err = r.ask(t, Request{Prompt: "bad request\n"})
+			wantReason(t, err, Failed, "cannot do that")
+
+			begin := time.Now()
+			_, err = r.ask(t, Request{Prompt: "never\n", Timeout: 8 * time.Second})
+			wantReason(t, err, TimedOut)
+			if took := time.Since(begin); took > 40*time.Second {
+				t.Errorf("it took %s to end it", took)
+			}
+			if a.kind == KindOpencode || a.kind == KindCodex { // gemini does not say so, claude asks the model to go on
+				if reply, err := r.ask(t, Request{Prompt: "cut\n"}); err != nil || !reply.Truncated {
+					t.Errorf("cut off: got %+v, %v", reply, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAgentUsable(t *testing.T) {
+	for _, a := range agents {
+		t.Run(a.kind, func(t *testing.T) {
+			t.Parallel()
+			path := needs(t, a.kind)
+			env := environ(t, "MY_KEY="+testKey)
+			if err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "MY_KEY"}, env).Usable(t.Context()); err != nil {
+				t.Error(err)
+			}
+			err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "NO_KEY"}, env).Usable(t.Context())
+			wantReason(t, err, Unavailable, "NO_KEY")
+		})
+	}
+}
+
+// Programs in the place of the real ones print what no server can make those print.
+func TestAgentOutput(t *testing.T) {
+	unixOnly(t)
+	tests := []struct {
+		name, script string
+		reason       Reason
+		want         string
+	}{
+		{"not JSON", "echo hello", Malformed, "can be read"},
+		{"half of it", `printf '{"type":"result","res'`, Malformed, "can be read"},
+		{"nothing", "exit 0", Malformed, "can be read"},
+		{"exit status", "echo unknown option >&2; exit 2", Failed, "unknown option"},
+		{"no end", "yes '{}'", Malformed, "longer than"},
+		{"hangs", "sleep 60", TimedOut, ""},
+		{"key in a message", "echo cannot use $MY_KEY >&2; exit 1", Failed, "cannot use [key]"},
+	}
+	for _, a := range agents {
+		for _, tt := range tests {
+			t.Run(a.kind+"/"+tt.name, func(t *testing.T) {
+				env := environ(t, "MY_KEY="+testKey)
+				program := filepath.Join(t.TempDir(), "an agent's")
+				if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				limit := time.Minute
+				if tt.reason == TimedOut {
+					limit = time.Second
+				}
+				b := made(t, Config{Kind: a.kind, Command: program, KeyEnv: "MY_KEY", Timeout: limit}, env)
+				_, err := b.Ask(t.Context(), Request{Prompt: "x", Dir: t.TempDir(), Environ: env})
+				e := wantReason(t, err, tt.reason, tt.want)
+				if strings.Contains(e.LogTail, testKey) {
+					t.Errorf("the key is in the tail: %q", e.LogTail)
+				}
+			})
+		}
+	}
+}
+
+// Keys and prompts are in no argument, a prompt is on standard input, and nothing of it is a command.
+func TestAgentArguments(t *testing.T) {
+	unixOnly(t)
+	for _, a := range agents {
+		t.Run(a.kind, func(t *testing.T) {
+			env := environ(t, "MY_KEY="+testKey, "CLAUDECODE=1")
+			dir := t.TempDir()
+			program := filepath.Join(dir, "spy")
+			script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + quote(filepath.Join(dir, "args")) + "\ncat >" + quote(filepath.Join(dir, "input")) + "\nenv >" + quote(filepath.Join(dir, "env")) + "\n"
+			if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			b := made(t, Config{Kind: a.kind, Command: program, Model: "it's; rm -rf $HOME", BaseURL: "http://127.0.0.1:1", KeyEnv: "MY_KEY", Args: []string{"--extra", "a b"}}, env)
+			work, suffix := t.TempDir(), ""
+			if vendors[a.kind].about().bound {
+				suffix = boundTo(work)
+			}
+			_, err := b.Ask(t.Context(), Request{Prompt: "/quit $(touch x)", Dir: work, Environ: env, Session: "s-1" + suffix, Writable: []string{"/w"}, Readable: []string{"/r"}, Vars: []string{"WF_TASK=IMPL-1"}})
+			wantReason(t, err, Malformed)
+			args, input, vars := read(t, dir, "args"), read(t, dir, "input"), read(t, dir, "env")
+			if strings.Contains(args, testKey) || strings.Contains(args, "quit") {
+				t.Errorf("arguments: %s", args)
+			}
+			for _, want := range []string{"it's; rm -rf $HOME\n", "s-1", "--extra\na b\n"} {
+				if !strings.Contains(args, want) {
+					t.Errorf("%q is not among the arguments: %s", want, args)
+				}
+			}
+			if input != "The request:\n\n/quit $(touch x)" {
+				t.Errorf("got the input %q", input)
+			}
+			if !strings.Contains(vars, testKey) || !strings.Contains(vars, "WF_TASK=IMPL-1\n") || strings.Contains(vars, "CLAUDECODE") {
+				t.Errorf("got the environment %s", vars)
+			}
+		})
+	}
+}
+
+// gemini gets no repository, in which it could write, and trusts no directory that brings settings along.
+func TestGeminiDirectories(t *testing.T) {
+	inputs, worktree, bare, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(worktree, ".git"), filepath.Join(bare, "HEAD"), filepath.Join(own, ".gemini")} {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args, _ := gemini{}.call(Config{}, Request{Dir: own, Readable: []string{inputs, worktree, bare}})
+	all := strings.Join(args, " ")
+	if !strings.Contains(all, inputs) || strings.Contains(all, worktree) || strings.Contains(all, bare) || strings.Contains(all, "--skip-trust") {
+		t.Errorf("got %s", all)
+	}
+	if args, _ := (gemini{}).call(Config{}, Request{Dir: inputs}); !strings.Contains(strings.Join(args, " "), "--skip-trust") {
+		t.Errorf("got %v", args)
+	}
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

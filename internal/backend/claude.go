@@ -1,0 +1,157 @@
+package backend
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+)
+
+// claude is Anthropic's Claude Code.
+type claude struct{}
+
+func (claude) about() about {
+	return about{
+		program: "claude", keyVar: "ANTHROPIC_API_KEY",
+		install: "install it (npm install -g @anthropic-ai/claude-code)",
+		login:   "run claude once and log in, or set ANTHROPIC_API_KEY",
+	}
+}
+
+func (claude) call(c Config, r Request) (args, env []string) {
+	args = []string{
+		"--print", "--output-format", "json", "--permission-mode", "acceptEdits",
+		// The settings, hooks and servers of a repository would run its commands here.
+		"--setting-sources", "user", "--strict-mcp-config",
+	}
+	for _, dir := range r.Writable {
+		args = append(args, "--add-dir", dir)
+	}
+	var allowed []string
+	for _, dir := range r.Readable {
+		allowed = append(allowed, "Read(/"+filepath.ToSlash(dir)+"/**)") // two slashes make it a path from the root
+	}
+	if c.Shell {
+		allowed = append(allowed, "Bash")
+	}
+	if allowed != nil {
+		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	if c.Model != "" {
+		args = append(args, "--model", c.Model)
+	}
+	if r.Session != "" {
+		args = append(args, "--resume", sessionFile(r.Session, claudeDir(r.Environ), "projects", "*", r.Session+".jsonl"))
+	}
+	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	// It tries ten times, also with a key that is refused, which takes minutes; the retries here follow its own.
+	if lookup(r.Environ, "CLAUDE_CODE_MAX_RETRIES") == "" {
+		env = append(env, "CLAUDE_CODE_MAX_RETRIES=3")
+	}
+	if c.BaseURL != "" {
+		env = append(env, "ANTHROPIC_BASE_URL="+c.BaseURL)
+	}
+	return args, env
+}
+
+// claudeDir is where it keeps its sessions.
+func claudeDir(environ []string) string {
+	if dir := lookup(environ, "CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	return filepath.Join(homeDir(environ), ".claude")
+}
+
+// sessionFile is the file of a session, which programs that look for a session only in the directory where it began
+// accept in place of its id. It is the id itself if there is no such file. dir is a directory, and the elements a
+// pattern below it.
+func sessionFile(id, dir string, elements ...string) string {
+	if !filepath.IsAbs(dir) || strings.ContainsAny(dir, `*?[\`) && filepath.Separator == '/' {
+		return id
+	}
+	found := largest(filepath.Join(append([]string{dir}, elements...)...))
+	if found == "" {
+		return id
+	}
+	return found
+}
+
+// claudeResult is what it prints at its end.
+type claudeResult struct {
+	Type       string  `json:"type"`
+	IsError    bool    `json:"is_error"`
+	Subtype    string  `json:"subtype"`
+	Status     int     `json:"api_error_status"`
+	Result     *string `json:"result"`
+	StopReason string  `json:"stop_reason"`
+	SessionID  string  `json:"session_id"`
+	CostUSD    float64 `json:"total_cost_usd"`
+	Usage      struct {
+		Input         int64 `json:"input_tokens"`
+		CacheCreation int64 `json:"cache_creation_input_tokens"`
+		CacheRead     int64 `json:"cache_read_input_tokens"`
+		Output        int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Models map[string]struct {
+		Output int64 `json:"outputTokens"`
+	} `json:"modelUsage"`
+	Errors []string `json:"errors"`
+}
+
+func (claude) read(out output) (Reply, error) {
+	var res claudeResult
+	err := json.Unmarshal(bytes.TrimSpace(out.stdout), &res)
+	switch {
+	case err == nil && res.Type == "result":
+		return res.reply()
+	case strings.Contains(out.stderr, "No conversation found with session ID"),
+		strings.Contains(out.stderr, "--resume requires a valid session"):
+		return Reply{}, errSessionLost
+	case out.exit != 0:
+		return Reply{}, out.failed(Failed, "claude failed")
+	}
+	return Reply{}, out.failed(Malformed, "claude printed no result that can be read")
+}
+
+func (res claudeResult) reply() (Reply, error) {
+	text := strings.Join(res.Errors, "; ")
+	if res.Result != nil {
+		text = *res.Result
+	}
+	if !res.IsError && res.Result != nil {
+		u := res.Usage
+		return Reply{
+			Text: text, Session: res.SessionID, Model: res.model(), Truncated: res.StopReason == "max_tokens",
+			Usage: Usage{
+				InputTokens: u.Input + u.CacheCreation + u.CacheRead, CachedTokens: u.CacheRead, OutputTokens: u.Output,
+				CostUSD: res.CostUSD, CostKnown: true, Known: true,
+			},
+		}, nil
+	}
+	e := &Error{Reason: Failed, Message: text, Status: res.Status}
+	switch {
+	case res.StopReason == "refusal":
+		e.Reason = Refused
+	case res.Status != 0:
+		e.Reason = statusReason(res.Status)
+	case strings.Contains(text, "Not logged in"), strings.Contains(text, "Invalid API key"):
+		e.Reason = Unavailable
+	case network(text):
+		e.Reason = Transient
+	}
+	if e.Message == "" {
+		e.Message = "claude ended with " + res.Subtype
+	}
+	return Reply{}, e
+}
+
+// model is the one that wrote most: smaller ones help it.
+func (res claudeResult) model() string {
+	best, most := "", int64(-1)
+	for name, m := range res.Models {
+		if m.Output > most || m.Output == most && name < best {
+			best, most = name, m.Output
+		}
+	}
+	return best
+}

@@ -1,0 +1,143 @@
+package backend
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// codex is OpenAI's Codex.
+type codex struct{}
+
+// codexProvider is the name under which a base URL is made known to it.
+const codexProvider = "git-wf"
+
+func (codex) about() about {
+	return about{
+		program: "codex", keyVar: "CODEX_API_KEY",
+		install: "install it (npm install -g @openai/codex)",
+		login:   "run codex login, or set CODEX_API_KEY",
+	}
+}
+
+// call gives the sandbox as configuration and not as flags: to go on from a session it takes fewer flags.
+func (codex) call(c Config, r Request) (args, env []string) {
+	args = []string{"exec"}
+	if r.Session != "" {
+		args = append(args, "resume")
+	}
+	args = append(args,
+		"--json", "--skip-git-repo-check", "-c", `sandbox_mode="workspace-write"`, "-c", `approval_policy="never"`,
+		"-c", "check_for_update_on_startup=false")
+	if len(r.Writable) > 0 {
+		args = append(args, "-c", "sandbox_workspace_write.writable_roots="+toml(r.Writable))
+	}
+	if c.Model != "" {
+		args = append(args, "--model", c.Model)
+	}
+	if c.BaseURL != "" {
+		keyVar := ""
+		if c.KeyEnv != "" {
+			keyVar = ",env_key=" + toml(codex{}.about().keyVar)
+		} else if lookup(r.Environ, "OPENAI_API_KEY") != "" {
+			keyVar = `,env_key="OPENAI_API_KEY"`
+		}
+		args = append(args, "-c", "model_provider="+toml(codexProvider),
+			"-c", "model_providers."+codexProvider+"={name="+toml(codexProvider)+",base_url="+toml(c.BaseURL)+
+				`,wire_api="responses",request_max_retries=2,stream_max_retries=2`+keyVar+"}")
+	}
+	if r.Session != "" {
+		args = append(args, r.Session)
+	}
+	return args, nil
+}
+
+// codexEvent is one line of what it prints.
+type codexEvent struct {
+	Type     string `json:"type"`
+	ThreadID string `json:"thread_id"`
+	Message  string `json:"message"`
+	Item     struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"item"`
+	Usage *struct {
+		Input  int64 `json:"input_tokens"`
+		Cached int64 `json:"cached_input_tokens"`
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Error struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func (codex) read(out output) (Reply, error) {
+	var reply Reply
+	var failure string
+	done := false
+	lines(out.stdout, func(e codexEvent) {
+		switch e.Type {
+		case "thread.started":
+			reply.Session = e.ThreadID
+		case "item.completed":
+			if e.Item.Type == "agent_message" { // the last one is the answer; those before it say what it is doing
+				reply.Text = e.Item.Text
+			}
+		case "turn.completed":
+			done = true
+			if e.Usage != nil { // of the thread, not of the turn
+				reply.Usage = Usage{InputTokens: e.Usage.Input, CachedTokens: e.Usage.Cached, OutputTokens: e.Usage.Output, Known: true, Session: true}
+			}
+		case "turn.failed":
+			failure = e.Error.Message
+		case "error": // also of tries that are followed by another
+			if failure == "" {
+				failure = e.Message
+			}
+		}
+	})
+	switch {
+	case done:
+		return reply, nil
+	case strings.Contains(failure, "max_output_tokens"):
+		reply.Truncated = true
+		return reply, nil
+	case failure != "":
+		return Reply{}, codexError(failure)
+	case strings.Contains(out.stderr, "no rollout found for thread id"), strings.Contains(out.stderr, "thread/resume failed"):
+		return Reply{}, errSessionLost
+	case out.exit != 0:
+		return Reply{}, codexError(firstError(out))
+	}
+	return Reply{}, out.failed(Malformed, "codex printed no turn that can be read")
+}
+
+// codexStatus finds the HTTP status in a message; there is no field for it.
+var codexStatus = regexp.MustCompile(`(?:unexpected|last) status:? (\d{3})`)
+
+func codexError(message string) *Error {
+	e := &Error{Reason: Failed, Message: message}
+	lower := strings.ToLower(message)
+	switch m := codexStatus.FindStringSubmatch(message); {
+	case m != nil:
+		e.Status, _ = strconv.Atoi(m[1]) // three digits
+		e.Reason = statusReason(e.Status)
+	case strings.Contains(lower, "content_filter"):
+		e.Reason = Refused
+	case strings.Contains(lower, "missing environment variable"), strings.Contains(lower, "not logged in"):
+		e.Reason = Unavailable
+	case network(message), strings.Contains(lower, "at capacity"), strings.Contains(lower, "high demand"):
+		e.Reason = Transient
+	}
+	return e
+}
+
+// firstError is the line that says what went wrong; a stack follows it.
+func firstError(out output) string {
+	for line := range strings.Lines(out.stderr) {
+		if strings.HasPrefix(strings.ToLower(line), "error") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return out.failed(Failed, "codex failed").Message
+}

@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/process"
+)
+
+// command is any program of the user's that reads the prompt and prints the reply.
+type command struct {
+	cfg Config
+	env []string
+}
+
+// Exit statuses that say more than that a command failed: two of sysexits.h, and the shell's own.
+const (
+	exitUnavailable = 69
+	exitTryAgain    = 75
+	exitNotProgram  = 126
+	exitNotFound    = 127
+)
+
+func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
+	out, err := run{
+		line: c.cfg.Command, dir: r.Dir, environ: childEnv(r, nil), stdin: r.text(), timeout: time.Until(deadline),
+		log: r.Log, secrets: secrets(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
+	}.do(ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	switch out.exit {
+	case 0:
+		return Reply{Text: string(out.stdout), LogTail: out.tail()}, nil
+	case exitUnavailable, exitNotProgram, exitNotFound:
+		return Reply{}, out.failed(Unavailable, "the command can't work")
+	case exitTryAgain:
+		return Reply{}, out.failed(Transient, "the command asks to try again later")
+	}
+	return Reply{}, out.failed(Failed, "the command failed")
+}
+
+// usable looks the first word up, if that is a plain name or path: anything else is the shell's to understand.
+func (c command) usable(context.Context) error {
+	word := strings.Fields(c.cfg.Command)[0]
+	if strings.ContainsAny(word, `'"$`+"`"+`\=(){}[]<>|&;*?!#~`) || findProgram(word, c.env) != "" || builtin(word) {
+		return nil
+	}
+	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(word)), Hint: "install it, or correct the agent's command"}
+}
+
+// builtin reports whether the shell itself knows a word with which a command line may well begin.
+func builtin(word string) bool {
+	switch word {
+	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit", "umask", "trap", "exit", "read":
+		return true
+	}
+	return false
+}
+
+// text is all that a command reads.
+func (r Request) text() string {
+	if r.System == "" {
+		return r.Prompt
+	}
+	return r.System + "\n\n" + r.Prompt
+}
+
+// childEnv is the environment of a command: the request's, without the variables by which an agent that runs us
+// would take its child for a part of itself, then what the kind wants, then the request's own variables.
+func childEnv(r Request, more []string) []string {
+	var base []string
+	for _, kv := range r.Environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT":
+			continue
+		}
+		base = append(base, kv)
+	}
+	env := process.Environ(base, "PWD="+r.Dir)
+	env = append(env, more...)
+	return append(env, r.Vars...)
+}

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"gitwf/internal/process"
+)
+
+// Reason says why there is no reply, as far as that decides what to do next.
+type Reason string
+
+// The reasons.
+const (
+	Unavailable Reason = "unavailable"       // program missing, not logged in, key missing or refused: trying again is no use
+	Transient   Reason = "busy"              // rate limit, overload, broken connection: all tries are used up
+	TimedOut    Reason = "timed out"         // Config.Timeout or Request.Timeout
+	Refused     Reason = "refused"           // the model, or a filter before it, declined the content
+	Malformed   Reason = "unreadable answer" // the answer is not what the agent's own format says, or too large
+	Failed      Reason = "failed"            // anything else
+)
+
+// Error says why an agent gave no reply. Its texts hold no keys and are fit to be shown.
+type Error struct {
+	Agent      string
+	Reason     Reason
+	Message    string        // what went wrong, on one line
+	Hint       string        // what would mend it; may be empty
+	Status     int           // of HTTP, if there was one
+	RetryAfter time.Duration // what the service asked for; zero if it did not
+	ExitCode   int           // of a command
+	LogTail    string        // the end of what a command printed, in several lines
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s: %s", shown(e.Agent), e.Reason, e.Message)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// ReasonOf is the reason of an *Error, and "" for any other error.
+func ReasonOf(err error) Reason {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
+// errSessionLost says that the session to go on from is not there any more.
+var errSessionLost = errors.New("the session is gone")
+
+// errTooLarge says that an answer is longer than MaxReply.
+var errTooLarge = fmt.Errorf("longer than %d MiB", MaxReply>>20)
+
+// statusReason is what an HTTP status of a model service means. 529 is Anthropic's overload.
+func statusReason(status int) Reason {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+		return Unavailable
+	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+		return Transient
+	}
+	return Failed
+}
+
+// oneLine is text on one line, without control characters, and not endless.
+func oneLine(s string) string {
+	const most = 600
+	s = strings.Join(strings.Fields(process.Printable([]byte(s))), " ")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + " ..."
+	}
+	return s
+}
+
+// shown is a name from the configuration, fit to be shown.
+func shown(name string) string {
+	if name == "" {
+		return "agent"
+	}
+	return oneLine(name)
+}

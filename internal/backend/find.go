@@ -1,0 +1,69 @@
+package backend
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// findProgram looks a program up on the PATH of the environment given, which need not be our own. A name with a
+// separator in it is a path. "" means that it is not there.
+func findProgram(name string, environ []string) string {
+	if name == "" {
+		return ""
+	}
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			name = filepath.Join(homeDir(environ), rest)
+		}
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return ""
+		}
+		return withExtension(abs, environ)
+	}
+	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
+		if !filepath.IsAbs(dir) { // what is found would depend on the directory of the task
+			continue
+		}
+		if found := withExtension(filepath.Join(dir, name), environ); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// withExtension returns the path if it is a program; on Windows with the extension that makes it one.
+func withExtension(path string, environ []string) string {
+	if executable(path) {
+		return path
+	}
+	if runtime.GOOS == "windows" {
+		extensions := lookup(environ, "PATHEXT")
+		if extensions == "" {
+			extensions = ".COM;.EXE;.BAT;.CMD"
+		}
+		for _, ext := range strings.Split(extensions, ";") {
+			if ext != "" && executable(path+ext) {
+				return path + ext
+			}
+		}
+	}
+	return ""
+}
+
+// executable reports whether there is a file that may be run. Windows has no bit for that: there the extension counts,
+// and a script of the shell's has none.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
+}
+
+// homeDir is the user's home directory in the environment given.
+func homeDir(environ []string) string {
+	if runtime.GOOS == "windows" {
+		return lookup(environ, "USERPROFILE")
+	}
+	return lookup(environ, "HOME")
+}

@@ -1,0 +1,205 @@
+package backend
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// vendor is what sets one command-line agent apart.
+type vendor interface {
+	about() about
+	call(c Config, r Request) (args, env []string)
+	read(out output) (Reply, error)
+}
+
+// about is what has to be known of an agent before it runs.
+type about struct {
+	program string
+	keyVar  string // the variable in which it looks for a key
+	install string // the hint for those who don't have it
+	login   string // the hint for those who are not logged in
+	bound   bool   // whether a session can be gone on from only in the directory where it began
+}
+
+// program is a vendor's command-line agent, run once for each question, without a terminal.
+type program struct {
+	cfg    Config
+	env    []string
+	vendor vendor
+}
+
+func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
+	path, err := p.path()
+	if err != nil {
+		return Reply{}, err
+	}
+	key, err := p.key(r.Environ)
+	if err != nil {
+		return Reply{}, err
+	}
+	bound := ""
+	if p.vendor.about().bound {
+		bound = boundTo(r.Dir)
+		id, ok := strings.CutSuffix(r.Session, bound)
+		if r.Session != "" && !ok {
+			return Reply{}, errSessionLost
+		}
+		r.Session = id
+	}
+	hidden := secrets(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
+	args, env := p.vendor.call(p.cfg, r)
+	if key != "" {
+		env = append(env, p.vendor.about().keyVar+"="+key)
+	}
+	out, err := run{
+		line: line(path, slices.Concat(args, p.cfg.Args)), dir: r.Dir, environ: childEnv(r, env),
+		stdin: plain(r.text()), timeout: time.Until(deadline), log: r.Log,
+		secrets: hidden,
+	}.do(ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	reply, err := p.vendor.read(out)
+	if err != nil {
+		return Reply{}, p.explain(err, out)
+	}
+	if reply.Session != "" {
+		reply.Session += bound
+	}
+	reply.ExitCode, reply.LogTail = out.exit, redact(out.messages(), hidden)
+	return reply, nil
+}
+
+// boundTo is what the name of a session ends in that belongs to a directory.
+func boundTo(dir string) string {
+	const digits = 12
+	sum := sha256.Sum256([]byte(filepath.Clean(dir)))
+	return "-" + hex.EncodeToString(sum[:])[:digits]
+}
+
+// explain adds what the user can do, and what the agent printed.
+func (p program) explain(err error, out output) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	e.ExitCode, e.LogTail = out.exit, out.tail()
+	if e.Reason == Unavailable && e.Hint == "" {
+		e.Hint = p.vendor.about().login
+	}
+	return e
+}
+
+func (p program) path() (string, error) {
+	a := p.vendor.about()
+	name := a.program
+	if p.cfg.Command != "" {
+		name = p.cfg.Command
+	}
+	if path := findProgram(name, p.env); path != "" {
+		return path, nil
+	}
+	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(name)), Hint: a.install + ", or name its path in the agent's command"}
+}
+
+// key is the value of the variable that the configuration names; "" if it names none, and the agent knows its own.
+func (p program) key(environ []string) (string, error) {
+	if p.cfg.KeyEnv == "" {
+		return "", nil
+	}
+	if v := lookup(slices.Concat(p.env, environ), p.cfg.KeyEnv); v != "" {
+		return v, nil
+	}
+	return "", missingKey(p.cfg.KeyEnv)
+}
+
+func missingKey(name string) *Error {
+	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the variable %s, which holds the key, is not set", oneLine(name)), Hint: "set it, or name another in the agent's keyenv"}
+}
+
+// usable runs the program as far as its version.
+func (p program) usable(ctx context.Context) error {
+	path, err := p.path()
+	if err != nil {
+		return err
+	}
+	if _, err := p.key(nil); err != nil {
+		return err
+	}
+	const patience = 30 * time.Second
+	dir := os.TempDir()
+	_, env := p.vendor.call(p.cfg, Request{Dir: dir})
+	out, err := run{
+		line: line(path, []string{"--version"}), dir: dir, environ: childEnv(Request{Environ: p.env, Dir: dir}, env), timeout: patience,
+	}.do(ctx)
+	if err != nil {
+		return err
+	}
+	if out.exit != 0 {
+		return out.failed(Unavailable, "the program does not even tell its version")
+	}
+	return nil
+}
+
+// plain keeps an agent from taking the beginning of a prompt for one of its own commands (/help, !ls, #remember).
+func plain(prompt string) string {
+	if s := strings.TrimSpace(prompt); s != "" && strings.ContainsRune("/!#@", rune(s[0])) {
+		return "The request:\n\n" + prompt
+	}
+	return prompt
+}
+
+// messages is the end of what the program printed besides its reply, fit to be shown.
+func (o output) messages() string {
+	return output{stderr: o.stderr}.tail()
+}
+
+// lines decodes an output of one JSON object on each line and calls each with it. Lines that are none are passed over:
+// programs print warnings too. It reports whether there was any.
+func lines[T any](stdout []byte, each func(T)) bool {
+	any := false
+	for text := range strings.Lines(string(stdout)) {
+		text = strings.TrimSpace(text)
+		if !strings.HasPrefix(text, "{") {
+			continue
+		}
+		var v T
+		if json.Unmarshal([]byte(text), &v) == nil {
+			any = true
+			each(v)
+		}
+	}
+	return any
+}
+
+// toml is a value for codex's -c, which reads TOML: a basic string is written as in JSON.
+func toml(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil { // of strings and lists of strings there is none
+		return `""`
+	}
+	return string(data)
+}
+
+// network reports whether an agent's message speaks of a connection that broke or could not be made. No agent has a
+// code for that.
+func network(message string) bool {
+	m := strings.ToLower(message)
+	for _, sign := range []string{
+		"unable to connect", "connection refused", "connectionrefused", "connection error", "connection reset", "econnreset", "econnrefused", "etimedout", "enotfound",
+		"stream disconnected", "error sending request", "fetch failed", "socket connection was closed", "cannot connect to api", "usage limit",
+	} {
+		if strings.Contains(m, sign) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// trier makes one try at a request; what it returns is not yet fit to be shown. usable is Backend's Usable.
+type trier interface {
+	ask(ctx context.Context, r Request, deadline time.Time) (Reply, error)
+	usable(ctx context.Context) error
+}
+
+// asker is a Backend: tries within limits of time and number.
+type asker struct {
+	cfg   Config
+	env   []string
+	retry retry
+	try   trier
+}
+
+// retry is how often and when a transient failure is tried again: after what the service asks for, or after a time that
+// doubles from first to most, less up to half of it by chance, so that many who failed together don't return together.
+type retry struct {
+	tries       int
+	first, most time.Duration
+}
+
+var defaultRetry = retry{tries: 5, first: time.Second, most: time.Minute}
+
+// delay is the pause after the n-th try, n from 1.
+func (r retry) delay(n int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	d := r.first
+	for range n - 1 {
+		d = min(2*d, r.most)
+	}
+	return d - rand.N(d/2+1)
+}
+
+func (a *asker) Usable(ctx context.Context) error { return a.finish(a.try.usable(ctx)) }
+
+// Ask tries until there is a reply or a reason to give up.
+func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
+	if strings.TrimSpace(r.Prompt) == "" {
+		return Reply{}, a.finish(&Error{Reason: Failed, Message: "the prompt is empty"})
+	}
+	if r.SessionOf != "" && r.SessionOf != a.cfg.Name {
+		r.Session = ""
+	}
+	timeout := a.cfg.Timeout
+	if r.Timeout > 0 {
+		timeout = r.Timeout
+	}
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	begin := time.Now()
+	deadline := begin.Add(timeout)
+	for n := 1; ; n++ {
+		reply, err := a.once(ctx, r, deadline)
+		if err == nil {
+			reply.Agent, reply.Tries, reply.Duration = a.cfg.Name, n, time.Since(begin)
+			return reply, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return Reply{}, fmt.Errorf("%s: interrupted: %w", shown(a.cfg.Name), cause)
+		}
+		err = a.finish(err)
+		if err := a.pause(ctx, err, n, deadline, r.Log); err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
+// once tries to go on from the session, and starts anew if that is gone: a prompt says all that has to be known.
+func (a *asker) once(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
+	if r.Session != "" && !validSession(r.Session) {
+		return Reply{}, &Error{Reason: Failed, Message: "the session to go on from has an impossible name"}
+	}
+	reply, err := a.try.ask(ctx, r, deadline)
+	if r.Session != "" && errors.Is(err, errSessionLost) {
+		r.Session = ""
+		return a.try.ask(ctx, r, deadline)
+	}
+	reply.Resumed = r.Session != "" && reply.Session != "" // the kinds without sessions ignore it
+	return reply, err
+}
+
+// pause waits before the next try, or returns why there is none.
+func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time, log io.Writer) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != Transient {
+		return err
+	}
+	wait := a.retry.delay(n, e.RetryAfter)
+	switch {
+	case n >= a.retry.tries:
+		e.Message += fmt.Sprintf(" (tried %d times)", n)
+		return e
+	case time.Now().Add(wait).After(deadline):
+		e.Message += fmt.Sprintf(" (the next try would be in %s, after the time-out)", wait.Round(time.Second))
+		return e
+	}
+	if log != nil {
+		fmt.Fprintf(log, "%v: trying again in %s\n", e, wait.Round(time.Millisecond))
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: interrupted: %w", shown(a.cfg.Name), context.Cause(ctx))
+	}
+}
+
+// finish makes an error one of ours, with the agent's name and without secrets. It wraps nothing: the text of what is
+// beneath may hold them.
+func (a *asker) finish(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Reason: Failed, Message: err.Error()}
+	}
+	hidden := secrets(a.env, a.cfg.KeyEnv)
+	done := *e
+	done.Agent = a.cfg.Name
+	done.Message = oneLine(redact(e.Message, hidden))
+	done.LogTail = redact(e.LogTail, hidden)
+	return &done
+}
+
+// validSession reports whether a session's name can be an argument of a program: it comes from a record.
+func validSession(s string) bool {
+	const most = 200
+	if s[0] == '-' || len(s) > most {
+		return false
+	}
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return true
+}
+
+// retryAfter reads the header of that name: seconds, or a date; and OpenAI's in milliseconds. Zero if there is none.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	const most = 24 * time.Hour
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(min(ms, float64(most/time.Millisecond)) * float64(time.Millisecond))
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(min(s, most.Seconds()) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, min(at.Sub(now), most))
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gitwf/internal/process"
+)
+
+// run is one program, its limits, and where its output goes.
+type run struct {
+	line    string // for the shell
+	dir     string
+	environ []string
+	stdin   string
+	timeout time.Duration
+	log     io.Writer
+	secrets []string
+}
+
+// output is what a program left.
+type output struct {
+	stdout   []byte
+	stderr   string // the end of it, at most maxStderr bytes
+	exit     int
+	duration time.Duration
+}
+
+// maxStderr is how much of what a program prints besides its reply is looked at.
+const maxStderr = 64 << 10
+
+// do runs the program until it has ended. Its standard output is kept apart, at most MaxReply bytes. An exit status is
+// no error; the errors are *Error, and the context's.
+func (r run) do(ctx context.Context) (output, error) {
+	scratch, err := os.MkdirTemp("", "git-wf-ask-")
+	if err != nil {
+		return output{}, err
+	}
+	defer os.RemoveAll(scratch)
+	// A shell can send standard error elsewhere, so it need not be mixed with a reply.
+	errFile := filepath.Join(scratch, "stderr")
+	log := newLog(r.log, r.secrets)
+	var stdout bytes.Buffer
+	ran, err := process.Run(ctx, process.Command{
+		Line: "{ " + r.line + "\n} 2>" + quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin, Timeout: r.timeout,
+		// Twice what may be printed, since half is kept from each end: then nothing is dropped.
+		Output: io.MultiWriter(&stdout, log), MaxOutput: 2 * MaxReply, MaxTotal: MaxReply,
+	})
+	if err != nil {
+		return output{}, &Error{Reason: Unavailable, Message: err.Error(), ExitCode: -1}
+	}
+	out := output{stdout: stdout.Bytes(), stderr: readEnd(errFile, maxStderr), exit: ran.ExitCode, duration: ran.Duration}
+	io.WriteString(log, out.stderr)
+	log.Close()
+	failure := &Error{ExitCode: ran.ExitCode, LogTail: out.tail()}
+	switch ran.Reason {
+	case process.Exited:
+		return out, nil
+	case process.Interrupted:
+		return out, fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	case process.TimedOut:
+		failure.Reason, failure.Message = TimedOut, fmt.Sprintf("stopped after %s without a reply", r.timeout.Round(time.Millisecond))
+		failure.Hint = "the agent's timeout sets the limit"
+	case process.OutputLimit:
+		failure.Reason, failure.Message = Malformed, "stopped because its output was "+errTooLarge.Error()
+	default:
+		failure.Reason, failure.Message = Failed, fmt.Sprintf("ended by a signal (%s)", ran.Signal)
+	}
+	return out, failure
+}
+
+// tail is the end of what the program printed, fit to be shown: of its messages, or of its output if it has none.
+func (o output) tail() string {
+	s := strings.TrimSpace(o.stderr)
+	if s == "" {
+		s = string(o.stdout[max(0, len(o.stdout)-process.MaxTail):])
+	}
+	s = strings.TrimSpace(process.Printable([]byte(s)))
+	if len(s) > process.MaxTail {
+		s = strings.ToValidUTF8(s[len(s)-process.MaxTail:], "")
+	}
+	return s
+}
+
+// failed is the error for a program that gave no reply and did not say why in its own format.
+func (o output) failed(reason Reason, what string) *Error {
+	e := &Error{Reason: reason, Message: fmt.Sprintf("%s, exit status %d", what, o.exit), ExitCode: o.exit, LogTail: o.tail()}
+	if end := lastLine(o.tail()); end != "" {
+		e.Message += ": " + end
+	}
+	return e
+}
+
+// lastLine is the last line that says something: that of a program written for people is the one to show.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// readEnd is the end of a file; "" if it can't be read.
+func readEnd(path string, most int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		if _, err := f.Seek(-most, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	return string(data)
+}
+
+// quote makes a word of the shell that stands for s and nothing else.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// line is the command line that runs a program with arguments.
+func line(program string, args []string) string {
+	words := make([]string, 0, len(args)+1)
+	words = append(words, quote(program))
+	for _, a := range args {
+		words = append(words, quote(a))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,125 @@
+package backend
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"gitwf/internal/process"
+)
+
+// lookup finds a variable of an environment; the last one wins, as it does for a process.
+func lookup(environ []string, name string) string {
+	for _, kv := range slices.Backward(environ) {
+		k, v, ok := strings.Cut(kv, "=")
+		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
+			return v
+		}
+	}
+	return ""
+}
+
+// secretNames are the ends of names of variables whose values are not for logs.
+var secretNames = []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"}
+
+// secrets are the values of an environment that must not be shown: of the variable named, and of every one that has the
+// name of a secret. Short ones are left: they are no keys, and would be struck out of innocent words.
+func secrets(environ []string, keyEnv string) []string {
+	const shortest = 8
+	var out []string
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		secret := k == keyEnv && len(v) > 0
+		for _, end := range secretNames {
+			secret = secret || len(v) >= shortest && strings.HasSuffix(strings.ToUpper(k), end)
+		}
+		if secret {
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	return out
+}
+
+// redact strikes secrets out.
+func redact(s string, secrets []string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, "[key]")
+	}
+	return s
+}
+
+// logWriter passes on whole lines, without secrets and control characters, up to a number of bytes.
+type logWriter struct {
+	out     io.Writer
+	secrets []string
+	left    int
+	line    []byte
+}
+
+// Limits of a log: bytes of all of it, and of one line before it is cut in two. A secret that the cut goes through
+// would not be found, so what is written keeps back the length of the longest.
+const (
+	maxLog  = 1 << 20
+	maxLine = 64 << 10
+)
+
+func newLog(out io.Writer, secrets []string) *logWriter {
+	return &logWriter{out: out, secrets: secrets, left: maxLog}
+}
+
+// Write never fails: a log that can't be written does not end the work.
+func (w *logWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	if w.out == nil || w.left <= 0 {
+		return n, nil
+	}
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n') + 1
+		if i == 0 {
+			i = len(p)
+		}
+		w.line = append(w.line, p[:i]...)
+		p = p[i:]
+		if w.line[len(w.line)-1] == '\n' {
+			w.flush(len(w.line))
+		} else if len(w.line) > maxLine {
+			w.flush(len(w.line) - w.longest())
+		}
+	}
+	return n, nil
+}
+
+func (w *logWriter) longest() int {
+	if len(w.secrets) == 0 {
+		return 0
+	}
+	return min(len(w.secrets[0]), maxLine/2)
+}
+
+// flush writes the first n bytes of the line; of a line that is cut, secrets are struck out before.
+func (w *logWriter) flush(n int) {
+	text := string(w.line)
+	if clean := redact(text, w.secrets); n < len(w.line) && clean != text {
+		text, n = clean, max(0, len(clean)-w.longest())
+	} else if n == len(w.line) {
+		text, n = clean, len(clean)
+	}
+	out := process.Printable([]byte(text[:n]))
+	w.line = append(w.line[:0], text[n:]...)
+	if len(out) > w.left {
+		out = strings.ToValidUTF8(out[:w.left], "") + "\n[... the rest is not logged ...]\n"
+		w.left = 0
+	}
+	w.left -= len(out)
+	io.WriteString(w.out, out)
+}
+
+// Close writes what is left of the last line.
+func (w *logWriter) Close() {
+	if w.out != nil && w.left > 0 && len(w.line) > 0 {
+		w.flush(len(w.line))
+	}
+}

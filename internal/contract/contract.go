@@ -1,0 +1,161 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// Version is the schema_version of replies.
+const Version = 1
+
+// Role is what an agent is asked to be: the value of WF_ROLE.
+type Role string
+
+// The roles.
+const (
+	RolePlan        Role = "plan"
+	RoleAction      Role = "action"
+	RoleCheck       Role = "check"
+	RoleFeasibility Role = "feasibility"
+	RoleSplit       Role = "split"
+)
+
+// ResultType is the kind of a reply.
+type ResultType string
+
+// The kinds of reply.
+const (
+	Artifact    ResultType = "ARTIFACT"    // the deliverable: in Files, or in WF_OUT
+	NeedsInput  ResultType = "NEEDS_INPUT" // the task can't be done without the answers to Needs
+	Noop        ResultType = "NOOP"        // there is nothing to do
+	Error       ResultType = "ERROR"       // it can't be done; Error says why
+	Review      ResultType = "REVIEW"      // a verdict on a candidate
+	Feasibility ResultType = "FEASIBILITY" // estimates of the leaves of a plan
+)
+
+// Results are the kinds of reply that the role may give, the usual one first; none for a role that does not exist.
+func (r Role) Results() []ResultType {
+	switch r {
+	case RolePlan, RoleAction, RoleSplit:
+		return []ResultType{Artifact, NeedsInput, Noop, Error}
+	case RoleCheck:
+		return []ResultType{Review, Error}
+	case RoleFeasibility:
+		return []ResultType{Feasibility, Error}
+	}
+	return nil
+}
+
+// Want is what a reply must answer.
+type Want struct {
+	Role     Role
+	Criteria []plan.Criterion // of a check: the candidate's; those with a run line are judged by the engine, not by the agent
+	Tasks    []plan.TaskID    // of a feasibility check: the leaves
+	Limits   plan.Config      // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
+
+	// FilesElsewhere says that the agent can write into WF_OUT, so that an ARTIFACT may have no files.
+	FilesElsewhere bool
+}
+
+// Reply is a reply that keeps the contract. Which fields are set follows from Type. Its texts are fit to be printed;
+// the contents of files are as the agent wrote them.
+type Reply struct {
+	Type        ResultType
+	Summary     string
+	Files       []File
+	Needs       []Need
+	Error       string
+	Verdict     plan.Verdict
+	Score       int      // 0 to 100
+	Criteria    []Ruling // one for each criterion without a run line, in the order of Want
+	Suggestions []plan.Suggestion
+	Estimates   []Estimate // of some or all of the leaves, each at most once
+}
+
+// File is one file of a deliverable.
+type File struct {
+	Path       string // passes plan.CheckPath
+	Content    []byte // not nil
+	Executable bool
+}
+
+// Need is one question, and the form that its answer must have.
+type Need struct {
+	Name                string // of a file: the input that it becomes
+	Question            string
+	Kind                string        // plan.AskText, plan.AskFile or plan.AskChoice
+	Options             []plan.Option // of a choice: at least two
+	RecommendedOptionID string        // of a choice: one of Options, or ""
+}
+
+// Ruling is the verdict on one criterion.
+type Ruling struct {
+	ID       string
+	Pass     bool
+	Evidence string
+}
+
+// Estimate is what an agent thinks of one leaf.
+type Estimate struct {
+	TaskID              plan.TaskID
+	EstimatedPersonDays float64 // above 0
+	OneShotPass         bool
+	Why                 string
+}
+
+// Parse finds the reply in the text that an agent ended with. If the text breaks the contract, the error is a
+// *Violation; any other error says that want makes no sense.
+func Parse(want Want, text []byte) (Reply, error) {
+	if len(want.Role.Results()) == 0 {
+		return Reply{}, fmt.Errorf("parse a reply: unknown role %s", shown(string(want.Role)))
+	}
+	object, v := extract(text)
+	if v == nil {
+		v = checkEnvelope(want.Role, object)
+	}
+	if v != nil {
+		return Reply{}, v.whole()
+	}
+	def := definition(object)
+	found, err := checkSchema(def, object)
+	if err != nil {
+		return Reply{}, err
+	}
+	j := judge{want: want, def: def, found: found}
+	var reply Reply
+	if len(found) == 0 {
+		reply = j.reply(object)
+	}
+	if v := j.violation(); v != nil {
+		return Reply{}, v
+	}
+	return reply, nil
+}
+
+// checkEnvelope looks at the two fields on which the meaning of all others depends.
+func checkEnvelope(role Role, object map[string]any) *Violation {
+	var allowed []string
+	for _, r := range role.Results() {
+		allowed = append(allowed, string(r))
+	}
+	switch version := object["schema_version"].(type) {
+	case nil:
+		return &Violation{Code: CodeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing", ExampleFix: `"schema_version": 1`}
+	case float64:
+		if version != Version {
+			return &Violation{Code: CodeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
+		}
+	default:
+		return &Violation{Code: CodeWrongType, JSONPath: "$.schema_version", Expected: "the number 1", Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
+	}
+	result, ok := object[keyResult].(string)
+	if !ok || !slices.Contains(allowed, result) {
+		return &Violation{
+			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + string(role) + " one of " + some(allowed),
+			Actual: shownValue(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
+		}
+	}
+	return nil
+}

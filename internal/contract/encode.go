@@ -1,0 +1,82 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Encode is the reply in canonical JSON: one line, the fields in alphabetical order, nothing in it that does not
+// belong to its type. Parse gives the same Reply for it.
+func (r Reply) Encode() []byte {
+	m := map[string]any{"schema_version": Version, keyResult: r.Type}
+	if r.Summary != "" {
+		m["summary"] = r.Summary
+	}
+	switch r.Type {
+	case Artifact:
+		if len(r.Files) > 0 {
+			m["files"] = each(r.Files, File.fields)
+		}
+	case NeedsInput:
+		m["needs"] = each(r.Needs, Need.fields)
+	case Error:
+		m["error"] = r.Error
+	case Review:
+		m["verdict"], m["score"] = r.Verdict, r.Score
+		m["criteria"] = each(r.Criteria, Ruling.fields)
+		if len(r.Suggestions) > 0 {
+			m["suggestions"] = r.Suggestions
+		}
+	case Feasibility:
+		m["estimates"] = each(r.Estimates, Estimate.fields)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m); err != nil {
+		panic("contract: a reply can't fail to marshal: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+func each[T any](list []T, fields func(T) map[string]any) []map[string]any {
+	out := make([]map[string]any, len(list))
+	for i, v := range list {
+		out[i] = fields(v)
+	}
+	return out
+}
+
+func (f File) fields() map[string]any {
+	m := map[string]any{"path": f.Path}
+	if utf8.Valid(f.Content) {
+		m["content"] = string(f.Content)
+	} else {
+		m["content"], m["encoding"] = base64.StdEncoding.EncodeToString(f.Content), encodingBase64
+	}
+	if f.Executable {
+		m["executable"] = true
+	}
+	return m
+}
+
+func (n Need) fields() map[string]any {
+	m := map[string]any{"name": n.Name, "question": n.Question, "kind": n.Kind}
+	if len(n.Options) > 0 {
+		m["options"] = n.Options
+	}
+	if n.RecommendedOptionID != "" {
+		m["recommended_option_id"] = n.RecommendedOptionID
+	}
+	return m
+}
+
+func (r Ruling) fields() map[string]any {
+	return map[string]any{"id": r.ID, "pass": r.Pass, "evidence": r.Evidence}
+}
+
+func (e Estimate) fields() map[string]any {
+	return map[string]any{"task_id": e.TaskID, "estimated_person_days": e.EstimatedPersonDays, "one_shot_pass": e.OneShotPass, "why": e.Why}
+}

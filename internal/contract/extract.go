@@ -1,0 +1,268 @@
+package contract
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
+const MaxReply = 16 << 20
+
+const (
+	keyResult  = "result_type"
+	escapedKey = `\"` + keyResult + `\"`
+)
+
+// extract finds the one reply in a text. The rule: of all objects, and of all groups in braces that are none, that speak
+// of a result_type there is one, or equal ones. So it never has to choose.
+func extract(data []byte) (map[string]any, *Violation) {
+	if len(data) > MaxReply {
+		return nil, &Violation{
+			Code: CodeTooLarge, Expected: fmt.Sprintf("at most %d bytes", MaxReply), Actual: fmt.Sprintf("%d bytes", len(data)),
+			ExampleFix: "write large files to the directory that WF_OUT names, and leave files out",
+		}
+	}
+	text, v := decode(data)
+	if v != nil {
+		return nil, v
+	}
+	s := scanner{text: text, budget: 64*len(text) + 1<<20}
+	if v := s.thinking(); v != nil {
+		return nil, v
+	}
+	for s.next() {
+		if v := s.group(); v != nil {
+			return nil, v
+		}
+	}
+	return s.result()
+}
+
+// decode checks that the text is UTF-8. Half a character at its very end is the mark of a text that was cut off.
+func decode(data []byte) (string, *Violation) {
+	if utf8.Valid(data) {
+		return strings.TrimPrefix(string(data), "\ufeff"), nil
+	}
+	at := 0
+	for at < len(data) {
+		c, size := utf8.DecodeRune(data[at:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	if !utf8.FullRune(data[at:]) {
+		return "", CutOff("the text ends inside a character")
+	}
+	return "", &Violation{Code: CodeNotUTF8, Expected: "UTF-8", Actual: fmt.Sprintf("the byte 0x%02X at offset %d", data[at], at)}
+}
+
+// scanner goes through a text from brace to brace.
+type scanner struct {
+	text   string
+	pos    int
+	budget int // bytes that may be looked at in vain, so that open brackets don't cost the square of the text
+
+	reply   map[string]any
+	wrapped string // what a reply was found in that should stand alone
+}
+
+// thinking skips what a model that shows its reasoning puts first: drafts there are no replies.
+func (s *scanner) thinking() *Violation {
+	rest := strings.TrimLeft(s.text, " \t\r\n")
+	for _, tag := range []string{"think", "thinking"} {
+		inside, ok := strings.CutPrefix(rest, "<"+tag+">")
+		if !ok {
+			continue
+		}
+		_, after, ended := strings.Cut(inside, "</"+tag+">")
+		if !ended {
+			return CutOff("the text ends inside <" + tag + ">")
+		}
+		s.pos = len(s.text) - len(after)
+		return nil
+	}
+	return nil
+}
+
+// next goes to the next place where an object, or a list of objects, may begin.
+func (s *scanner) next() bool {
+	for {
+		i := strings.IndexAny(s.text[s.pos:], "{[")
+		if i < 0 {
+			return false
+		}
+		s.pos += i
+		if s.text[s.pos] == '{' {
+			return true
+		}
+		inside := strings.TrimLeft(s.text[s.pos+1:], " \t\r\n")
+		if strings.HasPrefix(inside, "{") {
+			return true
+		}
+		s.pos = len(s.text) - len(inside)
+	}
+}
+
+// group takes what begins at a brace, and goes behind it.
+func (s *scanner) group() *Violation {
+	r := reader{src: s.text, pos: s.pos}
+	value, f := r.value()
+	switch {
+	case f == nil:
+		return s.whole(value, r.pos)
+	case f.code == CodeCutOff:
+		return s.violation(f)
+	case s.text[s.pos] == '[':
+		const price = 32 // a byte that is read costs that many that are looked at
+		v := s.spend(price * (r.pos - s.pos))
+		s.pos++ // a bracket of prose: what is in it stands for itself, and is read again
+		return v
+	}
+	return s.broken(f, r.begun)
+}
+
+// spend pays for text that was looked at in vain.
+func (s *scanner) spend(bytes int) *Violation {
+	if s.budget -= bytes; s.budget >= 0 {
+		return nil
+	}
+	return &Violation{Code: CodeTooLarge, Expected: "one JSON object", Actual: "too many brackets that begin none"}
+}
+
+func (s *scanner) whole(v any, end int) *Violation {
+	raw := s.text[s.pos:end]
+	start := s.pos
+	s.pos = end
+	object, isObject := v.(map[string]any)
+	if _, ok := object[keyResult]; !ok {
+		if strings.Contains(raw, `"`+keyResult+`"`) {
+			s.wrapped = "inside a list"
+			if isObject {
+				s.wrapped = "inside another object"
+			}
+		}
+		return nil
+	}
+	if s.reply != nil && !reflect.DeepEqual(s.reply, object) {
+		return &Violation{
+			Code: CodeTwoReplies, Expected: "one object with a result_type, and no drafts or examples beside it",
+			Actual: fmt.Sprintf("another one at %s that differs from the first", place(s.text, start)),
+		}
+	}
+	s.reply = object
+	return s.leftover()
+}
+
+// leftover refuses text that goes on as if the object had been closed too early: fields after it would be lost. A
+// closing brace or a comma too many at the end is harmless.
+func (s *scanner) leftover() *Violation {
+	const space = " \t\r\n"
+	after := strings.TrimLeft(s.text[s.pos:], space+"}]")
+	rest, ok := strings.CutPrefix(after, ",")
+	rest = strings.TrimLeft(rest, space+"}]")
+	if !ok || rest == "" || rest[0] == '`' || rest[0] == '~' {
+		return nil
+	}
+	at := len(s.text) - len(after)
+	return &Violation{
+		Code: CodeLeftover, Expected: "the end of the reply after the object's closing brace",
+		Actual: fmt.Sprintf("%s at %s", snippet(after), place(s.text, at)),
+	}
+}
+
+// broken decides about a group in braces that is no JSON: prose or code if it says nothing of a result_type.
+func (s *scanner) broken(f *fault, begun bool) *Violation {
+	end, closed := s.closing()
+	if v := s.spend(end - s.pos); v != nil {
+		return v
+	}
+	group := s.text[s.pos:end]
+	if !closed && !begun {
+		// The brace may be a lone one of prose. Only what stands before the next brace surely belongs to it.
+		if i := strings.IndexByte(group[1:], '{'); i >= 0 {
+			group = group[:i+1]
+		}
+	}
+	switch {
+	case !begun && s.text[f.at] == '\\' && strings.Contains(group, escapedKey):
+		return &Violation{
+			Code: CodeDoubleEncoded, Expected: "the object itself", ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
+			Actual: "an object with its quotes escaped, at " + place(s.text, s.pos),
+		}
+	case strings.Contains(group, keyResult):
+		return s.violation(f)
+	}
+	s.pos += len(group)
+	return nil
+}
+
+// closing finds where the braces that open at pos are closed; what stands in double quotes does not count.
+func (s *scanner) closing() (end int, closed bool) {
+	depth, quoted := 0, false
+	for i := s.pos; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(s.text), false
+}
+
+func (s *scanner) result() (map[string]any, *Violation) {
+	whole := Violation{Expected: "one JSON object with schema_version and " + keyResult, ExampleFix: `{"schema_version":1,"result_type":"NOOP","summary":"..."}`}
+	switch {
+	case s.wrapped != "":
+		whole.Code, whole.Actual = CodeWrapped, "a "+keyResult+" "+s.wrapped
+		whole.Expected = "the object with the " + keyResult + " alone, at the top"
+	case s.reply != nil:
+		return s.reply, nil
+	case strings.TrimSpace(s.text) == "":
+		whole.Code, whole.Actual = CodeEmpty, "nothing"
+	case strings.Contains(s.text, escapedKey):
+		whole.Code, whole.Actual = CodeDoubleEncoded, "an object inside a string, with its quotes escaped"
+	default:
+		whole.Code, whole.Actual = CodeNoReply, "text without such an object: "+snippet(strings.TrimSpace(s.text))
+	}
+	return nil, &whole
+}
+
+func (s *scanner) violation(f *fault) *Violation {
+	actual := f.actual
+	if actual == "" {
+		actual = snippet(s.text[f.at:])
+	}
+	v := &Violation{Code: f.code, Expected: f.expected, Actual: fmt.Sprintf("%s, at %s", actual, place(s.text, f.at))}
+	if f.code == CodeCutOff {
+		v.ExampleFix = cutOffFix
+	}
+	return v
+}
+
+// place says line and column, both from 1, of an offset.
+func place(text string, at int) string {
+	before := text[:at]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// snippet is the beginning of a text, for a message.
+func snippet(s string) string {
+	const most = 24
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return shown(s)
+}

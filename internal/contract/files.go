@@ -1,0 +1,100 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+
+	"gitwf/internal/plan"
+)
+
+const encodingBase64 = "base64"
+
+// The names that the file of a plan may have.
+const (
+	PlanYAML = "plan.yaml"
+	PlanJSON = "plan.json"
+)
+
+// files checks what an agent delivers in its reply. The paths are as hostile as those of a server.
+func (j *judge) files(list []map[string]any) []File {
+	limits := plan.DefaultConfig()
+	if n := j.want.Limits.MaxArtifactFiles; n > 0 {
+		limits.MaxArtifactFiles = n
+	}
+	if n := j.want.Limits.MaxArtifactBytes; n > 0 {
+		limits.MaxArtifactBytes = n
+	}
+	switch {
+	case len(list) == 0 && !j.want.FilesElsewhere:
+		j.add(CodeMissingField, "$.files", "at least one file", "none", `"files": [{"path": "report.md", "content": "..."}]`)
+		return nil
+	case len(list) == 0:
+		return nil
+	case len(list) > limits.MaxArtifactFiles:
+		j.add(CodeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"), "deliver fewer files")
+		return nil
+	}
+	var files []File
+	var size int64
+	for i, f := range list {
+		file := j.file(f, fmt.Sprintf("$.files[%d]", i))
+		size += int64(len(file.Content))
+		files = append(files, file)
+	}
+	if size > limits.MaxArtifactBytes {
+		j.add(CodeTooLarge, "$.files", fmt.Sprintf("at most %d bytes in all files", limits.MaxArtifactBytes), fmt.Sprintf("%d bytes", size), "deliver less")
+	}
+	j.collisions(files)
+	j.planFile(files)
+	return files
+}
+
+func (j *judge) file(f map[string]any, at string) File {
+	file := File{Path: str(f, "path")}
+	file.Executable, _ = f["executable"].(bool)
+	var invalid *plan.PathError
+	if errors.As(plan.CheckPath(file.Path), &invalid) {
+		j.add(CodeBadPath, at+".path", "a path that "+invalid.Rule, shown(file.Path), `"path": "docs/report.md"`)
+	}
+	data, ok := content(f)
+	if !ok {
+		j.add(CodeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")), `"content": "aGVsbG8K", "encoding": "base64"`)
+	}
+	file.Content = data
+	return file
+}
+
+// collisions refuses two files where some file system has place for one, and a file where another needs a directory.
+func (j *judge) collisions(files []File) {
+	const isFile, isDirectory = 1, 2
+	seen := map[string]int{}
+	for i, f := range files {
+		key := plan.FoldPath(f.Path)
+		clash := seen[key] != 0
+		for n := range len(key) {
+			if key[n] == '/' {
+				clash = clash || seen[key[:n]] == isFile
+				seen[key[:n]] |= isDirectory
+			}
+		}
+		seen[key] |= isFile
+		if clash {
+			j.add(CodeDuplicatePath, fmt.Sprintf("$.files[%d].path", i), "paths that differ in more than upper and lower case, none of them both file and directory", shown(f.Path), "give each file a path of its own")
+		}
+	}
+}
+
+// planFile checks that who was asked for a plan delivers one file, under a name that says how it is written.
+func (j *judge) planFile(files []File) {
+	if j.want.Role != RolePlan && j.want.Role != RoleSplit {
+		return
+	}
+	if len(files) == 1 && (files[0].Path == PlanYAML || files[0].Path == PlanJSON) {
+		return
+	}
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, shown(f.Path))
+	}
+	j.add(CodeBadPath, "$.files", "exactly one file, "+PlanYAML+" or "+PlanJSON, some(paths), `"files": [{"path": "plan.yaml", "content": "..."}]`)
+}

@@ -1,0 +1,250 @@
+package contract
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gitwf/internal/plan"
+)
+
+// judge makes a Reply of an object that fits the schema, and holds it against the rules that no schema can say.
+type judge struct {
+	want  Want
+	def   string // the definition in the schema
+	found []*Violation
+}
+
+func (j *judge) add(code, path, expected, actual, fix string) {
+	j.found = append(j.found, &Violation{
+		Code: code, Schema: schemaName + "#/$defs/" + j.def, JSONPath: path, Expected: expected, Actual: actual, ExampleFix: fix,
+	})
+}
+
+// violation is all that was found, nil if it is nothing.
+func (j *judge) violation() *Violation {
+	if len(j.found) == 0 {
+		return nil
+	}
+	first := j.found[0]
+	first.Also = j.found[1:min(len(j.found), 1+maxAlso)]
+	return first
+}
+
+func (j *judge) reply(object map[string]any) Reply {
+	r := Reply{Type: ResultType(str(object, keyResult)), Summary: text(str(object, "summary"))}
+	switch r.Type {
+	case Artifact:
+		r.Files = j.files(items(object, "files"))
+	case NeedsInput:
+		r.Needs = j.needs(items(object, "needs"))
+	case Error:
+		r.Error = j.required(object, "error", "$")
+	case Review:
+		j.review(object, &r)
+	case Feasibility:
+		r.Estimates = j.estimates(items(object, "estimates"))
+	}
+	return r
+}
+
+func (j *judge) needs(list []map[string]any) []Need {
+	var needs []Need
+	names := map[string]bool{}
+	for i, n := range list {
+		at := fmt.Sprintf("$.needs[%d]", i)
+		need := Need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
+		if len(plan.EscapeName(need.Name)) > maxEscapedName {
+			j.add(CodeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName), shown(need.Name), `"name": "product_spec"`)
+		}
+		j.unique(names, plan.FoldPath(need.Name), at+".name", shown(need.Name))
+		need.Options, need.RecommendedOptionID = j.options(n, need.Kind, at)
+		needs = append(needs, need)
+	}
+	return needs
+}
+
+// maxEscapedName keeps the path of an input short enough for every file system.
+const maxEscapedName = 200
+
+func (j *judge) options(n map[string]any, kind, at string) (options []plan.Option, recommended string) {
+	list := items(n, "options")
+	recommended = str(n, "recommended_option_id")
+	if kind != plan.AskChoice {
+		if len(list) > 0 || recommended != "" {
+			j.add(CodeContradiction, at+".kind", `"choice" where there are options`, shown(kind), `"kind": "choice"`)
+		}
+		return nil, ""
+	}
+	ids := map[string]bool{}
+	var known []string
+	for i, o := range list {
+		path := fmt.Sprintf("%s.options[%d]", at, i)
+		option := plan.Option{OptionID: j.name(o, "option_id", path), Description: j.required(o, "description", path)}
+		j.unique(ids, option.OptionID, path+".option_id", shown(option.OptionID))
+		options = append(options, option)
+		known = append(known, option.OptionID)
+	}
+	if recommended != "" && !ids[recommended] {
+		j.add(CodeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended), `"recommended_option_id": "`+known[0]+`"`)
+	}
+	return options, recommended
+}
+
+func (j *judge) review(object map[string]any, r *Reply) {
+	r.Verdict = plan.Verdict(str(object, "verdict"))
+	score, _ := object["score"].(float64)
+	r.Score = int(score)
+	failed := j.rulings(items(object, "criteria"), r)
+	for i, s := range items(object, "suggestions") {
+		at := fmt.Sprintf("$.suggestions[%d]", i)
+		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: str(s, "priority"), Text: j.required(s, "text", at)})
+	}
+	switch {
+	case r.Verdict == plan.Approved && len(failed.must) > 0:
+		j.add(CodeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected, failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
+	case r.Verdict == plan.Rejected && !failed.any && len(r.Suggestions) == 0:
+		j.add(CodeContradiction, "$.verdict", "a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
+			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
+	}
+}
+
+// failures are the criteria that a review fails.
+type failures struct {
+	must []string
+	any  bool
+}
+
+// rulings checks that each criterion without a run line is judged exactly once. What the agent says of the others
+// counts for nothing and is dropped, but may not contradict its own verdict.
+func (j *judge) rulings(list []map[string]any, r *Reply) failures {
+	var failed failures
+	byID := map[string]Ruling{}
+	seen := map[string]bool{}
+	for i, c := range list {
+		at := fmt.Sprintf("$.criteria[%d]", i)
+		id := str(c, "id")
+		pass, _ := c["pass"].(bool)
+		ruling := Ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
+		k := slices.IndexFunc(j.want.Criteria, func(k plan.Criterion) bool { return k.ID == id })
+		if k < 0 {
+			j.add(CodeUnknownID, at+".id", "one of "+some(j.manual()), shown(id), "leave out what is no criterion of the task")
+			continue
+		}
+		j.unique(seen, id, at+".id", shown(id))
+		byID[id] = ruling
+		if !pass {
+			failed.any = true
+			if j.want.Criteria[k].Severity == plan.Must {
+				failed.must = append(failed.must, id)
+			}
+		}
+	}
+	for _, id := range j.manual() {
+		ruling, judged := byID[id]
+		if !judged {
+			j.add(CodeNotJudged, "$.criteria", "a verdict on "+id, "none", `{"id": "`+id+`", "pass": false, "evidence": "what you saw, and where"}`)
+		}
+		r.Criteria = append(r.Criteria, ruling)
+	}
+	return failed
+}
+
+func (j *judge) manual() []string {
+	var ids []string
+	for _, c := range j.want.Criteria {
+		if c.Manual() {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (j *judge) estimates(list []map[string]any) []Estimate {
+	var estimates []Estimate
+	known := map[plan.TaskID]bool{}
+	names := make([]string, len(j.want.Tasks))
+	for i, id := range j.want.Tasks {
+		known[id], names[i] = true, string(id)
+	}
+	seen := map[string]bool{}
+	for i, e := range list {
+		at := fmt.Sprintf("$.estimates[%d]", i)
+		id := str(e, "task_id")
+		if !known[plan.TaskID(id)] {
+			j.add(CodeUnknownID, at+".task_id", "one of "+some(names), shown(id), "leave out what is no leaf of the plan")
+			continue
+		}
+		j.unique(seen, id, at+".task_id", shown(id))
+		days, _ := e["estimated_person_days"].(float64)
+		pass, _ := e["one_shot_pass"].(bool)
+		estimates = append(estimates, Estimate{plan.TaskID(id), days, pass, j.required(e, "why", at)})
+	}
+	return estimates
+}
+
+// unique refuses the second of two equal names.
+func (j *judge) unique(seen map[string]bool, key, path, actual string) {
+	if seen[key] {
+		j.add(CodeDuplicateID, path, "each name and id once", "a second "+actual, "leave one of them out")
+	}
+	seen[key] = true
+}
+
+// required is a text in which there must be something to read.
+func (j *judge) required(m map[string]any, key, at string) string {
+	s := str(m, key)
+	if !strings.ContainsFunc(s, readable) {
+		j.add(CodeBadValue, at+"."+key, "a text that says something", shown(s), `"`+key+`": "..."`)
+	}
+	return text(s)
+}
+
+func readable(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsPunct(c) || unicode.IsSymbol(c) && c != unicode.ReplacementChar
+}
+
+// name is a text that stands for something: one line, without what can't be seen.
+func (j *judge) name(m map[string]any, key, at string) string {
+	s := j.required(m, key, at)
+	if s != str(m, key) || s != plan.OneLine(s) || strings.ContainsFunc(s, func(c rune) bool { return unicode.Is(unicode.Cf, c) }) {
+		j.add(CodeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces", shown(str(m, key)), `"`+key+`": "product_spec"`)
+	}
+	return s
+}
+
+// text makes what an agent says fit to be printed.
+func text(s string) string { return plan.Printable(strings.ReplaceAll(s, "\r\n", "\n")) }
+
+// str is the text of a field, "" if it has none; the schema has said what must be there.
+func str(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+// items are the objects of a list.
+func items(m map[string]any, key string) []map[string]any {
+	list, _ := m[key].([]any)
+	out := make([]map[string]any, 0, len(list))
+	for _, v := range list {
+		if o, ok := v.(map[string]any); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// content is the bytes of a file, ok unless they are not what their encoding promises.
+func content(f map[string]any) (data []byte, ok bool) {
+	s := str(f, "content")
+	if str(f, "encoding") != encodingBase64 {
+		return []byte(s), true
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(s) // line ends are skipped
+	if err != nil {
+		return nil, false
+	}
+	return data, true
+}

@@ -1,0 +1,123 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gitwf/internal/plan"
+)
+
+// The error codes of a Violation. They are stable; doc.go says what each stands for.
+const (
+	CodeEmpty         = "empty"
+	CodeTooLarge      = "too-large"
+	CodeNotUTF8       = "not-utf8"
+	CodeNoReply       = "no-reply"
+	CodeWrapped       = "wrapped"
+	CodeDoubleEncoded = "double-encoded"
+	CodeTwoReplies    = "two-replies"
+	CodeLeftover      = "leftover"
+	CodeCutOff        = "cut-off"
+	CodeSyntax        = "syntax"
+	CodeDuplicateKey  = "duplicate-key"
+	CodeTooDeep       = "too-deep"
+	CodeMissingField  = "missing-field"
+	CodeUnknownField  = "unknown-field"
+	CodeWrongType     = "wrong-type"
+	CodeBadValue      = "bad-value"
+	CodeWrongVersion  = "wrong-version"
+	CodeWrongResult   = "wrong-result"
+	CodeBadPath       = "bad-path"
+	CodeDuplicatePath = "duplicate-path"
+	CodeBadEncoding   = "bad-encoding"
+	CodeUnknownID     = "unknown-id"
+	CodeDuplicateID   = "duplicate-id"
+	CodeNotJudged     = "not-judged"
+	CodeContradiction = "contradiction"
+)
+
+// maxAlso is how many violations one reply is told beside the first: an agent that mends them wants them all, but not a
+// thousand.
+const maxAlso = 9
+
+// Violation is one way in which a reply breaks the contract. Nothing of such a reply is used. Its texts are fit to be
+// printed, and short.
+type Violation struct {
+	Code       string       `json:"error_code"` // one of the Code constants
+	Schema     string       `json:"schema"`     // the part of the schema that is broken: reply.schema.json#/$defs/review
+	JSONPath   string       `json:"json_path"`  // $.criteria[2].evidence; $ for the reply as a whole
+	Expected   string       `json:"expected"`
+	Actual     string       `json:"actual"`
+	ExampleFix string       `json:"example_fix"`    // JSON that would pass at the place, or what to do
+	Also       []*Violation `json:"also,omitempty"` // what else is wrong with the same reply, at most nine
+}
+
+// CutOff is the violation of a reply that its source says is not whole: an API that stopped at its limit of tokens, a
+// log that kept only so much.
+func CutOff(why string) *Violation {
+	return (&Violation{Code: CodeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why), ExampleFix: cutOffFix}).whole()
+}
+
+const cutOffFix = "send a shorter reply: write large files to the directory that WF_OUT names, and leave files out"
+
+// whole fills in what a violation of the text as such leaves out.
+func (v *Violation) whole() *Violation {
+	if v.Schema == "" {
+		v.Schema = schemaName
+	}
+	if v.JSONPath == "" {
+		v.JSONPath = "$"
+	}
+	if v.ExampleFix == "" {
+		v.ExampleFix = "send one JSON object and nothing else"
+	}
+	return v
+}
+
+// Error is the violation on one line.
+func (v *Violation) Error() string {
+	s := fmt.Sprintf("the reply breaks the contract: %s: %s: expected %s, got %s", v.JSONPath, v.Code, v.Expected, v.Actual)
+	if n := len(v.Also); n > 0 {
+		s += fmt.Sprintf(" (and %d more)", n)
+	}
+	return s
+}
+
+// Feedback is what goes back to the agent: the violation as JSON, and what is to be done. It has a newline at its end.
+func (v *Violation) Feedback() string {
+	var b bytes.Buffer
+	b.WriteString("Your reply breaks the contract. It was refused as a whole, and nothing of it was used:\n\n")
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		panic("contract: strings can't fail to marshal: " + err.Error())
+	}
+	b.WriteString("\nSend the whole reply again, mended: one JSON object, and nothing before or after it.\n")
+	return b.String()
+}
+
+// shown quotes a value of a reply for a message: short, on one line, with nothing that a terminal would obey.
+func shown(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "..."
+	}
+	return strconv.Quote(plan.Printable(s))
+}
+
+// some lists names, not all of them if they are many.
+func some(names []string) string {
+	const most = 20
+	if len(names) == 0 {
+		return "none"
+	}
+	if n := len(names); n > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}

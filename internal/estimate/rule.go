@@ -1,0 +1,144 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// The least and the most that an estimate says, in person-days.
+const (
+	Least = 0.1
+	Most  = 100_000
+)
+
+// Estimate is what the rule says of one task. Why has a line for each term that counted, with what it contributed.
+type Estimate struct {
+	Days float64  `json:"estimated_person_days"` // at least Least, in tenths
+	Why  []string `json:"why"`
+}
+
+// tally adds up terms and says what each was.
+type tally struct {
+	days float64
+	why  []string
+}
+
+// add counts n of something that weighs each; what names them, with its plural.
+func (t *tally) add(n int, each float64, one, many string) {
+	if n == 0 || each == 0 {
+		return
+	}
+	if n > 1 {
+		one = many
+	}
+	days := float64(n) * each
+	t.days += days
+	t.why = append(t.why, fmt.Sprintf("%d %s x %s = %s", n, one, number(each), number(days)))
+}
+
+// Estimate estimates a leaf ACTION by the weights. It never falls when a file or a criterion is added to the task.
+func (w Weights) Estimate(t *plan.Task) Estimate {
+	var sum tally
+	sum.add(1, w.Base, "task", "tasks")
+	files, patterns := declared(t.DeliverableSpec)
+	sum.add(len(files), w.Files.Each, "file", "files")
+	sum.add(patterns, w.Files.Pattern, "pattern of files", "patterns of files")
+	text := t.Title + "\n" + t.Description
+	sum.add(named(text, files), w.Files.Named, "file or module that the text names", "files or modules that the text names")
+	w.criteria(&sum, t.AcceptanceCriteria)
+	sum.add(len(t.DependsOn), w.Inputs.DependsOn, "task that it depends on", "tasks that it depends on")
+	sum.add(requirements(t.Requires), w.Inputs.Requires, "required input", "required inputs")
+	sum.add(len(t.Covers), w.Covers, "root criterion that it covers", "root criteria that it covers")
+	w.length(&sum, t.Description)
+	w.verbs(&sum, text)
+	days := math.Round(sum.days*10) / 10
+	return Estimate{Days: min(max(days, Least), Most), Why: sum.why}
+}
+
+// declared splits a spec into the files that it names, by base name in lower case, and the number of its patterns.
+func declared(spec *plan.DeliverableSpec) (files map[string]bool, patterns int) {
+	files = map[string]bool{}
+	if spec == nil {
+		return files, 0
+	}
+	for _, name := range append([]string{spec.Filename}, spec.Files...) {
+		switch {
+		case name == "":
+		case plan.IsPattern(name):
+			patterns++
+		default:
+			files[strings.ToLower(path.Clean(name))] = true
+		}
+	}
+	return files, patterns
+}
+
+func (w Weights) criteria(sum *tally, all []plan.Criterion) {
+	counts := [4]int{}
+	for _, c := range all {
+		i := 0
+		if c.Severity == plan.Should {
+			i = 2
+		}
+		if c.Run == "" {
+			i++
+		}
+		counts[i]++
+	}
+	c := w.Criteria
+	sum.add(counts[0], c.MustRun, "MUST with a command", "MUST with a command")
+	sum.add(counts[1], c.MustManual, "MUST judged by reading", "MUST judged by reading")
+	sum.add(counts[2], c.ShouldRun, "SHOULD with a command", "SHOULD with a command")
+	sum.add(counts[3], c.ShouldManual, "SHOULD judged by reading", "SHOULD judged by reading")
+}
+
+// requirements counts what has to be handed in.
+func requirements(all []plan.Requirement) int {
+	n := 0
+	for _, r := range all {
+		n += min(max(r.Count, 1), 1000) // a count is somebody else's number
+	}
+	return n
+}
+
+func (w Weights) length(sum *tally, description string) {
+	words := countWords(description)
+	days := min(words/100*w.Description.Per100Words, w.Description.Most)
+	if days < 0.005 {
+		return
+	}
+	sum.days += days
+	sum.why = append(sum.why, fmt.Sprintf("description of %.0f words = %s", words, number(days)))
+}
+
+func (w Weights) verbs(sum *tally, text string) {
+	best, word := Verbs{}, ""
+	for _, v := range w.Verbs {
+		if found := v.in(text); found != "" && v.Factor > best.Factor {
+			best, word = v, found
+		}
+	}
+	if word == "" || best.Factor == 1 {
+		return
+	}
+	before := sum.days
+	sum.days *= best.Factor
+	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plan.OneLine(best.Name), word, number(best.Factor), signed(sum.days-before)))
+}
+
+// number prints person-days with at most two decimals.
+func number(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+}
+
+func signed(v float64) string {
+	if v >= 0 {
+		return "+" + number(v)
+	}
+	return number(v)
+}

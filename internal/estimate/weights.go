@@ -1,0 +1,126 @@
+package estimate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"gitwf/internal/plan"
+)
+
+// File is the name of the weights' file among the templates.
+const File = "estimate.yaml"
+
+// Weights says how many person-days each part of a task stands for. The zero value weighs nothing; ParseWeights reads
+// the table.
+type Weights struct {
+	Base        float64 // of any task
+	Files       FileWeights
+	Criteria    CriterionWeights
+	Inputs      InputWeights
+	Covers      float64 // of each root criterion that the task names
+	Description DescriptionWeights
+	Verbs       []Verbs
+}
+
+// FileWeights weighs what a task makes.
+type FileWeights struct {
+	Each    float64 // a file of the spec
+	Pattern float64 // a glob pattern of the spec
+	Named   float64 // a file or module that only the text names
+}
+
+// CriterionWeights weighs a criterion by its severity and by who judges it.
+type CriterionWeights struct{ MustRun, MustManual, ShouldRun, ShouldManual float64 }
+
+// InputWeights weighs what a task starts from.
+type InputWeights struct{ DependsOn, Requires float64 }
+
+// DescriptionWeights weighs the length of a description, up to Most.
+type DescriptionWeights struct{ Per100Words, Most float64 }
+
+// Verbs is a kind of work: the words that tell it, and the factor that it puts on the sum of all else.
+type Verbs struct {
+	Name   string
+	Factor float64
+	Words  []string // in lower case
+}
+
+// WeightsError says which key of which file can't be used.
+type WeightsError struct {
+	File    string
+	Line    int    // 0 for the file as a whole
+	Key     string // such as criteria.must_run; "" for the file as a whole
+	Problem string
+}
+
+func (e *WeightsError) Error() string {
+	where := plan.OneLine(e.File)
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d", where, e.Line)
+	}
+	if e.Key != "" {
+		where += ": " + plan.OneLine(e.Key)
+	}
+	return where + ": " + plan.OneLine(e.Problem)
+}
+
+// The bounds of a weights file.
+const (
+	maxWeightsBytes = 1 << 20
+	maxWeight       = 1000 // person-days, or times
+	maxVerbs        = 100
+	maxWords        = 1000 // of one group
+)
+
+// ParseWeights reads a table of weights, in YAML or JSON. A key that it does not name keeps its value from base, so that a
+// user's file need say only what differs. Errors are *WeightsError; name is what they call the file.
+func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
+	if len(data) > maxWeightsBytes {
+		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d", len(data), maxWeightsBytes)}
+	}
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	var doc, second yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return base, nil
+	} else if err != nil {
+		return Weights{}, &WeightsError{File: name, Problem: "not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return Weights{}, &WeightsError{File: name, Problem: "expected one document, found more after it"}
+	}
+	w := base
+	r := reader{file: name}
+	r.object(doc.Content[0], "", map[string]func(*yaml.Node, string){
+		"base":   r.weight(&w.Base),
+		"covers": r.weight(&w.Covers),
+		"files":  r.weights(map[string]*float64{"each": &w.Files.Each, "pattern": &w.Files.Pattern, "named": &w.Files.Named}),
+		"criteria": r.weights(map[string]*float64{
+			"must_run": &w.Criteria.MustRun, "must_manual": &w.Criteria.MustManual,
+			"should_run": &w.Criteria.ShouldRun, "should_manual": &w.Criteria.ShouldManual,
+		}),
+		"inputs":      r.weights(map[string]*float64{"depends_on": &w.Inputs.DependsOn, "requires": &w.Inputs.Requires}),
+		"description": r.weights(map[string]*float64{"per_100_words": &w.Description.Per100Words, "most": &w.Description.Most}),
+		"verbs":       func(y *yaml.Node, key string) { w.Verbs = r.verbs(y, key) },
+	})
+	if r.err == nil && w.Files.Named > w.Files.Each {
+		// Else declaring a file that the text names already would lower the estimate.
+		r.err = &WeightsError{File: name, Key: "files.named", Problem: fmt.Sprintf("%s is more than files.each, %s", number(w.Files.Named), number(w.Files.Each))}
+	}
+	if r.err != nil {
+		return Weights{}, r.err
+	}
+	return w, nil
+}
+
+// usable says why a number can't be a weight, "" if it can.
+func usable(v float64) string {
+	if math.IsNaN(v) || v < 0 || v > maxWeight {
+		return fmt.Sprintf("expected a number from 0 to %d", maxWeight)
+	}
+	return ""
+}

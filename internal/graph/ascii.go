@@ -1,0 +1,150 @@
+package graph
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// ASCII draws the graph as an indented tree in characters of ASCII, titles and ids apart: DECOMPOSE is the indent, "<-" is
+// DEPENDS_ON, and a CHECK stands below what it reviews. No line is wider than width columns, as far as its ids allow; zero
+// is without limit. paint, if not nil, colours the mark of a status.
+func ASCII(w io.Writer, g Graph, width int, paint func(Class, string) string) error {
+	if paint == nil {
+		paint = func(_ Class, s string) string { return s }
+	}
+	out := bufio.NewWriter(w)
+	p := asciiPrinter{w: out, t: newTree(g), needs: map[plan.TaskID][]plan.TaskID{}, width: width, paint: paint}
+	for _, e := range g.Edges {
+		if e.Kind == DependsOn {
+			p.needs[e.From] = append(p.needs[e.From], e.To)
+		}
+	}
+	fmt.Fprintf(out, "%s\n\n", p.fit(clean(string(g.PlanID))+"  "+clean(g.Title), 0))
+	for _, id := range p.t.roots {
+		p.node(id, "", "")
+	}
+	p.critical(g)
+	p.legend(g)
+	return out.Flush()
+}
+
+type asciiPrinter struct {
+	w     io.Writer
+	t     *tree
+	needs map[plan.TaskID][]plan.TaskID
+	width int
+	paint func(Class, string) string
+}
+
+// fit cuts a text to what is left of a line of which some columns are used.
+func (p asciiPrinter) fit(s string, used int) string {
+	if p.width <= 0 {
+		return s
+	}
+	return clipWith(s, max(p.width-used, 8), "..")
+}
+
+func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
+	n := p.t.nodes[id]
+	name, title := label(n)
+	if n.Critical {
+		name = "*" + name
+	}
+	mark := "[" + lookOf(n.Class).letter + "]"
+	tail := "  " + string(n.Status)
+	used := textWidth(lead+mark+name+tail) + 3
+	title = p.fit(title, used)
+	below := append(append([]plan.TaskID{}, p.t.checks[id]...), p.t.children[id]...)
+	fmt.Fprintf(p.w, "%s%s %s  %s%s", lead, p.paint(n.Class, mark), name, title, tail)
+	bar := "   "
+	if len(below) > 0 {
+		bar = "|  "
+	}
+	p.needed(id, used+textWidth(title), under+bar+"   ")
+	for i, c := range below {
+		if i == len(below)-1 {
+			p.node(c, under+"`- ", under+"   ")
+		} else {
+			p.node(c, under+"|- ", under+"|  ")
+		}
+	}
+}
+
+// needed says behind a task what it needs, and where that stands; on lines of its own, with a lead, where the line has
+// no room for it.
+func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
+	var ids []string
+	all := 4
+	for _, dep := range p.needs[id] {
+		ids = append(ids, clean(string(dep))+" ["+lookOf(p.t.nodes[dep].Class).letter+"]")
+		all += textWidth(ids[len(ids)-1]) + 2
+	}
+	if len(ids) > 0 && (p.width <= 0 || used+all <= p.width) {
+		fmt.Fprintf(p.w, "  <- %s\n", strings.Join(ids, ", "))
+		return
+	}
+	fmt.Fprintln(p.w)
+	line := ""
+	for _, id := range ids {
+		if line != "" && textWidth(lead+line+id)+5 > p.width {
+			fmt.Fprintf(p.w, "%s<- %s\n", lead, line)
+			line = ""
+		}
+		if line != "" {
+			line += ", "
+		}
+		line += id
+	}
+	if line != "" {
+		fmt.Fprintf(p.w, "%s<- %s\n", lead, line)
+	}
+}
+
+func (p asciiPrinter) critical(g Graph) {
+	if len(g.CriticalPath) == 0 {
+		return
+	}
+	days, ids := 0.0, []string{}
+	for _, id := range g.CriticalPath {
+		days += p.t.nodes[id].EstimatedPersonDays
+		ids = append(ids, clean(string(id)))
+	}
+	fmt.Fprintf(p.w, "\nCritical path, %.4g person-days: %s\n", days, strings.Join(ids, " -> "))
+}
+
+func (p asciiPrinter) legend(g Graph) {
+	used := map[Class]bool{}
+	for _, n := range g.Nodes {
+		used[n.Class] = true
+	}
+	var parts []string
+	for _, l := range looks() {
+		if used[l.class] {
+			parts = append(parts, "["+l.letter+"] "+l.word)
+		}
+	}
+	parts = append(parts, "indent: DECOMPOSE", "<- needs: DEPENDS_ON")
+	if len(p.t.checks) > 0 {
+		parts = append(parts, "CHECK: REVIEWS what it is below")
+	}
+	if len(g.CriticalPath) > 0 {
+		parts = append(parts, "* on the critical path")
+	}
+	line := ""
+	fmt.Fprintln(p.w)
+	for _, part := range parts {
+		if line != "" && p.width > 0 && textWidth(line)+2+textWidth(part) > p.width {
+			fmt.Fprintln(p.w, line)
+			line = ""
+		}
+		if line != "" {
+			line += "  "
+		}
+		line += part
+	}
+	fmt.Fprintln(p.w, line)
+}

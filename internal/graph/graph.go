@@ -1,0 +1,168 @@
+package graph
+
+import (
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// EdgeKind says what binds two tasks. An edge reads as a sentence: GOAL-1 DECOMPOSE IMPL-1, IMPL-2 DEPENDS_ON IMPL-1,
+// CHECK-IMPL-1 REVIEWS IMPL-1.
+type EdgeKind string
+
+// The kinds of edges.
+const (
+	Decompose EdgeKind = "DECOMPOSE"  // From is the goal that To is a part of
+	DependsOn EdgeKind = "DEPENDS_ON" // From needs what To makes; pictures draw the arrow with the work, from To to From
+	Reviews   EdgeKind = "REVIEWS"    // From judges what To makes
+)
+
+// Node is one task.
+type Node struct {
+	ID                  plan.TaskID   `json:"task_id"`
+	Title               string        `json:"title"`
+	Kind                plan.NodeType `json:"node_type"`
+	Status              plan.Status   `json:"status"`
+	Class               Class         `json:"class"`                    // which mark and shape stands for the status
+	Parent              plan.TaskID   `json:"parent_task_id,omitempty"` // "" for a root
+	EstimatedPersonDays float64       `json:"estimated_person_days,omitempty"`
+	Critical            bool          `json:"critical,omitempty"` // on the critical path
+}
+
+// Edge binds two tasks of the graph.
+type Edge struct {
+	From     plan.TaskID `json:"from"`
+	To       plan.TaskID `json:"to"`
+	Kind     EdgeKind    `json:"kind"`
+	Critical bool        `json:"critical,omitempty"`
+}
+
+// Graph is what is drawn: nodes in plan order, each id once, and edges between them.
+type Graph struct {
+	PlanID       plan.ID       `json:"plan_id"`
+	Title        string        `json:"title"`
+	Nodes        []Node        `json:"nodes"`
+	Edges        []Edge        `json:"edges"`
+	CriticalPath []plan.TaskID `json:"critical_path,omitempty"` // first to last
+}
+
+// Options choose what a graph shows.
+type Options struct {
+	Checks       bool // the CHECKs too
+	CriticalPath bool // mark what determines when the plan can be done
+}
+
+// FromState makes the graph of a plan where it stands. A CHECK hangs on its target alone: that both are parts of the same
+// goal says nothing more.
+func FromState(s *plan.State, o Options) Graph {
+	g := Graph{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Nodes: []Node{}, Edges: []Edge{}}
+	shown := map[plan.TaskID]bool{}
+	for _, t := range s.Plan.Tasks {
+		state := s.Tasks[t.TaskID]
+		if state == nil || shown[t.TaskID] || t.NodeType == plan.Check && !o.Checks {
+			continue
+		}
+		shown[t.TaskID] = true
+		g.Nodes = append(g.Nodes, Node{
+			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Class: classOf(state.Status), Parent: t.ParentTaskID,
+			EstimatedPersonDays: t.EstimatedPersonDays,
+		})
+	}
+	if o.CriticalPath {
+		g.CriticalPath = CriticalPath(s)
+	}
+	before := map[plan.TaskID]plan.TaskID{} // along the critical path
+	for i, id := range g.CriticalPath {
+		if i > 0 {
+			before[id] = g.CriticalPath[i-1]
+		}
+	}
+	add := func(e Edge) {
+		if shown[e.From] && shown[e.To] && e.From != e.To {
+			g.Edges = append(g.Edges, e)
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Critical = slices.Contains(g.CriticalPath, n.ID)
+		t := s.Tasks[n.ID]
+		if n.Kind == plan.Check {
+			add(Edge{From: n.ID, To: t.ReviewTargetTaskID, Kind: Reviews})
+			continue
+		}
+		add(Edge{From: n.Parent, To: n.ID, Kind: Decompose})
+		deps := slices.Clone(t.DependsOn)
+		slices.Sort(deps)
+		for _, dep := range slices.Compact(deps) {
+			add(Edge{From: n.ID, To: dep, Kind: DependsOn, Critical: slices.Contains(s.Leaves(dep), before[n.ID])})
+		}
+	}
+	return g
+}
+
+// CriticalPath is the chain of open leaves, each depending on the one before, whose estimates add up to the most
+// person-days: however many work on the plan, it is not done before them. Of equal chains it is the one with more tasks, then
+// the one that stands first in the plan. It is empty when nothing is open.
+func CriticalPath(s *plan.State) []plan.TaskID {
+	p := pathFinder{s: s, open: map[plan.TaskID]bool{}, best: map[plan.TaskID]*chain{}}
+	leaves := s.Leaves(s.Plan.RootTaskID)
+	for _, id := range leaves {
+		p.open[id] = s.Tasks[id] != nil && s.Tasks[id].Status != plan.StatusDone
+	}
+	var longest *chain
+	for _, id := range leaves {
+		if p.open[id] {
+			longest = longer(longest, p.until(id))
+		}
+	}
+	var path []plan.TaskID
+	for c := longest; c != nil; c = c.before {
+		path = append(path, c.id)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// chain is a path of tasks that ends with id.
+type chain struct {
+	id     plan.TaskID
+	before *chain
+	days   float64
+	tasks  int
+}
+
+func longer(a, b *chain) *chain {
+	if a == nil || b != nil && (b.days > a.days || b.days == a.days && b.tasks > a.tasks) {
+		return b
+	}
+	return a
+}
+
+type pathFinder struct {
+	s    *plan.State
+	open map[plan.TaskID]bool
+	best map[plan.TaskID]*chain // nil while a task is being looked at: a plan of a foreign ref may have a cycle
+}
+
+func (p *pathFinder) until(id plan.TaskID) *chain {
+	if c, begun := p.best[id]; begun {
+		return c
+	}
+	p.best[id] = nil
+	var before *chain
+	for _, in := range p.s.Inputs(id) {
+		if p.open[in] {
+			before = longer(before, p.until(in))
+		}
+	}
+	c := &chain{id: id, before: before, tasks: 1}
+	if days := p.s.Tasks[id].EstimatedPersonDays; days > 0 { // neither NaN nor negative
+		c.days = days
+	}
+	if before != nil {
+		c.days += before.days
+		c.tasks += before.tasks
+	}
+	p.best[id] = c
+	return c
+}

@@ -1,0 +1,293 @@
+package graph
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// Box is the place of a task in a picture; X and Y are its upper left corner, Y grows downwards.
+type Box struct{ X, Y, Width, Height float64 }
+
+// Layout says where everything of a graph stands. A goal's box holds those of its parts. Bends has, for edges that pass a
+// layer, the places between its boxes that dagre has left for them; the others go straight from box to box.
+type Layout struct {
+	Width, Height float64
+	Boxes         map[plan.TaskID]Box
+	Bends         map[[2]plan.TaskID][]Point // by what is needed and what needs it
+}
+
+// The sizes of a picture, in pixels.
+const (
+	taskWidth   = 212.0
+	taskHeight  = 46.0
+	checkHeight = 24.0
+	checkGap    = 5.0
+	headHeight  = 38.0 // of a goal, above its parts
+	padding     = 14.0
+	gap         = 18.0 // between parts that nothing binds
+)
+
+// What the library may be given in one picture, in units of effort: up to thorough, it looks for the best picture, up to
+// quick for a good one. What is beyond is set in columns, without a look for crossings. So the same plan always gives the same
+// picture. Measured: all of quick takes 2 seconds.
+const (
+	thorough = 1_200
+	quick    = 16_000
+	simplex  = 40   // boxes in one piece: its layers are the best there are, but many tasks that one needs take it seconds
+	largest  = 1000 // boxes in one piece, for the reduction of its edges needs the square of it
+)
+
+// effort is how hard a piece of so many boxes is for the library.
+func effort(boxes int) float64 { return math.Pow(float64(boxes), 1.4) }
+
+// Place lays a graph out: the parts of each goal that depend on each other in layers from left to right, in a box; then
+// that box as one part of the goal around it. So the library is given small pieces, and its time stays bounded; 3,000 tasks take
+// a few seconds, whatever their edges. It fails when ctx ends.
+func Place(ctx context.Context, g Graph) (*Layout, error) {
+	lib, err := newLibrary()
+	if err != nil {
+		return nil, err
+	}
+	p := placer{ctx: ctx, lib: lib, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}, bends: map[[2]plan.TaskID][]Point{}}
+	for _, e := range g.Edges {
+		if e.Kind == DependsOn {
+			p.lift(e.To, e.From)
+		}
+	}
+	whole, err := p.group("", p.t.roots)
+	if err != nil {
+		return nil, err
+	}
+	l := &Layout{Width: whole.w, Height: whole.h, Boxes: map[plan.TaskID]Box{}, Bends: map[[2]plan.TaskID][]Point{}}
+	p.settle(l, whole, 0, 0)
+	return l, nil
+}
+
+type placer struct {
+	ctx   context.Context
+	lib   *library
+	spent float64 // effort
+	t     *tree
+	needs map[plan.TaskID][][2]plan.TaskID // of each goal ("" above the roots), which part comes before which
+	bends map[[2]plan.TaskID][]Point
+}
+
+// part is something with a size that is placed as one: a task with its CHECKs, or a goal with all that is in it.
+type part struct {
+	id    plan.TaskID // "" for what is around the roots
+	x, y  float64     // in what holds it
+	w, h  float64
+	parts []*part
+	bends map[[2]plan.TaskID][]Point // between its parts
+}
+
+// lift makes an edge between two tasks one between the parts of the innermost goal that holds both.
+func (p *placer) lift(before, after plan.TaskID) {
+	a, b := p.t.path(before), p.t.path(after)
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	if i == len(a) || i == len(b) {
+		return // a task and a goal that it is in
+	}
+	var holder plan.TaskID
+	if i > 0 {
+		holder = a[i-1]
+	}
+	p.needs[holder] = append(p.needs[holder], [2]plan.TaskID{a[i], b[i]})
+}
+
+// group lays out the parts of a goal, and the goal around them.
+func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
+	g := &part{id: id, bends: map[[2]plan.TaskID][]Point{}}
+	number := map[plan.TaskID]int{}
+	for i, c := range ids {
+		inner, err := p.part(c)
+		if err != nil {
+			return nil, err
+		}
+		g.parts = append(g.parts, inner)
+		number[c] = i
+	}
+	var edges [][2]int
+	for _, e := range p.needs[id] {
+		edges = append(edges, [2]int{number[e[0]], number[e[1]]})
+	}
+	d := newDigraph(len(ids), edges)
+	var blocks []*part
+	for _, members := range d.components() {
+		b, err := p.component(g, d, members)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, b)
+	}
+	left, top := padding, headHeight
+	if id == "" {
+		left, top = 0, 0
+	}
+	w, h := shelve(blocks)
+	for _, b := range blocks {
+		for _, inner := range b.parts {
+			inner.x, inner.y = inner.x+b.x+left, inner.y+b.y+top
+		}
+		for pair, points := range b.bends {
+			for i := range points {
+				points[i] = Point{points[i][0] + b.x + left, points[i][1] + b.y + top}
+			}
+			g.bends[pair] = points
+		}
+	}
+	g.w, g.h = w+2*left, h+top+left
+	if id != "" {
+		g.w = max(g.w, taskWidth+2*padding)
+		g.h += p.checks(id)
+	}
+	return g, nil
+}
+
+// part lays out one task, or a goal with all that is in it.
+func (p *placer) part(id plan.TaskID) (*part, error) {
+	if children := p.t.children[id]; len(children) > 0 {
+		return p.group(id, children)
+	}
+	return &part{id: id, w: taskWidth, h: taskHeight + p.checks(id)}, nil
+}
+
+// checks is the room that a task's CHECKs take below it.
+func (p *placer) checks(id plan.TaskID) float64 {
+	return float64(len(p.t.checks[id])) * (checkGap + checkHeight)
+}
+
+// component lays out parts that are bound to each other, in a block of their own.
+func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
+	b := &part{bends: map[[2]plan.TaskID][]Point{}}
+	number := map[int]int{}
+	for i, v := range members {
+		b.parts = append(b.parts, g.parts[v])
+		number[v] = i
+	}
+	if len(members) == 1 {
+		b.w, b.h = b.parts[0].w, b.parts[0].h
+		return b, nil
+	}
+	var edges [][2]int
+	for _, v := range members {
+		for _, w := range d.out[v] {
+			edges = append(edges, [2]int{number[v], number[w]})
+		}
+	}
+	own, order := newDigraph(len(members), edges).acyclic()
+	rank := own.ranks(order)
+	if len(members) <= largest && p.spent+effort(own.cost(rank)) > thorough {
+		own = own.reduced(order)
+	}
+	ask := layering{Ranker: "network-simplex"}
+	switch cost := effort(own.cost(rank)); {
+	case p.spent+cost <= thorough:
+		if len(members) > simplex {
+			ask.Ranker = "tight-tree"
+		}
+	case p.spent+cost <= quick:
+		ask.Ranker, ask.Quick = "longest-path", true
+	case p.spent+effort(len(members)) <= quick && len(members) <= largest:
+		own = own.spanning(rank)
+		ask.Ranker, ask.Quick = "longest-path", true
+	default:
+		columns(b, rank)
+		return b, nil
+	}
+	p.spent += effort(own.cost(rank))
+	for _, inner := range b.parts {
+		ask.Nodes = append(ask.Nodes, Point{inner.w, inner.h})
+	}
+	ask.Edges = own.edges()
+	answer, err := p.lib.layers(p.ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	b.w, b.h = answer.Width, answer.Height
+	for i, inner := range b.parts {
+		inner.x, inner.y = answer.Nodes[i][0]-inner.w/2, answer.Nodes[i][1]-inner.h/2
+	}
+	for i, e := range ask.Edges {
+		if points := answer.Edges[i]; len(points) > 3 { // the two ends are at the boxes, one is half way
+			b.bends[[2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}] = slices.Clone(points[1 : len(points)-1])
+		}
+	}
+	return b, nil
+}
+
+// columns sets parts in columns by their rank, in plan order, a high column in several.
+func columns(b *part, rank []int) {
+	const most = 40
+	x := 0.0
+	for r := 0; ; r++ {
+		n, y, widest := 0, 0.0, 0.0
+		for i, inner := range b.parts {
+			if rank[i] != r {
+				continue
+			}
+			if n > 0 && n%most == 0 {
+				x, y, widest = x+widest+gap, 0, 0
+			}
+			inner.x, inner.y = x, y
+			y, widest, n = y+inner.h+gap, max(widest, inner.w), n+1
+			b.w, b.h = max(b.w, x+inner.w), max(b.h, y-gap)
+		}
+		if n == 0 {
+			return // ranks have no holes
+		}
+		x += widest + 3*gap
+	}
+}
+
+// shelve sets blocks in rows, in their order, so that the whole is about as wide as a screen is.
+func shelve(blocks []*part) (width, height float64) {
+	area, widest := 0.0, 0.0
+	for _, b := range blocks {
+		area += (b.w + gap) * (b.h + gap)
+		widest = max(widest, b.w)
+	}
+	limit := max(widest, math.Sqrt(area*1.7))
+	x, y, row := 0.0, 0.0, 0.0
+	for _, b := range blocks {
+		if x > 0 && x+b.w > limit {
+			x, y, row = 0, y+row+gap, 0
+		}
+		b.x, b.y = x, y
+		x, row = x+b.w+gap, max(row, b.h)
+		width, height = max(width, b.x+b.w), max(height, b.y+b.h)
+	}
+	return width, height
+}
+
+// settle turns places in what holds a part into places in the picture.
+func (p *placer) settle(l *Layout, at *part, x, y float64) {
+	x, y = x+at.x, y+at.y
+	if at.id != "" {
+		height := at.h - p.checks(at.id)
+		l.Boxes[at.id] = Box{x, y, at.w, height}
+		below := y + height
+		for _, c := range p.t.checks[at.id] {
+			l.Boxes[c] = Box{x + padding, below + checkGap, min(at.w, taskWidth) - padding, checkHeight}
+			below += checkGap + checkHeight
+		}
+	}
+	for pair, points := range at.bends {
+		if len(p.t.children[pair[0]]) > 0 || len(p.t.children[pair[1]]) > 0 {
+			continue // bends of goals' boxes are none of the tasks' edges
+		}
+		for i := range points {
+			points[i] = Point{points[i][0] + x, points[i][1] + y}
+		}
+		l.Bends[pair] = points
+	}
+	for _, inner := range at.parts {
+		p.settle(l, inner, x, y)
+	}
+}

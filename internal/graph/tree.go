@@ -1,0 +1,65 @@
+package graph
+
+import "gitwf/internal/plan"
+
+// tree is the graph by its goals: what is drawn inside of what, or below it. Every node is in it once, also those of
+// a plan whose parents are missing or turn in a circle.
+type tree struct {
+	nodes    map[plan.TaskID]Node
+	roots    []plan.TaskID
+	children map[plan.TaskID][]plan.TaskID // CHECKs apart
+	checks   map[plan.TaskID][]plan.TaskID // by their target
+	parent   map[plan.TaskID]plan.TaskID
+}
+
+func newTree(g Graph) *tree {
+	t := &tree{
+		nodes: map[plan.TaskID]Node{}, children: map[plan.TaskID][]plan.TaskID{},
+		checks: map[plan.TaskID][]plan.TaskID{}, parent: map[plan.TaskID]plan.TaskID{},
+	}
+	for _, n := range g.Nodes {
+		t.nodes[n.ID] = n
+	}
+	target := map[plan.TaskID]plan.TaskID{}
+	for _, e := range g.Edges {
+		if e.Kind == Reviews && t.nodes[e.To].Kind != plan.Check {
+			target[e.From] = e.To
+		}
+	}
+	for _, n := range g.Nodes {
+		to, hangs := target[n.ID]
+		_, inside := t.nodes[n.Parent]
+		switch {
+		case hangs:
+			t.checks[to] = append(t.checks[to], n.ID)
+		case inside && !t.below(n.Parent, n.ID):
+			t.parent[n.ID] = n.Parent
+			t.children[n.Parent] = append(t.children[n.Parent], n.ID)
+		default:
+			t.roots = append(t.roots, n.ID)
+		}
+	}
+	return t
+}
+
+// below reports whether id is at or below the node above, as far as the tree has been made.
+func (t *tree) below(id, above plan.TaskID) bool {
+	for ok := true; ok; id, ok = t.parent[id] {
+		if id == above {
+			return true
+		}
+	}
+	return false
+}
+
+// path is the way from a root to the node, both included.
+func (t *tree) path(id plan.TaskID) []plan.TaskID {
+	var up []plan.TaskID
+	for ok := true; ok; id, ok = t.parent[id] {
+		up = append(up, id)
+	}
+	for i, j := 0, len(up)-1; i < j; i, j = i+1, j-1 {
+		up[i], up[j] = up[j], up[i]
+	}
+	return up
+}

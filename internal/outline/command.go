@@ -1,0 +1,263 @@
+package outline
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// programs are names that begin a command when an argument follows.
+var programs = set(`
+	act actionlint adb alembic ansible ansible-lint ansible-playbook ant apt apt-get awk aws az base64 bash basename bats bazel bazelisk behave black
+	brew buf buildah bun bundle bunx cargo cat caddy cd chmod chown cl clang clang-format clang-tidy clippy cmake cmd cmp codesign composer conda corepack coverage cp crictl ctest cucumber
+	curl cut cypress dart date dbt deno depcruise detekt df diff dig dir django-admin docker docker-compose dotnet du echo egrep electron elixir env erl esbuild eslint etcdctl
+	exec expo export false fd ffmpeg ffprobe fgrep file find findstr fish flake8 flutter forge fvm gcc gcloud gdb gh git gitleaks go gofmt godot goimports golangci-lint gosec govulncheck gradle
+	gradlew gradlew.bat grep grpcurl gunicorn gunzip gzip hadolint hardhat head helm hexdump hey htmlhint http httpie hugo hyperfine invoke ip isort jar java javac jest jq julia just k3d k6 k9s karma
+	kill kind kotlinc ktlint kubectl kustomize lake latexmk lcov ld ldd lean lerna less lighthouse lint-staged locust ls lsof lua luacheck make man markdownlint maturin md5sum meson
+	mix mkdir mkdocs mocha mongosh mv mvn mvnw mvnw.cmd mypy mysql nc netstat newman next ng nginx ninja nix nmap node nodemon nohup nosetests npm npx nslookup nuxt nvim nx objdump ocaml odin
+	opa openssl opam pandoc parallel patch pdm perf perl pg_dump phpcs phpstan phpunit php ping pip pip3 pip-audit pipenv pixi playwright pm2 pnpm pnpx podman poetry powershell pre-commit
+	prettier prisma printf prove ps psql promtool protoc pulumi pushd pwd pwsh py pydocstyle pylint pyright pytest python python2 python3 qemu-system-x86_64 quarto R rails rake readelf redis-cli redocly
+	rg rm robot rsync rspec rubocop ruby ruff run rustc rustfmt rustup sam sbt scala scp scons sed select-string semgrep seq serverless sh sha1sum sha256sum shasum shellcheck shfmt skaffold sleep
+	snyk sort sphinx-build spectral sqlfluff sqlite3 sqlx ss ssh stack stat strace stylelint sudo supabase swift swiftformat swiftlint swagger-cli systemctl tail tar task tauri tee terraform terragrunt test
+	tflint time timeout tmux touch tox tr trivy true truffle trunk ts-node tsc tsx turbo twine type typst uname uniq unittest unzip uv uvicorn uvx vagrant valgrind vale vite vitest vue-tsc wasm-pack watch wc
+	wget where which winget wrangler wrk wscat xargs xcodebuild xcrun xmllint xxd yamllint yarn yq yum zig zip zsh zcat powershell.exe cmd.exe python.exe dotnet-test get-content get-childitem invoke-webrequest
+	test-path measure-object if for while [ [[ ( { ! basedpyright pyrefly ty bandit nbconvert jupyter streamlit flask fastapi celery manage.py mise asdf direnv air templ sqlc goose migrate atlas swag wire
+	mockgen ginkgo gotestsum staticcheck errcheck revive nilaway ko goreleaser cosign syft grype dive kaniko argocd flux istioctl linkerd vault consul nomad packer cdk cdktf sst amplify firebase vercel netlify
+	fly flyctl heroku railway render wp drush artisan pest paratest psalm rector ecs lein clj clojure boot mill amm coursier spago purs elm ghc cabal hlint runhaskell dune idris2 agda coqc isabelle racket
+	guile sbcl nim nimble crystal shards v gleam rebar3 iex fpc gnatmake gfortran cobc vhdl ghdl iverilog verilator yosys west platformio pio idf.py arduino-cli openocd esptool.py probe-rs avrdude
+	swiftc pod fastlane xcpretty xctool detox appium maestro gauge codecept nightwatch wdio protractor testcafe cosmic-ray mutmut hypothesis schemathesis dredd pact artillery gatling jmeter ab siege vegeta bombardier
+`)
+
+// alone are programs whose bare name is a whole command.
+var alone = set(`
+	pytest make tox jest vitest mocha rspec tsc eslint ctest ninja mypy pyright basedpyright flake8 ruff pylint phpunit nox meson-test pre-commit bats vale mkdocs gradle phpstan golangci-lint shellcheck
+	clippy swiftlint ktlint detekt gofmt prettier xcodebuild playwright hadolint actionlint yamllint sbt rake ginkgo gotestsum staticcheck govulncheck
+`)
+
+func set(names string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		out[n] = true
+	}
+	return out
+}
+
+var (
+	assignment = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
+	psVariable = regexp.MustCompile(`^\$env:[A-Za-z_]\w*\s*=`)
+	scriptName = regexp.MustCompile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
+	localPath  = regexp.MustCompile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
+	venvPath   = regexp.MustCompile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
+	prompt     = regexp.MustCompile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
+	httpVerb   = regexp.MustCompile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
+	placehold  = regexp.MustCompile(`^<[^<>]*>$|^\[[^\[\]]*\]$|^\{[^{}]*\}$`)
+	upperWords = regexp.MustCompile(`^[A-Z]+ `)
+)
+
+// looksCommand reports whether code is a command line rather than a name, a path or a value. With strong, an
+// expectation follows it, and a script's name or a single word of a command will do.
+func looksCommand(code string, strong bool) bool {
+	s := strings.TrimSpace(code)
+	s = strings.TrimSpace(prompt.ReplaceAllString(s, ""))
+	if s == "" || placehold.MatchString(s) || httpVerb.MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
+		return false
+	}
+	if psVariable.MatchString(s) {
+		return true
+	}
+	rest := assignment.ReplaceAllString(s, "")
+	assigned := rest != s
+	word, args, _ := strings.Cut(rest, " ")
+	args = strings.TrimSpace(args)
+	if !utf8.ValidString(word) || hasHan(word) {
+		return false
+	}
+	name := strings.TrimSuffix(word, ";")
+	base := name[strings.LastIndexAny(name, `/\`)+1:]
+	switch {
+	case name == "":
+		return false
+	case args == "":
+		return alone[name] || assigned && programs[base] || localPath.MatchString(name) && (scriptName.MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.MatchString(name) || programs[name] || localPath.MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
+		return false
+	case programs[name]:
+		return plausible(name, args)
+	case scriptName.MatchString(name), localPath.MatchString(name), venvPath.MatchString(name):
+		return true
+	}
+	// A program of the project's own: only an expectation, or an option, tells it from a phrase.
+	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.MatchString(s) && isProgramName(name)
+}
+
+func firstRune(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n]
+}
+
+func isProgramName(s string) bool {
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/\\+", r)) {
+			return false
+		}
+	}
+	return s[0] != '-' && !strings.HasSuffix(s, ".")
+}
+
+// plausible tells commands from phrases that begin with a word that is also a program: "test coverage", "file name".
+func plausible(name, args string) bool {
+	if hasHan(args) && !strings.ContainsAny(args, "-\"'/$") {
+		return false
+	}
+	switch name {
+	case "test", "file", "time", "find", "which", "where", "type", "watch", "run", "task", "patch", "next", "select-string", "head", "tail", "cut", "sort", "date", "exec", "if", "for",
+		"while", "make", "kind", "man", "less", "render", "fly", "just", "go", "v", "stat", "host", "select", "http", "env", "atlas", "wire", "air", "vault", "true", "false", "ecs", "boot", "mill", "west", "stack", "forge", "act", "buf", "migrate":
+		return !prosy(args)
+	case "(", "{", "[", "[[", "!":
+		return strings.ContainsAny(args, "-=$&|") || looksCommand(strings.TrimLeft(args, "("), false)
+	}
+	return true
+}
+
+// prosy reports words of a sentence: several, none of which a command would have.
+func prosy(args string) bool {
+	for _, w := range strings.Fields(args) {
+		switch w {
+		case "the", "a", "an", "is", "are", "of", "to", "and", "that", "with", "in", "file", "name", "coverage", "case", "cases", "suite", "data", "plan":
+			return true
+		}
+	}
+	return false
+}
+
+func hasHan(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Han) })
+}
+
+// found is a command in a text, and what the text expects of it.
+type foundCommand struct {
+	command string
+	expect  string
+	start   int // index of its span
+	end     int // index of the span behind the expectation
+}
+
+var arrow = regexp.MustCompile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
+
+// verbs begin an expectation without an arrow.
+var verbs = regexp.MustCompile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|produces? no|has no|finds? no|fails?\b|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出码|返回码|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+
+var lead = regexp.MustCompile(`^\s*[，,:：]?\s*`)
+
+// commandsIn finds the commands of a text.
+func commandsIn(parts []span, strongAll bool) []foundCommand {
+	var out []foundCommand
+	for i := 0; i < len(parts); i++ {
+		if !parts[i].code {
+			continue
+		}
+		follows := ""
+		if i+1 < len(parts) && !parts[i+1].code {
+			follows = parts[i+1].text
+		}
+		strong := strongAll || arrow.MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.MatchString(follows)
+		code := parts[i].text
+		inner := ""
+		if !looksCommand(code, false) {
+			if a, b, ok := arrowInside(code); ok && looksCommand(a, true) {
+				code, inner = a, b
+			} else if !looksCommand(code, strong) {
+				continue
+			}
+		} else if a, b, ok := arrowInside(code); ok && looksCommand(a, true) {
+			code, inner = a, b
+		}
+		code = strings.TrimSpace(prompt.ReplaceAllString(code, ""))
+		f := foundCommand{command: code, start: i, end: i + 1}
+		f.expect, f.end = expectation(parts, i+1)
+		if inner != "" {
+			f.expect = strings.TrimSpace(inner)
+		}
+		out = append(out, f)
+		i = f.end - 1
+	}
+	return out
+}
+
+var innerArrow = regexp.MustCompile(`\s+(?:→|⇒|=>|-->|->)\s+`)
+
+// arrowInside splits code that holds its expectation too: `go test ./... -> exit 0`.
+func arrowInside(code string) (string, string, bool) {
+	at := innerArrow.FindStringIndex(code)
+	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 || strings.Count(code[:at[0]], `"`)%2 == 1 {
+		return "", "", false
+	}
+	return code[:at[0]], code[at[1]:], true
+}
+
+// isExpectation tells an arrow to a result from one to the next thing: `a` -> `b` is a renaming.
+func isExpectation(s string, codeFollows bool) bool {
+	rest := strings.TrimSpace(arrow.ReplaceAllString(s, ""))
+	return rest != "" || codeFollows
+}
+
+// expectation is the text behind a command up to the next command or the end of the clause.
+func expectation(parts []span, i int) (string, int) {
+	if i >= len(parts) || parts[i].code {
+		return "", i
+	}
+	first := parts[i].text
+	isArrow := arrow.MatchString(first)
+	if !isArrow && !verbs.MatchString(first) {
+		return "", i
+	}
+	var b strings.Builder
+	for ; i < len(parts); i++ {
+		p := parts[i]
+		if p.code {
+			if looksCommand(p.text, false) && b.Len() > 0 {
+				break
+			}
+			b.WriteString("`" + p.text + "`")
+			continue
+		}
+		text, ended := clause(p.text)
+		b.WriteString(text)
+		if ended {
+			i++
+			break
+		}
+	}
+	s := b.String()
+	if isArrow {
+		s = arrow.ReplaceAllString(s, "")
+	}
+	s = lead.ReplaceAllString(s, "")
+	s = strings.TrimRight(strings.TrimSpace(s), " ，,;；。、|")
+	for _, tail := range []string{" and", "并且", "且", " then", "，然后", "(", "（", "和", "；", " or"} {
+		s = strings.TrimSpace(strings.TrimSuffix(s, tail))
+	}
+	return balance(prose(strings.TrimSpace(s))), i
+}
+
+var clauseEnd = regexp.MustCompile(`[；;。]|\.\s+[A-Z]|\.$`)
+
+func clause(s string) (string, bool) {
+	if at := clauseEnd.FindStringIndex(s); at != nil {
+		return s[:at[0]], true
+	}
+	return s, false
+}
+
+// balance drops a parenthesis that closes what began before the command.
+func balance(s string) string {
+	for _, pair := range []string{"()", "（）", "[]"} {
+		rs := []rune(pair)
+		if strings.HasSuffix(s, string(rs[1])) && strings.Count(s, string(rs[0])) < strings.Count(s, string(rs[1])) {
+			s = strings.TrimSpace(strings.TrimSuffix(s, string(rs[1])))
+		}
+	}
+	return s
+}

@@ -1,0 +1,30 @@
+// Package outline is the planner that needs no agent: it reads a Markdown outline, as people write them for themselves,
+// and makes the authoring document of a plan out of it.
+//
+// It hides one decision: which shapes of Markdown mean a task. Headings, checklist items and table rows become goals and
+// tasks; "status", "acceptance", "evidence" and their like, in English and Chinese, as list items, bold words, headings
+// or columns, become the fields of the task that they stand in. Parse reports what the source says and where;
+// Outline.Plan turns that into a plan. Nothing is run, and no status of the source is believed: it is kept in meta.
+//
+// The rules, in the order in which they are tried:
+//
+//   - A heading with the word Milestone, Phase, 里程碑 and so on is a goal if tasks stand in it, else a task. One with the
+//     word Task, 任务 or with the id of a task is a task, or a goal if tasks with ids stand below it. Any other heading is
+//     what its content makes it: a goal above tasks, a task where it has a status, an acceptance field, an estimate or a
+//     checklist, prose otherwise. The first heading of level 1 is the plan's title unless it is a task itself.
+//   - A checklist below a goal is a list of tasks, below a task it is a list of criteria, below a heading that says
+//     "requirements" (or "acceptance" of the whole) it is the top task's own checklist.
+//   - A field without a value takes the items nested below it, or, without any, the items that follow on its own level
+//     until the next known field: both ways of writing are common.
+//   - Code in backticks is a command if it begins with the name of a known program or of a script, or if an expectation
+//     follows (-> exit 0, → >= 1, => contains "ok", 全部通过). The expectation becomes part of the run line where a shell
+//     can decide it; one that no shell can decide becomes a criterion for a reviewer, beside the command.
+//
+// Where a command runs: an outline speaks of a repository, so the run line changes to $WF_REPO first, unless the command
+// names a file that the task itself delivers; then it runs where every criterion runs, in a copy of the candidate. A
+// command of the first kind proves nothing about the file that was handed in, so a task that has no other kind of
+// criterion gets one more, for a reviewer. All of them have the check_method static_check.
+//
+// It does not own what a legal plan is (internal/plan says that, and Outline.Plan asks it) nor how files are read.
+// Everything is pure. The format of the result is specified in docs/format.md, section 4.
+package outline

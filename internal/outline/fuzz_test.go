@@ -1,0 +1,128 @@
+package outline
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"gitwf/internal/plan"
+)
+
+// FuzzParse: whatever the bytes are, Parse says the same twice, names lines that exist and commands that stand in the
+// source, lets no control character out, and what it reads becomes a plan.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, fs := Parse("fuzz.md", data)
+		o2, fs2 := Parse("fuzz.md", data)
+		if a, b := encode(t, o, fs), encode(t, o2, fs2); !bytes.Equal(a, b) {
+			t.Fatalf("two readings differ:\n%s\n%s", a, b)
+		}
+		lines := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + 1
+		for _, finding := range fs {
+			if finding.Line < 0 || finding.Line > lines {
+				t.Errorf("finding on line %d of %d: %v", finding.Line, lines, finding)
+			}
+		}
+		if (o == nil) == (len(fs) == 0) {
+			t.Fatalf("outline %v with %d findings", o != nil, len(fs))
+		}
+		if o == nil {
+			return
+		}
+		printable(t, encode(t, o, nil))
+		src := squeezed(string(data))
+		ids := map[plan.TaskID]bool{}
+		o.Walk(func(task *Task) {
+			if ids[task.ID] {
+				t.Errorf("two tasks are called %s", task.ID)
+			}
+			ids[task.ID] = true
+			if task.Line < 1 || task.Line > lines {
+				t.Errorf("%s is on line %d of %d", task.ID, task.Line, lines)
+			}
+			if task.Status.Line < 0 || task.Status.Line > lines {
+				t.Errorf("%s: status on line %d of %d", task.ID, task.Status.Line, lines)
+			}
+			for _, c := range task.Acceptance {
+				if c.Line < 1 || c.Line > lines {
+					t.Errorf("%s: criterion on line %d of %d", task.ID, c.Line, lines)
+				}
+				if !strings.Contains(src, squeezed(c.Command)) {
+					t.Errorf("%s: %q does not stand in the source", task.ID, c.Command)
+				}
+			}
+		})
+		doc, fs := o.Plan(Defaults{})
+		if len(fs) > 0 {
+			t.Fatalf("no plan: %v", fs)
+		}
+		if _, err := plan.Parse("plan.yaml", doc); err != nil {
+			t.Fatalf("the plan does not parse: %v\n%s", err, doc)
+		}
+	})
+}
+
+// squeezed drops what may differ between a command and the source: white space, where a line goes on on the next; the
+// backslash before a bar in a table; marks that are dropped everywhere.
+func squeezed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\\' || r == '\u200b' || r == '>' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func encode(t *testing.T, o *Outline, fs plan.Findings) []byte {
+	t.Helper()
+	data, err := json.Marshal(struct {
+		O *Outline
+		F plan.Findings
+	}{o, fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// printable checks that no text that is printed holds what a terminal would obey; a command may go over several lines.
+func printable(t *testing.T, data []byte) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case string:
+			if plan.Printable(v) != v {
+				t.Errorf("control characters in %q", v)
+			}
+		}
+	}
+	walk(v)
+}

@@ -1,0 +1,100 @@
+package outline
+
+import (
+	"gitwf/internal/plan"
+)
+
+// Limits of an outline. What people write for people is far below them.
+const (
+	MaxBytes    = 1 << 20 // of the source
+	maxTasks    = 5000    // goals and tasks
+	maxCriteria = 20000   // of all tasks
+	maxNesting  = 40      // quotes and lists within each other
+	maxLine     = 4000    // bytes of a line that is looked through for several fields
+)
+
+// Outline is what a Markdown file says: the task of the whole, its checklist, and the tree of goals and tasks. Texts
+// are on one line each and free of control characters; commands are as they were written.
+type Outline struct {
+	File         string  `json:"file"`
+	Title        string  `json:"title"`
+	TopTask      string  `json:"top_task"`
+	Requirements []Item  `json:"requirements"`
+	Tasks        []*Task `json:"tasks"`
+}
+
+// Item is one item of the root checklist.
+type Item struct {
+	ID      string `json:"id"`                  // R1, R2, ...
+	Ref     string `json:"source_id,omitempty"` // what the source calls it
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+	Expect  string `json:"expect,omitempty"`
+	Line    int    `json:"line"`
+}
+
+// Task is a goal, which has Tasks, or a task.
+type Task struct {
+	ID           plan.TaskID   `json:"task_id"`
+	SourceID     string        `json:"source_id,omitempty"` // as the source has it; "" if it has none
+	Goal         bool          `json:"goal"`
+	Title        string        `json:"title"`
+	Status       Status        `json:"status"`
+	Description  string        `json:"description,omitempty"`
+	Acceptance   []Criterion   `json:"acceptance"`
+	Evidence     []string      `json:"evidence,omitempty"`
+	EstimateDays float64       `json:"estimated_person_days,omitempty"` // zero: the source has none
+	DependsOn    []plan.TaskID `json:"depends_on,omitempty"`
+	Needs        string        `json:"needs,omitempty"` // what the source says of dependencies, in its own words
+	Deliverables []string      `json:"deliverables,omitempty"`
+	Covers       []string      `json:"covers,omitempty"` // what the source says it covers: "1.2", "FR-3"
+	Line         int           `json:"line"`             // from 1
+	Tasks        []*Task       `json:"tasks,omitempty"`
+}
+
+// Criterion is one acceptance criterion. Text is what the source says; Command the command line in it, "" without one;
+// Expect what is expected of the command, "" where the source says nothing (then it must exit with 0).
+type Criterion struct {
+	Text     string `json:"text"`
+	Command  string `json:"command,omitempty"`
+	Before   string `json:"before,omitempty"` // lines that stand before the command in its block: cd, export
+	Expect   string `json:"expect,omitempty"`
+	Optional bool   `json:"optional,omitempty"`
+	Line     int    `json:"line"`
+}
+
+// Walk calls f for every goal and task, a goal before what is below it.
+func (o *Outline) Walk(f func(*Task)) {
+	var walk func([]*Task)
+	walk = func(tasks []*Task) {
+		for _, t := range tasks {
+			f(t)
+			walk(t.Tasks)
+		}
+	}
+	walk(o.Tasks)
+}
+
+// Parse reads an outline. name is only used in messages. With findings, which name file and line, the outline is nil:
+// it is read whole or not at all.
+func Parse(name string, data []byte) (*Outline, plan.Findings) {
+	src, fs := checkSource(name, data)
+	if len(fs) > 0 {
+		return nil, fs
+	}
+	b := &builder{file: name}
+	front, body := frontMatter(src)
+	blocks := newReader(body).read()
+	b.build(front, blocks)
+	if len(b.all()) == 0 && len(b.fs) == 0 {
+		if inner := fenced(body); inner != nil {
+			b = &builder{file: name}
+			b.build(front, newReader(inner).read())
+		}
+	}
+	o := b.finish()
+	if len(b.fs) > 0 {
+		return nil, b.findings()
+	}
+	return o, nil
+}

@@ -1,0 +1,472 @@
+package outline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// openField is a field that waits for its value.
+type openField struct {
+	key     key
+	sibling bool // it is an item of a list, and the value may follow as items of the same list
+	used    bool
+}
+
+// process reads blocks in the order of the document, for the goal or task n.
+func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
+	for _, bl := range blocks {
+		switch bl.kind {
+		case paraBlock:
+			open = b.paragraph(bl, n, m, open)
+		case listBlock:
+			open = b.list(bl, n, m, open)
+		case codeBlock:
+			switch {
+			case open == nil:
+			case open.key == keyCommand:
+				asStep(n, func() { b.values(n, keyCommand, []*block{bl}) })
+			default:
+				b.values(n, open.key, []*block{bl})
+				open.used = true
+			}
+		case tableBlock:
+			if open != nil && (open.key == keyAcceptance || open.key == keyVerify || open.key == keyEvidence) {
+				b.values(n, open.key, []*block{bl})
+				open = nil
+				continue
+			}
+			b.table(bl, n, m)
+		}
+	}
+}
+
+func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openField {
+	parts := fieldsIn(bl.lines)
+	known := slices.ContainsFunc(parts, func(p part) bool { return p.key != "" })
+	for _, p := range parts {
+		if p.key == "" {
+			switch {
+			case open != nil && !open.sibling && !open.used:
+				b.value(n, open.key, p.lines, 0)
+				open.used = open.key != keyAcceptance
+			case m == inDoc && known && frontLine.MatchString(p.text()):
+			case m == inDoc:
+				b.intro = append(b.intro, prose(p.text()))
+				open = nil
+			default:
+				b.describe(n, p.text())
+				open = nil
+			}
+			continue
+		}
+		if (p.key == keyCommand || p.key == keyExpect) && m == inTask && (open == nil || open.key != keyAcceptance && open.key != keyVerify) {
+			asStep(n, func() { b.field(n, p.key, p.lines, p.no, 0) })
+			open = nil
+			if len(p.lines) == 0 && p.key == keyCommand {
+				open = &openField{key: keyCommand}
+			}
+			continue
+		}
+		open = nil
+		if m == inDoc && (p.key == keyRequire || p.key == keyAcceptance) && len(p.lines) == 0 {
+			n.hasField = true
+		}
+		b.field(n, p.key, p.lines, p.no, 0)
+		if len(p.lines) == 0 || endsInColon(p.text()) {
+			open = &openField{key: p.key}
+		}
+	}
+	return open
+}
+
+func endsInColon(s string) bool {
+	s = strings.TrimSpace(s)
+	return strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")
+}
+
+// closes reports that an item with a field ends the open field rather than being part of its value.
+func (o *openField) closes(k key) bool {
+	if k == keyCommand || k == keyExpect {
+		return false
+	}
+	if o.sibling {
+		return k != keyTitle && k != keyID && k != keyGroup && k != keyRequire
+	}
+	switch k {
+	case keyStatus, keyEvidence, keyDepends, keyEstimate, keyCovers, keyAcceptance, keyOther:
+		return k != o.key
+	case keyVerify, keySteps, keyDescription, keyDeliverable:
+		return o.key == keyDescription || o.key == keyOther || o.key == keySteps
+	}
+	return false
+}
+
+func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
+	if open != nil && !open.sibling && open.used && open.key != keyAcceptance {
+		open = nil
+	}
+	tasks := m != inTask && slices.ContainsFunc(bl.items, explicitItem)
+	for _, it := range bl.items {
+		parts := fieldsIn(it.lines)
+		field := len(parts) > 0 && parts[0].key != ""
+		if open != nil && (!field || !open.closes(parts[0].key)) && (it.check == 0 || !open.sibling || m == inTask) && !(m != inTask && explicitItem(it)) {
+			b.valueItem(n, open.key, it)
+			open.used = true
+			continue
+		}
+		if field && !(m != inTask && parts[0].key == keyTitle && (it.check != 0 || explicitItem(it))) {
+			open = b.fieldItem(it, parts, n)
+			continue
+		}
+		open = nil
+		if tasks && it.check != 0 && !isLegend(it) {
+			b.itemTask(it, n)
+			continue
+		}
+		b.plainItem(it, n, m)
+	}
+	if open != nil && (open.sibling || open.used) {
+		// A list ends what stood in it; what began before it may go on behind it.
+		if open.sibling {
+			return &openField{key: open.key}
+		}
+	}
+	return open
+}
+
+// fieldItem reads an item that is a field, with its value on the line, below it, or behind it.
+func (b *builder) fieldItem(it *item, parts []part, n *node) *openField {
+	for i, p := range parts {
+		check := rune(0)
+		if i == 0 {
+			check = it.check
+		}
+		b.field(n, p.key, p.lines, p.no, check)
+	}
+	last := parts[len(parts)-1]
+	b.values(n, last.key, it.kids)
+	if len(it.kids) == 0 && len(last.lines) == 0 {
+		return &openField{key: last.key, sibling: true}
+	}
+	return nil
+}
+
+// plainItem reads an item that is no field: a task, a criterion, or text.
+func (b *builder) plainItem(it *item, n *node, m mode) {
+	switch {
+	case m == inTask:
+		if explicitItem(it) && childTask(it) {
+			b.itemTask(it, n)
+			return
+		}
+		if it.check != 0 {
+			b.step(n, it)
+			return
+		}
+		b.describe(n, joinLines(it.lines))
+		b.process(it.kids, n, inTask, nil)
+	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 && !commandFirst(it):
+		if isLegend(it) {
+			return
+		}
+		b.itemTask(it, n)
+	case it.check != 0 || commandFirst(it) && m == inGoal:
+		b.valueItem(n, keyAcceptance, it)
+		n.hasField = true
+	case m == inDoc:
+		b.intro = append(b.intro, prose(joinLines(it.lines)))
+		b.process(it.kids, n, m, nil)
+	default:
+		b.describe(n, joinLines(it.lines))
+		if l := readLabel(it.lines[0].text); m == inGoal && l.strong && l.id != "" && l.kind != noWord {
+			b.itemTask(it, n)
+			return
+		}
+		b.process(it.kids, n, m, nil)
+	}
+}
+
+// step reads an item of a checklist that stands in a task: what is to be ticked off. It is a criterion only if the task
+// says nothing of acceptance.
+func (b *builder) step(n *node, it *item) {
+	asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
+}
+
+// asStep has what f reads as criteria go to the steps of n.
+func asStep(n *node, f func()) {
+	acceptance, checks := n.acceptance, n.checks
+	n.acceptance, n.checks = n.steps, n.stepStates
+	f()
+	n.steps, n.stepStates = n.acceptance, n.checks
+	n.acceptance, n.checks = acceptance, checks
+}
+
+// childTask reports an item of a task that is a task of its own: it has the fields of one, or calls itself one.
+func childTask(it *item) bool {
+	own := ownFields(it)
+	l := readLabel(it.lines[0].text)
+	return own.status || own.acceptance || l.kind == taskWord && l.id != "" && !isStep(it.lines[0].text) || l.strong && numeric(l.id) && strings.Contains(l.id, ".") || strings.Contains(it.number, ".") || l.strong && !numeric(l.id) && it.check != 0
+}
+
+func isStep(s string) bool {
+	s = strings.ToLower(plainText(s))
+	return strings.HasPrefix(s, "step") || strings.HasPrefix(s, "步骤") || strings.HasPrefix(s, "第")
+}
+
+// isLegend reports "- [x] = done": an explanation of the marks.
+func isLegend(it *item) bool {
+	t := strings.TrimSpace(plainText(it.lines[0].text))
+	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.MatchString(t)
+}
+
+// itemTask makes a task of an item.
+func (b *builder) itemTask(it *item, parent *node) {
+	first, rest := title(it.lines[0])
+	if k, v, ok := splitField(first); ok && k == keyTitle && v != "" {
+		first = v
+	}
+	l := readLabel(withoutCommand(first))
+	l.takeTags()
+	if it.check != 0 {
+		l.status = Status{State: checkStates[it.check], Word: "[" + string(it.check) + "]"}
+	}
+	if l.id == "" && it.number != "" && (it.check != 0 || strings.Contains(it.number, ".")) {
+		l.id, l.strong = it.number, strings.Contains(it.number, ".")
+	}
+	if l.status.State != "" {
+		l.status.Line = it.no
+	}
+	if own := ownFields(it); l.id == "" && (own.status || own.acceptance) {
+		l.anyID()
+	}
+	n := b.add(parent, fromItem, l, it.no)
+	n.covers = append(n.covers, l.tags...)
+	for _, m := range dependsTag.FindAllStringSubmatch(first, 3) {
+		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), it.no
+	}
+	b.titleCriteria(n, it.lines[0], first)
+	var own []*block
+	if more := append(rest, it.lines[1:]...); len(more) > 0 {
+		own = append(own, &block{kind: paraBlock, lines: more, no: more[0].no})
+	}
+	b.process(append(own, it.kids...), n, inTask, nil)
+}
+
+// withoutCommand is a title without the command that it ends in: that becomes a criterion.
+func withoutCommand(s string) string {
+	parts := spans(s)
+	found := titleCommands(parts)
+	if len(found) == 0 || found[0].expect == "" {
+		return s
+	}
+	before := strings.TrimRight(rejoin(parts[:found[0].start]), " :：,，—–-(（")
+	if len([]rune(plainText(before))) < 4 {
+		return s
+	}
+	return before
+}
+
+// titleCommands are the commands of a title. A script that the title only speaks of is none.
+func titleCommands(parts []span) []foundCommand {
+	return slices.DeleteFunc(commandsIn(parts, false), func(f foundCommand) bool { return !looksCommand(f.command, false) })
+}
+
+// titleCriteria takes a command with its expectation out of a title: "Parser: `go test ./...` -> exit 0".
+func (b *builder) titleCriteria(n *node, l line, first string) {
+	for _, f := range titleCommands(spans(first)) {
+		b.criterion(n, Criterion{Text: short(prose(first), 2000), Command: f.command, Expect: f.expect, Line: l.no}, 0)
+	}
+}
+
+// field sets a field of n to the value on its own line.
+func (b *builder) field(n *node, k key, lines []line, no int, check rune) {
+	n.hasField = n.hasField || k != keyOther && k != keyDescription && k != ""
+	if len(lines) == 0 {
+		return
+	}
+	b.value(n, k, lines, check)
+}
+
+// value takes a value in: text of one paragraph.
+func (b *builder) value(n *node, k key, lines []line, check rune) {
+	text := joinLines(lines)
+	if prose(text) == "" {
+		return
+	}
+	no := lines[0].no
+	switch k {
+	case keyStatus:
+		b.status(n, text, no)
+	case keyAcceptance, keyVerify, keyCommand:
+		b.criteriaOf(n, k, lines, check)
+	case keyExpect:
+		b.expect(n, text, no)
+	case keyEvidence:
+		if !isNothing(text) {
+			n.evidence = append(n.evidence, short(prose(text), 2000))
+		}
+	case keyDeliverable:
+		n.paths = append(n.paths, pathsIn(text)...)
+	case keyFiles:
+		n.files = append(n.files, pathsIn(text)...)
+	case keyDepends:
+		n.needs = append(n.needs, short(prose(text), 500))
+		n.needsLine = no
+	case keyEstimate:
+		if d := daysIn(text); d > 0 {
+			n.days = d
+		}
+	case keyCovers:
+		n.covers = append(n.covers, refsIn(text)...)
+	case keyRequire:
+		if b.root == n || onlyRefs.MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
+			n.covers = append(n.covers, refsIn(text)...)
+			return
+		}
+		asStep(n, func() { b.criteriaOf(n, keyAcceptance, lines, check) })
+		b.describe(n, text)
+	case keyID:
+		if n.label.id == "" {
+			n.label.id, n.label.strong = clean(plainText(text)), true
+		}
+	case keyGroup, keyOther:
+	default:
+		b.describe(n, text)
+	}
+}
+
+func isNothing(s string) bool {
+	switch strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）")) {
+	case "", "none", "n/a", "na", "无", "暂无", "tbd", "todo", "待补充", "null", "[]", "nil", "pending", "空", "待填", "待定":
+		return true
+	}
+	return false
+}
+
+func (b *builder) status(n *node, text string, no int) {
+	state, ok := stateOf(text)
+	word := short(prose(text), 200)
+	if !ok {
+		if n.badStatus == nil {
+			n.badStatus = &line{word, no}
+		}
+		return
+	}
+	n.statuses = append(n.statuses, Status{State: state, Word: statusWord(word), Line: no})
+}
+
+// statusWord is a status without its emphasis, as the source has it otherwise.
+func statusWord(s string) string {
+	return strings.TrimSpace(strings.Trim(plainText(s), "`"))
+}
+
+// values takes blocks in as the value of a field.
+func (b *builder) values(n *node, k key, blocks []*block) {
+	for _, bl := range blocks {
+		switch bl.kind {
+		case paraBlock:
+			for _, p := range fieldsIn(bl.lines) {
+				sub := k
+				if p.key == keyCommand || p.key == keyExpect || p.key == keyStatus || p.key == keyEvidence {
+					sub = p.key
+				} else if p.key != "" {
+					// Running text: the key is part of it.
+					b.value(n, k, bl.lines, 0)
+					break
+				}
+				if sub == keyStatus && k != keyStatus {
+					sub = k
+				}
+				b.value(n, sub, p.lines, 0)
+			}
+		case listBlock:
+			for _, it := range bl.items {
+				b.valueItem(n, k, it)
+			}
+		case codeBlock:
+			b.codeValue(n, k, bl)
+		case tableBlock:
+			b.tableValue(n, k, bl)
+		}
+	}
+}
+
+// stepsOf reads the items of a field of steps: those with a box may serve as criteria.
+func (b *builder) stepsOf(n *node, it *item) {
+	if it.check != 0 {
+		b.step(n, it)
+		return
+	}
+	b.value(n, keyDescription, it.lines, 0)
+	for _, bl := range it.kids {
+		if bl.kind == listBlock {
+			for _, kid := range bl.items {
+				b.stepsOf(n, kid)
+			}
+			continue
+		}
+		b.values(n, keyDescription, []*block{bl})
+	}
+}
+
+// valueItem takes an item in as part of a field's value, and what is nested below it.
+func (b *builder) valueItem(n *node, k key, it *item) {
+	if prose(joinLines(it.lines)) == "" && len(it.kids) == 0 {
+		return
+	}
+	if k == keySteps {
+		b.stepsOf(n, it)
+		return
+	}
+	criteria := k == keyAcceptance || k == keyVerify
+	if criteria {
+		if fk, v, ok := splitField(it.lines[0].text); ok && (fk == keyCommand || fk == keyExpect) {
+			b.value(n, fk, []line{{v, it.no}}, it.check)
+			b.values(n, fk, it.kids)
+			return
+		}
+	}
+	before := len(n.acceptance)
+	b.value(n, k, it.lines, it.check)
+	lead := criteria && len(it.kids) > 0 && len(n.acceptance) == before+1 && n.acceptance[before].Command == ""
+	b.values(n, k, it.kids)
+	if lead && len(n.acceptance) > before+1 && (endsInColon(joinLines(it.lines)) || onlyCode(it.kids)) {
+		// What only leads in is no criterion; its words stay with the command below it.
+		text := n.acceptance[before].Text
+		n.acceptance = append(n.acceptance[:before], n.acceptance[before+1:]...)
+		if onlyCode(it.kids) {
+			for i := before; i < len(n.acceptance); i++ {
+				n.acceptance[i].Text = short(text+" "+n.acceptance[i].Text, 2000)
+			}
+		}
+	}
+}
+
+func onlyCode(blocks []*block) bool {
+	for _, bl := range blocks {
+		if bl.kind != codeBlock {
+			return false
+		}
+	}
+	return len(blocks) > 0
+}
+
+func (b *builder) describe(n *node, text string) {
+	t := prose(text)
+	if t == "" || n == b.root && len(n.text) > 50 || len(n.text) > 500 {
+		return
+	}
+	n.text = append(n.text, t)
+}
+
+var refs = regexp.MustCompile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
+var idLike = regexp.MustCompile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
+
+func refsIn(s string) []string {
+	var out []string
+	for _, r := range refs.FindAllString(plainText(s), 100) {
+		out = append(out, strings.ToUpper(r))
+	}
+	return out
+}

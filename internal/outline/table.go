@@ -1,0 +1,261 @@
+package outline
+
+import (
+	"regexp"
+	"strings"
+)
+
+// columns says which column of a table holds what; -1 is none.
+type columns struct {
+	of    map[key]int
+	title int
+	width int
+}
+
+// titles is the order in which columns are taken for the title of a task, if no column is called that.
+var titles = []key{keyTitle, keyDescription, keyDeliverable, keySteps, keyGroup, keyFiles}
+
+func columnsOf(header []cell) columns {
+	c := columns{of: map[key]int{}, title: -1, width: len(header)}
+	for i, h := range header {
+		k := lookup(h.text)
+		if k == "" {
+			continue
+		}
+		if k == keyOther && strings.EqualFold(plainText(h.text), "progress") || plainText(h.text) == "进度" {
+			if _, has := c.of[keyStatus]; !has {
+				k = keyStatus
+			}
+		}
+		if _, has := c.of[k]; has {
+			if k == keyTitle && i == c.of[k]+1 && looksIDHeader(header[c.of[k]].text) {
+				c.of[keyID] = c.of[k]
+				c.of[k] = i
+			}
+			continue
+		}
+		c.of[k] = i
+	}
+	if g, ok := c.of[keyGroup]; ok && !c.has(keyTitle) {
+		// Without a task beside it, the milestone is what the row is about.
+		if !c.has(keyID) && (c.has(keyDescription) || c.has(keyDeliverable)) {
+			c.of[keyID] = g
+			delete(c.of, keyGroup)
+		}
+	}
+	for _, k := range titles {
+		if i, ok := c.of[k]; ok {
+			c.title = i
+			break
+		}
+	}
+	return c
+}
+
+var idCell = regexp.MustCompile(`^[\p{L}\p{N}._/-]{1,16}$`)
+
+func looksIDHeader(s string) bool { return lookup(s) == keyTitle }
+
+func (c columns) has(k key) bool { _, ok := c.of[k]; return ok }
+
+// tasks reports a table whose rows are tasks: something names them, and there is a status or an acceptance.
+func (c columns) tasks() bool {
+	if c.width < 2 || c.has(keyCommand) && !c.has(keyStatus) {
+		return false
+	}
+	named := c.has(keyTitle) || c.has(keyID) || c.has(keyGroup) || c.title >= 0 && c.has(keyStatus)
+	return named && (c.has(keyStatus) || c.has(keyAcceptance) && (c.has(keyTitle) || c.has(keyID)))
+}
+
+func (c columns) cell(row []cell, k key) (cell, bool) {
+	i, ok := c.of[k]
+	if !ok || i >= len(row) || prose(row[i].text) == "" {
+		return cell{}, false
+	}
+	return row[i], true
+}
+
+// table reads a table that stands for itself: rows are tasks, or fields of the task that it stands in.
+func (b *builder) table(bl *block, n *node, m mode) {
+	c := columnsOf(bl.rows[0])
+	if m == inTask {
+		switch {
+		case len(bl.rows[0]) == 2 && pairs(bl.rows):
+			b.pairs(bl.rows, n)
+		case c.has(keyCommand), c.has(keyAcceptance) && !c.has(keyStatus), c.has(keyVerify) && !c.has(keyStatus):
+			b.criteriaRows(bl, n, c)
+		case c.tasks() && c.has(keyStatus) && (c.has(keyID) || c.has(keyTitle)):
+			b.rows(bl, n, c)
+		}
+		return
+	}
+	if c.tasks() {
+		b.rows(bl, n, c)
+		return
+	}
+	if m == inGoal && len(bl.rows[0]) == 2 && pairs(bl.rows) {
+		b.pairs(bl.rows, n)
+	}
+}
+
+// pairs reports a table of two columns with keys in the first: the fields of one task.
+func pairs(rows [][]cell) bool {
+	known := 0
+	for _, r := range rows {
+		if k := lookup(r[0].text); k != "" && k != keyTitle {
+			known++
+		}
+	}
+	return known >= 2
+}
+
+func (b *builder) pairs(rows [][]cell, n *node) {
+	for _, r := range rows {
+		if len(r) < 2 {
+			continue
+		}
+		if k := lookup(r[0].text); k != "" && k != keyTitle && k != keyGroup {
+			b.cellValue(n, k, r[1])
+		}
+	}
+}
+
+// cellValue takes a cell in; a break in it begins a new line.
+func (b *builder) cellValue(n *node, k key, c cell) {
+	n.hasField = true
+	for _, l := range breakTag.Split(c.text, -1) {
+		l = strings.TrimSpace(l)
+		check := rune(0)
+		if m := checkBox.FindStringSubmatch(l); m != nil && k != keyStatus {
+			for _, r := range m[1] {
+				check = r
+			}
+			l = l[len(m[0]):]
+		}
+		if k == keyAcceptance || k == keyVerify {
+			l = strings.TrimLeft(l, "•·- ")
+		}
+		b.value(n, k, []line{{l, c.no}}, check)
+	}
+}
+
+// rows makes a task of each row.
+func (b *builder) rows(bl *block, parent *node, c columns) {
+	for _, row := range bl.rows[1:] {
+		name := cell{no: row[0].no}
+		if c.title >= 0 && c.title < len(row) {
+			name = row[c.title]
+		}
+		l, more := readLabel(name.text), ""
+		if id, ok := c.cell(row, keyID); ok {
+			of := readLabel(id.text)
+			if of.id == "" && !idCell.MatchString(plainText(id.text)) {
+				// The column that should hold ids holds names.
+				more, l = l.title, of
+			} else {
+				l.id, l.strong = clean(plainText(id.text)), of.strong
+			}
+			if of.id != "" {
+				l.id, l.kind = of.id, max(l.kind, of.kind)
+			}
+			if of.status.State != "" && l.status.State == "" {
+				l.status = of.status
+			}
+			if plainText(name.text) == "" {
+				l.title = of.title
+			}
+		}
+		if l.id == "" && l.kind == noWord {
+			if first := readLabel(row[0].text); first.id != "" && first.strong && c.title != 0 && !numeric(first.id) {
+				l.id, l.strong, l.kind = first.id, true, first.kind
+			}
+		}
+		if l.title == "" || isTotal(row) || placehold.MatchString(strings.TrimSpace(name.text)) {
+			continue
+		}
+		if c.has(keyID) && c.title >= 0 && prose(name.text) == "" && !c.has(keyStatus) {
+			continue
+		}
+		n := b.add(parent, fromRow, l, row[0].no)
+		if l.status.State != "" {
+			n.label.status.Line = row[0].no
+		}
+		b.describe(n, more)
+		b.titleCriteria(n, line{name.text, row[0].no}, name.text)
+		for _, k := range []key{keyStatus, keyAcceptance, keyVerify, keyCommand, keyExpect, keyEvidence, keyDepends, keyEstimate, keyDeliverable, keyFiles, keyCovers, keyRequire, keyDescription, keySteps} {
+			if v, ok := c.cell(row, k); ok && c.of[k] != c.title {
+				b.cellValue(n, k, v)
+			}
+		}
+		if g, ok := c.cell(row, keyGroup); ok && c.of[keyGroup] != c.title {
+			n.group = plainText(g.text)
+		}
+	}
+}
+
+// isTotal reports the row that sums up a table.
+func isTotal(row []cell) bool {
+	for i, c := range row[:min(2, len(row))] {
+		if i > 0 && prose(row[0].text) != "" {
+			return false
+		}
+		switch strings.ToLower(plainText(c.text)) {
+		case "total", "总计", "合计", "sum", "小计", "...", "…":
+			return true
+		}
+	}
+	return false
+}
+
+// criteriaRows makes a criterion of each row, with its command and expectation from their columns.
+func (b *builder) criteriaRows(bl *block, n *node, c columns) {
+	for _, row := range bl.rows[1:] {
+		var all []string
+		for _, cl := range row {
+			if t := prose(cl.text); t != "" {
+				all = append(all, t)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		b.row(n, row, c, strings.Join(all, " | "))
+	}
+}
+
+func (b *builder) row(n *node, row []cell, c columns, text string) {
+	crit := Criterion{Text: short(text, 2000), Line: row[0].no}
+	if v, ok := c.cell(row, keyCommand); ok {
+		if found := commandsIn(spans(v.text), true); len(found) > 0 {
+			crit.Command, crit.Expect = found[0].command, found[0].expect
+		} else if f, ok := bareCommand(v.text, true); ok {
+			crit.Command, crit.Expect = f.command, f.expect
+		}
+	} else {
+		for _, cl := range row {
+			if found := commandsIn(spans(cl.text), false); len(found) > 0 && crit.Command == "" {
+				crit.Command, crit.Expect = found[0].command, found[0].expect
+			}
+		}
+	}
+	if v, ok := c.cell(row, keyExpect); ok && crit.Command != "" && crit.Expect == "" {
+		crit.Expect = prose(v.text)
+	}
+	b.criterion(n, crit, 0)
+}
+
+// tableValue reads a table that is the value of a field.
+func (b *builder) tableValue(n *node, k key, bl *block) {
+	c := columnsOf(bl.rows[0])
+	if k == keyAcceptance || k == keyVerify || k == keyCommand {
+		b.criteriaRows(bl, n, c)
+		return
+	}
+	for _, row := range bl.rows[1:] {
+		var all []string
+		for _, cl := range row {
+			all = append(all, cl.text)
+		}
+		b.value(n, k, []line{{strings.Join(all, " | "), row[0].no}}, 0)
+	}
+}
