@@ -18,6 +18,7 @@ type Options struct {
 	Git     Git      // runs git in the repository
 	Program string   // absolute path of git-wf, used when PATH has none; may be empty
 	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
+	Policy  string   // the commit of the policy that the roots are from; empty if there is none
 	Force   bool     // take over a hooks directory that is tracked, or that is set outside of this repository
 	Strict  bool     // judge every move of a branch or a plan, too (the reference-transaction hook); not for a server
 }

@@ -32,6 +32,7 @@ type scriptData struct {
 	HasOwn             string
 	Created, Again     bool
 	Pathspecs, Program string
+	Policy             string
 	Missing            string
 	Original           string
 	Begin, End         string
@@ -51,12 +52,13 @@ func render(name string, d scriptData) string {
 // A renderer knows what the scripts of one repository have in common.
 type renderer struct {
 	roots   []string
+	policy  string
 	program string
 }
 
 func newRenderer(o Options) (renderer, error) {
 	roots, err := checkedRoots(o.Roots)
-	return renderer{roots, o.Program}, err
+	return renderer{roots, o.Policy, o.Program}, err
 }
 
 func (r renderer) data(s spec) scriptData {
@@ -76,6 +78,7 @@ func (r renderer) data(s spec) scriptData {
 	return scriptData{
 		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
+		Policy:    quote(r.policy),
 		Program:   quote(filepath.ToSlash(r.program)),
 		Missing: quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
 			"), and git-wf, which must judge it, is not on PATH: install git-wf, then try again"),

@@ -44,9 +44,9 @@ func (e *env) app() *cli.App {
 		Writer:                    e.stdout,
 		ErrWriter:                 e.stderr,
 		Commands: []*cli.Command{
-			e.initCommand(), e.planCommand(), e.runCommand(), e.statusCommand(), e.showCommand(), e.logCommand(),
-			e.submitCommand(), e.reviewCommand(), e.retryCommand(), e.exportCommand(), e.verifyCommand(),
-			e.policyCommand(), e.waiveCommand(), e.plansCommand(), e.switchCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(),
+			e.initCommand(), e.planCommand(), e.runCommand(), e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(),
+			e.submitCommand(), e.reviewCommand(), e.answerCommand(), e.retryCommand(), e.splitCommand(), e.exportCommand(), e.verifyCommand(),
+			e.agentsCommand(), e.promptCommand(), e.policyCommand(), e.waiveCommand(), e.plansCommand(), e.switchCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(),
 			e.demoCommand(), e.completionCommand(),
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit codes

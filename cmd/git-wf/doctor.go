@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -42,6 +43,11 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 		}
 		findings = append(findings, more...)
 	}
+	more, err := policyFindings(c.Context, store, refs)
+	if err != nil {
+		return err
+	}
+	findings = append(findings, more...)
 	if c.Bool("json") {
 		if err := e.printJSON(findings); err != nil {
 			return err
@@ -59,6 +65,26 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 		return errSaid
 	}
 	return nil
+}
+
+// policyFindings reports what the policy does not allow: in its own history, and in the plans'.
+func policyFindings(ctx context.Context, store *gitstore.Store, refs []gitstore.PlanRef) ([]audit.Finding, error) {
+	findings, err := audit.Policy(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := store.Policy(ctx)
+	if err != nil || !policy.FourEyes {
+		return findings, nil // what is wrong with the policy has been found
+	}
+	for _, ref := range refs {
+		more, err := audit.FourEyes(ctx, store, ref.ID, "", ref.Tip)
+		if err != nil {
+			continue // so has been what can't be read
+		}
+		findings = append(findings, more...)
+	}
+	return findings, nil
 }
 
 // hookFindings reports the hooks that do not run the gate. A bare repository has none of them.

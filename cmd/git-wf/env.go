@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/estimate"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/templates"
 )
 
 // env is all that a command gets from its surroundings.
@@ -91,16 +91,19 @@ func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 }
 
 // engine makes the engine that works on the store's plans.
-func (e *env) engine(ctx context.Context, store *gitstore.Store) (*engine.Engine, error) {
+func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, error) {
 	trust, err := engine.OpenTrust(store.CommonDir())
 	if err != nil {
 		return nil, err
 	}
-	policy, err := store.Policy(ctx)
+	policy, err := store.Policy(c.Context)
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Engine{Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Templates: templates.FS}, nil
+	return &engine.Engine{
+		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: e.agentSet(c, store),
+		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
+	}, nil
 }
 
 // gate makes the judge of this repository, by its own policy.

@@ -66,16 +66,23 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	b, err := export.Build(ctx, store, snap, export.Options{
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	evidence, err := export.Prove(ctx, store, snap, policy)
+	if err != nil {
+		return err
+	}
+	b, err := export.BuildProven(ctx, store, evidence, export.Options{
 		Partial: c.Bool("partial"), AllowStale: c.Bool("allow-stale"), FinalOnly: c.Bool("final-only"),
 		IncludeCandidates: c.Bool("include-candidates"),
 	})
 	if err != nil {
 		return err
 	}
-	policy, err := store.Policy(ctx)
-	if err != nil {
-		return err
+	for _, u := range evidence.Lost(snap.State().Leaves(snap.Plan.RootTaskID)) {
+		fmt.Fprintln(e.stderr, "warning: "+plan.OneLine(u.String()))
 	}
 	root := policy.RootPaths()[0]
 	if name := c.String("root"); name != "" {
@@ -119,6 +126,9 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 		if i.Stale != "" {
 			note += "  stale: " + i.Stale
 		}
+		if len(i.Approvals) > 0 {
+			note += "  signed by " + signedBy(i.Approvals)
+		}
 		fmt.Fprintf(e.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
 	}
 	switch {
@@ -130,4 +140,15 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 		fmt.Fprintln(e.stdout, "next: git commit")
 	}
 	return nil
+}
+
+// signedBy names the keys that approvals are signed with.
+func signedBy(approvals []export.Approval) string {
+	var names []string
+	for _, a := range approvals {
+		if !slices.Contains(names, a.SignedBy) {
+			names = append(names, a.SignedBy)
+		}
+	}
+	return plan.OneLine(strings.Join(names, ", "))
 }

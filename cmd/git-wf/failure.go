@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -65,6 +66,10 @@ func explain(err error) (code int, hint string) {
 		collect     *agent.CollectError
 		opinion     *check.OpinionError
 		identity    *gitstore.IdentityError
+		absent      *gitstore.AbsentError
+		proof       *gitstore.ProofError
+		unproven    *export.UnprovenError
+		input       *engine.InputError
 	)
 	switch {
 	case errors.As(err, &f):
@@ -73,6 +78,8 @@ func explain(err error) (code int, hint string) {
 		return exitInterrupted, ""
 	case errors.Is(err, gitstore.ErrNoRepository):
 		return exitNoRepository, "git init"
+	case errors.As(err, &absent):
+		return exitRefused, absent.Hint
 	case errors.As(err, &findings):
 		return exitUsage, ""
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -81,6 +88,10 @@ func explain(err error) (code int, hint string) {
 		return exitUsage, unsupported.Hint
 	case errors.As(err, &identity):
 		return exitUsage, identity.Hint
+	case errors.As(err, &proof):
+		return exitRefused, proof.Hint
+	case errors.As(err, &unproven):
+		return exitRefused, "git wf review " + string(unproven.Approvals[0].TaskID) + " --approve, by somebody who signs with a key of git wf policy show"
 	case errors.Is(err, gitstore.ErrBare):
 		return exitUsage, "git worktree add ../tree, and run the command there"
 	case errors.Is(err, gitstore.ErrUnborn):
@@ -97,7 +108,7 @@ func explain(err error) (code int, hint string) {
 		return exitRefused, "finish it first, or give it up: " + busy.Abort
 	case errors.As(err, &refusedErr):
 		return exitRefused, refusedErr.Hint
-	case errors.As(err, &collect), errors.As(err, &opinion):
+	case errors.As(err, &collect), errors.As(err, &opinion), errors.As(err, &input):
 		return exitUsage, ""
 	}
 	return exitRefused, ""

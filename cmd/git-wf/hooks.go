@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,7 @@ import (
 	"gitwf/hooks"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
 )
 
 func (e *env) hooksCommand() *cli.Command {
@@ -123,6 +127,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	var report *gate.Report
 	var moves []gate.Move
+	var pushed []byte
 	name := c.Args().First()
 	switch name {
 	case "pre-commit", "pre-merge-commit":
@@ -130,7 +135,9 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	case "post-merge":
 		report, err = g.Range(c.Context, "ORIG_HEAD..HEAD")
 	case "pre-push":
-		report, err = g.Push(c.Context, e.stdin, c.Args().Get(1))
+		if pushed, err = io.ReadAll(e.stdin); err == nil {
+			report, err = g.Push(c.Context, bytes.NewReader(pushed), c.Args().Get(1))
+		}
 	case "reference-transaction", "pre-receive":
 		if moves, err = gate.ReadMoves(e.stdin); err == nil {
 			report, err = g.Moves(c.Context, moves, name == "pre-receive")
@@ -154,17 +161,59 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		aside = "nothing was refused, because wf.enforce is warn: git config --unset wf.enforce"
 	}
 	err = e.printFindings(report, aside)
+	if err == nil && name == "pre-push" {
+		err = e.hintPlans(c.Context, store, report, c.Args().Get(1), string(pushed))
+	}
+	if err == nil && name == "reference-transaction" {
+		err = e.expectPolicy(c, store, moves)
+	}
 	branch := func(m gate.Move) bool { return strings.HasPrefix(m.Ref, "refs/heads/") }
-	if err != nil && name == "reference-transaction" && slices.ContainsFunc(moves, branch) {
-		e.printLateRefusal(store)
+	if err != nil && (name != "reference-transaction" || slices.ContainsFunc(moves, branch)) {
+		e.printWayBack(name, store)
 	}
 	return err
 }
 
-// printLateRefusal says how to get back to where things were: the ref did not move, but what git did before it asked
-// stays in the index and the working tree.
-func (e *env) printLateRefusal(store *gitstore.Store) {
-	dir := store.GitDir()
+// hintPlans names the plans that a push leaves behind although its bundles rest on them: without them nobody on the other
+// side can prove a bundle.
+func (e *env) hintPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string) error {
+	told := map[plan.ID]bool{}
+	for _, b := range r.Bundles {
+		ref := "refs/workflow/" + string(b.PlanID)
+		if told[b.PlanID] || b.PlanCommit == "" || strings.Contains(pushed, " "+ref+" ") {
+			continue
+		}
+		told[b.PlanID] = true
+		there, err := store.RemoteHas(ctx, remote, b.PlanID, b.PlanCommit)
+		if err != nil {
+			return err
+		}
+		if !there {
+			fmt.Fprintf(e.stderr, "hint: %s does not have the plan that proves this bundle, as far as is known here: git push %s %s\n", plan.OneLine(remote), plan.OneLine(remote), ref)
+		}
+	}
+	return nil
+}
+
+// printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it asks,
+// and that stays in the index and the working tree.
+func (e *env) printWayBack(hook string, store *gitstore.Store) {
+	abort := unfinished(store.GitDir())
+	if hook == "pre-merge-commit" {
+		abort = "git merge --abort" // git says that it is merging only after it has asked
+	}
+	switch {
+	case hook != "pre-commit" && hook != "pre-merge-commit" && hook != "reference-transaction":
+	case abort != "":
+		fmt.Fprintln(e.stderr, "hint: "+abort+" restores what was there before")
+	case hook == "reference-transaction":
+		// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
+		fmt.Fprintln(e.stderr, "hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
+	}
+}
+
+// unfinished returns the command that gives up what git is in the middle of; "" if it is in the middle of nothing.
+func unfinished(gitDir string) string {
 	for _, state := range [][2]string{
 		{"MERGE_HEAD", "git merge --abort"},
 		{"rebase-merge", "git rebase --abort"},
@@ -173,11 +222,9 @@ func (e *env) printLateRefusal(store *gitstore.Store) {
 		{"CHERRY_PICK_HEAD", "git cherry-pick --abort"},
 		{"REVERT_HEAD", "git revert --abort"},
 	} {
-		if _, err := os.Stat(filepath.Join(dir, state[0])); err == nil {
-			fmt.Fprintln(e.stderr, "hint: "+state[1]+" restores what was there before")
-			return
+		if _, err := os.Stat(filepath.Join(gitDir, state[0])); err == nil {
+			return state[1]
 		}
 	}
-	// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
-	fmt.Fprintln(e.stderr, "hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
+	return ""
 }

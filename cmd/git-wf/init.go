@@ -145,7 +145,9 @@ func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool
 	if err != nil {
 		return hooks.Options{}, err
 	}
-	return hooks.Options{Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Force: force, Strict: strict}, nil
+	return hooks.Options{
+		Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Policy: string(policy.Commit), Force: force, Strict: strict,
+	}, nil
 }
 
 // strictMode reports whether moves of branches are judged: they are unless the user has chosen otherwise.

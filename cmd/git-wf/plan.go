@@ -11,22 +11,31 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/outline"
 	"gitwf/internal/plan"
 )
 
 func (e *env) planCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "plan",
-		Usage: "make a plan from a file",
-		Description: "Reads a plan (YAML or JSON), has it reviewed and, if it is approved, makes it the active plan. The command\n" +
+		Name:      "plan",
+		Usage:     "make a plan, from a sentence or from a file",
+		ArgsUsage: "[WHAT...]",
+		Description: "From a sentence, the planner (wf.planner, an agent) makes the plan. A file is a plan in YAML or JSON, or Markdown\n" +
+			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
 			"lines of a file that you hand in are trusted on this machine: read them before.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan; - for standard input"},
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or what is to be planned; - for standard input"},
+			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"}, Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
+			plannerFlag(),
+			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
+			&cli.BoolFlag{Name: "edit", Aliases: []string{"e"}, Usage: "open the plan in your editor and hand in what you make of it"},
+			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why the plan is amended"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show the graph and the findings, write nothing"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
-			jsonFlag(),
+			planFlag(), jsonFlag(),
 		},
 		Action: e.plan,
 	}
@@ -37,40 +46,197 @@ func (e *env) plan(c *cli.Context) error {
 		_, err := e.stdout.Write(plan.Schema())
 		return err
 	}
-	if err := wantArgs(c, 0, 0, "a file with -f FILE and no arguments"); err != nil {
-		return err
-	}
-	if c.String("file") == "" {
-		return &failure{code: exitUsage, err: errors.New("no plan was given"), hint: "git wf plan -f FILE"}
+	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
+	change := c.Bool("amend") || c.Bool("edit")
+	switch {
+	case change && c.Bool("dry-run"):
+		return usage("--dry-run shows a new plan; leave out --amend and --edit")
+	case c.Bool("amend") && sentence != "":
+		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
+	case change:
+		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			if c.Bool("edit") {
+				return e.editPlan(c, store, snap)
+			}
+			return e.replan(c, store, snap, "")
+		})
+	case file == "" && sentence == "":
+		return &failure{code: exitUsage, err: errors.New("no plan was given"), hint: "git wf plan -f FILE, or git wf plan 'what is to be made'"}
+	case file == "" && c.Args().Len() == 1 && isPlanFile(sentence):
+		return &failure{code: exitUsage, err: fmt.Errorf("%s is a file, not something to be made", sentence), hint: "git wf plan -f " + sentence}
+	case file != "" && sentence != "":
+		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence goes into --attach FILE")
 	}
 	if err := e.inAttempt(); err != nil {
 		return err
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		eng, err := e.engine(c.Context, store)
+		eng, err := e.engine(c, store)
 		if err != nil {
 			return err
 		}
-		d, err := e.draft(c.String("file"), eng.Policy.Floors)
-		if err != nil {
-			return err
+		if sentence != "" {
+			return e.planSentence(c, store, eng, sentence)
 		}
-		if c.Bool("dry-run") {
-			return e.dryRun(c, eng, d)
-		}
-		return e.createPlan(c, store, eng, d)
+		return e.planFile(c, store, eng, file)
 	})
+}
+
+// isPlanFile reports whether somebody has most likely left out -f.
+func isPlanFile(word string) bool {
+	switch strings.ToLower(filepath.Ext(word)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.ContainsAny(word, " \t\n")
+	}
+	return isMarkdown(word) && !strings.ContainsAny(word, " \t\n")
+}
+
+// planFile makes a plan from a file: one that is a plan, or Markdown.
+func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string) error {
+	data, err := e.readPlan(file)
+	if err != nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("read the plan %s: %w", file, err)}
+	}
+	if isMarkdown(file) {
+		if c.String("planner") != "" && c.String("planner") != agent.NameOutline {
+			return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
+		}
+		return e.planOutline(c, store, eng, file, data)
+	}
+	d, err := e.draft(file, data, eng.Policy.Floors)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return e.dryRun(c, eng, d, nil)
+	}
+	return e.createPlan(c, store, eng, d)
+}
+
+func isMarkdown(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".md", ".markdown", ".mdown":
+		return true
+	}
+	return false
+}
+
+// planSentence has an agent make the plan of what was asked for.
+func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) error {
+	if c.Bool("dry-run") {
+		return usage("--dry-run needs a plan: an agent's plan exists only once it is made")
+	}
+	name, err := e.plannerOf(c, eng, "git wf plan -f FILE")
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Head(c.Context); err != nil {
+		return err
+	}
+	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: task, Files: e.absolute(c.StringSlice("attach")), Planner: name, Person: person})
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(c.Context, id); err != nil {
+		return err
+	}
+	return e.makePlan(c, store, eng, id)
+}
+
+// plannerOf is the agent that makes plans here; otherwise is what to do without one.
+func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
+	settings, err := eng.Agents.Settings()
+	if err != nil {
+		return "", err
+	}
+	name := settings.Planner
+	if name == "" {
+		return "", &failure{
+			code: exitUsage, err: errors.New("nobody is set up who makes plans"),
+			hint: "git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or " + otherwise,
+		}
+	}
+	if !eng.Agents.Knows(name) {
+		_, err := eng.Agents.Lookup(name)
+		if err == nil || errors.Is(err, agent.ErrManual) {
+			err = fmt.Errorf("%s makes no plans", name)
+		}
+		return "", &failure{code: exitUsage, err: err, hint: "git wf agents"}
+	}
+	return name, nil
+}
+
+// makePlan works on the tasks that make plans until they are done or wait for somebody.
+func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) error {
+	eng.Report = e.progress(c.Bool("json"))
+	s, err := eng.Plan(c.Context, id)
+	if err != nil {
+		return err
+	}
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	all, err := eng.Waits(c.Context, snap, s)
+	if err != nil {
+		return err
+	}
+	var waits []engine.Wait // of planning
+	for _, w := range all {
+		t := s.Tasks[w.Task]
+		if t.NodeType == plan.Check {
+			t = s.Tasks[t.ReviewTargetTaskID]
+		}
+		if t.Planning() || len(w.Questions) > 0 {
+			waits = append(waits, w)
+		}
+	}
+	if c.Bool("json") {
+		if err := e.printJSON(describe(s, all)); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
+		for _, w := range waits {
+			fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, plan.OneLine(w.Text))
+			e.printQuestions(e.stdout, w)
+			if w.Command != "" {
+				fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
+			}
+		}
+		if len(waits) == 0 && len(s.Plan.Grafts) > 0 {
+			fmt.Fprintln(e.stdout, "next: git wf run")
+		}
+	}
+	for _, w := range waits {
+		if w.Failed {
+			return errSaid
+		}
+	}
+	if len(waits) > 0 {
+		return errWaiting
+	}
+	return nil
+}
+
+// planWord says how far the making of a plan has come.
+func planWord(s *plan.State) string {
+	t := s.Tasks[plan.PlanTaskID]
+	if s.Plan.Grafted(plan.PlanTaskID) {
+		return fmt.Sprintf("plan %s approved, %s", plan.VersionID(t.Approved), plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+	}
+	return "the plan is " + string(t.Status)
 }
 
 // maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
 const maxPlanFile = plan.MaxFileBytes + 1
 
-// draft reads and validates a plan file.
-func (e *env) draft(name string, floors plan.Floors) (engine.Draft, error) {
-	data, err := e.readPlan(name)
-	if err != nil {
-		return engine.Draft{}, &failure{code: exitUsage, err: fmt.Errorf("read the plan %s: %w", name, err)}
-	}
+// draft validates a plan file.
+func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
 	if name == "-" {
 		name = "standard input"
 	}
@@ -121,9 +287,24 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if d.Author, err = store.Person(ctx); err != nil {
 		return err
 	}
+	if err := e.tryLines(c, eng, d); err != nil {
+		return err
+	}
+	id, state, err := eng.CreatePlan(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(ctx, id); err != nil {
+		return err
+	}
+	return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
+}
+
+// tryLines trusts the command lines of a file that a person hands in, and has its criteria tried on nothing.
+func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	fresh := eng.Trust.New(d.Plan)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
-	green, err := eng.RedFirst(ctx, d)
+	green, err := eng.RedFirst(c.Context, d)
 	if err != nil {
 		return err
 	}
@@ -133,14 +314,7 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if err := eng.Trust.Add(fresh); err != nil {
 		return fmt.Errorf("trust the plan's command lines: %w", err)
 	}
-	id, state, err := eng.CreatePlan(ctx, d)
-	if err != nil {
-		return err
-	}
-	if err := store.SetActive(ctx, id); err != nil {
-		return err
-	}
-	return e.planOutcome(c, store, state)
+	return nil
 }
 
 // showLines lists command lines that can run from now on, or could if they were trusted.
@@ -159,9 +333,13 @@ func (e *env) showLines(lines []plan.CommandLine, what string) {
 	}
 }
 
-// planOutcome tells whether the plan was accepted, with the review's words if it was not.
-func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, s *plan.State) error {
-	t := s.Tasks[plan.PlanTaskID]
+// planOutcome tells whether the plan was accepted, with the review's words if it was not. Where the policy names more
+// reviewers than the built-in one, it is their turn.
+func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State, task plan.TaskID) error {
+	t := s.Tasks[task]
+	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
+		return e.makePlan(c, store, eng, s.Plan.PlanID)
+	}
 	reviews := s.Records.Of(t.TaskID).Reviews
 	last := reviews[len(reviews)-1]
 	accepted := last.Verdict == plan.Approved
@@ -197,8 +375,9 @@ func verdictWord(v plan.Verdict) string {
 	return "REJECTED"
 }
 
-// dryRun shows what a plan would be. It runs only lines that are trusted already.
-func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+// dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are trusted
+// already.
+func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
 	review := plan.ReviewPlan(d.Plan)
 	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
 	untrusted := eng.Trust.New(d.Plan)
@@ -217,11 +396,15 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 			Review    plan.PlanReview    `json:"review"`
 			Findings  plan.Findings      `json:"findings"`
 			Untrusted []plan.CommandLine `json:"untrusted"`
-		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...)}
+			Outline   *outline.Outline   `json:"outline,omitempty"` // what was read in Markdown
+		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...), o}
 		if err := e.printJSON(doc); err != nil {
 			return err
 		}
 	} else {
+		if o != nil {
+			e.printOutline(o)
+		}
 		e.printTree(e.stdout, s, nil)
 		e.printPlanReview(review)
 		e.showLines(untrusted, "not tried on an empty candidate because they are not trusted yet")

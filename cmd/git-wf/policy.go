@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -33,9 +34,14 @@ func (e *env) policyCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "print the policy", Action: with(0, 0, "no arguments", e.policyShow)},
 			{
-				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints", ArgsUsage: "FILE",
-				Flags: []cli.Flag{message}, Action: with(1, 1, "one file, - for standard input", e.policySet),
+				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers", ArgsUsage: "[FILE]",
+				Flags: []cli.Flag{
+					message,
+					&cli.StringSliceFlag{Name: "maintainer", Usage: "`NAME` of who may change the policy on a server; may be repeated, and replaces the list"},
+				},
+				Action: with(0, 1, "at most one file, - for standard input", e.policySet),
 			},
+			e.policyKeyCommand(message),
 			{
 				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt", ArgsUsage: "[COMMIT]",
 				Flags: []cli.Flag{message}, Action: with(0, 1, "at most one commit", e.policyBaseline),
@@ -100,6 +106,16 @@ func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string
 }
 
 func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
+	maintainers := c.StringSlice("maintainer")
+	if !c.Args().Present() && len(maintainers) == 0 {
+		return usage("expected a file, - for standard input, or --maintainer NAME")
+	}
+	if !c.Args().Present() {
+		return e.changePolicy(c, store, "maintained by "+strings.Join(maintainers, ", "), func(p *plan.Policy) error {
+			p.Maintainers = maintainers
+			return nil
+		})
+	}
 	var data []byte
 	var err error
 	if name := c.Args().First(); name == "-" {
@@ -119,6 +135,9 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 	}
 	return e.changePolicy(c, store, "set", func(p *plan.Policy) error {
 		*p = *next
+		if len(maintainers) > 0 {
+			p.Maintainers = maintainers
+		}
 		return nil
 	})
 }
@@ -177,6 +196,34 @@ func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
 		return refused("git wf init", "this repository has no policy yet")
 	}
 	fmt.Fprintln(e.stdout, plan.Printable(out))
+	return nil
+}
+
+// expectPolicy makes the hooks look, too, where a policy protects that is about to arrive, past git wf: from the next command on
+// they must answer by it. If it does not arrive after all, they ask the program once too often.
+func (e *env) expectPolicy(c *cli.Context, store *gitstore.Store, moves []gate.Move) error {
+	for _, m := range moves {
+		if m.Ref != gitstore.PolicyRef || m.New == "" {
+			continue
+		}
+		next, err := store.PolicyAt(c.Context, string(m.New))
+		if err != nil {
+			return err
+		}
+		o, err := e.hookOptions(c.Context, store, false)
+		if err != nil {
+			return err
+		}
+		for _, root := range next.RootPaths() {
+			if !slices.Contains(o.Roots, root) {
+				o.Roots = append(o.Roots, root)
+			}
+		}
+		if _, err := hooks.Install(c.Context, o); err != nil {
+			fmt.Fprintln(e.stderr, "warning: "+plan.OneLine("the hooks don't know the new policy's directories: "+err.Error()))
+			fmt.Fprintln(e.stderr, "hint: git wf hooks install")
+		}
+	}
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ func (e *env) runCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
 			&cli.BoolFlag{Name: "step", Usage: "do exactly one thing"},
+			executorFlag(), reviewerFlag(),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "do not print a line for each event"},
 		},
 		Action: func(c *cli.Context) error {
@@ -43,7 +44,7 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,14 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	if err != nil {
 		return err
 	}
-	waits := eng.Waits(state)
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	waits, err := eng.Waits(c.Context, snap, state)
+	if err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		if err := e.printJSON(describe(state, waits)); err != nil {
 			return err
@@ -92,8 +100,9 @@ func (e *env) printOutcome(s *plan.State, waits []engine.Wait) {
 	fmt.Fprintf(e.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
 	for _, w := range waits {
 		fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, plan.OneLine(w.Text))
+		e.printQuestions(e.stdout, w)
 		if w.Command != "" {
-			fmt.Fprintf(e.stdout, "    %s\n", w.Command)
+			fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
 		}
 	}
 	if finished(s, waits) {

@@ -162,7 +162,11 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			names = append([]string{spec.Filename}, names...)
 		}
 		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plan.OneLine(strings.Join(names, ", ")))
-		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plan.OneLine(t.Agent))
+		agent := t.Agent
+		if agent == "" {
+			agent = "wf.executor or a person"
+		}
+		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plan.OneLine(agent))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
 		e.heading(w, "Criteria")

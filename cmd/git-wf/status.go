@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -18,12 +19,20 @@ func (e *env) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "show the tree of tasks, and what each waits for",
-		Flags: []cli.Flag{planFlag(), jsonFlag()},
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "cost", Usage: "show what the agents say that their work took"},
+		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
 			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.showStatus(c, store, snap) })
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				if c.Bool("cost") {
+					return e.showCost(c, store, snap)
+				}
+				return e.showStatus(c, store, snap)
+			})
 		},
 	}
 }
@@ -33,11 +42,14 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
-	waits := eng.Waits(s)
+	waits, err := eng.Waits(c.Context, snap, s)
+	if err != nil {
+		return err
+	}
 	checklist, err := export.Checklist(c.Context, store, snap, s, s.Leaves(snap.Plan.RootTaskID))
 	if err != nil {
 		return err
@@ -46,16 +58,26 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
+	evidence, err := proofUnder(c.Context, store, snap, eng.Policy)
+	if err != nil {
+		return err
+	}
+	proof := proofOf(s, evidence)
 	if c.Bool("json") {
 		d := describe(s, waits)
+		d.Proof = proof
 		d.RootCriteria = checklist
 		for i := range d.Tasks {
-			d.Tasks[i].Stale = stale[d.Tasks[i].TaskID]
+			t := &d.Tasks[i]
+			t.Stale = stale[t.TaskID]
+			if t.Approved != nil {
+				t.Approvals, t.Unproven = evidence.Of(t.TaskID, *t.Approved), whyNot(evidence.Missing(t.TaskID, *t.Approved))
+			}
 		}
 		return e.printJSON(d)
 	}
 	w := bufio.NewWriter(e.stdout)
-	e.printTree(w, s, stale)
+	e.printProven(w, s, stale, evidence)
 	e.printChecklist(w, checklist)
 	e.printWaits(w, waits)
 	return w.Flush()
@@ -66,29 +88,31 @@ type statusDocument struct {
 	PlanID       plan.ID                `json:"plan_id"`
 	Title        string                 `json:"title"`
 	Status       plan.Status            `json:"status"`
-	Done         int                    `json:"done"`  // deliverables that are approved
-	Total        int                    `json:"total"` // deliverables
-	Proof        string                 `json:"signatures"`
+	Done         int                    `json:"done"`                 // deliverables that are approved
+	Total        int                    `json:"total"`                // deliverables
+	Proof        string                 `json:"signatures,omitempty"` // only where it was found out
 	RootCriteria []export.RootCriterion `json:"root_criteria,omitempty"`
 	Tasks        []taskSummary          `json:"tasks"`
 	WaitsUpon    []engine.Wait          `json:"waits"`
 }
 
 type taskSummary struct {
-	TaskID       plan.TaskID    `json:"task_id"`
-	NodeType     plan.NodeType  `json:"node_type"`
-	Title        string         `json:"title"`
-	ParentTaskID plan.TaskID    `json:"parent_task_id,omitempty"`
-	DependsOn    []plan.TaskID  `json:"depends_on,omitempty"`
-	Target       plan.TaskID    `json:"review_target_task_id,omitempty"`
-	Status       plan.Status    `json:"status"`
-	Reason       string         `json:"reason"`
-	WaitsFor     []plan.TaskID  `json:"waits_for,omitempty"`
-	Active       *string        `json:"active_artifact_id"`
-	Approved     *string        `json:"approved_artifact_id"`
-	Attempts     int            `json:"attempts"`
-	Stale        string         `json:"stale,omitempty"` // why the approved version is
-	Review       *reviewSummary `json:"review"`
+	TaskID       plan.TaskID       `json:"task_id"`
+	NodeType     plan.NodeType     `json:"node_type"`
+	Title        string            `json:"title"`
+	ParentTaskID plan.TaskID       `json:"parent_task_id,omitempty"`
+	DependsOn    []plan.TaskID     `json:"depends_on,omitempty"`
+	Target       plan.TaskID       `json:"review_target_task_id,omitempty"`
+	Status       plan.Status       `json:"status"`
+	Reason       string            `json:"reason"`
+	WaitsFor     []plan.TaskID     `json:"waits_for,omitempty"`
+	Active       *string           `json:"active_artifact_id"`
+	Approved     *string           `json:"approved_artifact_id"`
+	Attempts     int               `json:"attempts"`
+	Stale        string            `json:"stale,omitempty"`     // why the approved version is
+	Approvals    []export.Approval `json:"approvals,omitempty"` // of the approved version, that are signed under a policy with keys
+	Unproven     []string          `json:"unproven,omitempty"`  // its approvals that do not count, and why
+	Review       *reviewSummary    `json:"review"`
 }
 
 type reviewSummary struct {
@@ -100,7 +124,7 @@ type reviewSummary struct {
 }
 
 func describe(s *plan.State, waits []engine.Wait) statusDocument {
-	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, Proof: "unsigned", Tasks: []taskSummary{}, WaitsUpon: waits}
+	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, Tasks: []taskSummary{}, WaitsUpon: waits}
 	if waits == nil {
 		d.WaitsUpon = []engine.Wait{}
 	}
@@ -122,6 +146,37 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		d.Tasks = append(d.Tasks, sum)
 	}
 	return d
+}
+
+// proofUnder finds out which approvals count. Without keys they all do, and the policy need not be read again.
+func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p plan.Policy) (*export.Evidence, error) {
+	if len(p.Keys) == 0 {
+		return &export.Evidence{}, nil
+	}
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return export.Prove(ctx, store, snap, policy)
+}
+
+// proofOf says what the approvals of a plan are worth: signed only if none is needed that does not count.
+func proofOf(s *plan.State, e *export.Evidence) string {
+	switch lost := e.Lost(s.Leaves(s.Plan.RootTaskID)); {
+	case !e.Signed:
+		return "unsigned"
+	case len(lost) > 0:
+		return "not all signed"
+	}
+	return "signed"
+}
+
+func whyNot(list []export.Unproven) []string {
+	var all []string
+	for _, u := range list {
+		all = append(all, fmt.Sprintf("%s by %s: %s", u.ReviewID, u.Reviewer, u.Why))
+	}
+	return all
 }
 
 // versionOrNull is a version's id, or null.
@@ -150,9 +205,14 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
 // its target.
 func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
+	e.printProven(w, s, stale, &export.Evidence{})
+}
+
+// printProven prints the tree with what the policy's keys prove of it.
+func (e *env) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
 	done, all := progressOf(s)
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, unsigned\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all)
-	treePrinter{env: e, w: w, s: s, stale: stale}.task(s.Plan.RootTaskID, "", "")
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proofOf(s, proof))
+	treePrinter{env: e, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
 }
 
 // printWaits says what only a person can do, and the command that does it.
@@ -194,6 +254,7 @@ type treePrinter struct {
 	w     io.Writer
 	s     *plan.State
 	stale map[plan.TaskID]string // why
+	proof *export.Evidence
 }
 
 func (p treePrinter) task(id plan.TaskID, lead, under string) {
@@ -221,6 +282,14 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 	var notes []string
 	if r := lastReview(p.s, t); r != nil {
 		notes = append(notes, fmt.Sprintf("%s %s %d", r.ReviewedArtifactID, strings.ToLower(string(r.Verdict)), r.Score))
+	}
+	if version := plan.VersionID(t.Approved); version != "" {
+		if signed := p.proof.Of(t.TaskID, version); len(signed) > 0 {
+			notes = append(notes, "signed by "+signedBy(signed))
+		}
+		for _, u := range p.proof.Missing(t.TaskID, version) {
+			notes = append(notes, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
+		}
 	}
 	if t.Reason != "" && t.Status != plan.StatusDone {
 		notes = append(notes, plan.OneLine(t.Reason))

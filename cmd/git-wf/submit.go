@@ -60,7 +60,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,11 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	if c.Bool("json") {
-		return e.printJSON(describe(s, eng.Waits(s)))
+		waits, err := eng.Waits(c.Context, done.Snapshot, s)
+		if err != nil {
+			return err
+		}
+		return e.printJSON(describe(s, waits))
 	}
 	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
 	fmt.Fprintln(e.stdout, "next: git wf run")

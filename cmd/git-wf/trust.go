@@ -33,11 +33,14 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err := e.inAttempt(); err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
-	fresh := eng.Trust.New(snap.Plan)
+	fresh, err := eng.NewLines(c.Context, snap)
+	if err != nil {
+		return err
+	}
 	if len(fresh) == 0 {
 		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")
 		return nil

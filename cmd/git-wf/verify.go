@@ -1,12 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -54,7 +49,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		if _, err := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); err != nil {
 			return usage("%q is no range of this repository", rev)
 		}
-		if err := wholeRange(c.Context, store, rev); err != nil {
+		if err := g.Whole(c.Context, rev, "--end-of-options", rev); err != nil {
 			return err
 		}
 		report, err = g.Range(c.Context, "--end-of-options", rev)
@@ -69,28 +64,6 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return e.printReport(report, format, c.Bool("json"))
-}
-
-// wholeRange refuses a range that runs into the end of a shallow clone: commits that belong to it are not here, and nobody
-// can say that they are clean.
-func wholeRange(ctx context.Context, store *gitstore.Store, revs string) error {
-	ends, err := os.ReadFile(filepath.Join(store.CommonDir(), "shallow"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	commits, err := store.Git(ctx, "rev-list", "--end-of-options", revs)
-	if err != nil {
-		return err
-	}
-	for _, end := range strings.Fields(string(ends)) {
-		if strings.Contains(commits, end) {
-			return refused("git fetch --unshallow", "%s can't be judged: this clone is shallow and does not have what is below %.12s", revs, end)
-		}
-	}
-	return nil
 }
 
 // printReport prints what the gate says and returns the error with which the command ends, the same in every format.
@@ -121,6 +94,9 @@ func (e *env) printReport(report *gate.Report, format string, asJSON bool) error
 func (e *env) printBundles(r *gate.Report) {
 	for _, b := range r.Bundles {
 		text := fmt.Sprintf("%s: %d files as approved at %.12s, %s", b.PlanID, b.Files, b.PlanCommit, b.Signatures)
+		if len(b.SignedBy) > 0 {
+			text += " by " + strings.Join(b.SignedBy, ", ")
+		}
 		if b.Older {
 			text += "; the plan has newer approvals"
 		}

@@ -66,7 +66,7 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if err != nil {
 		return err
 	}
-	eng, err := e.engine(c.Context, store)
+	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 type Job struct {
 	Task    *plan.Task
 	PlanID  plan.ID
-	Attempt int // 1 for the first
-	Version int // of the deliverable that this attempt would make
+	TopTask string // what the user asked for, verbatim
+	Attempt int    // 1 for the first
+	Version int    // of the deliverable that this attempt would make
 
 	Dir      string // an empty scratch directory, where the agent works
 	Out      string // WF_OUT: the deliverable goes here
@@ -26,6 +27,9 @@ type Job struct {
 	Prompt   string // WF_PROMPT: the file with the text of Prompt
 	Repo     string // WF_REPO: the repository, to read
 	Role     string // WF_ROLE: one of the Role constants
+	Thread   string // the conversation to go on with, "" for a new one
+
+	Limits plan.Config // of files; zero means the defaults
 
 	Timeout time.Duration // zero means the default of plan.DefaultConfig
 	Environ []string      // the environment of whoever runs the tool
@@ -73,6 +77,19 @@ type Result struct {
 	ExitCode int           // of a command; zero for agents that are none
 	Duration time.Duration // of the work
 	LogTail  string        // the end of what was printed
+
+	Needs  []plan.Question // of kind NEEDS_INPUT, what is asked
+	Agent  string          // who answered, if that was a fallback of the agent that was asked
+	Thread string          // the agent's own name for the conversation
+	Usage  *plan.Usage     // nil if it is not known
+}
+
+// MadeBy is the agent that did the work, when asked is the one that was to do it.
+func (r Result) MadeBy(asked string) string {
+	if r.Agent != "" {
+		return r.Agent
+	}
+	return asked
 }
 
 // Agent does the work of tasks. Run returns when the work is over and nothing of it still runs. Its error is not nil
@@ -86,6 +103,8 @@ type Agent interface {
 const (
 	NameExec   = "exec"
 	NameManual = "manual"
+
+	NameOutline = "outline" // makes a plan from Markdown
 )
 
 // ErrManual says that a task is a person's: nothing can be run, the task waits for git wf submit.
@@ -111,16 +130,4 @@ func Name(t *plan.Task) string {
 		return NameExec
 	}
 	return NameManual
-}
-
-// Lookup finds an agent by its name. It fails with ErrManual for the work of people, so that a caller learns before it
-// claims the task that there is nothing to run, and with an *UnknownError for a name that nobody has.
-func Lookup(name string) (Agent, error) {
-	switch name {
-	case NameExec:
-		return Exec{}, nil
-	case NameManual:
-		return nil, ErrManual
-	}
-	return nil, &UnknownError{Name: name, Known: []string{NameExec, NameManual}}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"text/template"
 
 	"gitwf/internal/plan"
 )
@@ -17,6 +15,7 @@ type Context struct {
 	Plan     PlanContext      `json:"plan"`
 	Criteria []plan.Criterion `json:"criteria"` // that the result is judged by
 	Inputs   []Input          `json:"inputs"`
+	HandedIn []HandedIn       `json:"handed_in"` // by people
 	Notes    []Note           `json:"notes"`
 }
 
@@ -40,6 +39,12 @@ type InputFile struct {
 	BundlePath string `json:"bundle_path"` // where it will be in the bundle, for links
 }
 
+// HandedIn is a file that somebody handed in for a requirement or a question. It is at $WF_IN/<path>.
+type HandedIn struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
 // Note is something that the plan has recorded for those who work on it.
 type Note struct {
 	Category string `json:"category"`
@@ -50,6 +55,9 @@ type Note struct {
 func (c Context) Write(path string) error {
 	if c.Criteria == nil {
 		c.Criteria = []plan.Criterion{}
+	}
+	if c.HandedIn == nil {
+		c.HandedIn = []HandedIn{}
 	}
 	if c.Notes == nil {
 		c.Notes = []Note{}
@@ -73,22 +81,4 @@ func (c Context) Write(path string) error {
 		return fmt.Errorf("write context: %w", err)
 	}
 	return nil
-}
-
-// Prompt is the text that tells an agent what to do in a role. It is made from prompts/<role>.md in files, a template of
-// text/template over Context and Feedback; feedback is the last REJECTED.md, whole, "" if there is none.
-func Prompt(files fs.FS, role string, c Context, feedback string) (string, error) {
-	t, err := template.New(role+".md").Option("missingkey=error").ParseFS(files, "prompts/"+role+".md")
-	if err != nil {
-		return "", fmt.Errorf("prompt for %s: %w", role, err)
-	}
-	var b bytes.Buffer
-	data := struct {
-		Context
-		Feedback string
-	}{c, feedback}
-	if err := t.Execute(&b, data); err != nil {
-		return "", fmt.Errorf("prompt for %s: %w", role, err)
-	}
-	return b.String(), nil
 }

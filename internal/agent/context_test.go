@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitwf/internal/plan"
-	"gitwf/templates"
 )
 
 func sample() Context {
@@ -24,8 +23,9 @@ func sample() Context {
 			{ID: "A1", Statement: "It links the style.", Severity: plan.Must, Run: "grep -q style.css index.html"},
 			{ID: "A2", Statement: "It reads well.", Severity: plan.Should},
 		},
-		Inputs: []Input{{TaskID: "IMPL-1", Version: 2, Files: []InputFile{{Path: "style.css", BundlePath: "style_IMPL-1/style.css"}}}},
-		Notes:  []Note{{Category: "decisions", Text: "Blue."}},
+		Inputs:   []Input{{TaskID: "IMPL-1", Version: 2, Files: []InputFile{{Path: "style.css", BundlePath: "style_IMPL-1/style.css"}}}},
+		HandedIn: []HandedIn{{Name: "logo", Path: "inputs/logo/1/logo.svg"}},
+		Notes:    []Note{{Category: "decisions", Text: "Blue."}},
 	}
 }
 
@@ -68,33 +68,5 @@ func TestContextWriteEmpty(t *testing.T) {
 	}
 	if c.Inputs[0].Files != nil {
 		t.Error("Write changed its receiver's inputs")
-	}
-}
-
-func TestPrompt(t *testing.T) {
-	got, err := Prompt(templates.FS, RoleAction, sample(), "# REJECTED\n\nThe title is <missing>.\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{
-		"# IMPL-2: Write the page\n", "With <b>bold</b> & more.", "Make me a shop", "below `$WF_OUT`: site", "- file: index.html\n- exactly one file\n",
-		"- A1 (MUST): It links the style.\n", "grep -q style.css index.html\n", "- A2 (SHOULD): It reads well.\n",
-		"- IMPL-1 v2\n  - `$WF_IN/IMPL-1/style.css` (in the bundle: `style_IMPL-1/style.css`)\n",
-		"- decisions: Blue.\n", "# REJECTED\n\nThe title is <missing>.\n", "## Contract\n",
-	} {
-		if !strings.Contains(got, part) {
-			t.Errorf("no %q in\n%s", part, got)
-		}
-	}
-	if got, err = Prompt(templates.FS, RoleAction, Context{Task: &plan.Task{TaskID: "IMPL-1", Title: "T"}}, ""); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"rejected\n", "## Notes", "<no value>", "\n\n\n"} {
-		if strings.Contains(got, part) {
-			t.Errorf("%q in\n%s", part, got)
-		}
-	}
-	if _, err := Prompt(templates.FS, "no-such-role", sample(), ""); err == nil {
-		t.Error("a role without a template gave a prompt")
 	}
 }

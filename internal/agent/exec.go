@@ -82,9 +82,12 @@ func message(ran process.Result, what string) string {
 	return text
 }
 
-// environ is what a command that works for us finds in its environment. A variable without a value is not set.
-func (j Job) environ() []string {
-	env := process.Environ(j.Environ)
+// environ is what a command that works for us finds in its environment.
+func (j Job) environ() []string { return append(process.Environ(j.Environ), j.vars()...) }
+
+// vars are the variables that describe the job. One without a value is not set.
+func (j Job) vars() []string {
+	var vars []string
 	for _, v := range []struct{ name, value string }{
 		{"PWD", j.Dir},
 		{"WF_OUT", j.Out},
@@ -99,10 +102,10 @@ func (j Job) environ() []string {
 		{"WF_ATTEMPT", strconv.Itoa(j.Attempt)},
 	} {
 		if v.value != "" {
-			env = append(env, v.name+"="+v.value)
+			vars = append(vars, v.name+"="+v.value)
 		}
 	}
-	return env
+	return vars
 }
 
 // wrote reports whether there is anything in out but empty directories. What can't be read is something too: Collect

@@ -133,19 +133,6 @@ func TestExecCancel(t *testing.T) {
 	}
 }
 
-func TestLookup(t *testing.T) {
-	if a, err := Lookup("exec"); a != (Exec{}) || err != nil {
-		t.Errorf("exec: %v, %v", a, err)
-	}
-	if _, err := Lookup("manual"); !errors.Is(err, ErrManual) {
-		t.Errorf("manual: %v", err)
-	}
-	var unknown *UnknownError
-	if _, err := Lookup("robot\n"); !errors.As(err, &unknown) || err.Error() != `unknown agent "robot\n"; known are exec, manual` {
-		t.Errorf("robot: %v", err)
-	}
-}
-
 func TestName(t *testing.T) {
 	tests := []struct {
 		task plan.Task

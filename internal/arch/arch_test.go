@@ -46,6 +46,7 @@ var allowed = []struct {
 	{"internal/check", []string{"internal/plan", "internal/process"}},
 	{"internal/contract", []string{"internal/plan"}},
 	{"internal/gitstore", []string{"internal/plan"}},
+	{"internal/prompt", []string{"internal/plan"}},
 	{"internal/outline", []string{"internal/plan"}},
 	{"internal/estimate", []string{"internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},

@@ -25,7 +25,13 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID) ([]Finding, er
 	if err := a.history(gitstore.RefName(id)); err != nil {
 		return nil, err
 	}
+	if err := a.whole(gitstore.RefName(id)); err != nil {
+		return nil, err
+	}
 	snap, err := store.Snapshot(ctx, id)
+	if gitstore.IsAbsent(err) {
+		return nil, err
+	}
 	if err != nil {
 		a.find("unreadable", "plan.json", "git log workflow/"+string(id), "%v", err)
 		return a.findings, nil
@@ -39,6 +45,7 @@ type auditor struct {
 	id       plan.ID
 	snap     *gitstore.Snapshot
 	findings []Finding
+	said     map[string]bool // places of which a commit's change was found already
 }
 
 func (a *auditor) find(code, place, mend, format string, args ...any) {
@@ -52,16 +59,32 @@ func (a *auditor) records(snap *gitstore.Snapshot) error {
 		a.find("bad-plan", "plan.json", "", "%v", f)
 	}
 	for _, t := range snap.Plan.Tasks {
-		a.task(t)
+		if err := a.task(t); err != nil {
+			return err
+		}
 	}
 	a.strangers()
 	return a.strays()
 }
 
-// history checks that every commit that the revisions select only adds paths; plan.json, or policy.json, alone may change.
+// whole reports a history of which a shallow clone has the end alone: what is below was not looked at.
+func (a *auditor) whole(ref string) error {
+	cut, err := a.store.Cut(a.ctx, ref)
+	if err == nil && len(cut) > 0 {
+		a.find("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow, "this clone is shallow: what is below this commit was not looked at")
+	}
+	return err
+}
+
+// history checks that every commit that the revisions select only adds paths to each of its parents; plan.json, or
+// policy.json, alone may change. Each parent counts, because what a merge leaves out may be in any of them; so no commit
+// can lose what any commit before it recorded.
 func (a *auditor) history(revs ...string) error {
+	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
+		return fmt.Errorf("read the history of %s: %w", a.id, err)
+	}
 	out, err := a.store.GitIn(a.ctx, gitstore.Invocation{Args: append([]string{
-		"log", "--reverse", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "-z", "--format=%x01%H",
+		"log", "--reverse", "--diff-merges=separate", "--root", "-r", "--name-status", "--no-renames", "-z", "--format=%x01%H",
 	}, revs...)})
 	if err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
@@ -75,16 +98,21 @@ func (a *auditor) history(revs ...string) error {
 	return nil
 }
 
-// recorded takes up what a commit does to one path; git says how, by a letter.
+// recorded takes up what a commit does to one path; git says how, by a letter. What it does to several parents is said once.
 func (a *auditor) recorded(status, path string, commit plan.OID) {
-	if status != "A" && path != "plan.json" && path != "policy.json" {
-		a.find("rewritten", fmt.Sprintf("%.12s: %s", commit, path), "git log "+string(commit)+" -- '"+path+"'",
+	place := fmt.Sprintf("%.12s: %s", commit, path)
+	if status != "A" && path != "plan.json" && path != "policy.json" && !a.said[place] {
+		if a.said == nil {
+			a.said = map[string]bool{}
+		}
+		a.said[place] = true
+		a.find("rewritten", place, "git log "+string(commit)+" -- '"+path+"'",
 			"the commit changes what was recorded (%s); records are written once", status)
 	}
 }
 
-// task checks the records of one task against each other.
-func (a *auditor) task(t *plan.Task) {
+// task checks the records of one task against each other. It fails only where they can't be read here.
+func (a *auditor) task(t *plan.Task) error {
 	r := a.snap.Records.Of(t.TaskID)
 	for _, name := range r.Foreign {
 		a.find("foreign", t.TaskID.Dir()+"/"+name, "", "no record has this name; it counts for nothing")
@@ -93,7 +121,9 @@ func (a *auditor) task(t *plan.Task) {
 		if rec.Version != i+1 {
 			a.find("version-gap", t.TaskID.Dir()+"/artifacts", "", "%s follows version %d", plan.VersionID(rec.Version), i)
 		}
-		if _, err := export.ReadArtifact(a.ctx, a.store, a.snap, t.TaskID, rec.Version); err != nil {
+		if _, err := export.ReadArtifact(a.ctx, a.store, a.snap, t.TaskID, rec.Version); gitstore.IsAbsent(err) {
+			return err
+		} else if err != nil {
 			a.find("bad-artifact", t.TaskID.Dir(), "git wf show "+string(t.TaskID), "%v", err)
 		}
 	}
@@ -102,10 +132,13 @@ func (a *auditor) task(t *plan.Task) {
 			a.find("review-of-nothing", t.TaskID.Dir()+"/reviews/"+rec.Dir(), "", "%s has no such version", t.TaskID)
 			continue
 		}
-		if _, err := export.ReadReview(a.ctx, a.store, a.snap, t.TaskID, rec); err != nil {
+		if _, err := export.ReadReview(a.ctx, a.store, a.snap, t.TaskID, rec); gitstore.IsAbsent(err) {
+			return err
+		} else if err != nil {
 			a.find("bad-review", t.TaskID.Dir()+"/reviews/"+rec.Dir(), "", "%v", err)
 		}
 	}
+	return nil
 }
 
 // strangers reports records of tasks that the plan does not have.

@@ -199,20 +199,62 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// Each commit of a merge only adds to its first parent, and yet the merge leaves out what was recorded.
-func TestMergeThatLeavesOut(t *testing.T) {
-	r := newPage(t)
-	tip := r.Git("rev-parse", repotest.Ref)
-	r.Git("update-ref", "refs/heads/side", tip)
-	rejection := dir1 + "/reviews/r1-v1-0-ann/"
-	r.Forge("refs/heads/side", map[string]string{rejection + "REJECTED.md": "", rejection + "review.json": ""})
-	tree := r.Git("rev-parse", "side^{tree}")
-	root := r.Git("commit-tree", "-m", "begin", tree)
-	merge := r.Git("commit-tree", "-m", "join", "-p", root, "-p", tip, tree)
-	r.Git("update-ref", repotest.Ref, merge)
-	findings, err := Move(context.Background(), r.Open(), repotest.Ref, plan.OID(tip), plan.OID(merge))
-	want := fmt.Sprintf("rewritten %[1]sREJECTED.md; rewritten %[1]sreview.json", rejection)
-	if got := codes(findings, r); err != nil || got != want {
-		t.Errorf("found %s, %v, want %s", got, err, want)
+// A merge that leaves out what one of its parents recorded loses it, whichever parent that is, and though it only adds to
+// the others. A merge of two that both grew, with all that both recorded, is sound.
+func TestMerge(t *testing.T) {
+	page := newPage(t)
+	tip := page.Git("rev-parse", repotest.Ref)
+	// What each side recorded, and what the merge has.
+	const left, right = "notes/0001-decisions.md", "notes/0002-issues.md"
+	rejected := []string{dir1 + "/reviews/r1-v1-0-ann/REJECTED.md", dir1 + "/reviews/r1-v1-0-ann/review.json"}
+	lost := func(paths ...string) string {
+		var all []string
+		for _, p := range paths {
+			all = append(all, "rewritten "+p)
+		}
+		return strings.Join(all, "; ")
+	}
+	tests := []struct {
+		name    string
+		parents func(left, right, root string) []string
+		without []string
+		want    string
+	}{
+		{"of both", func(l, r, _ string) []string { return []string{l, r} }, nil, ""},
+		{"of both, the other way round", func(l, r, _ string) []string { return []string{r, l} }, nil, ""},
+		{"without what the second recorded", func(l, r, _ string) []string { return []string{l, r} }, []string{right}, lost(right)},
+		{"without what the first recorded", func(l, r, _ string) []string { return []string{l, r} }, []string{left}, lost(left)},
+		{"without what both had", func(l, r, _ string) []string { return []string{l, r} }, rejected, lost(rejected...)},
+		{"with another root", func(l, r, root string) []string { return []string{root, l, r} }, append([]string{right}, rejected...), lost(append([]string{right}, rejected...)...)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := page.In(t, page.Mark())
+			r.Git("update-ref", "refs/heads/left", tip)
+			r.Git("update-ref", "refs/heads/right", tip)
+			l := r.Forge("refs/heads/left", map[string]string{left: "left\n"})
+			rt := r.Forge("refs/heads/right", map[string]string{right: "right\n"})
+			files := map[string]string{right: "right\n"}
+			for _, path := range tt.without {
+				files[path] = ""
+			}
+			r.Git("update-ref", "refs/heads/both", string(l))
+			tree := r.Git("rev-parse", string(r.Forge("refs/heads/both", files))+"^{tree}")
+			root := r.Git("commit-tree", "-m", "begin", tree)
+			args := []string{"commit-tree", "-m", "join"}
+			for _, p := range tt.parents(string(l), string(rt), root) {
+				args = append(args, "-p", p)
+			}
+			merge := r.Git(append(args, tree)...)
+			r.Git("update-ref", repotest.Ref, merge)
+			findings, err := Plan(context.Background(), r.Open(), repotest.ID)
+			if got := codes(findings, r); err != nil || got != tt.want {
+				t.Errorf("Plan found %s, %v, want %s", got, err, tt.want)
+			}
+			moved, err := Move(context.Background(), r.Open(), repotest.Ref, plan.OID(tip), plan.OID(merge))
+			if got := codes(moved, r); err != nil || got != tt.want {
+				t.Errorf("Move found %s, %v, want %s", got, err, tt.want)
+			}
+		})
 	}
 }

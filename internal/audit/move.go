@@ -31,13 +31,10 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	if err := a.history(revs...); err != nil {
 		return nil, err
 	}
-	if old != "" && len(a.findings) == 0 {
-		if err := a.kept(old, next); err != nil {
-			return nil, err
-		}
-	}
 	if ref == gitstore.PolicyRef {
-		if _, err := store.PolicyAt(ctx, string(next)); err != nil {
+		if _, err := store.PolicyAt(ctx, string(next)); gitstore.IsAbsent(err) {
+			return nil, err
+		} else if err != nil {
 			a.find("bad-policy", "policy.json", "", "%v", err)
 		}
 		return a.findings, nil
@@ -47,25 +44,12 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		return a.findings, nil
 	}
 	snap, err := store.SnapshotAt(ctx, a.id, next)
+	if gitstore.IsAbsent(err) {
+		return nil, err
+	}
 	if err != nil {
 		a.find("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
 		return a.findings, nil
 	}
 	return a.findings, a.records(snap)
-}
-
-// kept checks that all that was recorded is still recorded. The commits between can each be sound and yet lose it: a
-// merge only adds to its first parent, and what it leaves out may be in another.
-func (a *auditor) kept(old, next plan.OID) error {
-	out, err := a.store.GitIn(a.ctx, gitstore.Invocation{Args: []string{
-		"diff-tree", "-r", "--name-status", "--no-renames", "-z", string(old), string(next),
-	}})
-	if err != nil {
-		return fmt.Errorf("compare %s with what it was: %w", a.id, err)
-	}
-	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		a.recorded(fields[i], fields[i+1], next)
-	}
-	return nil
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // File writes a review as the Markdown that people read: APPROVED.md or REJECTED.md. Whatever comes from a plan, a
-// command or a person is quoted so that it stays text.
+// command or a person stays text: the lines of it in a fenced block, one line with every character escaped that Markdown
+// would obey. So no review shows an image, a link or HTML that its evidence brought along.
 func File(r plan.Review) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s %s\n\n", r.Verdict, r.TaskID, r.ReviewedArtifactID)
@@ -33,7 +34,7 @@ func File(r plan.Review) []byte {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c), cell(lastLine(c.Evidence)))
 	}
 	if r.Reason != "" {
-		fmt.Fprintf(&b, "\n## Reasons\n\n%s\n", quote(r.Reason))
+		fmt.Fprintf(&b, "\n## Reasons\n\n%s", fenced(r.Reason))
 	}
 	if len(r.Suggestions) > 0 {
 		b.WriteString("\n## What to change\n\n")
@@ -52,11 +53,7 @@ func evidenceInFull(b *strings.Builder, results []plan.CriterionResult) {
 		if !strings.Contains(strings.TrimSpace(c.Evidence), "\n") {
 			continue
 		}
-		text, fence := plan.Printable(strings.TrimSpace(c.Evidence)), "```"
-		for strings.Contains(text, fence) {
-			fence += "`"
-		}
-		fmt.Fprintf(b, "%s\n%s:\n\n%stext\n%s\n%s\n", title, cell(c.ID), fence, text, fence)
+		fmt.Fprintf(b, "%s\nOf %s:\n\n%s", title, cell(c.ID), fenced(c.Evidence))
 		title = ""
 	}
 }
@@ -82,13 +79,21 @@ func lastLine(s string) string {
 	return s
 }
 
-var cellEscapes = strings.NewReplacer("\\", `\\`, "\n", " ", "\r", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "[", `\[`, "`", "\\`", "*", `\*`, "_", `\_`)
+// cellEscapes keeps every character from its meaning in Markdown: also the beginnings of addresses, which many readers make
+// links of where they stand.
+var cellEscapes = strings.NewReplacer(
+	"\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "\\", `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "*", `\*`, "_", `\_`,
+	"~", `\~`, "&", `\&`, "@", `\@`, "://", `\://`, "www.", `www\.`, "WWW.", `WWW\.`,
+)
 
 // cell makes a text fit for one cell of a table.
 func cell(s string) string { return cellEscapes.Replace(plan.Printable(s)) }
 
-// quote keeps a person's words as a block of their own, so that they can't pass for a part of the form.
-func quote(s string) string {
-	lines := strings.Split(strings.TrimSpace(plan.Printable(s)), "\n")
-	return "> " + strings.Join(lines, "\n> ")
+// fenced makes a text a block of its own, which it can't end: the fence is longer than any run of its character inside.
+func fenced(s string) string {
+	text, fence := plan.Printable(strings.TrimSpace(s)), "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "text\n" + text + "\n" + fence + "\n"
 }

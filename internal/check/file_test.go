@@ -138,7 +138,7 @@ func checkFile(t *rapid.T, r plan.Review, file string) {
 		}
 	}
 	for _, line := range sections["## Reasons"] {
-		if line != "" && line != "## Reasons" && !strings.HasPrefix(line, "> ") {
+		if line != "" && line != "## Reasons" && !strings.HasPrefix(line, "```") {
 			t.Fatalf("the reason leaves its block: %q", line)
 		}
 	}
@@ -185,8 +185,8 @@ func TestFileOfOneReview(t *testing.T) {
 		"| Rests on | what the engine ran, record k4 |\n| Date | 2026-03-04 05:06:07 UTC |\n\n## Criteria\n\n" +
 		"| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n" +
 		"| A1 | all \\`links\\` resolve | MUST | **fail** (exit 1, 12 ms) | \uFFFD\\[1ma\\|b.html: 404 |\n| A2 | reads well | SHOULD | not judged |  |\n" +
-		"| A3 | has a title | MUST | waived | ann: not now |\n\n## Reasons\n\n> No.\n> \n> # Not this way\n\n## What to change\n\n- **HIGH** mend &lt;a&gt;\n\n" +
-		"## Evidence\n\nA1:\n\n```text\nlooking\n\uFFFD[1ma|b.html: 404\n```\n"
+		"| A3 | has a title | MUST | waived | ann: not now |\n\n## Reasons\n\n```text\nNo.\n\n# Not this way\n```\n\n## What to change\n\n- **HIGH** mend &lt;a&gt;\n\n" +
+		"## Evidence\n\nOf A1:\n\n```text\nlooking\n\uFFFD[1ma|b.html: 404\n```\n"
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

@@ -5,20 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
 // attempt has a task's agent make its next version, and records the version or why there is none.
 func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	worker, err := agent.Lookup(agent.Name(t.Task))
+	name := e.agentOf(t.Task)
+	worker, err := e.Agents.Lookup(name)
 	if err != nil {
 		return err
 	}
-	h, work, err := e.claim(ctx, id, t.TaskID, t.Agent)
+	h, work, err := e.claim(ctx, id, t.TaskID, name)
 	if err != nil {
 		return err
 	}
@@ -27,17 +33,20 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil || t == nil {
 		return err
 	}
-	g, err := e.prepare(work, snap, t, agent.RoleAction, approvedInputs(snap, state, t.TaskID))
+	g, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
 	if err != nil {
 		return err
 	}
 	defer g.remove()
 
-	e.report(t.TaskID, "started by "+t.Agent)
+	e.report(t.TaskID, "started by "+name)
 	began := e.Now()
 	var log bytes.Buffer
 	job := g.job(snap, t, &log)
 	job.Environ = e.Environ
+	if job.Thread, err = e.thread(work, snap, t, name); err != nil {
+		return err
+	}
 	res, err := worker.Run(work, job)
 	if work.Err() != nil {
 		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt.
@@ -45,6 +54,14 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	}
 	if err != nil && res.Message == "" {
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}
+	}
+	if t.Planning() {
+		if err := nameCandidate(g.out, t.DeliverableSpec.Filename); err != nil {
+			return err
+		}
+	}
+	if res.Kind == agent.NeedsInput && len(res.Needs) > 0 {
+		return e.needs(ctx, snap, t, h, res, e.Now().Sub(began), log.Bytes())
 	}
 	if res.Kind == agent.Artifact {
 		var refused *agent.CollectError
@@ -58,6 +75,44 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		res.Kind, res.Message = agent.Error, err.Error()
 	}
 	return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), log.Bytes())
+}
+
+// roleOf is what an agent is asked for by a task.
+func roleOf(t *plan.Task) string {
+	switch {
+	case t.SplitTargetTaskID != "":
+		return agent.RoleSplit
+	case t.Planning():
+		return agent.RolePlan
+	}
+	return agent.RoleAction
+}
+
+// nameCandidate gives the plan that an agent made the name that the task declares: plan.json is as good as plan.yaml, and
+// the content says which it is.
+func nameCandidate(out, name string) error {
+	for _, other := range []string{"plan.yaml", "plan.yml", "plan.json"} {
+		if _, err := os.Lstat(filepath.Join(out, name)); err == nil || other == name {
+			continue
+		}
+		err := os.Rename(filepath.Join(out, other), filepath.Join(out, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// thread is the agent's own name for its last conversation about the task, to go on with; "" begins a new one.
+func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, name string) (string, error) {
+	if t.Active == 0 || !e.Agents.Knows(name) {
+		return "", nil
+	}
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+	if err != nil || a.Agent != name {
+		return "", err
+	}
+	return a.Thread, nil
 }
 
 // errClaimLost tells a lost claim from an interrupt: the user's own context is still good.
@@ -108,28 +163,59 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return err
 	}
+	by := res.MadeBy(h.claim.Agent)
 	a := plan.Artifact{
-		TaskID: t.TaskID, Tree: tree, Agent: t.Agent, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
+		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
 		SourceCommit: g.source, Inputs: g.inputs, Files: infos, Size: totalSize(infos),
-		DurationMS: took.Milliseconds(), Summary: res.Summary,
+		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
 	}
-	done, err := e.append(ctx, snap.ID, plan.NewVersion{Artifact: a, Author: agentActor(t.Agent)}, h, batch)
+	done, err := e.append(ctx, snap.ID, plan.NewVersion{Artifact: a, Author: agentActor(by)}, h, batch)
 	if err != nil {
 		return err
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), t.Agent, countFiles(infos), round(took)))
+	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, countFiles(infos), round(took)))
+	return nil
+}
+
+// failed is the record of an attempt that left no artifact.
+func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration, log []byte) plan.AddAttempt {
+	by := res.MadeBy(h.claim.Agent)
+	return plan.AddAttempt{
+		Attempt: plan.Attempt{
+			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
+			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Thread: res.Thread, Usage: res.Usage,
+		},
+		Version: version, Log: log, Author: agentActor(by),
+	}
+}
+
+// needs records the questions that an attempt ended in. What was asked and answered before is not asked again: an agent
+// that does so has failed.
+func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
+	for n := range snap.Records.Of(t.TaskID).Questions {
+		q, err := e.question(ctx, snap, t.TaskID, snap.Records.Of(t.TaskID).Questions[n])
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(res.Needs, func(again plan.Question) bool { return again.Name == q.Name }) {
+			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to", plan.OneLine(q.Name), q.QuestionID)
+			return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+		}
+	}
+	for i := range res.Needs {
+		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
+	}
+	done, err := e.append(ctx, snap.ID, plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs}, h, nil)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s: %s", what(done.Change), firstLine(res.Needs[0].Question)))
 	return nil
 }
 
 // fail records an attempt without a result.
 func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration, log []byte) error {
-	ev := plan.AddAttempt{
-		Attempt: plan.Attempt{
-			TaskID: task, Kind: res.Kind.Attempt(), Agent: h.claim.Agent, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
-			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message,
-		},
-		Version: version, Log: log, Author: agentActor(h.claim.Agent),
-	}
+	ev := e.failed(task, version, h, res, took, log)
 	done, err := e.append(ctx, id, ev, h, nil)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -20,7 +21,9 @@ import (
 type Engine struct {
 	Store     *gitstore.Store
 	Trust     *Trust
-	Policy    plan.Policy // of the repository
+	Agents    *agent.Set
+	Weights   func() (estimate.Weights, error) // of the rule that estimates tasks; read when it is needed
+	Policy    plan.Policy                      // of the repository
 	Now       func() time.Time
 	Environ   []string       // of the commands that work for us, before the WF_ variables
 	Templates fs.FS          // prompts/<role>.md
@@ -49,13 +52,20 @@ func (e *Engine) report(id plan.TaskID, text string) {
 // Run carries the plan out until it is done or nothing can go on without somebody. The state it returns says which;
 // an error means that the work itself broke off (a cancelled context, a repository that can't be written).
 func (e *Engine) Run(ctx context.Context, id plan.ID) (*plan.State, error) {
-	r := &run{Engine: e, id: id, running: map[plan.TaskID]bool{}, waited: map[plan.TaskID]bool{}, done: make(chan outcome)}
-	return r.loop(ctx)
+	return e.newRun(id).loop(ctx)
+}
+
+func (e *Engine) newRun(id plan.ID) *run {
+	return &run{
+		Engine: e, id: id, running: map[plan.TaskID]bool{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
+		done: make(chan outcome),
+	}
 }
 
 // Step does exactly one thing that is ready, and reports whether there was one.
 func (e *Engine) Step(ctx context.Context, id plan.ID) (*plan.State, bool, error) {
-	r := &run{Engine: e, id: id, running: map[plan.TaskID]bool{}, done: make(chan outcome), once: true}
+	r := e.newRun(id)
+	r.once = true
 	state, err := r.loop(ctx)
 	return state, r.started > 0, err
 }
@@ -70,6 +80,9 @@ type run struct {
 	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
 	once    bool
 	started int
+
+	planning  bool                // only tasks that make plans
+	untrusted map[plan.TaskID]int // planning tasks, by the version whose command lines may not run
 }
 
 // outcome is how one piece of work ended.
@@ -90,6 +103,9 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	}()
 	var firstErr error
 	if err := r.readClaims(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.takeInputs(ctx, r.id); err != nil {
 		return nil, err
 	}
 	pause := shortestPause
@@ -121,7 +137,10 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 		out := <-r.done
 		pause = shortestPause
 		delete(r.running, out.task)
+		var untrusted *untrustedError
 		switch {
+		case errors.As(out.err, &untrusted):
+			r.untrusted[untrusted.task] = untrusted.version
 		case errors.Is(out.err, gitstore.ErrClaimed):
 			// Another process has it. Look at what the others hold before choosing again.
 			if err := r.readClaims(ctx); err != nil {
@@ -210,11 +229,20 @@ func (r *run) next(s *plan.State) []work {
 		if len(chosen) >= free {
 			break // in a long plan far more is ready than can be started
 		}
-		if w, ok := r.Engine.work(s, t); ok {
+		if w, ok := r.Engine.work(s, t); ok && r.may(w.task) {
 			choose(w)
 		}
 	}
 	return chosen
+}
+
+// may reports whether the run works on the task.
+func (r *run) may(t *plan.TaskState) bool {
+	if r.planning && !t.Planning() {
+		return false
+	}
+	version, waits := r.untrusted[t.TaskID]
+	return !waits || version != t.Active
 }
 
 // work says what the engine itself can do about a ready task; ok is false when somebody else must act.
@@ -226,10 +254,29 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 			return work{target, e.review}, e.Trust.AllCriteria(target.Task)
 		case plan.StepPlan:
 			return work{target, e.reviewPlan}, true
+		case plan.StepPerson:
+			reviewer, ok := e.reviewingAgent(s, target)
+			return work{target, func(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+				return e.reviewByAgent(ctx, id, t, reviewer)
+			}}, ok
 		}
 		return work{}, false
 	}
-	return work{t, e.attempt}, agent.Name(t.Task) == agent.NameExec && e.Trust.Has(t.Run)
+	name := e.agentOf(t.Task)
+	if name == agent.NameExec {
+		return work{t, e.attempt}, e.Trust.Has(t.Run)
+	}
+	return work{t, e.attempt}, e.Agents.Knows(name)
+}
+
+// agentOf is the name of the agent that does a task.
+func (e *Engine) agentOf(t *plan.Task) string {
+	if t.Agent == "" && t.Run == "" {
+		if name := e.Agents.Executor(); name != "" {
+			return name
+		}
+	}
+	return agent.Name(t)
 }
 
 func (r *run) start(ctx context.Context, w work) {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 // ground is the scratch directory of one attempt or review, and what was put there.
@@ -33,6 +37,12 @@ type ground struct {
 	source   plan.OID     // HEAD when the attempt began
 	inputs   []plan.Input // what lies in in/
 	attempt  int
+
+	told      []prompt.Input   // the same, as a prompt shows it
+	rejected  *plan.Review     // the last review of the newest version, if that was rejected
+	rejection []byte           // its REJECTED.md
+	dropped   []prompt.Dropped // what the prompt had no room for
+	unlink    func()           // removes the linked working tree, nil if there is none
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
@@ -69,6 +79,9 @@ func (e *Engine) repo() string {
 }
 
 func (g *ground) remove() {
+	if g.unlink != nil {
+		g.unlink()
+	}
 	if g.ownPlace {
 		g.place.remove()
 		return
@@ -100,31 +113,89 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-	if err := c.Write(g.context); err != nil || g.role != agent.RoleAction {
+	if err := e.handedOver(ctx, g, snap, t, &c); err != nil {
 		return err
 	}
-	return e.fillAttempt(ctx, g, snap, t, c)
+	if err := c.Write(g.context); err != nil {
+		return err
+	}
+	switch g.role {
+	case agent.RoleAction, agent.RolePlan, agent.RoleSplit:
+		return e.fillAttempt(ctx, g, snap, t)
+	}
+	return nil
+}
+
+// makePlaces makes the directories in which an agent works and writes.
+func (g *ground) makePlaces() error {
+	return errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777))
+}
+
+// makeWorktree makes the place where an agent works a linked working tree of the repository, at the commit from which
+// the attempt begins. What the agent changes there is thrown away with it: only what it hands in counts.
+func (e *Engine) makeWorktree(ctx context.Context, g *ground) error {
+	if g.source == "" {
+		return errors.New("the agent works in a linked working tree, and the repository has no commit yet")
+	}
+	_, err := e.Store.Git(ctx, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", g.work, string(g.source))
+	if err != nil {
+		return fmt.Errorf("make a working tree for the agent: %w", err)
+	}
+	g.unlink = func() {
+		// What is left of it after a failure, git worktree prune clears away.
+		_, _ = e.Store.Git(context.WithoutCancel(ctx), "worktree", "remove", "--force", "--force", g.work)
+	}
+	return nil
 }
 
 // fillAttempt puts in place what an attempt has beyond a check: where it works and writes, what it is told, and what the
 // last review said.
-func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c agent.Context) error {
-	if err := errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777)); err != nil {
-		return err
-	}
+func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	var err error
 	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
-	rejection, err := e.rejection(ctx, g, snap, t)
+	name := e.agentOf(t.Task)
+	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && g.role == agent.RoleAction {
+		err = errors.Join(os.Mkdir(g.out, 0o777), e.makeWorktree(ctx, g))
+	} else {
+		err = g.makePlaces()
+	}
 	if err != nil {
 		return err
 	}
-	prompt, err := agent.Prompt(e.Templates, g.role, c, rejection)
+	if t.Verdict == plan.Rejected {
+		if err := e.lastReview(ctx, g, snap, t, t.Active); err != nil {
+			return err
+		}
+		g.feedback = filepath.Join(g.dir, plan.Rejected.File())
+		if err := os.WriteFile(g.feedback, g.rejection, 0o666); err != nil {
+			return err
+		}
+	}
+	d, err := e.attemptData(ctx, g, snap, t, name)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(g.prompt, []byte(prompt), 0o666)
+	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
+}
+
+func promptRole(role string) prompt.Role {
+	switch role {
+	case agent.RolePlan:
+		return prompt.Plan
+	case agent.RoleSplit:
+		return prompt.Split
+	}
+	return prompt.Action
+}
+
+// budget is how long a prompt for the agent may be, in bytes.
+func (e *Engine) budget(name string) int {
+	if c, ok := e.Agents.Config(name); ok && c.Budget > 0 {
+		return c.Budget
+	}
+	return prompt.DefaultBudget
 }
 
 // approvedInputs are the versions that an attempt is given: of each dependency the approved one, and nothing else.
@@ -155,6 +226,11 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
 		return agent.Input{}, err
 	}
+	files, err := filesOf(dir, a.Files, export.Dir(t), prompt.MaxInputText)
+	if err != nil {
+		return agent.Input{}, err
+	}
+	g.told = append(g.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID), Dir: string(t.TaskID), Files: files})
 	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
 	for _, f := range a.Files {
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
@@ -162,23 +238,77 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	return in, nil
 }
 
-// rejection writes the last REJECTED.md for the agent to read, if the newest version was rejected.
-func (e *Engine) rejection(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) (string, error) {
-	if t.Verdict != plan.Rejected {
-		return "", nil
-	}
+// lastReview reads the last rejection of a version, if there is one.
+func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, version int) error {
 	var last plan.ReviewRecord
 	for _, r := range snap.Records.Of(t.TaskID).Reviews {
-		if r.Version == t.Active && r.Verdict == plan.Rejected {
+		if r.Version == version && r.Verdict == plan.Rejected {
 			last = r
 		}
 	}
+	if last.N == 0 {
+		return nil
+	}
+	rev, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, last)
+	if err != nil {
+		return err
+	}
 	data, err := e.Store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
 	if err != nil {
-		return "", err
+		return err
 	}
-	g.feedback = filepath.Join(g.dir, last.Verdict.File())
-	return string(data), os.WriteFile(g.feedback, data, 0o666)
+	g.rejected, g.rejection = &rev, []byte(data)
+	return nil
+}
+
+// handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes them.
+func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c *agent.Context) error {
+	from := snap.State().Lineage(t.Task)
+	if t.Planning() && t.TaskID != plan.PlanTaskID {
+		from = append(from, plan.PlanTaskID) // what came with the top task is for whoever plans
+	}
+	for _, id := range from {
+		inputs := snap.Records.Of(id).Inputs
+		for _, escaped := range slices.Sorted(maps.Keys(inputs)) {
+			if err := e.handOver(ctx, g, snap, id, plan.UnescapeName(escaped), inputs[escaped], c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// handOver is handedOver for one name. Each file is at inputs/<name>/<number>/<file> below WF_IN.
+func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, count int, c *agent.Context) error {
+	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
+	for n := 1; n <= count; n++ {
+		doc, err := e.inputDocument(ctx, snap, id, name, n)
+		if err != nil {
+			return err
+		}
+		below := path.Join(told.Dir, strconv.Itoa(n))
+		dir := filepath.Join(g.in, filepath.FromSlash(below))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		if err := e.Store.Export(ctx, doc.Tree, dir); err != nil {
+			return err
+		}
+		if err := plan.CheckPath(doc.FileName); err != nil {
+			return fmt.Errorf("%s: input %s: %w", id, plan.OneLine(name), err)
+		}
+		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}}, "", prompt.MaxInputText)
+		if err != nil {
+			return err
+		}
+		files[0].Path = strconv.Itoa(n) + "/" + doc.FileName
+		told.Files = append(told.Files, files...)
+		c.HandedIn = append(c.HandedIn, agent.HandedIn{Name: name, Path: below + "/" + doc.FileName})
+	}
+	if count > 0 {
+		g.told = append(g.told, told)
+	}
+	return nil
 }
 
 // job is what the agent is given.
@@ -188,9 +318,9 @@ func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) 
 		limit = t.TimeoutSeconds
 	}
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work, Out: g.out, In: g.in,
+		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work, Out: g.out, In: g.in,
 		Context: g.context, Feedback: g.feedback, Prompt: g.prompt, Repo: g.repo, Role: g.role,
-		Timeout: time.Duration(limit) * time.Second, Log: log,
+		Timeout: time.Duration(limit) * time.Second, Log: log, Limits: snap.Plan.Limits(),
 	}
 }
 

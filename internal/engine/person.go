@@ -142,19 +142,29 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 		return nil, err
 	}
 	r := &PersonReview{engine: e, id: id, hold: h}
-	if err := r.evidence(work, snap, s, t); err != nil {
+	ev, err := e.evidence(work, id, snap, s, t)
+	if err != nil {
 		r.End()
 		return nil, err
 	}
+	r.Subject, r.Ran, r.checkID = ev.subject, ev.ran, ev.checkID
 	return r, nil
 }
 
-// evidence finds what the engine saw of the version.
-func (r *PersonReview) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) error {
-	e := r.engine
+// evidence is what the engine saw of a version.
+type evidence struct {
+	subject check.Subject
+	ran     []plan.CriterionResult
+	checkID string // of the record that holds them, "" if nothing was to be run
+}
+
+// evidence finds what the engine saw of a task's newest version: in its record, or by running the criteria now and
+// recording that. Every opinion rests on it.
+func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (evidence, error) {
+	var ev evidence
 	var err error
-	if r.Subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
-		return err
+	if ev.subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
+		return ev, err
 	}
 	var last *plan.CheckRecord
 	for i, k := range snap.Records.Of(t.TaskID).Checks {
@@ -164,25 +174,25 @@ func (r *PersonReview) evidence(ctx context.Context, snap *gitstore.Snapshot, s 
 	}
 	if last != nil {
 		k, err := e.readChecked(ctx, snap, t.TaskID, *last)
-		if err == nil && k.SpecHash == t.SpecHash() && k.Tree == r.Subject.Artifact.Tree {
-			r.Ran, r.checkID = k.Criteria, k.CheckID
-			return nil
+		if err == nil && k.SpecHash == t.SpecHash() && k.Tree == ev.subject.Artifact.Tree {
+			ev.ran, ev.checkID = k.Criteria, k.CheckID
+			return ev, nil
 		}
 	}
-	if _, r.Ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(r.Ran) == 0 {
-		return err
+	if _, ev.ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(ev.ran) == 0 {
+		return ev, err
 	}
 	k := plan.Checked{
-		TaskID: t.TaskID, ReviewedArtifactID: r.Subject.Artifact.ArtifactID, Tree: r.Subject.Artifact.Tree,
-		CreatedAt: plan.Second(e.Now()), Criteria: r.Ran, SpecHash: t.SpecHash(),
+		TaskID: t.TaskID, ReviewedArtifactID: ev.subject.Artifact.ArtifactID, Tree: ev.subject.Artifact.Tree,
+		CreatedAt: plan.Second(e.Now()), Criteria: ev.ran, SpecHash: t.SpecHash(),
 	}
-	done, err := e.Store.Append(ctx, r.id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, gitstore.AppendOptions{Now: e.Now()})
+	done, err := e.Store.Append(ctx, id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, gitstore.AppendOptions{Now: e.Now()})
 	if err != nil {
-		return err
+		return ev, err
 	}
 	checks := done.Snapshot.Records.Of(t.TaskID).Checks
-	r.checkID = fmt.Sprintf("k%d", checks[len(checks)-1].N)
-	return nil
+	ev.checkID = fmt.Sprintf("k%d", checks[len(checks)-1].N)
+	return ev, nil
 }
 
 func (e *Engine) readChecked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, rec plan.CheckRecord) (plan.Checked, error) {

@@ -3,17 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
-	"gitwf/internal/agent"
-	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/process"
 )
 
 // Draft is a plan that a person hands in.
@@ -56,13 +51,13 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if !next {
 		opts.Create = true
 		ev = plan.Begin{
-			Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName()}), Artifact: a, Author: d.Author,
+			Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(), Reviewers: e.Policy.PlanReviewers}), Artifact: a, Author: d.Author,
 		}
 	}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
 		return "", nil, err
 	}
-	state, err := e.settlePlan(ctx, id)
+	state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 	return id, state, err
 }
 
@@ -88,18 +83,85 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan) (id plan.ID, next
 	}
 }
 
-// settlePlan reviews and grafts a plan's newest candidate.
-func (e *Engine) settlePlan(ctx context.Context, id plan.ID) (*plan.State, error) {
+// Asked is what a plan is to be made of, by an agent.
+type Asked struct {
+	TopTask string   // verbatim
+	Files   []string // that belong to it; absolute paths
+	Planner string   // the agent
+	Config  plan.Config
+	Person  plan.Actor
+}
+
+// BeginPlan records what was asked for. The plan is then made like any deliverable: by Plan, or by Run.
+func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
+	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config}
+	id, next, err := e.choosePlan(ctx, asked)
+	if err != nil {
+		return "", err
+	}
+	for n := 2; next; n++ { // a rejected plan of that name is another one
+		id = plan.NewID(asked.Title, n)
+		_, err := e.Store.Snapshot(ctx, id)
+		next = !errors.Is(err, gitstore.ErrNoPlan)
+		if err != nil && next {
+			return "", err
+		}
+	}
+	p := plan.Bootstrap(id, asked, e.planner(a.Planner))
+	batch := e.Store.NewBatch()
+	docs, err := e.handedIn(ctx, batch, p.Limits(), requirements, nil, a.Files, a.Person)
+	if err != nil {
+		return "", err
+	}
+	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs}, gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
+	return id, err
+}
+
+const (
+	planFile     = "plan.yaml"    // the candidate of an agent
+	requirements = "requirements" // the input of PLAN-1 that holds what came with the top task
+)
+
+// titleOf is a plan's title for a top task: its first line, or the beginning of that.
+func titleOf(task string) string {
+	const most = 60
+	for line := range strings.Lines(task) {
+		line = strings.Trim(plan.OneLine(strings.TrimSpace(line)), "#*-_ \t。.：:")
+		if line == "" {
+			continue
+		}
+		runes := []rune(line)
+		if len(runes) <= most {
+			return line
+		}
+		cut := string(runes[:most])
+		if i := strings.LastIndexByte(cut, ' '); i > most/2 {
+			cut = cut[:i]
+		}
+		return cut
+	}
+	return "Plan"
+}
+
+// Plan makes a plan ready to be carried out: it works on the tasks that make plans, and on nothing else.
+func (e *Engine) Plan(ctx context.Context, id plan.ID) (*plan.State, error) {
+	r := e.newRun(id)
+	r.planning = true
+	return r.loop(ctx)
+}
+
+// settlePlan reviews and grafts the newest candidate of a planning task, as far as the engine itself can.
+func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (*plan.State, error) {
 	for {
 		snap, err := e.Store.Snapshot(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		s := snap.State()
-		switch t := s.Tasks[plan.PlanTaskID]; {
+		switch t := s.Tasks[task]; {
 		case s.NextReviewStep(t.TaskID) == plan.StepPlan:
 			err = e.reviewPlan(ctx, id, t)
-		case len(s.Ungrafted()) > 0:
+		case slices.Contains(s.Ungrafted(), t):
 			err = e.graft(ctx, id, t)
 		default:
 			return s, nil
@@ -108,110 +170,4 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID) (*plan.State, error
 			return nil, err
 		}
 	}
-}
-
-// candidate reads and validates the plan that is the newest version of a planning task.
-func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (*plan.Plan, error) {
-	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
-	if !ok {
-		return nil, fmt.Errorf("%s has no version", t.TaskID)
-	}
-	data, err := e.Store.ReadFile(ctx, v.Files, t.DeliverableSpec.Filename)
-	if err != nil {
-		return nil, err
-	}
-	return snap.State().ParseCandidate(t.TaskID, t.DeliverableSpec.Filename, data, e.Policy.Floors)
-}
-
-// reviewPlan has the built-in review judge the newest version of a plan.
-func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	s := snap.State()
-	subject, err := e.subject(ctx, snap, s, t.TaskID, t.Active)
-	if err != nil {
-		return err
-	}
-	candidate, err := e.candidate(ctx, snap, t)
-	var findings plan.Findings
-	if err != nil && !errors.As(err, &findings) {
-		return err
-	}
-	rev := check.OfPlan(subject, candidate, findings, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerPlan)}
-	done, err := e.append(ctx, id, ev, nil, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, describeReview(rev, done.Change))
-	return nil
-}
-
-// graft makes the approved plan part of plan.json.
-func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	p, err := e.candidate(ctx, snap, t)
-	if err != nil {
-		return err
-	}
-	done, err := e.append(ctx, id, plan.GraftPlan{Task: t.TaskID, Version: t.Approved, Plan: p}, nil, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, what(done.Change))
-	return nil
-}
-
-// redFirstTimeout bounds one criterion that is tried on nothing. One that takes longer has not passed.
-const redFirstTimeout = time.Minute
-
-// RedFirst tries the run lines of the draft's criteria on an empty candidate and finds the ACTIONs that would pass
-// without any work, placed in the draft's file. Every line must be trusted, or handed in just now by the person who
-// runs this. A line is tried once, however many criteria share it.
-func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
-	p := d.Plan
-	dir, err := os.MkdirTemp("", "git-wf-red-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	in := filepath.Join(dir, "in")
-	if err := os.Mkdir(in, 0o777); err != nil {
-		return nil, err
-	}
-	ground := check.Ground{
-		Candidate: func(context.Context, string) error { return nil },
-		Bundle:    func(context.Context, string) error { return nil },
-		Scratch:   dir,
-		Timeout:   min(redFirstTimeout, time.Duration(p.Limits().CheckTimeoutSeconds)*time.Second),
-	}
-	passed := map[plan.TaskID]map[string]bool{}
-	tried := map[string]bool{}
-	for _, id := range p.RedFirst() {
-		passed[id] = map[string]bool{}
-		ground.Environ = process.Environ(e.Environ, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
-			"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
-		for _, c := range p.Task(id).AcceptanceCriteria {
-			key := c.CheckMethod + "\x00" + c.Run
-			if strings.Contains(c.Run, "WF_TASK") {
-				key += "\x00" + string(id) // the only thing in its surroundings that differs between tasks
-			}
-			pass, known := tried[key]
-			if !known && c.Severity == plan.Must && !c.Manual() {
-				res, err := check.Run(ctx, []plan.Criterion{c}, ground)
-				if err != nil {
-					return nil, err
-				}
-				pass = res[0].Passed()
-				tried[key] = pass
-			}
-			passed[id][c.ID] = pass
-		}
-	}
-	return plan.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/agent"
+	"gitwf/internal/estimate"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 	"gitwf/templates"
@@ -56,7 +58,7 @@ func newWorkshop(t *testing.T, text string) *workshop {
 	}
 	b := &workshop{repo: r, t: t, began: make(chan string, 100)}
 	b.Engine = &Engine{
-		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS,
+		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS, Agents: agent.NewSet(func() (agent.Settings, error) { return agent.Settings{}, nil }, nil), Weights: weights,
 		Report: func(p Progress) { b.began <- string(p.Task) + " " + p.Text },
 	}
 	return b
@@ -74,6 +76,23 @@ func (b *workshop) records() string {
 		}
 	}
 	return strings.Join(names, " ")
+}
+
+func (b *workshop) waits(s *plan.State) []Wait {
+	b.t.Helper()
+	waits, err := b.Waits(context.Background(), b.repo.Snapshot(repotest.ID), s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return waits
+}
+
+func weights() (estimate.Weights, error) {
+	data, err := templates.FS.ReadFile(estimate.File)
+	if err != nil {
+		return estimate.Weights{}, err
+	}
+	return estimate.ParseWeights(estimate.File, data, estimate.Weights{})
 }
 
 func (b *workshop) claims() string {
@@ -247,7 +266,7 @@ func TestReviewSteps(t *testing.T) {
 				t.Errorf("recorded %q, next %q", got, state.NextReviewStep("IMPL-1"))
 			}
 			var commands []string
-			for _, w := range b.Waits(state) {
+			for _, w := range b.waits(state) {
 				commands = append(commands, w.Command)
 			}
 			if got := strings.Join(commands, "; "); got != tt.wait {
@@ -273,7 +292,7 @@ func TestUntrusted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits := b.Waits(state)
+		waits := b.waits(state)
 		if len(waits) != 1 || waits[0].Command != "git wf trust" {
 			t.Errorf("waits %+v", waits)
 		}

@@ -1,72 +1,163 @@
 package engine
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
 // Wait is something that only a person can do to let a plan go on.
 type Wait struct {
-	Task    plan.TaskID `json:"task_id"`
-	Text    string      `json:"text"`
-	Command string      `json:"command"` // that does it
-	Failed  bool        `json:"failed"`  // the task used up its attempts
+	Task      plan.TaskID     `json:"task_id"`
+	Text      string          `json:"text"`
+	Command   string          `json:"command"`             // that does it
+	Failed    bool            `json:"failed"`              // the task used up its attempts
+	Questions []plan.Question `json:"questions,omitempty"` // what the task asks
+	Missing   []Missing       `json:"missing,omitempty"`   // the inputs that the task requires and does not have
+}
+
+// Missing is a required input of which there is not enough.
+type Missing struct {
+	plan.Requirement
+	Have int    `json:"have"`
+	Dir  string `json:"dir"` // where files for it can be put, below the top of the working tree
 }
 
 // Waits lists what the plan waits for, in plan order. Tasks that wait for other tasks are not in it.
-func (e *Engine) Waits(s *plan.State) []Wait {
+func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	waits := []Wait{}
 	for _, t := range s.Plan.Tasks {
-		if w, ok := e.wait(s, s.Tasks[t.TaskID]); ok {
+		w, ok, err := e.wait(ctx, snap, s, s.Tasks[t.TaskID])
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			w.Task = t.TaskID
 			waits = append(waits, w)
 		}
 	}
-	return waits
+	return waits, nil
 }
 
-func (e *Engine) wait(s *plan.State, t *plan.TaskState) (Wait, bool) {
+func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait, ok bool, err error) {
 	switch {
 	case t.NodeType == plan.Goal:
-		return Wait{}, false
+		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: t.Reason, Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true}, true
+		return Wait{Text: t.Reason, Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true}, true, nil
 	case t.Status == plan.StatusWaitingInput:
-		return Wait{Text: "waits for input: " + t.Reason}, true
+		w, err = e.waitForInput(ctx, snap, s, t)
+		return w, true, err
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
-		return e.waitForReview(s, s.Tasks[t.ReviewTargetTaskID])
+		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
 	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && len(t.WaitsFor) == 0:
-		return e.waitForWork(t)
+		w, ok = e.waitForWork(t)
+		return w, ok, nil
 	}
-	return Wait{}, false
+	return Wait{}, false, nil
 }
 
-func (e *Engine) waitForReview(s *plan.State, target *plan.TaskState) (Wait, bool) {
+// waitForInput says what a task asks or requires, in which form, and where to put it.
+func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (Wait, error) {
+	questions, err := e.Questions(ctx, snap, t.TaskID)
+	if err != nil {
+		return Wait{}, err
+	}
+	if len(questions) > 0 {
+		return Wait{Text: "asks: " + questions[0].Question, Command: answerCommand(t.TaskID, questions[0]), Questions: questions}, nil
+	}
+	var w Wait
+	var lacks []string
+	for _, req := range t.Requires {
+		m := Missing{Requirement: req, Have: s.HandedIn(t.Task, req.Name), Dir: InputDir(s.Plan.PlanID, req.Name)}
+		if m.Have >= max(req.Count, 1) {
+			continue
+		}
+		w.Missing = append(w.Missing, m)
+		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
+		if w.Command == "" {
+			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID, shellWord(req.Name), m.Dir)
+		}
+	}
+	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
+	return w, nil
+}
+
+func answerCommand(id plan.TaskID, q plan.Question) string {
+	switch q.Kind {
+	case plan.AskFile:
+		return "git wf answer " + string(id) + " --file FILE"
+	case plan.AskChoice:
+		choice := q.RecommendedOptionID
+		if choice == "" && len(q.Options) > 0 {
+			choice = q.Options[0].OptionID
+		}
+		return "git wf answer " + string(id) + " --option " + shellWord(choice)
+	}
+	return "git wf answer " + string(id) + " TEXT"
+}
+
+// shellWord is s as one word of a command that somebody may copy.
+func shellWord(s string) string {
+	s = plan.OneLine(s)
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, target *plan.TaskState) (w Wait, ok bool, err error) {
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
+		if name, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(name) {
+			return Wait{}, false, nil
+		}
 		return Wait{
 			Text:    fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID),
 			Command: "git wf review " + string(target.TaskID) + " --approve|--reject",
-		}, true
+		}, true, nil
 	case plan.StepRunChecks:
 		if !e.Trust.AllCriteria(target.Task) {
-			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}, true
+			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}, true, nil
+		}
+	case plan.StepPlan:
+		c, err := e.candidate(ctx, snap, target)
+		if err != nil || c.plan == nil {
+			return Wait{}, false, err
+		}
+		if n := len(e.Trust.New(c.plan)); n > 0 {
+			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plan.Count(n, "command line"), areOrIs(n)), Command: "git wf trust, then git wf run"}, true, nil
 		}
 	}
-	return Wait{}, false
+	return Wait{}, false, nil
+}
+
+func areOrIs(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
-	switch name := agent.Name(t.Task); {
+	switch name := e.agentOf(t.Task); {
+	case e.Agents.Knows(name):
+		return Wait{}, false
+	case t.SplitTargetTaskID != "":
+		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " + string(t.SplitTargetTaskID) + " -f FILE"}, true
+	case t.Planning() && t.Active == 0:
+		return Wait{Text: "the plan is to be made", Command: "git wf plan --edit"}, true
 	case t.Planning():
-		return Wait{Text: "the plan was rejected", Command: "git wf plan -f FILE"}, true
+		return Wait{Text: "the plan was rejected", Command: "git wf plan -f FILE, or git wf plan --edit"}, true
 	case name == agent.NameManual:
 		return Wait{Text: "a person does this task", Command: "git wf submit " + string(t.TaskID) + " PATH..."}, true
 	case name != agent.NameExec:
-		_, err := agent.Lookup(name)
-		return Wait{Text: err.Error(), Command: "git wf submit " + string(t.TaskID) + " PATH..."}, true
+		_, err := e.Agents.Lookup(name)
+		return Wait{Text: err.Error(), Command: "git wf agents; git wf submit " + string(t.TaskID) + " PATH..."}, true
 	case !e.Trust.Has(t.Run):
 		return Wait{Text: "its command line is not trusted here", Command: "git wf trust"}, true
 	}

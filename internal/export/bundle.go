@@ -64,9 +64,17 @@ func names(ids []plan.TaskID) string {
 	return strings.Join(s, ", ")
 }
 
-// Build makes the bundle of a plan as it stood at one commit. Same commit and options, same bytes.
+// Build makes the bundle of a plan as it stood at one commit, where all approvals count. Same commit and options, same
+// bytes.
 func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
-	state := snap.State()
+	return BuildProven(ctx, store, &Evidence{Snapshot: snap, whole: snap}, o)
+}
+
+// BuildProven makes the bundle from what counts. Where approvals that do not count leave tasks open it fails with an
+// *UnprovenError; with Options.Partial it leaves those tasks out, or takes an older version that is approved. Same
+// commit, options and keys, same bytes.
+func BuildProven(ctx context.Context, store reader, e *Evidence, o Options) (*Bundle, error) {
+	snap, state := e.Snapshot, e.Snapshot.State()
 	b := builder{ctx: ctx, store: store, snap: snap, state: state, options: o}
 	m := Manifest{
 		FormatVersion: FormatVersion,
@@ -77,7 +85,8 @@ func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options
 		Mode:          plan.PassThrough,
 		Complete:      state.Root() != nil && state.Root().Status == plan.StatusDone,
 		Options:       o,
-		Signatures:    "unsigned",
+		Signatures:    e.Word(),
+		PolicyCommit:  e.policy,
 		Items:         []Item{},
 		Files:         []File{blobFile(AttributesName, []byte(Attributes))},
 	}
@@ -99,12 +108,18 @@ func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options
 			continue
 		}
 		item.Final = id == final
+		if item.CandidateID == "" {
+			item.Approvals = e.Of(id, item.ApprovedArtifactID)
+		}
 		if item.Stale != "" && item.CandidateID == "" {
 			stale = append(stale, item)
 		}
 		m.Items = append(m.Items, item)
 	}
 	if !o.Partial && !o.IncludeCandidates && (len(open) > 0 || !m.Complete) {
+		if lost := e.Lost(ids); len(lost) > 0 {
+			return nil, &UnprovenError{lost}
+		}
 		return nil, &UnfinishedError{snap.ID, open}
 	}
 	if len(stale) > 0 && !o.AllowStale {

@@ -32,10 +32,20 @@ type Manifest struct {
 	Mode          string          `json:"mode"`        // PASS_THROUGH or ASSEMBLE
 	Complete      bool            `json:"complete"`
 	Options       Options         `json:"options"`
-	Signatures    string          `json:"signatures"` // "unsigned": the approvals prove consistency, not identity
+	Signatures    string          `json:"signatures"`              // "signed", or "unsigned": the approvals prove consistency, not identity
+	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"` // the policy whose keys prove the approvals, if they are signed
 	RootCriteria  []RootCriterion `json:"root_criteria"`
 	Items         []Item          `json:"items"`
 	Files         []File          `json:"files"` // the bundle's own, such as .gitattributes
+}
+
+// Tasks are the tasks that the manifest has items of.
+func (m Manifest) Tasks() []plan.TaskID {
+	var ids []plan.TaskID
+	for _, i := range m.Items {
+		ids = append(ids, i.TaskID)
+	}
+	return ids
 }
 
 // Options are the choices that change what a bundle holds.
@@ -58,6 +68,7 @@ type Item struct {
 	Stale              string         `json:"stale,omitempty"` // why
 	Files              []File         `json:"files"`
 	Review             *ReviewSummary `json:"review,omitempty"`
+	Approvals          []Approval     `json:"approvals,omitempty"` // that count, if they are signed
 }
 
 // Version is the id of the version that the item holds.

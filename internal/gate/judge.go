@@ -30,8 +30,9 @@ type Bundle struct {
 	PlanID     plan.ID  `json:"plan_id"`
 	PlanCommit plan.OID `json:"plan_commit"`
 	Complete   bool     `json:"complete"`
-	Older      bool     `json:"older"` // the plan has newer approvals
-	Signatures string   `json:"signatures"`
+	Older      bool     `json:"older"`               // the plan has newer approvals
+	Signatures string   `json:"signatures"`          // signed: by keys of the policy that judges; else unsigned
+	SignedBy   []string `json:"signed_by,omitempty"` // the names of those keys
 	Files      int      `json:"files"`
 }
 
@@ -53,6 +54,9 @@ type Gate struct {
 	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
+	proofs map[proofKey]*export.Evidence
+
+	policies []plan.OID // whose histories the policies that manifests name may be in
 
 	arriving bool // the commits judged are not part of any branch yet
 }
@@ -62,6 +66,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 	return &Gate{
 		store: store, policy: policy, tips: map[plan.ID][]plan.OID{},
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
+		proofs: map[proofKey]*export.Evidence{},
 	}
 }
 
@@ -217,7 +222,12 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	}
 	before := len(r.Findings)
 	c.compare(want, again)
-	if err := c.rules(ctx, want); err != nil || len(r.Findings) > before {
+	evidence, err := c.evidence(ctx, manifest.PlanCommit)
+	if err != nil {
+		return err
+	}
+	c.unproven(want, evidence)
+	if err := c.rules(ctx, want, evidence.Snapshot); err != nil || len(r.Findings) > before {
 		return err
 	}
 	older, err := c.overturned(ctx, want, manifest)
@@ -226,7 +236,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	}
 	c.bundle = &Bundle{
 		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
-		Older: older, Signatures: manifest.Signatures, Files: len(want.Entries),
+		Older: older, Signatures: evidence.Word(), SignedBy: signers(want, evidence), Files: len(want.Entries),
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
@@ -93,15 +94,37 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 		return err
 	}
 	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
+	more, err := g.judgeMove(ctx, m, id, findings)
+	if err != nil {
+		return err
+	}
+	findings = append(findings, more...)
 	for _, f := range findings {
 		r.Findings = append(r.Findings, Finding{
 			Code: f.Code, Path: m.Ref, PlanID: id, Message: "no legal history: " + f.Place + ": " + f.Message, Hint: f.Mend,
 		})
 	}
-	if len(findings) == 0 && id.Valid() {
+	switch {
+	case len(findings) > 0:
+	case m.Ref == gitstore.PolicyRef:
+		g.policies = append(g.policies, m.New)
+	case id.Valid():
 		g.tips[id] = []plan.OID{m.New}
 	}
 	return nil
+}
+
+// judgeMove holds a sound history that grew against the policy before the move: who may change the policy, and four eyes.
+func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.Finding) ([]audit.Finding, error) {
+	switch {
+	case len(found) > 0:
+		return nil, nil
+	case m.Ref == gitstore.PolicyRef:
+		return audit.PolicyMove(ctx, g.store, g.policy.Commit, m.New)
+	case g.policy.FourEyes && id.Valid():
+		return audit.FourEyes(ctx, g.store, id, m.Old, m.New)
+	}
+	return nil, nil
 }
 
 func (r *Report) merge(more *Report) {

@@ -3,9 +3,10 @@ package gate
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -37,7 +38,7 @@ func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry
 	if m.PlanID != id {
 		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("the manifest is of plan %s", m.PlanID)}
 	}
-	if raw, err := hex.DecodeString(string(m.PlanCommit)); err != nil || len(raw) != 20 {
+	if !isCommitID(m.PlanCommit) {
 		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("plan_commit is no object id: %q", m.PlanCommit)}
 	}
 	if m.Options.IncludeCandidates {
@@ -50,11 +51,25 @@ func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry
 	if err != nil {
 		return nil, m, err
 	}
-	b, err := export.Build(ctx, g.store, snap, m.Options)
+	evidence, err := g.claimed(ctx, snap, m)
+	if err != nil {
+		return nil, m, err
+	}
+	b, err := export.BuildProven(ctx, g.store, evidence, m.Options)
+	var unproven *export.UnprovenError
+	if errors.As(err, &unproven) {
+		return nil, m, claimRefused(unproven.Approvals[0])
+	}
+	if gitstore.IsAbsent(err) {
+		return nil, m, err
+	}
 	if err != nil {
 		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v", m.PlanCommit, err)}
 	}
 	if !bytes.Equal(b.Data, data) {
+		if lost := evidence.Lost(b.Manifest.Tasks()); len(lost) > 0 {
+			return nil, m, claimRefused(lost[0])
+		}
 		return nil, m, &refusal{code: "manifest-edited", message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
 	}
 	g.built[entry.OID] = b
@@ -71,18 +86,48 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		return &refusal{
 			code:    "no-plan",
 			message: fmt.Sprintf("plan %s is not in this repository, so nothing proves the bundle", id),
-			hint:    fmt.Sprintf("git fetch <remote> refs/workflow/%s:refs/workflow/%s", id, id),
+			hint:    fmt.Sprintf("git fetch %s refs/workflow/%s:refs/workflow/%s", g.remote(ctx), id, id),
 		}
 	}
 	for _, tip := range tips {
-		if ok, err := g.store.IsAncestor(ctx, commit, tip); err == nil && ok {
+		ok, err := g.store.IsAncestor(ctx, commit, tip)
+		if gitstore.IsAbsent(err) {
+			return err
+		}
+		if err == nil && ok {
 			return nil // a commit that is not here is in no history
+		}
+	}
+	for _, tip := range tips {
+		cut, err := g.store.Cut(ctx, string(tip))
+		if err != nil {
+			return err
+		}
+		if len(cut) > 0 {
+			return &refusal{
+				code:    "shallow",
+				message: fmt.Sprintf("this clone is shallow and has the history of %s from %.12s on, without plan commit %.12s", id, cut[0], commit),
+				hint:    gitstore.Unshallow,
+			}
 		}
 	}
 	return &refusal{
 		code:    "foreign-commit",
 		message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id),
 	}
+}
+
+// remote is the name of the remote that a missing plan is most likely at, for a hint.
+func (g *Gate) remote(ctx context.Context) string {
+	out, err := g.store.Git(ctx, "remote")
+	names := strings.Fields(out)
+	switch {
+	case err == nil && len(names) == 1:
+		return names[0]
+	case err == nil && slices.Contains(names, "origin"):
+		return "origin"
+	}
+	return "<remote>"
 }
 
 // tipsOf are the newest commits of a plan: here, as last fetched, or as a push would make them.
@@ -124,6 +169,11 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle, m export.
 		if err != nil {
 			return false, err
 		}
+		evidence, err := c.gate.proof(ctx, snap, c.gate.policy)
+		if err != nil {
+			return false, err
+		}
+		snap = evidence.Snapshot
 		now := snap.State()
 		for i, item := range b.Manifest.Items {
 			if now.VersionVerdict(item.TaskID, item.Version()) == plan.Rejected {

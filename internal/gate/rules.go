@@ -9,18 +9,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// rules holds each item of a bundle against what the policy demands of approvals: floors, and the root's own rules. They
-// are looked at again here because a plan, and whoever wrote its refs, may have known a laxer policy or none.
-func (c *bundleCase) rules(ctx context.Context, b *export.Bundle) error {
+// rules holds each item of a bundle against what the policy demands of the approvals that count: floors, and the root's own
+// rules. They are looked at again here because a plan, and whoever wrote its refs, may have known a laxer policy or none.
+// The snapshot has only the approvals that count.
+func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) error {
 	p := c.gate.policy
 	root, _ := p.RootOf(c.dir)
 	minScore, quorum := max(p.Floors.MinScore, root.MinScore), max(p.Floors.Quorum, root.Quorum)
 	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.FourEyes {
 		return nil
-	}
-	snap, err := c.gate.at(ctx, c.planID(), b.Manifest.PlanCommit)
-	if err != nil {
-		return err
 	}
 	for i := range b.Manifest.Items {
 		item := &b.Manifest.Items[i]

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"gitwf/hooks"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -113,13 +115,20 @@ func intersect(a, b []Change) []Change {
 // Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
 // in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes".
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
-	args := append([]string{magic, "log", "--full-history", "-m", "--format=%H", "--no-ext-diff"}, revs...)
+	args := []string{magic, "log", "--full-history", "-m", "--format=%H", "--no-ext-diff"}
 	exempt, err := g.exempt(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := g.store.Git(ctx, append(append(args, exempt...), g.pathspecs()...)...)
+	revs = append(revs[:len(revs):len(revs)], exempt...)
+	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
+		return nil, err
+	}
+	out, err := g.store.Git(ctx, slices.Concat(args, revs, g.pathspecs())...)
 	if err != nil {
+		return nil, err
+	}
+	if err := g.prefetchManifests(ctx, revs); err != nil {
 		return nil, err
 	}
 	r := newReport()
@@ -134,6 +143,40 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// Whole fails with an *gitstore.AbsentError if the revisions, which a person calls name, run into the end of a shallow clone:
+// commits that belong to them are not here, and nobody can say that those are clean.
+func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
+	cut, err := g.store.Cut(ctx, revs...)
+	if err != nil || len(cut) == 0 {
+		return err
+	}
+	return &gitstore.AbsentError{
+		What: fmt.Sprintf("%s can't be judged: this clone is shallow and does not have what is below %.12s", name, cut[0]),
+		Hint: gitstore.Unshallow,
+	}
+}
+
+// prefetchManifests gets, in a partial clone, the manifests of the whole range at once.
+func (g *Gate) prefetchManifests(ctx context.Context, revs []string) error {
+	if !g.store.Partial(ctx) {
+		return nil
+	}
+	args := []string{magic, "log", "--full-history", "--diff-merges=separate", "--root", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff"}
+	out, err := g.store.Git(ctx, slices.Concat(args, revs, g.pathspecs())...)
+	if err != nil {
+		return err
+	}
+	var oids []plan.OID
+	fields := strings.Split(out, "\x00")
+	for i, name := range fields[1:] { // each behind what is said of it, as in diff
+		info := strings.Fields(fields[i])
+		if strings.HasSuffix(name, "/bundle/"+export.ManifestName) && len(info) == 5 && info[4] != "D" {
+			oids = append(oids, plan.OID(info[3]))
+		}
+	}
+	return g.store.Prefetch(ctx, oids)
 }
 
 // exempt leaves out the history up to the policy's baselines, as far as it is here.
@@ -171,6 +214,9 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			if _, err := g.store.Git(ctx, "cat-file", "-e", theirs); err == nil {
 				revs = append(revs, theirs)
 			}
+		}
+		if err := g.Whole(ctx, strings.TrimPrefix(f[0], "refs/heads/"), revs...); err != nil {
+			return nil, err
 		}
 		r, err := g.Range(ctx, revs...)
 		if err != nil {

@@ -85,6 +85,7 @@ type appending struct {
 	claim             *plan.Claim
 	batch             *Batch
 	person, committer plan.Actor
+	policy            *plan.Policy // as it was before, of an event that changes the policy; else nil
 
 	// decide looks at the tip, which is empty for a history that is to begin, and says what the event adds to it.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
@@ -144,7 +145,7 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	if err != nil {
 		return c, change, err
 	}
-	if c, err = a.addCommit(tree, tip.oid, change); err != nil {
+	if c, err = a.addCommit(ctx, tree, tip.oid, change); err != nil {
 		return c, change, err
 	}
 	if err := a.batch.Flush(ctx); err != nil {

@@ -25,6 +25,9 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\n\r\x00") || !isOID(treeish) {
 		return nil, missing
 	}
+	if err := s.prefetchDocuments(ctx, treeish); err != nil {
+		return nil, err
+	}
 	return s.readBlob(ctx, string(treeish)+":"+path, missing)
 }
 

@@ -155,8 +155,8 @@ func (s *Store) modeOf(ctx context.Context, b *Batch, oid plan.OID) (string, err
 	return "", fmt.Errorf("there is no file or tree %s", oid)
 }
 
-// addCommit adds the event's commit to the batch.
-func (a *appending) addCommit(tree, parent plan.OID, change plan.Change) (c commitInfo, err error) {
+// addCommit adds the event's commit to the batch, signed if it has to be.
+func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change plan.Change) (c commitInfo, err error) {
 	message, err := message(change)
 	if err != nil {
 		return c, err
@@ -165,6 +165,14 @@ func (a *appending) addCommit(tree, parent plan.OID, change plan.Change) (c comm
 	if author.Name == "" {
 		author = a.person
 	}
+	draft := commitDraft{tree: tree, parent: parent, author: author, message: message}
+	seal, err := a.sealOf(ctx, author, change)
+	if err != nil {
+		return c, err
+	}
+	if seal != nil {
+		return a.addSigned(ctx, draft, seal)
+	}
 	when := fmt.Sprintf("%d %s", a.now.Unix(), a.now.Local().Format("-0700"))
 	var text strings.Builder
 	fmt.Fprintf(&text, "tree %s\n", tree)
@@ -172,13 +180,23 @@ func (a *appending) addCommit(tree, parent plan.OID, change plan.Change) (c comm
 		fmt.Fprintf(&text, "parent %s\n", parent)
 	}
 	fmt.Fprintf(&text, "author %s %s\ncommitter %s %s\n\n%s", ident(author), when, ident(a.committer), when, message)
-	c = parseCommit(text.String())
-	c.oid = a.batch.add(plumbing.CommitObject, []byte(text.String()))
-	return c, nil
+	return a.add(text.String()), nil
+}
+
+// add adds a commit, as git would store it, to the batch.
+func (a *appending) add(text string) commitInfo {
+	c := parseCommit(text)
+	c.oid = a.batch.add(plumbing.CommitObject, []byte(text))
+	return c
 }
 
 // ident writes a name and address so that neither can be taken for anything else in the commit.
 func ident(a plan.Actor) string {
+	a = cleanActor(a)
+	return a.Name + " <" + a.Email + ">"
+}
+
+func cleanActor(a plan.Actor) plan.Actor {
 	clean := func(s string) string {
 		s = strings.Map(func(r rune) rune {
 			if r == '<' || r == '>' || unicode.IsControl(r) {
@@ -188,7 +206,7 @@ func ident(a plan.Actor) string {
 		}, strings.ToValidUTF8(s, ""))
 		return strings.Trim(s, " .,:;\"\\'")
 	}
-	return clean(a.Name) + " <" + clean(a.Email) + ">"
+	return plan.Actor{Name: clean(a.Name), Email: clean(a.Email)}
 }
 
 // message is the commit's message: subject, body, trailers.

@@ -25,10 +25,40 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string { return e.What + " is not supported: " + e.Hint }
 
+// AbsentError says that objects which are needed are not in this clone. Hint is the command that fetches them.
+type AbsentError struct {
+	What string // what is not here, and why
+	Hint string
+	Err  error // what git said; nil if nobody asked it
+}
+
+func (e *AbsentError) Error() string {
+	if e.Err == nil {
+		return e.What
+	}
+	first, _, _ := strings.Cut(e.Err.Error(), "\n") // git goes on about access rights
+	return e.What + ": " + first
+}
+
+func (e *AbsentError) Unwrap() error { return e.Err }
+
+// IsAbsent reports whether err says no more than that something is not in this clone: nothing follows from that about what it
+// is.
+func IsAbsent(err error) bool {
+	var absent *AbsentError
+	return errors.As(err, &absent)
+}
+
 // IdentityError says that git does not know who the user is. Hint is the command that tells it.
 type IdentityError struct{ Hint string }
 
 func (e *IdentityError) Error() string { return "git does not know your name and address" }
+
+// ProofError says that an event would not count because nothing would prove who made it. Nothing was recorded. Hint is the
+// command that helps.
+type ProofError struct{ Reason, Hint string }
+
+func (e *ProofError) Error() string { return e.Reason }
 
 // GitError is a git command that failed. ExitCode is -1 if it did not exit by itself.
 type GitError struct {

@@ -20,10 +20,15 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 	if err != nil {
 		return fmt.Errorf("export %s: %w", tree, err)
 	}
-	for _, e := range entries {
+	oids := make([]plan.OID, len(entries))
+	for i, e := range entries {
+		oids[i] = e.OID
 		if err := checkTreePath(e.Path); err != nil {
 			return fmt.Errorf("export %s: %w", tree, err)
 		}
+	}
+	if err := s.Prefetch(ctx, oids); err != nil {
+		return fmt.Errorf("export %s: %w", tree, err)
 	}
 	// The root refuses to write outside itself, whatever the names are and whatever is in the directory already.
 	root, err := os.OpenRoot(dir)

@@ -26,6 +26,7 @@ type writing struct {
 	deflaters sync.Pool
 	once      sync.Once
 	shared    sharing
+	signs     bool // commit.gpgSign: whoever uses git here signs their commits
 	ordered   bool // one flush stands for all that was written out before it
 	err       error
 }
@@ -348,9 +349,10 @@ func (s *Store) prepareWriting(ctx context.Context) error {
 			z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is a valid one
 			return z
 		}
-		var value string
-		value, _, w.err = s.Config(context.WithoutCancel(ctx), "core.sharedRepository")
-		w.shared = parseSharing(value)
+		var settings map[string]string
+		settings, w.err = s.settings(context.WithoutCancel(ctx), `^(core\.sharedrepository|commit\.gpgsign)$`)
+		w.shared = parseSharing(settings["core.sharedrepository"])
+		w.signs = isTrue(settings["commit.gpgsign"])
 		w.ordered = ordered(s.objectDir)
 	})
 	return w.err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/plan"
@@ -16,10 +18,13 @@ const policyFile = "policy.json"
 // Policy is the repository's policy at one commit of refs/workflow/policy.
 type Policy struct {
 	plan.Policy
-	Commit  plan.OID // "" where there is no policy
-	Waivers []plan.Waiver
-	Retired map[plan.ID]plan.Retirement
-	records int // how many numbered records there are
+	Commit plan.OID // "" where there is no policy
+	// KeysSince is the commit that gave the policy the keys that it has, so that what is said of them does not change with
+	// every waiver. It is "" where there are none.
+	KeysSince plan.OID
+	Waivers   []plan.Waiver
+	Retired   map[plan.ID]plan.Retirement
+	records   int // how many numbered records there are
 }
 
 // The records beside policy.json: numbered, so that two that come at once get different names.
@@ -56,6 +61,11 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 		return nil, err
 	}
 	p := &Policy{Policy: *doc, Commit: commit, Retired: map[plan.ID]plan.Retirement{}}
+	if len(p.Keys) > 0 {
+		if p.KeysSince, err = s.keysSince(ctx, commit, p.Keys); err != nil {
+			return nil, err
+		}
+	}
 	entries, err := s.ListTree(ctx, commit, "")
 	if err != nil {
 		return nil, err
@@ -75,6 +85,28 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 		}
 	}
 	return p, nil
+}
+
+// keysSince finds the oldest commit from which on the keys are the same up to this one.
+func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key) (plan.OID, error) {
+	out, err := s.Git(ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "--format=%H", "--end-of-options",
+		string(commit), "--", ":(top,literal)"+policyFile)
+	if err != nil {
+		return "", err
+	}
+	since := commit
+	for c := range strings.FieldsSeq(out) {
+		data, err := s.ReadFile(ctx, plan.OID(c), policyFile)
+		if err != nil {
+			return "", err
+		}
+		p, err := plan.DecodePolicy(data)
+		if err != nil || !slices.Equal(p.Keys, keys) {
+			break // what can't be read had no keys
+		}
+		since = plan.OID(c)
+	}
+	return since, nil
 }
 
 func (p *Policy) add(kind string, data []byte) error {
@@ -107,6 +139,7 @@ func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent)
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
+		a.policy = &p.Policy
 		change, err := ev(p)
 		if err != nil || p.Commit == "" {
 			if change.Policy == nil && err == nil {

@@ -27,6 +27,7 @@ const many = 400
 // reader asks one long-lived `git cat-file --batch` for objects, and for the tips of refs.
 type reader struct {
 	dir, packedRefs string
+	explain         func(ctx context.Context, err error) error // what a child's failure means
 
 	mu  sync.Mutex
 	c   *child
@@ -61,7 +62,7 @@ func (r *reader) each(ctx context.Context, names []string, fn func(i int, o obje
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case attempt > 0:
-			return err
+			return r.explain(ctx, err)
 		}
 	}
 }
@@ -169,7 +170,7 @@ func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, 
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return c.failure(err)
+		return r.explain(ctx, c.failure(err))
 	}
 	return nil
 }
@@ -191,7 +192,7 @@ func (r *reader) stream(ctx context.Context, name string, fn func(kind string, s
 	_, kind, size, err := header(c.out)
 	if err != nil {
 		r.drop()
-		return c.failure(err)
+		return r.explain(ctx, c.failure(err))
 	}
 	if kind == "" {
 		return fn("", 0, strings.NewReader(""))

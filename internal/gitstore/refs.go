@@ -263,3 +263,16 @@ func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error)
 	}
 	return err == nil, err
 }
+
+// RemoteHas reports whether a remote has a commit of a plan, as far as was last fetched from it or pushed to it.
+func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (bool, error) {
+	ref := "refs/workflow-remotes/" + remote + "/" + string(id)
+	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.IsAncestor(ctx, commit, plan.OID(tip))
+}

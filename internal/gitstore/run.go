@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -38,29 +39,39 @@ func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
 	if in.Dir == "" {
 		in.Dir = s.dir
 	}
-	return runGit(ctx, in)
+	out, err := runGit(ctx, in)
+	if err != nil {
+		err = s.explain(ctx, err)
+	}
+	return out, err
 }
 
 func runGit(ctx context.Context, in Invocation) ([]byte, error) {
+	out, _, err := runGitSaying(ctx, in)
+	return out, err
+}
+
+// runGitSaying returns beside what git prints what it says on its standard error, also when it succeeds.
+func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", in.Args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = in.Dir, in.Stdin, &stdout, &stderr
 	cmd.Env = append(append(os.Environ(), gitEnv...), in.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
-	err := cmd.Run()
+	err = cmd.Run()
 	if err == nil {
-		return stdout.Bytes(), nil
+		return stdout.Bytes(), stderr.String(), nil
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, "", ctx.Err()
 	}
 	code := -1
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		code = exit.ExitCode()
 	}
-	return stdout.Bytes(), &GitError{Args: in.Args, Stderr: stderr.String(), ExitCode: code, Err: err}
+	return stdout.Bytes(), stderr.String(), &GitError{Args: in.Args, Stderr: stderr.String(), ExitCode: code, Err: err}
 }
 
 // exitCode is the code with which git ended, or -1 if err is no *GitError.
@@ -79,4 +90,51 @@ func (s *Store) Config(ctx context.Context, key string) (string, bool, error) {
 		return "", false, nil
 	}
 	return out, err == nil, err
+}
+
+// settings returns the values of the git settings whose names, in lower case, the pattern matches. A setting without a value
+// is "true", as git takes it.
+func (s *Store) settings(ctx context.Context, pattern string) (map[string]string, error) {
+	out, err := s.GitIn(ctx, Invocation{Args: []string{"config", "-z", "--get-regexp", pattern}})
+	if exitCode(err) == 1 {
+		return nil, nil
+	}
+	values := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		name, value, ok := strings.Cut(entry, "\n")
+		if !ok {
+			value = "true"
+		}
+		values[name] = value
+	}
+	return values, err
+}
+
+// isTrue reads a setting as git reads a bool: a number is true unless it is zero.
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return true
+	}
+	return strings.Trim(value, "0123456789") == "" && strings.Trim(value, "0") != ""
+}
+
+// Settings lists the settings whose key begins with the prefix, keys as git writes them, later ones winning.
+func (s *Store) Settings(ctx context.Context, prefix string) ([][2]string, error) {
+	out, err := s.GitIn(ctx, Invocation{Args: []string{"config", "--null", "--get-regexp", "--end-of-options", "^" + regexp.QuoteMeta(prefix)}})
+	if exitCode(err) == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all [][2]string
+	for item := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, value, ok := strings.Cut(item, "\n")
+		if !ok {
+			value = "true" // a key that stands alone is a boolean
+		}
+		all = append(all, [2]string{key, value})
+	}
+	return all, nil
 }

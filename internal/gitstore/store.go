@@ -29,12 +29,16 @@ type Store struct {
 	saving  sync.WaitGroup // of cache files
 
 	trees     treeCache
+	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
 
 	mu     sync.Mutex
 	plans  map[plan.ID]*known        // what was last read of each plan
 	locks  map[plan.ID]chan struct{} // held by the goroutine that appends
 	idents map[string]plan.Actor
+
+	policyAt plan.OID // the commit of policy
+	policy   *plan.Policy
 }
 
 // The oldest git that has all that is used here.
@@ -75,7 +79,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		idents:    map[string]plan.Actor{},
 	}
 	packedRefs := filepath.Join(s.commonDir, "packed-refs")
-	s.objects = &reader{dir: abs, packedRefs: packedRefs}
+	s.objects = &reader{dir: abs, packedRefs: packedRefs, explain: s.explain}
 	s.events = &refUpdater{dir: abs, packedRefs: packedRefs, flush: true}
 	s.leases = &refUpdater{dir: abs, packedRefs: packedRefs}
 	if err == nil && len(lines) > 4 {

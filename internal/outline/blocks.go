@@ -54,6 +54,7 @@ type reader struct {
 	src    []byte
 	starts []int // offset of each line
 	depth  int
+	open   int // line of a fence that is never closed and takes headings or fields in with the rest; 0 without one
 }
 
 func newReader(src []byte) *reader {
@@ -118,6 +119,9 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 			add(r.paragraph(r.lines(n))...)
 		case *ast.List:
 			items := r.list(n)
+			if len(items) == 0 {
+				continue
+			}
 			if list != nil {
 				list.items = append(list.items, items...)
 				continue
@@ -127,6 +131,7 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 			b := &block{kind: codeBlock, lang: strings.ToLower(string(n.Language(r.src))), lines: r.lines(n)}
 			if len(b.lines) > 0 {
 				b.no = b.lines[0].no
+				r.checkFence(b)
 				add(b)
 			}
 		case *ast.CodeBlock:
@@ -150,6 +155,25 @@ func firstNo(items []*item) int {
 		return 0
 	}
 	return items[0].no
+}
+
+var (
+	fenceEnd  = regexp.MustCompile("^[\\s>]*(?:`{3,}|~{3,})\\s*$")
+	swallowed = regexp.MustCompile(`(?i)^\s*(?:#{2,6}\s+\S|[-*+]\s+\**(?:status|acceptance|状态|验收))`)
+)
+
+// checkFence notes a fence that is open to the end of the file: what looks like tasks in it was not meant as code.
+func (r *reader) checkFence(b *block) {
+	last := b.lines[len(b.lines)-1].no
+	rest := r.src[r.starts[last-1]:]
+	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 || fenceEnd.Match(bytes.TrimSpace(after)) {
+		return
+	}
+	for _, l := range b.lines {
+		if swallowed.MatchString(l.text) && r.open == 0 {
+			r.open = b.no - 1
+		}
+	}
 }
 
 // heading reads a heading. One that is only underlined because a rule stands right below a field is a paragraph.
@@ -210,59 +234,6 @@ func (r *reader) paragraph(lines []line) []*block {
 	return out
 }
 
-func isDelimiter(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.Contains(s, "|") && strings.Contains(s, "-") && strings.Trim(s, "|:- \t") == ""
-}
-
-func table(header line, body []line) *block {
-	b := &block{kind: tableBlock, no: header.no}
-	head := splitRow(header, 0)
-	b.rows = append(b.rows, head)
-	for _, l := range body {
-		b.rows = append(b.rows, splitRow(l, len(head)))
-	}
-	return b
-}
-
-// splitRow cuts a row into cells. With more cells than the header has, a bar inside of backticks is taken for part of
-// the code, as its writer meant it.
-func splitRow(l line, want int) []cell {
-	cells := cut(l, false)
-	if want > 0 && len(cells) > want {
-		if again := cut(l, true); len(again) < len(cells) {
-			cells = again
-		}
-	}
-	return cells
-}
-
-func cut(l line, keepCode bool) []cell {
-	s := strings.TrimSpace(l.text)
-	s = strings.TrimPrefix(s, "|")
-	if strings.HasSuffix(s, "|") && !strings.HasSuffix(s, `\|`) {
-		s = s[:len(s)-1]
-	}
-	var cells []cell
-	start, inCode := 0, false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '`':
-			inCode = !inCode
-		case s[i] == '\\':
-			i++
-		case s[i] == '|' && (!inCode || !keepCode):
-			cells = append(cells, cell{s[start:i], l.no})
-			start = i + 1
-		}
-	}
-	cells = append(cells, cell{s[start:], l.no})
-	for i := range cells {
-		cells[i].text = strings.TrimSpace(strings.ReplaceAll(cells[i].text, `\|`, "|"))
-	}
-	return cells
-}
-
 var listLine = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
 
 // indented reads an indented code block: a list that was indented too far is still a list.
@@ -289,13 +260,27 @@ func (r *reader) html(n *ast.HTMLBlock) []*block {
 	lines := r.lines(n)
 	words := false
 	for i := range lines {
-		lines[i].text = htmlTag.ReplaceAllString(lines[i].text, "")
+		lines[i].text = withoutTags(lines[i].text)
 		words = words || strings.TrimSpace(lines[i].text) != ""
 	}
 	if !words {
 		return nil
 	}
 	return r.again(lines)
+}
+
+// withoutTags takes tags off a line, but not out of code.
+func withoutTags(s string) string {
+	if !strings.Contains(s, "`") {
+		return htmlTag.ReplaceAllString(s, "")
+	}
+	parts := spans(s)
+	for i, p := range parts {
+		if !p.code {
+			parts[i].text = htmlTag.ReplaceAllString(p.text, "")
+		}
+	}
+	return rejoin(parts)
 }
 
 // again reads lines of the source as Markdown of their own, with their own numbers. It is not done twice over.
@@ -317,97 +302,4 @@ func (r *reader) again(lines []line) []*block {
 	inner := newReader([]byte(src.String()))
 	inner.depth = r.depth + 1
 	return inner.read()
-}
-
-func (r *reader) list(n *ast.List) []*item {
-	var out []*item
-	number := n.Start
-	for li := n.FirstChild(); li != nil; li = li.NextSibling() {
-		it := &item{}
-		it.kids = r.children(li, 0)
-		if len(it.kids) > 0 && it.kids[0].kind == paraBlock {
-			it.lines, it.no = it.kids[0].lines, it.kids[0].no
-			it.kids = it.kids[1:]
-		} else if len(it.kids) > 0 && it.kids[0].kind == headingBlock {
-			it.lines, it.no = it.kids[0].lines, it.kids[0].no
-			it.kids = it.kids[1:]
-		} else if len(it.kids) > 0 {
-			it.no = it.kids[0].no
-			it.lines = []line{{"", it.no}}
-		} else {
-			continue
-		}
-		it.indent = r.column(it.no)
-		if n.IsOrdered() {
-			it.number = itoa(number)
-			number++
-		}
-		it.takeCheck()
-		out = append(out, it)
-	}
-	return out
-}
-
-// column is the width of the white space at the beginning of a line.
-func (r *reader) column(no int) int {
-	width := 0
-	for _, c := range r.src[r.starts[no-1]:] {
-		switch c {
-		case ' ':
-			width++
-		case '\t':
-			width += 4 - width%4
-		default:
-			return width
-		}
-	}
-	return width
-}
-
-var checkBox = regexp.MustCompile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)
-var itemNumber = regexp.MustCompile(`^(\d{1,4}(?:\.\d{1,4})*)[.)、]?\s+`)
-
-func (it *item) takeCheck() {
-	s := it.lines[0].text
-	m := checkBox.FindStringSubmatch(s)
-	if m == nil || !strings.Contains(" xX~-/>.!?*✓✔✅❌✗vVoO√", m[1]) {
-		return
-	}
-	it.check = ' '
-	for _, c := range m[1] {
-		it.check = c
-	}
-	s = s[len(m[0]):]
-	if m[2] != "" {
-		s += " (optional)"
-	}
-	if n := itemNumber.FindStringSubmatch(s); n != nil && !unitFollows(s[len(n[0]):]) {
-		it.number = n[1]
-		s = s[len(n[0]):]
-	}
-	it.lines[0].text = s
-}
-
-// nest puts an item that is indented by two columns or more than the one before it below that one. Markdown itself
-// would want as many columns as the marker is wide, which people who nest below "1." do not count.
-func nest(items []*item) []*item {
-	var out []*item
-	var open []*item
-	for _, it := range items {
-		for len(open) > 0 && it.indent < open[len(open)-1].indent+2 {
-			open = open[:len(open)-1]
-		}
-		if len(open) == 0 {
-			out = append(out, it)
-		} else {
-			above := open[len(open)-1]
-			if k := len(above.kids); k > 0 && above.kids[k-1].kind == listBlock {
-				above.kids[k-1].items = append(above.kids[k-1].items, it)
-			} else {
-				above.kids = append(above.kids, &block{kind: listBlock, items: []*item{it}, no: it.no})
-			}
-		}
-		open = append(open, it)
-	}
-	return out
 }

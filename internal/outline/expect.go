@@ -31,7 +31,7 @@ func shellLine(command, expect string) (run string, decided bool) {
 		return `test -z "$(` + group(command) + `)"`, true
 	}
 	if m := passedCount.FindStringSubmatch(lower); m != nil {
-		return group(command) + " 2>&1 | " + grepFor(m[0]), true
+		return `out=$(` + group(command) + ` 2>&1) && printf '%s\n' "$out" | grep -E -q -- '(^|[^0-9])` + m[0] + `'`, true
 	}
 	if text, not, ok := containsText(e); ok {
 		line := group(command) + " 2>&1 | " + grepFor(text)

@@ -42,6 +42,8 @@ func TestShellLine(t *testing.T) {
 		{"无输出", "true", "echo x"},
 		{"no matches", "grep nothing /dev/null", "echo found"},
 		{"12 passed", "echo '== 12 passed in 1s =='", "echo '3 passed'"},
+		{"2 passed", "echo '2 passed'", "echo '12 passed'"},
+		{"2 passed", "echo '2 passed'", "sh -c 'echo 2 passed, 1 failed; exit 1'"},
 		{"exit 0", "true # a remark", "false # a remark"},
 		{">= 2", "printf 'a\\nb\\n' | wc -l # count", "printf 'a\\n' | wc -l"},
 	} {

@@ -3,6 +3,8 @@ package outline
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,55 +28,95 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		o, fs := Parse("fuzz.md", data)
-		o2, fs2 := Parse("fuzz.md", data)
-		if a, b := encode(t, o, fs), encode(t, o2, fs2); !bytes.Equal(a, b) {
-			t.Fatalf("two readings differ:\n%s\n%s", a, b)
+	f.Fuzz(checkAny)
+}
+
+// TestMixed shuffles the lines of the outlines of testdata: what a fuzzer would need long to think of.
+func TestMixed(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		lines := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + 1
-		for _, finding := range fs {
-			if finding.Line < 0 || finding.Line > lines {
-				t.Errorf("finding on line %d of %d: %v", finding.Line, lines, finding)
-			}
-		}
-		if (o == nil) == (len(fs) == 0) {
-			t.Fatalf("outline %v with %d findings", o != nil, len(fs))
-		}
-		if o == nil {
-			return
-		}
-		printable(t, encode(t, o, nil))
-		src := squeezed(string(data))
-		ids := map[plan.TaskID]bool{}
-		o.Walk(func(task *Task) {
-			if ids[task.ID] {
-				t.Errorf("two tasks are called %s", task.ID)
-			}
-			ids[task.ID] = true
-			if task.Line < 1 || task.Line > lines {
-				t.Errorf("%s is on line %d of %d", task.ID, task.Line, lines)
-			}
-			if task.Status.Line < 0 || task.Status.Line > lines {
-				t.Errorf("%s: status on line %d of %d", task.ID, task.Status.Line, lines)
-			}
-			for _, c := range task.Acceptance {
-				if c.Line < 1 || c.Line > lines {
-					t.Errorf("%s: criterion on line %d of %d", task.ID, c.Line, lines)
+		lines = append(lines, strings.SplitAfter(string(data), "\n")...)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range *mixes {
+		var src strings.Builder
+		for range 1 + rng.IntN(60) {
+			at := rng.IntN(len(lines))
+			for _, l := range lines[at:min(at+1+rng.IntN(4), len(lines))] {
+				if rng.IntN(10) == 0 {
+					l = strings.Repeat(" ", rng.IntN(6)) + l
 				}
-				if !strings.Contains(src, squeezed(c.Command)) {
-					t.Errorf("%s: %q does not stand in the source", task.ID, c.Command)
+				if rng.IntN(30) == 0 {
+					l = l[:rng.IntN(len(l)+1)] + "\n"
 				}
+				src.WriteString(strings.ToValidUTF8(l, ""))
 			}
-		})
-		doc, fs := o.Plan(Defaults{})
-		if len(fs) > 0 {
-			t.Fatalf("no plan: %v", fs)
 		}
-		if _, err := plan.Parse("plan.yaml", doc); err != nil {
-			t.Fatalf("the plan does not parse: %v\n%s", err, doc)
+		if checkAny(t, []byte(src.String())); t.Failed() {
+			t.Fatalf("of this outline:\n%s", src.String())
+		}
+	}
+}
+
+var mixes = flag.Int("mixes", 300, "how many outlines TestMixed makes")
+
+func checkAny(t *testing.T, data []byte) {
+	t.Helper()
+	o, fs := Parse("fuzz.md", data)
+	o2, fs2 := Parse("fuzz.md", data)
+	if a, b := encode(t, o, fs), encode(t, o2, fs2); !bytes.Equal(a, b) {
+		t.Fatalf("two readings differ:\n%s\n%s", a, b)
+	}
+	lines := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + 1
+	for _, finding := range fs {
+		if finding.Line < 0 || finding.Line > lines {
+			t.Errorf("finding on line %d of %d: %v", finding.Line, lines, finding)
+		}
+	}
+	if (o == nil) == (len(fs) == 0) {
+		t.Fatalf("outline %v with %d findings", o != nil, len(fs))
+	}
+	if o == nil {
+		return
+	}
+	printable(t, encode(t, o, nil))
+	src := squeezed(string(data))
+	ids := map[plan.TaskID]bool{}
+	o.Walk(func(task *Task) {
+		if ids[task.ID] {
+			t.Errorf("two tasks are called %s", task.ID)
+		}
+		ids[task.ID] = true
+		if task.Line < 1 || task.Line > lines {
+			t.Errorf("%s is on line %d of %d", task.ID, task.Line, lines)
+		}
+		if task.Status.Line < 0 || task.Status.Line > lines {
+			t.Errorf("%s: status on line %d of %d", task.ID, task.Status.Line, lines)
+		}
+		for _, c := range task.Acceptance {
+			if c.Line < 1 || c.Line > lines {
+				t.Errorf("%s: criterion on line %d of %d", task.ID, c.Line, lines)
+			}
+			if !strings.Contains(src, squeezed(c.Command)) {
+				t.Errorf("%s: %q does not stand in the source", task.ID, c.Command)
+			}
 		}
 	})
+	doc, fs := o.Plan(Defaults{})
+	if len(fs) > 0 {
+		t.Fatalf("no plan: %v", fs)
+	}
+	if _, err := plan.Parse("plan.yaml", doc); err != nil {
+		t.Fatalf("the plan does not parse: %v\n%s", err, doc)
+	}
 }
 
 // squeezed drops what may differ between a command and the source: white space, where a line goes on on the next; the

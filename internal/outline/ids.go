@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -155,7 +156,7 @@ func (b *builder) dependencies(nodes []*node) {
 	for _, n := range nodes {
 		for _, text := range n.needs {
 			for _, m := range wordNumber.FindAllStringSubmatch(text, 100) {
-				id := cmpOr(arabic(m[1]), m[2])
+				id := cmp.Or(arabic(m[1]), m[2])
 				if m[1] == "" && strings.Trim(id, "0123456789") == "" && !n.numbered() {
 					continue
 				}
@@ -166,13 +167,6 @@ func (b *builder) dependencies(nodes []*node) {
 		}
 	}
 	b.cycles(nodes)
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // numbered reports that tasks are called by bare numbers where n stands, so that a bare number can mean one.

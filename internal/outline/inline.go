@@ -2,13 +2,10 @@ package outline
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // span is a piece of a line: code in backticks, or what stands between.
 type span struct {

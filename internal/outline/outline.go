@@ -84,7 +84,12 @@ func Parse(name string, data []byte) (*Outline, plan.Findings) {
 	}
 	b := &builder{file: name}
 	front, body := frontMatter(src)
-	blocks := newReader(body).read()
+	r := newReader(body)
+	blocks := r.read()
+	if r.open > 0 {
+		b.find("unclosed-fence", r.open, "the code that begins here never ends, and takes headings or fields in with it", "a line of ``` behind the code", "the end of the file", "```")
+		return nil, b.findings()
+	}
 	b.build(front, blocks)
 	if len(b.all()) == 0 && len(b.fs) == 0 {
 		if inner := fenced(body); inner != nil {

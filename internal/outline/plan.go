@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,7 +45,7 @@ func (o *Outline) closed() *Outline {
 	for _, q := range o.Requirements {
 		if q.Command != "" {
 			criteria = append(criteria, Criterion{Text: q.Text, Command: q.Command, Expect: q.Expect, Line: q.Line})
-			covers = append(covers, cmpOr(q.Ref, q.ID))
+			covers = append(covers, cmp.Or(q.Ref, q.ID))
 		}
 	}
 	if len(criteria) > 0 {
@@ -111,7 +112,9 @@ type planner struct {
 	o      *Outline
 	d      Defaults
 	leaves []*Task
-	top    map[*Task]*Task // the outermost goal of each leaf, or the leaf itself
+	top    map[*Task]*Task           // the outermost goal of each leaf, or the leaf itself
+	refs   map[*Task][]string        // what each leaf, or a goal around it, says that it covers
+	words  map[*Task]map[string]bool // of each leaf, to find the nearest requirement
 	roots  []plan.RootCriterion
 	covers map[*Task][]string
 	depth  int
@@ -120,23 +123,27 @@ type planner struct {
 // rootCriteria makes the root checklist: the requirements of the source, and one criterion for each outermost goal or task
 // that none of them speaks of.
 func (w *planner) rootCriteria() {
-	w.top = map[*Task]*Task{}
-	var walk func(tasks []*Task, top *Task, depth int)
-	walk = func(tasks []*Task, top *Task, depth int) {
+	w.top, w.refs, w.words = map[*Task]*Task{}, map[*Task][]string{}, map[*Task]map[string]bool{}
+	var walk func(tasks []*Task, top *Task, refs []string, depth int)
+	walk = func(tasks []*Task, top *Task, refs []string, depth int) {
 		w.depth = max(w.depth, depth)
 		for _, t := range tasks {
 			under := top
 			if under == nil {
 				under = t
 			}
+			here := append(slices.Clone(refs), t.Covers...)
 			if len(t.Tasks) == 0 {
 				w.leaves = append(w.leaves, t)
-				w.top[t] = under
+				w.top[t], w.refs[t] = under, here
+				if len(w.o.Requirements) > 0 {
+					w.words[t] = grams(t.allText() + " " + under.Title)
+				}
 			}
-			walk(t.Tasks, under, depth+1)
+			walk(t.Tasks, under, here, depth+1)
 		}
 	}
-	walk(w.o.Tasks, nil, 1)
+	walk(w.o.Tasks, nil, nil, 1)
 	for _, q := range w.o.Requirements {
 		w.roots = append(w.roots, plan.RootCriterion{ID: q.ID, Statement: q.Text})
 		for _, t := range w.meeting(q) {
@@ -191,11 +198,8 @@ func goalStatement(t *Task) string {
 func (w *planner) meeting(q Item) []*Task {
 	var out []*Task
 	for _, t := range w.leaves {
-		for at := range ancestry(w.o.Tasks, t) {
-			if slices.ContainsFunc(at.Covers, func(c string) bool { return refersTo(c, q) }) {
-				out = append(out, t)
-				break
-			}
+		if slices.ContainsFunc(w.refs[t], func(c string) bool { return refersTo(c, q) }) {
+			out = append(out, t)
 		}
 	}
 	if len(out) > 0 {
@@ -204,11 +208,7 @@ func (w *planner) meeting(q Item) []*Task {
 	best := 0.0
 	wanted := grams(q.Text)
 	for _, t := range w.leaves {
-		words := t.Title + " " + t.Description
-		for _, c := range t.Acceptance {
-			words += " " + c.Text
-		}
-		score := overlap(wanted, grams(words+" "+w.top[t].Title))
+		score := overlap(wanted, w.words[t])
 		switch {
 		case score == 0 || score < best:
 		case score > best:
@@ -223,29 +223,19 @@ func (w *planner) meeting(q Item) []*Task {
 	return out
 }
 
+func (t *Task) allText() string {
+	var b strings.Builder
+	b.WriteString(t.Title + " " + t.Description)
+	for _, c := range t.Acceptance {
+		b.WriteString(" " + c.Text)
+	}
+	return b.String()
+}
+
 func refersTo(ref string, q Item) bool {
 	ref = norm(ref)
 	own := norm(q.Ref)
 	return ref != "" && (ref == norm(q.ID) && own == "" || own != "" && (ref == own || strings.HasPrefix(ref, own+".")) || own == "" && norm("R"+ref) == norm(q.ID) || own == "" && strings.HasPrefix("R"+ref, norm(q.ID)+"."))
-}
-
-// ancestry yields t and the goals that it stands in.
-func ancestry(tasks []*Task, t *Task) func(func(*Task) bool) {
-	return func(yield func(*Task) bool) {
-		var find func(tasks []*Task) (found, goOn bool)
-		find = func(tasks []*Task) (bool, bool) {
-			for _, at := range tasks {
-				if at == t {
-					return true, yield(at)
-				}
-				if found, goOn := find(at.Tasks); found {
-					return true, goOn && yield(at)
-				}
-			}
-			return false, true
-		}
-		find(tasks)
-	}
 }
 
 // grams are the words of a text, and of a script without spaces each pair of neighbours.

@@ -106,11 +106,8 @@ func (b *builder) defaults(t *Task, n *node) {
 	if t.NodeType != Action {
 		return
 	}
-	if t.Agent == "" {
-		t.Agent = AgentManual
-		if t.Run != "" {
-			t.Agent = AgentExec
-		}
+	if t.Agent == "" && t.Run != "" {
+		t.Agent = AgentExec
 	}
 	if t.DeliverableSpec != nil {
 		spec := n.child("deliverable_spec")

@@ -204,19 +204,24 @@ func (s *State) missingInput(t *Task, r *TaskRecords) string {
 		return fmt.Sprintf("question q%d is not answered", open[0])
 	}
 	for _, req := range t.Requires {
-		want, have := max(req.Count, 1), 0
-		for _, id := range s.lineage(t) {
-			have += s.Records.Of(id).Inputs[EscapeName(req.Name)]
-		}
-		if have < want {
+		if want, have := max(req.Count, 1), s.HandedIn(t, req.Name); have < want {
 			return fmt.Sprintf("%s (%d/%d)", req.Name, have, want)
 		}
 	}
 	return ""
 }
 
-// lineage is the task and the GOALs above it.
-func (s *State) lineage(t *Task) []TaskID {
+// HandedIn is the number of files that were handed in under a name for the task or for a GOAL above it.
+func (s *State) HandedIn(t *Task, name string) int {
+	n := 0
+	for _, id := range s.Lineage(t) {
+		n += s.Records.Of(id).Inputs[EscapeName(name)]
+	}
+	return n
+}
+
+// Lineage is the task and the GOALs above it.
+func (s *State) Lineage(t *Task) []TaskID {
 	ids := []TaskID{t.TaskID}
 	for above := s.Tasks[t.ParentTaskID]; above != nil && len(ids) <= maxDepth; above = s.Tasks[above.ParentTaskID] {
 		ids = append(ids, above.TaskID)

@@ -17,7 +17,7 @@ const (
 type Planner struct {
 	Agent     string   // AgentManual for a person
 	File      string   // the name of the candidate's file: plan.yaml, or plan.json for what a person wrote in JSON
-	Reviewers []string // each of whom must approve; none means the built-in review alone
+	Reviewers []string // each of whom must approve, beside the built-in review
 }
 
 // criteria are what a plan is judged by. A person's plan must have no ACTION that is too large; an agent's is split.
@@ -31,10 +31,8 @@ func (p Planner) criteria() []Criterion {
 
 // tasks are the ACTION that makes a plan and its CHECK.
 func (p Planner) tasks(id TaskID, title string, parent TaskID, description string) []*Task {
-	reviewers := p.Reviewers
-	if len(reviewers) == 0 {
-		reviewers = []string{ReviewerPlan}
-	}
+	// Whoever else is named, the hard rules come first.
+	reviewers := union([]string{ReviewerPlan}, p.Reviewers)
 	return []*Task{
 		{
 			TaskID: id, NodeType: Action, Title: title, ParentTaskID: parent, Agent: p.Agent, EstimatedPersonDays: 0.5,
@@ -114,7 +112,7 @@ func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error
 }
 
 // replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan that
-// is amended keeps what was asked for.
+// an agent made, or that is amended, keeps what was asked for, word by word.
 func replaced(base, candidate *Plan) *Plan {
 	root := candidate.RootTaskID
 	p := &Plan{
@@ -125,7 +123,7 @@ func replaced(base, candidate *Plan) *Plan {
 		RootTaskID:    root,
 		Config:        candidate.Config,
 	}
-	if len(base.Grafts) > 0 {
+	if first := base.Task(PlanTaskID); len(base.Grafts) > 0 || first != nil && first.Agent != AgentManual {
 		p.TopTask = base.TopTask
 	}
 	for _, t := range candidate.Tasks {
@@ -186,7 +184,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	}
 	p.correct(e.Days)
 	for _, id := range e.Split {
-		p.addSplit(id, e.Planner)
+		p.addSplit(id, e.Planner, "")
 	}
 	leaves := p.leafCount()
 	c := Change{

@@ -148,7 +148,7 @@ func TestParseCompletes(t *testing.T) {
 		{"its check's parent", string(byID["CHECK-DOC-1.1"].ParentTaskID), "DOC-1"},
 		{"its check's target", string(byID["CHECK-DOC-1.1"].ReviewTargetTaskID), "DOC-1.1"},
 		{"its check's output", byID["CHECK-DOC-1.1"].ReviewOutputSpec, "APPROVED.md|REJECTED.md"},
-		{"agent without a run line", first.Agent, "manual"},
+		{"agent without a run line", first.Agent, ""},
 		{"agent with a run line", site.Agent, "exec"},
 		{"single file", show(first.DeliverableSpec.SingleFile), "true"},
 		{"several files", show(third.DeliverableSpec.SingleFile), "false"},

@@ -24,6 +24,7 @@ type Policy struct {
 	Floors        Floors   `json:"floors"`      // a plan may only be stricter
 	FourEyes      bool     `json:"four_eyes"`   // nobody approves what they made
 	NoWaivers     bool     `json:"no_waivers"`
+	PlanReviewers []string `json:"plan_reviewers"` // each must approve a plan, beside plan-review: agents, people
 }
 
 // DefaultRoot is the protected directory of a repository whose policy names none.
@@ -110,19 +111,7 @@ func (p *Policy) Check() Findings {
 			bad("bad-number", fmt.Sprintf("roots[%d]", i), "needs a min_score of 0 to 100 and a quorum that is not negative", "")
 		}
 	}
-	names := map[string]bool{}
-	for i, k := range p.Keys {
-		where := fmt.Sprintf("keys[%d]", i)
-		if k.Name == "" || (k.SSH == "") == (k.GPG == "") || strings.ContainsAny(k.Name+k.SSH+k.GPG, "\n\r") {
-			bad("bad-key", where, "needs a name and either ssh or gpg, each on one line", k.Name)
-		}
-		names[k.Name] = true
-	}
-	for i, m := range p.Maintainers {
-		if len(p.Keys) > 0 && !names[m] {
-			bad("maintainer-without-key", fmt.Sprintf("maintainers[%d]", i), "has no key, so nothing proves who they are", m)
-		}
-	}
+	p.checkKeys(bad)
 	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
 		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1", "")
 	}
@@ -136,6 +125,7 @@ func EncodePolicy(p *Policy) []byte {
 	c.Roots, c.Baseline = orEmpty(c.Roots), orEmpty(c.Baseline)
 	c.Maintainers, c.Keys = orEmpty(c.Maintainers), orEmpty(c.Keys)
 	c.Floors.Reviewers = orEmpty(c.Floors.Reviewers)
+	c.PlanReviewers = orEmpty(c.PlanReviewers)
 	return Document(c)
 }
 

@@ -145,19 +145,10 @@ func (r *planReviewer) feasible() bool {
 	return len(large) == 0
 }
 
-func (r *planReviewer) rootCriteria() []RootCriterion {
-	for _, t := range r.plan.Tasks {
-		if t.TaskID == r.plan.RootTaskID {
-			return t.RootAcceptanceCriteria
-		}
-	}
-	return nil
-}
-
 // coverage costs points where there is no checklist at all. A checklist with a hole is a hard error, but a small plan
 // whose one task says it all is sound without one.
 func (r *planReviewer) coverage() {
-	if len(r.rootCriteria()) == 0 {
+	if len(r.plan.rootCriteria()) == 0 {
 		r.object(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
 		r.suggest(priorityMed, "", "split what was asked for into root_acceptance_criteria and name them in covers")
 	}
@@ -181,7 +172,7 @@ func (r *planReviewer) completeness() {
 
 // dependencies looks for tasks that serve nothing. Without root criteria every last task would be one.
 func (r *planReviewer) dependencies() {
-	if len(r.rootCriteria()) == 0 {
+	if len(r.plan.rootCriteria()) == 0 {
 		return
 	}
 	needed := r.needed()

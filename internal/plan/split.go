@@ -24,12 +24,13 @@ func (p *Plan) nextPlanning() TaskID {
 	return TaskID("PLAN-" + strconv.Itoa(n))
 }
 
-// addSplit adds the tasks that split a leaf, beside it, and returns the id of the one that makes the fragment.
-func (p *Plan) addSplit(leaf TaskID, by Planner) TaskID {
+// addSplit adds the tasks that split a leaf, beside it, and returns the id of the one that makes the fragment. The
+// reason, which may be empty, is that task's description: whoever does it has to know.
+func (p *Plan) addSplit(leaf TaskID, by Planner, reason string) TaskID {
 	t := p.Task(leaf)
 	id := p.nextPlanning()
 	made := by.tasks(id, "Split "+string(leaf)+": "+t.Title, t.ParentTaskID, "The tasks that "+string(leaf)+" falls into, each with a deliverable of its own.")
-	made[0].SplitTargetTaskID = leaf
+	made[0].SplitTargetTaskID, made[0].Description = leaf, reason
 	p.Tasks = append(p.Tasks, made...)
 	return id
 }
@@ -66,7 +67,9 @@ func (e Replan) Apply(s *State) (Change, error) {
 	c := Change{Author: e.Author, Body: e.Reason, Plan: &p}
 	if e.Leaf == "" {
 		id := p.nextPlanning()
-		p.Tasks = append(p.Tasks, e.Planner.tasks(id, "Amend: "+p.Title, p.RootTaskID, "The whole plan as it shall be from now on.")...)
+		made := e.Planner.tasks(id, "Amend: "+p.Title, p.RootTaskID, "The whole plan as it shall be from now on.")
+		made[0].Description = e.Reason
+		p.Tasks = append(p.Tasks, made...)
 		c.Subject = fmt.Sprintf("%s: amend the plan", id)
 		c.Trailers = trailers(EventReplan, id)
 		return c, nil
@@ -85,7 +88,7 @@ func (e Replan) Apply(s *State) (Change, error) {
 	case !p.MaySplit(e.Leaf):
 		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)", p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
 	}
-	id := p.addSplit(e.Leaf, e.Planner)
+	id := p.addSplit(e.Leaf, e.Planner, e.Reason)
 	c.Subject = fmt.Sprintf("%s: split %s", id, e.Leaf)
 	c.Trailers = trailers(EventReplan, id)
 	return c, nil
@@ -280,6 +283,55 @@ func (p *Plan) check(action TaskID) *Task {
 		if t.NodeType == Check && t.ReviewTargetTaskID == action {
 			return t
 		}
+	}
+	return nil
+}
+
+// Below is the part of the plan at and below a GOAL as a plan of its own, for a review of it alone: the GOAL is its root, and
+// has those root criteria that something below it covers.
+func (p *Plan) Below(goal TaskID) *Plan {
+	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask, RootTaskID: goal, Config: p.Config}
+	covered := map[string]bool{}
+	in := map[TaskID]bool{goal: true}
+	for again := true; again; { // a parent may stand behind its children
+		again = false
+		for _, t := range p.Tasks {
+			if !in[t.TaskID] && in[t.ParentTaskID] {
+				in[t.TaskID], again = true, true
+			}
+		}
+	}
+	for _, t := range p.Tasks {
+		if !in[t.TaskID] {
+			continue
+		}
+		copied := *t
+		part.Tasks = append(part.Tasks, &copied)
+		for _, id := range t.Covers {
+			covered[id] = true
+		}
+		for _, c := range t.AcceptanceCriteria {
+			for _, id := range c.Covers {
+				covered[id] = true
+			}
+		}
+	}
+	root := part.Task(goal)
+	if root == nil {
+		return part
+	}
+	root.ParentTaskID = ""
+	for _, c := range p.rootCriteria() {
+		if covered[c.ID] {
+			root.RootAcceptanceCriteria = append(root.RootAcceptanceCriteria, c)
+		}
+	}
+	return part
+}
+
+func (p *Plan) rootCriteria() []RootCriterion {
+	if root := p.Task(p.RootTaskID); root != nil {
+		return root.RootAcceptanceCriteria
 	}
 	return nil
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// costTotal is what one agent's work took, with one model.
+type costTotal struct {
+	Agent   string `json:"agent"`
+	Replies int    `json:"replies"`
+	plan.Usage
+}
+
+// showCost prints what the agents say that their work on a plan took.
+func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	items, err := eng.Costs(c.Context, snap)
+	if err != nil {
+		return err
+	}
+	totals := costTotals(items)
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			PlanID plan.ID       `json:"plan_id"`
+			Totals []costTotal   `json:"totals"`
+			Items  []engine.Cost `json:"items"`
+		}{snap.ID, totals, append([]engine.Cost{}, items...)})
+	}
+	if len(totals) == 0 {
+		fmt.Fprintln(e.stdout, "no agent has reported what its work took")
+		return nil
+	}
+	sum := 0.0
+	for _, t := range totals {
+		name := t.Agent
+		if t.Model != "" {
+			name += " (" + t.Model + ")"
+		}
+		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  $%.4f\n", plan.OneLine(name), t.Replies, t.InputTokens, t.OutputTokens, t.CostUSD)
+		sum += t.CostUSD
+	}
+	fmt.Fprintf(e.stdout, "%-32s $%.4f, as far as it was reported\n", "all", sum)
+	return nil
+}
+
+func costTotals(items []engine.Cost) []costTotal {
+	type key struct{ agent, model string }
+	by := map[key]*costTotal{}
+	for _, i := range items {
+		k := key{i.Agent, i.Model}
+		if by[k] == nil {
+			by[k] = &costTotal{Agent: i.Agent, Usage: plan.Usage{Model: i.Model}}
+		}
+		t := by[k]
+		t.Replies++
+		t.InputTokens += i.InputTokens
+		t.CachedTokens += i.CachedTokens
+		t.OutputTokens += i.OutputTokens
+		t.CostUSD += i.CostUSD
+	}
+	totals := []costTotal{}
+	for _, k := range slices.SortedFunc(maps.Keys(by), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
+	}) {
+		totals = append(totals, *by[k])
+	}
+	return totals
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// editPlan opens the plan that waits to be accepted, or the one that is in force, in the user's editor as git would, and
+// hands in what they make of it.
+func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	r := engine.Replanning{Agent: plan.AgentManual, Reason: c.String("reason"), Person: person}
+	before, err := e.planText(c, eng, snap)
+	if err != nil {
+		return err
+	}
+	after, err := e.edit(c, store, string(snap.ID)+".yaml", before)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(after)) == 0 || bytes.Equal(before, after) {
+		fmt.Fprintln(e.stdout, "nothing changed; the plan is as it was")
+		return nil
+	}
+	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after)
+	if err != nil && len(after) > 0 {
+		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")
+		if writeErr := os.WriteFile(kept, after, 0o666); writeErr == nil {
+			fmt.Fprintf(e.stderr, "what you wrote is kept in %s: mend it, then git wf plan --amend -f FILE\n", kept)
+		}
+	}
+	return err
+}
+
+// planText is the plan as people write it: the newest candidate of an open planning task, else the plan in force.
+func (e *env) planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) ([]byte, error) {
+	if open := snap.Plan.PlanningOf(""); open != nil {
+		text, err := eng.Candidate(c.Context, snap, open.TaskID)
+		if err != nil || text != nil {
+			return text, err
+		}
+	}
+	return plan.WriteYAML(snap.Plan)
+}
+
+// edit has the user edit a text.
+func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []byte) ([]byte, error) {
+	editor, err := store.Git(c.Context, "var", "GIT_EDITOR")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "git-wf-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(c.Context, "sh", "-c", editor+` "$@"`, "sh", file)
+	cmd.Dir, cmd.Env = e.dir, e.environ
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, usage("the editor %s failed: %w", editor, err)
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
+)
+
+func (e *env) graphCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "graph",
+		Usage: "draw the plan: its goals and tasks, what needs what, and where each stands",
+		Description: "ascii is a tree for a terminal, mermaid and dot are for other programs, svg is a picture in one file that needs\n" +
+			"nothing else. With --json, the nodes and edges themselves.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Usage: "ascii, mermaid, dot or svg", DefaultText: "ascii"},
+			&cli.BoolFlag{Name: "checks", Usage: "show the CHECKs too"},
+			&cli.BoolFlag{Name: "critical-path", Usage: "mark the open tasks that determine when the plan can be done"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to a file instead; - is standard output"},
+			planFlag(), jsonFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			switch format := c.String("format"); {
+			case c.IsSet("format") && c.Bool("json"):
+				return usage("--format and --json exclude each other")
+			case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
+				return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.drawGraph(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	g := graph.FromState(s, graph.Options{Checks: c.Bool("checks"), CriticalPath: c.Bool("critical-path")})
+	name := c.String("output")
+	if name == "" || name == "-" {
+		return e.writeGraph(c, g, true)
+	}
+	// The file is written whole: a picture that was interrupted must not replace one that was not.
+	whole := *e
+	var out bytes.Buffer
+	whole.stdout = &out
+	if err := whole.writeGraph(c, g, false); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.dir, name)
+	}
+	if err := os.WriteFile(name, out.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("write the graph: %w", err)
+	}
+	return nil
+}
+
+// writeGraph writes the graph to standard output in the format asked for; shown says that somebody may be looking.
+func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
+	if c.Bool("json") {
+		return e.printJSON(g)
+	}
+	switch c.String("format") {
+	case "mermaid":
+		return graph.Mermaid(e.stdout, g)
+	case "dot":
+		return graph.DOT(e.stdout, g)
+	case "svg":
+		return graph.SVG(c.Context, e.stdout, g)
+	}
+	if !shown {
+		return graph.ASCII(e.stdout, g, 0, nil)
+	}
+	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string { return e.paint(classColours[class], text) })
+}
+
+// columns is the width of the terminal, or what COLUMNS says; zero if nobody knows.
+func (e *env) columns() int {
+	if f, ok := e.stdout.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	n, err := strconv.Atoi(e.getenv("COLUMNS"))
+	if err != nil || n < 20 {
+		return 0
+	}
+	return n
+}
+
+// classColours are the terminal's colours of what the statuses look like; the same as those of styles.
+var classColours = map[graph.Class]string{
+	graph.Ready: "36", graph.Running: "34", graph.Review: "33", graph.Done: "32", graph.Rejected: "31",
+	graph.Pending: "90", graph.Blocked: "35", graph.Abandoned: "90",
+}

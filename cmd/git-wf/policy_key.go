@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
+	with := func(f func(*cli.Context, *gitstore.Store, string) error) cli.ActionFunc {
+		return func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one name"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store, c.Args().First()) })
+		}
+	}
+	return &cli.Command{
+		Name:  "key",
+		Usage: "say whose signatures make approvals count",
+		Description: "Once the policy has a key, an approval counts only if the commit that records it is signed with a key whose name\n" +
+			"is the reviewer's, as git's user.name gives it. For the engine and agents, whoever runs them signs.",
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return &failure{
+					code: exitUsage, err: fmt.Errorf("policy key takes add or remove, found %q", c.Args().First()),
+					hint: "git wf policy key --help",
+				}
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+		Subcommands: []*cli.Command{
+			{
+				Name: "add", Usage: "let a key speak for a person", ArgsUsage: "NAME",
+				Flags: []cli.Flag{
+					message,
+					&cli.StringFlag{Name: "ssh", Usage: "a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input"},
+					&cli.StringFlag{Name: "gpg", Usage: "the `FINGERPRINT` of a GPG key"},
+				},
+				Action: with(e.policyKeyAdd),
+			},
+			{
+				Name: "remove", Usage: "take a person's keys out of the policy: what is signed with them counts no longer", ArgsUsage: "NAME",
+				Flags: []cli.Flag{message}, Action: with(e.policyKeyRemove),
+			},
+		},
+	}
+}
+
+func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store, name string) error {
+	key := plan.Key{Name: name}
+	switch ssh, gpg := c.String("ssh"), c.String("gpg"); {
+	case (ssh == "") == (gpg == ""):
+		return usage("say which key: --ssh FILE or --gpg FINGERPRINT")
+	case gpg != "":
+		key.GPG = strings.ToUpper(strings.ReplaceAll(gpg, " ", ""))
+	default:
+		line, err := e.readKey(ssh)
+		if err != nil {
+			return err
+		}
+		key.SSH = line
+	}
+	if _, err := key.Fingerprint(); err != nil {
+		return usage("the key of %s %w", name, err)
+	}
+	return e.changePolicy(c, store, "add a key of "+name, func(p *plan.Policy) error {
+		p.Keys = append(slices.Clip(p.Keys), key)
+		return nil
+	})
+}
+
+// readKey reads the one key that a file has.
+func (e *env) readKey(name string) (string, error) {
+	const most = 64 << 10
+	in := e.stdin
+	if name != "-" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(e.dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return "", &failure{code: exitUsage, err: err}
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return "", &failure{code: exitUsage, err: err}
+	}
+	if strings.Contains(string(data), "PRIVATE KEY") {
+		return "", &failure{code: exitUsage, err: fmt.Errorf("%s is a private key, which nobody else may see", name), hint: "--ssh " + name + ".pub"}
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 1 {
+		return "", usage("%s: expected one key, found %s", name, plan.Count(len(lines), "line"))
+	}
+	return lines[0], nil
+}
+
+func (e *env) policyKeyRemove(c *cli.Context, store *gitstore.Store, name string) error {
+	return e.changePolicy(c, store, "remove the keys of "+name, func(p *plan.Policy) error {
+		kept := slices.DeleteFunc(slices.Clone(p.Keys), func(k plan.Key) bool { return k.Name == name })
+		if len(kept) == len(p.Keys) {
+			return &failure{code: exitUsage, err: fmt.Errorf("the policy has no key of %s", name), hint: "git wf policy show"}
+		}
+		p.Keys = kept
+		return nil
+	})
+}

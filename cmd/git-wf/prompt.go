@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) promptCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "prompt",
+		Usage:     "print what an agent would be told about a task",
+		ArgsUsage: "TASK",
+		Description: "Of a task that awaits work, what its maker would get; of one whose version awaits review, or of its CHECK,\n" +
+			"what a reviewer would. What there was no room for is listed on standard error. Prompts are files that you can\n" +
+			"override: see docs/prompts.md.",
+		Flags: []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one task"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.prompt(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	t, err := findTask(snap.State(), c.Args().First())
+	if err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	p, err := eng.Prompt(c.Context, snap, t.TaskID)
+	if err != nil {
+		return err
+	}
+	for _, d := range p.Dropped {
+		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)
+	}
+	_, err = fmt.Fprint(e.stdout, p.Text)
+	return err
+}

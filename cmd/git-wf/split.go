@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) splitCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "split",
+		Usage:     "split a task that is too large into smaller ones",
+		ArgsUsage: "TASK",
+		Description: "With -f, the file holds the tasks that it falls into: a plan without config and root criteria, in which one task\n" +
+			"delivers what this one was to deliver. Without it, the planner makes that. Either is reviewed like any plan.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(), plannerFlag(),
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the `FILE` with the smaller tasks; - for standard input"},
+			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why; the planner reads it"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one task"); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				t, err := findTask(snap.State(), c.Args().First())
+				if err != nil {
+					return err
+				}
+				return e.replan(c, store, snap, t.TaskID)
+			})
+		},
+	}
+}
+
+// replan splits a leaf or, without one, amends the plan, by a person's file or by the planner.
+func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, leaf plan.TaskID) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	r := engine.Replanning{Leaf: leaf, Agent: plan.AgentManual, Reason: c.String("reason"), Person: person}
+	if name := c.String("file"); name != "" {
+		data, err := e.readPlan(name)
+		if err != nil {
+			return &failure{code: exitUsage, err: fmt.Errorf("read %s: %w", name, err)}
+		}
+		return e.handInPlan(c, store, eng, snap.ID, r, name, data)
+	}
+	if r.Agent, err = e.plannerOf(c, eng, "git wf split TASK -f FILE"); err != nil {
+		return err
+	}
+	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
+		return err
+	}
+	return e.makePlan(c, store, eng, snap.ID)
+}
+
+// handInPlan has a person's file tried and recorded as the next version of a planning task.
+func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning, name string, data []byte) error {
+	d, err := eng.DraftFor(c.Context, id, r, name, data)
+	if err != nil {
+		return err
+	}
+	if err := e.tryLines(c, eng, d); err != nil {
+		return err
+	}
+	task, err := eng.Replan(c.Context, id, r)
+	if err != nil {
+		return err
+	}
+	s, err := eng.HandInPlan(c.Context, id, task, d)
+	if err != nil {
+		return err
+	}
+	return e.planOutcome(c, store, eng, s, task)
+}

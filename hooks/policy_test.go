@@ -1,0 +1,41 @@
+package hooks
+
+import "testing"
+
+// A server's hook knows the roots of one policy. Where another has come since, the program is asked about every push.
+func TestServerPolicyMoved(t *testing.T) {
+	r := newRepo(t)
+	bare := r.server(func(*repo) {})
+	push := func(path string) string {
+		t.Helper()
+		r.stage(path, path)
+		r.git("commit", "-q", "-m", path)
+		r.git("push", "-q", "origin", "main")
+		return r.calls()
+	}
+	asked := func(path, want string) {
+		t.Helper()
+		if got := push(path); (got != "") != (want != "") {
+			t.Errorf("%s: the program was called with %q", path, got)
+		}
+	}
+	asked("a", "")
+	asked("deliverables/a", "asked")
+	policy := r.git("rev-parse", "HEAD")
+	bare.git("update-ref", "refs/workflow/policy", policy)
+	asked("b", "asked")
+	o := bare.options()
+	o.Roots, o.Policy = []string{"site"}, policy
+	if st, err := StatusServer(t.Context(), o); err != nil || st[0].Reason != outdated {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	_, err := InstallServer(t.Context(), o)
+	must(t, err)
+	asked("c", "")
+	asked("deliverables/b", "")
+	asked("site/a", "asked")
+	bare.git("pack-refs", "--all")
+	asked("d", "")
+	bare.git("update-ref", "-d", "refs/workflow/policy")
+	asked("e", "asked")
+}

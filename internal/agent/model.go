@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"gitwf/internal/backend"
+	"gitwf/internal/contract"
+	"gitwf/internal/plan"
+)
+
+// model is an agent that is told what to do in words, and answers under the contract.
+type model struct {
+	name    string
+	kind    string
+	backend backend.Backend
+	writes  bool // it can write to Job.Out itself
+}
+
+// maxContractRetries is how often an agent is told what was wrong with its reply.
+const maxContractRetries = 2
+
+// Run has the agent make a deliverable.
+func (m *model) Run(ctx context.Context, job Job) (Result, error) {
+	want := contract.Want{Role: contract.Role(job.Role), FilesElsewhere: m.writes, Limits: job.Limits}
+	reply, res, err := m.Judge(ctx, job, want)
+	if err != nil || res.Kind != Artifact {
+		return res, err
+	}
+	res.Summary = reply.Summary
+	switch reply.Type {
+	case contract.NeedsInput:
+		res.Kind = NeedsInput
+		for _, n := range reply.Needs {
+			res.Needs = append(res.Needs, plan.Question{
+				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options, RecommendedOptionID: n.RecommendedOptionID,
+			})
+		}
+		res.Message = reply.Needs[0].Question
+	case contract.Noop:
+		res.Kind, res.Message = Noop, "said that there is nothing to do: "+reply.Summary
+	case contract.Error:
+		res.Kind, res.Message = Error, reply.Error
+	default:
+		if err := writeFiles(job.Out, reply.Files); err != nil {
+			return Result{Kind: Error, Message: err.Error()}, err
+		}
+		if !wrote(job.Out) {
+			res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory that WF_OUT names"
+		}
+	}
+	return res, nil
+}
+
+// Judge asks, and tells the agent what was wrong with a reply that breaks the contract, a few times. Nothing of such a
+// reply is used.
+func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
+	text, err := os.ReadFile(job.Prompt)
+	if err != nil {
+		return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
+	}
+	req := backend.Request{
+		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: []string{job.Out},
+		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
+	}
+	res := Result{Kind: Artifact}
+	var usage usage
+	for try := 0; ; try++ {
+		answer, err := m.backend.Ask(ctx, req)
+		res.Duration += answer.Duration
+		if err != nil {
+			res.fail(err)
+			return contract.Reply{}, res, ctxError(ctx, job)
+		}
+		usage.add(answer)
+		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode, answer.LogTail, usage.total()
+		reply, err := parse(want, answer)
+		var broken *contract.Violation
+		switch {
+		case err == nil && reply.Type == contract.Error && (want.Role == contract.RoleCheck || want.Role == contract.RoleFeasibility):
+			res.Kind, res.Message = Error, reply.Error
+			return reply, res, nil
+		case err == nil:
+			return reply, res, nil
+		case !errors.As(err, &broken):
+			return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
+		case try == maxContractRetries:
+			res.Kind = Error
+			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s\n%s", try+1, broken, broken.Feedback())
+			return contract.Reply{}, res, nil
+		}
+		req = m.again(req, string(text), answer, broken)
+	}
+}
+
+// again asks for the reply once more. Where the agent keeps the conversation, only what was wrong is said.
+func (m *model) again(req backend.Request, prompt string, answer backend.Reply, broken *contract.Violation) backend.Request {
+	next := req
+	next.Prompt = broken.Feedback()
+	switch {
+	case answer.Session != "":
+		next.Session, next.SessionOf = answer.Session, answer.Agent
+	case m.kind == backend.KindCommand:
+		next.Prompt = prompt + "\n" + broken.Feedback()
+	default:
+		next.History = append(req.History, backend.Message{Role: backend.RoleUser, Text: req.Prompt}, backend.Message{Role: backend.RoleAssistant, Text: answer.Text})
+	}
+	return next
+}
+
+func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {
+	if answer.Truncated {
+		return contract.Reply{}, contract.CutOff("the model stopped at its limit of output")
+	}
+	return contract.Parse(want, []byte(answer.Text))
+}
+
+// fail makes the result that of a backend's error.
+func (r *Result) fail(err error) {
+	r.Kind, r.Message = Error, err.Error()
+	var e *backend.Error
+	if errors.As(err, &e) {
+		r.ExitCode, r.LogTail = e.ExitCode, e.LogTail
+		if e.LogTail != "" {
+			r.Message += "\nend of its output:\n" + e.LogTail
+		}
+	}
+	r.Message = plan.Printable(r.Message)
+}
+
+// ctxError is the error of work that was cancelled, nil for work that failed by itself.
+func ctxError(ctx context.Context, job Job) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: interrupted: %w", job.Task.TaskID, context.Cause(ctx))
+}
+
+// writeFiles puts the files of a reply into out, and nowhere else, whatever links the agent has left there.
+func writeFiles(out string, files []contract.File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(out)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range files {
+		name := filepath.FromSlash(f.Path)
+		if dir := path.Dir(f.Path); dir != "." {
+			if err := root.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
+				return fmt.Errorf("write the reply's file: %w", err)
+			}
+		}
+		mode := os.FileMode(0o666)
+		if f.Executable {
+			mode = 0o777
+		}
+		if err := root.WriteFile(name, f.Content, mode); err != nil {
+			return fmt.Errorf("write the reply's file: %w", err)
+		}
+	}
+	return nil
+}
+
+// usage adds up what the replies of one attempt took.
+type usage struct {
+	sum   plan.Usage
+	known bool
+}
+
+func (u *usage) add(r backend.Reply) {
+	if !r.Usage.Known {
+		return
+	}
+	u.known = true
+	if r.Usage.Session { // the numbers include what was added before
+		u.sum = plan.Usage{}
+	}
+	u.sum.Model = r.Model
+	u.sum.InputTokens += r.Usage.InputTokens
+	u.sum.CachedTokens += r.Usage.CachedTokens
+	u.sum.OutputTokens += r.Usage.OutputTokens
+	u.sum.CostUSD += r.Usage.CostUSD
+}
+
+func (u *usage) total() *plan.Usage {
+	if !u.known {
+		return nil
+	}
+	sum := u.sum
+	return &sum
+}

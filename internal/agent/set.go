@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"gitwf/internal/backend"
+	"gitwf/internal/contract"
+)
+
+// Set is the agents of this machine: those that need no setting up, and those that its user has set up. Names that
+// nobody has set up but that are a kind of command-line agent stand for that, as it comes.
+type Set struct {
+	load    func() (Settings, error)
+	environ []string
+}
+
+// Settings are what a user has set up: agents, and who works where nobody is named.
+type Settings struct {
+	Agents   map[string]Config
+	Planner  string // makes plans
+	Executor string // does the tasks that name no agent and have no run line; "" leaves them to people
+	Reviewer string // judges what no list of reviewers gives to somebody; "" leaves it to people
+}
+
+// NewSet makes the set. What the user has set up is read when it is first needed, and once: most plans name nobody but
+// the built-in agents. environ is where programs and keys are looked up.
+func NewSet(load func() (Settings, error), environ []string) *Set {
+	return &Set{environ: environ, load: sync.OnceValues(func() (Settings, error) {
+		s, err := load()
+		all := map[string]Config{}
+		for _, name := range []string{backend.KindClaude, backend.KindCodex, backend.KindGemini, backend.KindOpencode} {
+			all[name] = Config{Config: backend.Config{Name: name, Kind: name}}
+		}
+		maps.Copy(all, s.Agents)
+		s.Agents = all
+		return s, err
+	})}
+}
+
+// Settings is what the user has set up; the error says which setting can't be used.
+func (s *Set) Settings() (Settings, error) { return s.load() }
+
+// Executor is the agent of tasks that name none and have no run line.
+func (s *Set) Executor() string {
+	set, _ := s.load() // Lookup reports the error
+	return set.Executor
+}
+
+// Reviewer is the agent that judges what no list of reviewers gives to somebody.
+func (s *Set) Reviewer() string {
+	set, _ := s.load()
+	return set.Reviewer
+}
+
+// Judge gives an answer in the roles that make no deliverable.
+type Judge interface {
+	// Judge asks for what want describes. A Result of kind ARTIFACT means that there is a reply; otherwise it says why
+	// not, like that of Agent.Run.
+	Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error)
+}
+
+// builtIn are the names that belong to no configuration.
+var builtIn = [...]string{NameExec, NameManual, NameOutline}
+
+func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) }
+
+// Names lists all agents, the built-in ones first.
+func (s *Set) Names() []string {
+	set, _ := s.load()
+	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(set.Agents))...)
+}
+
+// Config is how an agent was set up; ok is false for the built-in ones and for unknown names.
+func (s *Set) Config(name string) (Config, bool) {
+	if isBuiltIn(name) || name == "" {
+		return Config{}, false
+	}
+	set, _ := s.load()
+	c, ok := set.Agents[name]
+	return c, ok
+}
+
+// Knows reports whether the name is an agent's that can be asked for something. Where the settings can't be used it may
+// be: whoever asks it then learns why not.
+func (s *Set) Knows(name string) bool {
+	if name == NameOutline || name == "" || isBuiltIn(name) {
+		return name == NameOutline
+	}
+	set, err := s.load()
+	_, ok := set.Agents[name]
+	return ok || err != nil
+}
+
+// TrustsCommandsOf reports whether the user lets the command lines of the agent's plans run unseen.
+func (s *Set) TrustsCommandsOf(name string) bool {
+	c, _ := s.Config(name)
+	return c.TrustCommands
+}
+
+// WritesFiles reports whether the agent can write to WF_OUT itself, and run commands of its own. The others answer with
+// text alone.
+func (s *Set) WritesFiles(name string) bool {
+	c, _ := s.Config(name)
+	switch c.Kind {
+	case backend.KindOpenAI, backend.KindAnthropic:
+		return false
+	}
+	return true
+}
+
+// Lookup finds an agent by its name. It fails with ErrManual for the work of people, so that a caller learns before it
+// claims the task that there is nothing to run, and with an *UnknownError for a name that nobody has.
+func (s *Set) Lookup(name string) (Agent, error) {
+	switch name {
+	case NameExec:
+		return Exec{}, nil
+	case NameManual:
+		return nil, ErrManual
+	case NameOutline:
+		return outliner{}, nil
+	}
+	return s.model(name)
+}
+
+// Judge finds an agent that can review and estimate; only those can that a user has set up.
+func (s *Set) Judge(name string) (Judge, error) {
+	m, err := s.model(name)
+	if err != nil {
+		return nil, err // and not an interface that holds nothing
+	}
+	return m, nil
+}
+
+// Usable says why the agent can't be asked here, nil if it can.
+func (s *Set) Usable(ctx context.Context, name string) error {
+	if isBuiltIn(name) {
+		return nil
+	}
+	m, err := s.model(name)
+	if err != nil {
+		return err
+	}
+	return m.backend.Usable(ctx)
+}
+
+func (s *Set) model(name string) (*model, error) {
+	set, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	c, ok := set.Agents[name]
+	if !ok {
+		return nil, &UnknownError{Name: name, Known: s.Names()}
+	}
+	backends := make(map[string]backend.Config, len(set.Agents))
+	for n, each := range set.Agents {
+		backends[n] = each.Config
+	}
+	b, err := backend.NewChain(name, backends, s.environ)
+	if err != nil {
+		return nil, err
+	}
+	return &model{name: name, kind: c.Kind, backend: b, writes: s.WritesFiles(name)}, nil
+}

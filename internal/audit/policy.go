@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// PolicyMove audits who made the changes that bring the policy from an old commit to a new one. Judged is by the policy
+// before the move, and then commit by commit: whoever a maintainer made a maintainer may change the policy next. A commit that
+// does not follow the one before it, such as one of a side branch or a merge, is judged by the policy before the
+// move, so that nobody comes back by way of an older policy. Whoever brings the first policy is believed.
+func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) ([]Finding, error) {
+	a := auditor{ctx: ctx, store: store}
+	revs := []string{"rev-list", "--topo-order", "--reverse", "--parents", "--end-of-options", string(next)}
+	if old != "" {
+		revs = append(revs, "^"+string(old))
+	}
+	out, err := store.Git(ctx, revs...)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of the policy: %w", err)
+	}
+	before, err := a.policyAt(old)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return a.findings, nil
+	}
+	last, rules := old, before
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		commit, by := plan.OID(f[0]), before
+		if len(f) == 2 && plan.OID(f[1]) == last {
+			by = rules
+		}
+		if err := a.mayChange(commit, by); err != nil {
+			return nil, err
+		}
+		if last, rules = commit, nil; len(a.findings) == 0 {
+			if rules, err = a.policyAt(commit); err != nil {
+				return nil, err
+			}
+		}
+		if rules == nil {
+			rules = before
+		}
+		if before.Commit == "" {
+			before = rules // of a history from its beginning, the first policy is the one to judge by
+		}
+	}
+	return a.findings, nil
+}
+
+// policyAt is the policy at a commit; one that can't be read is found by Move.
+func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
+	if commit == "" {
+		return &gitstore.Policy{}, nil
+	}
+	p, err := a.store.PolicyAt(a.ctx, string(commit))
+	if err != nil && a.ctx.Err() == nil && !gitstore.IsAbsent(err) {
+		a.find("bad-policy", fmt.Sprintf("%.12s: policy.json", commit), "", "%v", err)
+		return nil, nil
+	}
+	return p, err
+}
+
+// mayChange judges one change of the policy.
+func (a *auditor) mayChange(commit plan.OID, by *gitstore.Policy) error {
+	if len(by.Maintainers) == 0 {
+		return nil
+	}
+	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes", "--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
+	if err != nil {
+		return err
+	}
+	var sig gitstore.Signature
+	if len(by.Keys) > 0 {
+		all, err := a.store.Signatures(a.ctx, by.Keys, []plan.OID{commit})
+		if err != nil {
+			return err
+		}
+		sig = all[commit]
+	}
+	why := by.MayChange(committer, sig.Signer)
+	if why != "" && sig.Problem != "" {
+		why += ": " + sig.Problem
+	}
+	if why != "" {
+		a.find("not-a-maintainer", fmt.Sprintf("%.12s", commit), "git wf policy log", "%s", why)
+	}
+	return nil
+}
+
+// Policy audits the history of the policy: that records were only added, and that only maintainers changed it.
+func Policy(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
+	p, err := store.Policy(ctx)
+	if err != nil {
+		return []Finding{{Code: "bad-policy", Place: "policy.json", Message: err.Error(), Mend: "git wf policy log"}}, nil
+	}
+	if p.Commit == "" {
+		return nil, nil
+	}
+	findings, err := Move(ctx, store, gitstore.PolicyRef, "", p.Commit)
+	if err != nil {
+		return nil, err
+	}
+	more, err := PolicyMove(ctx, store, "", p.Commit)
+	return append(findings, more...), err
+}
+
+// FourEyes finds the reviews of a plan at one commit that were made by the version's own maker, which a policy of four
+// eyes does not allow. What was recorded at the commit before already, "" for none, is left out.
+func FourEyes(ctx context.Context, store *gitstore.Store, id plan.ID, before, commit plan.OID) ([]Finding, error) {
+	snap, err := store.SnapshotAt(ctx, id, commit)
+	if err != nil {
+		return nil, err
+	}
+	known := map[gitstore.ReviewRef]bool{}
+	if before != "" {
+		old, err := store.SnapshotAt(ctx, id, before)
+		if err != nil {
+			return nil, err
+		}
+		for task, r := range old.Records.Tasks {
+			for _, rec := range r.Reviews {
+				known[gitstore.ReviewRef{Task: task, Review: rec}] = true
+			}
+		}
+	}
+	a := auditor{ctx: ctx, store: store, id: id, snap: snap}
+	for _, t := range snap.Plan.Tasks {
+		for _, rec := range snap.Records.Of(t.TaskID).Reviews {
+			if !known[gitstore.ReviewRef{Task: t.TaskID, Review: rec}] {
+				a.ownReview(t.TaskID, rec)
+			}
+		}
+	}
+	return a.findings, nil
+}
+
+// ownReview finds a review by whoever made the version. What can't be read is found by the audit of the records.
+func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
+	rev, err := export.ReadReview(a.ctx, a.store, a.snap, task, rec)
+	if err != nil {
+		return
+	}
+	made, err := export.ReadArtifact(a.ctx, a.store, a.snap, task, rec.Version)
+	if err != nil {
+		return
+	}
+	if rev.SelfReviewed || rev.Reviewer == made.Agent {
+		a.find("own-review", task.Dir()+"/reviews/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
+			"%s made %s and reviewed it, but the policy wants four eyes", rev.Reviewer, plan.VersionID(rec.Version))
+	}
+}

@@ -1,0 +1,50 @@
+package check
+
+import (
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// AgentOpinion is what a reviewing agent says of a version.
+type AgentOpinion struct {
+	Reviewer    string
+	Session     string
+	Verdict     plan.Verdict
+	Score       int               // 0 to 100
+	Criteria    map[string]Ruling // of those that no run line judges
+	Suggestions []plan.Suggestion
+	Summary     string
+	CheckedBy   string // id of the record of what the engine ran, "" if none
+	Usage       *plan.Usage
+}
+
+// ByAgent joins what the engine ran and an agent's opinion into a review. Of criteria with a run line the engine's word
+// alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a rejection. What it did
+// not judge is not passed.
+func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Time) plan.Review {
+	r := s.review(o.Reviewer, o.Session, now)
+	rulings := map[string]plan.CriterionResult{}
+	for _, c := range s.Task.AcceptanceCriteria {
+		ruling, ruled := o.Criteria[c.ID]
+		switch {
+		case !c.Manual() || !ruled:
+		case ruling.Pass:
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, ruling.Evidence)
+		default:
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultFail, ruling.Evidence)
+		}
+	}
+	r.Criteria = s.merge(ran, rulings, o.Reviewer)
+	r.Score, r.CheckID, r.Usage = o.Score, o.CheckedBy, o.Usage
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	if o.Verdict == plan.Rejected {
+		r.Verdict = plan.Rejected
+	}
+	r.Suggestions = append(suggestions(r.Criteria), o.Suggestions...)
+	r.Reason = o.Summary
+	if r.Reason == "" || r.Verdict != o.Verdict {
+		r.Reason = reason(r, s.MinScore)
+	}
+	return r
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/check"
+	"gitwf/internal/contract"
+	"gitwf/internal/estimate"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
+)
+
+// reviewingAgent is the agent whose turn it is to review the task's newest version: one that its list of reviewers names
+// and that this machine knows, or the one that its user has set for what is left to anybody.
+func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool) {
+	done := func(name string) bool {
+		return slices.ContainsFunc(s.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
+			return r.Version == t.Active && r.Reviewer == plan.EscapeName(name)
+		})
+	}
+	for _, name := range s.Reviewers(t.TaskID) {
+		if e.Agents.Knows(name) && !done(name) {
+			return name, e.Trust.AllCriteria(t.Task)
+		}
+	}
+	name := e.Agents.Reviewer()
+	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) && e.Trust.AllCriteria(t.Task)
+}
+
+// reviewByAgent has an agent judge a task's newest version, on what the engine itself ran and saw. The version is locked
+// when the review begins.
+func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	checkID := checkOf(snap.Plan, t.TaskID)
+	h, work, err := e.claim(ctx, id, checkID, name)
+	if err != nil {
+		return err
+	}
+	defer e.letGo(ctx, id, h)
+	snap, state, c, err := e.afterClaim(ctx, id, h, checkID)
+	if err != nil || c == nil {
+		return err
+	}
+	t = state.Tasks[c.ReviewTargetTaskID]
+	if again, ok := e.reviewingAgent(state, t); state.NextReviewStep(t.TaskID) != plan.StepPerson || !ok || again != name {
+		return nil
+	}
+	began := e.Now()
+	ev, err := e.evidence(work, id, snap, state, t)
+	var res agent.Result
+	var reply contract.Reply
+	var log bytes.Buffer
+	if err == nil {
+		e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), name))
+		reply, res, err = e.askReview(work, snap, t, ev, name, &log)
+	}
+	if work.Err() != nil {
+		return errors.Join(ctx.Err(), errClaimLost(ctx))
+	}
+	if err != nil && res.Message == "" {
+		res = agent.Result{Kind: agent.Error, Message: err.Error()}
+	}
+	if res.Kind != agent.Artifact {
+		return e.fail(ctx, id, checkID, t.Active, h, res, e.Now().Sub(began), log.Bytes())
+	}
+	rev := check.ByAgent(ev.subject, ev.ran, opinionOf(reply, res.MadeBy(name), h.claim.Session, ev.checkID, res.Usage), e.Now())
+	done, err := e.append(ctx, id, plan.AddReview{Review: rev, Artifact: ev.subject.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}, h, nil)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, describeReview(rev, done.Change))
+	return nil
+}
+
+func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage) check.AgentOpinion {
+	o := check.AgentOpinion{
+		Reviewer: by, Session: session, Verdict: r.Verdict, Score: r.Score, Criteria: map[string]check.Ruling{},
+		Suggestions: r.Suggestions, Summary: r.Summary, CheckedBy: checkID, Usage: usage,
+	}
+	for _, c := range r.Criteria {
+		o.Criteria[c.ID] = check.Ruling{Pass: c.Pass, Evidence: c.Evidence}
+	}
+	return o
+}
+
+// askReview gives a reviewing agent its packet and takes its verdict.
+func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+	g, err := e.prepare(ctx, snap, t, agent.RoleCheck, ev.subject.Artifact.Inputs)
+	if err != nil {
+		return contract.Reply{}, agent.Result{}, err
+	}
+	defer g.remove()
+	if err := g.makePlaces(); err != nil {
+		return contract.Reply{}, agent.Result{}, err
+	}
+	data, role, err := e.reviewData(ctx, g, snap, t, ev, name)
+	if err != nil {
+		return contract.Reply{}, agent.Result{}, err
+	}
+	want := contract.Want{Role: contract.RoleCheck, Criteria: t.AcceptanceCriteria}
+	return e.consult(ctx, g, snap, t, name, role, data, want, log)
+}
+
+// reviewData is the packet for a reviewer, and the role that it is for.
+func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string) (prompt.Data, prompt.Role, error) {
+	data, err := e.packet(ctx, g, snap, t, ev)
+	if err != nil {
+		return data, "", err
+	}
+	data.Shell = e.Agents.WritesFiles(name)
+	if !data.Shell {
+		data.Candidate.Dir = ""
+	}
+	if t.Planning() {
+		takeRequirements(&data)
+		return data, prompt.PlanReview, nil
+	}
+	return data, prompt.Check, nil
+}
+
+// consult writes the prompt of a role that makes no deliverable and has the agent answer it.
+func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, role prompt.Role, data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+	judge, err := e.Agents.Judge(name)
+	if err != nil {
+		return contract.Reply{}, agent.Result{}, err
+	}
+	data.Contract = contractText(want.Role, false)
+	if err := e.writePrompt(g, role, data, e.budget(name)); err != nil {
+		return contract.Reply{}, agent.Result{}, err
+	}
+	job := g.job(snap, t, log)
+	job.Environ = e.Environ
+	return judge.Judge(ctx, job, want)
+}
+
+// askFeasibility has an agent estimate the leaves of a plan, and says which one did: a fallback may have.
+func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, by string, err error) {
+	g, err := e.prepare(ctx, snap, t, agent.RoleFeasibility, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	defer g.remove()
+	if err := g.makePlaces(); err != nil {
+		return nil, "", err
+	}
+	data := e.promptData(snap, t)
+	data.Limits = prompt.LimitsOf(c.whole)
+	want := contract.Want{Role: contract.RoleFeasibility}
+	for _, l := range leaves {
+		data.Leaves = append(data.Leaves, prompt.LeafOf(l))
+		want.Tasks = append(want.Tasks, l.TaskID)
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)), t.Agent))
+	var log bytes.Buffer
+	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, prompt.Feasibility, data, want, &log)
+	if err != nil && res.Message == "" {
+		return nil, "", err
+	}
+	if res.Kind != agent.Artifact {
+		return nil, "", &feasibilityError{res}
+	}
+	said = map[plan.TaskID]estimate.Judgement{}
+	for _, est := range reply.Estimates {
+		pass := est.OneShotPass
+		said[est.TaskID] = estimate.Judgement{Days: est.EstimatedPersonDays, OneShotPass: &pass, Why: est.Why}
+	}
+	return said, res.MadeBy(t.Agent), nil
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Cost is what the agents say that a piece of work took.
+type Cost struct {
+	Task  plan.TaskID `json:"task_id"`
+	Agent string      `json:"agent"`
+	What  string      `json:"what"` // the record: v1, r2, a3
+	plan.Usage
+}
+
+// Costs lists what was recorded of each version, review and attempt, in plan order. Work of which its agent said nothing,
+// and work of people, is not in it.
+func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, error) {
+	var all []Cost
+	add := func(id plan.TaskID, agent, what string, u *plan.Usage) {
+		if u != nil {
+			all = append(all, Cost{id, agent, what, *u})
+		}
+	}
+	for _, t := range snap.Plan.Tasks {
+		r := snap.Records.Of(t.TaskID)
+		for _, v := range r.Artifacts {
+			a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, v.Version)
+			if err != nil {
+				return nil, err
+			}
+			add(t.TaskID, a.Agent, a.ArtifactID, a.Usage)
+		}
+		for _, rec := range r.Attempts {
+			var a plan.Attempt
+			if err := e.readRecord(ctx, snap, t.TaskID, "attempts/"+rec.Name(), &a); err != nil {
+				return nil, err
+			}
+			add(t.TaskID, a.Agent, a.AttemptID, a.Usage)
+		}
+		for _, rec := range r.Reviews {
+			rev, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, rec)
+			if err != nil {
+				return nil, err
+			}
+			add(t.TaskID, rev.Reviewer, rev.ReviewID, rev.Usage)
+		}
+	}
+	return all, nil
+}

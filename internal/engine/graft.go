@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/check"
+	"gitwf/internal/estimate"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// graft makes an approved plan part of plan.json, after each of its leaves was found to be feasible: leaves that are too
+// large for one attempt get a task that splits them or, where that can't be, a question.
+func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	h, work, err := e.claim(ctx, id, t.TaskID, plan.ReviewerPlan)
+	if err != nil {
+		return err
+	}
+	defer e.letGo(ctx, id, h)
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(snap.State().Ungrafted(), func(u *plan.TaskState) bool { return u.TaskID == t.TaskID }) {
+		return nil // somebody else was faster
+	}
+	t = snap.State().Tasks[t.TaskID]
+	c, err := e.candidate(ctx, snap, t)
+	if err != nil {
+		return err
+	}
+	if len(c.wrong) > 0 {
+		return e.overturn(ctx, snap, t, c.wrong)
+	}
+	ev := plan.GraftPlan{
+		Task: t.TaskID, Version: t.Approved, Plan: c.plan,
+		Planner: e.planner(t.Agent),
+	}
+	began := e.Now()
+	err = e.feasible(work, snap, t, c, &ev)
+	var unknown *feasibilityError
+	switch {
+	case work.Err() != nil:
+		return errors.Join(ctx.Err(), errClaimLost(ctx))
+	case errors.As(err, &unknown):
+		// What could not be checked has not passed: the plan waits, and after a few attempts for a person.
+		return e.fail(ctx, id, t.TaskID, 0, h, unknown.res, e.Now().Sub(began), nil)
+	case err != nil:
+		return err
+	}
+	done, err := e.append(ctx, id, ev, h, nil)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, what(done.Change))
+	for _, leaf := range ev.Split {
+		e.report(leaf, "is too large for one attempt and will be split")
+	}
+	return nil
+}
+
+// overturn rejects an approved plan that has not been grafted and no longer fits: what it changes has been done meanwhile,
+// or the policy has become stricter. The next version has the reasons in hand.
+func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, wrong plan.Findings) error {
+	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
+	if err != nil {
+		return err
+	}
+	rev := check.OfPlan(subject, nil, wrong, e.Now())
+	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerPlan)}
+	done, err := e.append(ctx, snap.ID, ev, nil, nil)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, describePlanReview(rev, done.Change, wrong))
+	return nil
+}
+
+// feasible estimates the leaves that the candidate brings and says in the event what follows. A person's own numbers
+// stand: there the rule's are recorded beside them.
+func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, ev *plan.GraftPlan) error {
+	weights, err := e.Weights()
+	if err != nil {
+		return err
+	}
+	v, _ := snap.Records.Of(t.TaskID).Version(t.Approved)
+	limits := c.whole.Limits()
+	rec := estimate.Record{
+		TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files, Threshold: limits.OneShotThresholdPersonDays,
+		CreatedAt: plan.Second(e.Now()),
+	}
+	var leaves []*plan.Task
+	for _, l := range c.whole.Tasks {
+		known := snap.Plan.Task(l.TaskID)
+		if l.NodeType == plan.Action && !l.Planning() && (known == nil || known.SpecHash() != l.SpecHash() || known.EstimatedPersonDays != l.EstimatedPersonDays) {
+			leaves = append(leaves, l)
+		}
+	}
+	var said map[plan.TaskID]estimate.Judgement
+	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
+	if err != nil {
+		return err
+	}
+	byPerson := made.Session == "" || t.Agent == agent.NameOutline
+	if !byPerson && len(leaves) > 0 {
+		if said, rec.Agent, err = e.askFeasibility(ctx, snap, t, c, leaves); err != nil {
+			return err
+		}
+	}
+	rec.Judge(leaves, said, weights)
+	ev.Feasibility = plan.Document(rec)
+	if byPerson {
+		return nil
+	}
+	ev.Days = map[plan.TaskID]float64{}
+	for _, r := range rec.Tasks {
+		ev.Days[r.TaskID] = r.Days
+	}
+	room := limits.MaxLeafTasks - len(leaves)
+	for _, r := range rec.Tasks {
+		switch {
+		case r.OneShotPass:
+		case c.whole.MaySplit(r.TaskID) && room > 0:
+			ev.Split = append(ev.Split, r.TaskID)
+			room--
+		default:
+			ev.Ask = append(ev.Ask, e.tooLarge(c.whole, r, limits))
+		}
+	}
+	return nil
+}
+
+// feasibilityError: nobody could say how large the leaves are.
+type feasibilityError struct{ res agent.Result }
+
+func (e *feasibilityError) Error() string { return "estimate the tasks: " + e.res.Message }
+
+// tooLarge asks what is to become of a leaf that no split can make smaller.
+func (e *Engine) tooLarge(p *plan.Plan, r estimate.TaskResult, limits plan.Config) plan.Question {
+	why := fmt.Sprintf("it stands at level %d of %d", p.Depth(r.TaskID), limits.MaxDecompositionDepth)
+	if p.MaySplit(r.TaskID) {
+		why = fmt.Sprintf("the plan has %d tasks already (config.max_leaf_tasks)", limits.MaxLeafTasks)
+	}
+	return plan.Question{
+		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: plan.Second(e.Now()),
+		Question: fmt.Sprintf("%s is estimated at %g person-days, more than %g (%s), and can't be split further: %s. Say in a text what may be left out or is settled already, or that it is to be done as it is.",
+			r.TaskID, r.Days, limits.OneShotThresholdPersonDays, r.Why, why),
+	}
+}

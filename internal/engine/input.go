@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Questions reads the questions of a task that nobody has answered yet, in order.
+func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]plan.Question, error) {
+	var open []plan.Question
+	for _, n := range snap.Records.Of(task).OpenQuestions() {
+		q, err := e.question(ctx, snap, task, n)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, q)
+	}
+	return open, nil
+}
+
+func (e *Engine) question(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, n int) (q plan.Question, err error) {
+	return q, e.readRecord(ctx, snap, task, fmt.Sprintf("questions/q%d.json", n), &q)
+}
+
+// readRecord reads a JSON record of a task.
+func (e *Engine) readRecord(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string, v any) error {
+	data, err := e.Store.ReadFile(ctx, snap.Commit, task.Dir()+"/"+name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %s: %w", task, name, err)
+	}
+	return nil
+}
+
+// Reply is a person's answer to a question.
+type Reply struct {
+	Task   plan.TaskID
+	Number int    // of the question; zero means the first that is open
+	Text   string // one of these three, as the question asks
+	Option string
+	Files  []string // absolute paths
+	Person plan.Actor
+}
+
+// Answer records the answer to a question of a task.
+func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.Appended, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Number == 0 {
+		open := snap.Records.Of(r.Task).OpenQuestions()
+		if len(open) == 0 {
+			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question", Hint: "git wf status"}
+		}
+		r.Number = open[0]
+	}
+	ev := plan.AnswerQuestion{
+		Task: r.Task, Number: r.Number, Author: r.Person,
+		Answer: plan.Answer{Text: r.Text, OptionID: r.Option, By: r.Person.Name, CreatedAt: plan.Second(e.Now())},
+	}
+	if slices.Contains(snap.Records.Of(r.Task).Questions, r.Number) {
+		if ev.Question, err = e.question(ctx, snap, r.Task, r.Number); err != nil {
+			return nil, err
+		}
+	}
+	batch := e.Store.NewBatch()
+	if ev.Files, err = e.handedIn(ctx, batch, snap.Plan.Limits(), ev.Question.Name, nil, r.Files, r.Person); err != nil {
+		return nil, err
+	}
+	return e.append(ctx, id, ev, nil, batch)
+}
+
+// HandIn records files for a requirement of a task. Without a name they are for the only one that lacks any.
+func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string, person plan.Actor) (*gitstore.Appended, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t := snap.State().Tasks[task]
+	if t == nil {
+		return nil, &plan.RefusedError{Task: task, Reason: "no such task", Hint: "git wf status"}
+	}
+	req, err := wanted(t.Task, name)
+	if err != nil {
+		return nil, err
+	}
+	batch := e.Store.NewBatch()
+	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
+	if err != nil {
+		return nil, err
+	}
+	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
+}
+
+// wanted finds the requirement of a task that files are handed in for.
+func wanted(t *plan.Task, name string) (plan.Requirement, error) {
+	var names []string
+	for _, r := range t.Requires {
+		if r.Name == name || name == "" && len(t.Requires) == 1 {
+			return r, nil
+		}
+		names = append(names, plan.OneLine(r.Name))
+	}
+	if len(names) == 0 {
+		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question"}
+	}
+	return plan.Requirement{}, &plan.RefusedError{
+		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
+		Hint: "git wf answer " + string(t.TaskID) + " --for NAME --file FILE",
+	}
+}
+
+// InputError is a file that can't be handed in, and why.
+type InputError struct{ File, Reason string }
+
+func (e *InputError) Error() string { return "hand in " + e.File + ": " + e.Reason }
+
+// reasonOf is what is wrong with a file whose name is said already.
+func reasonOf(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// handedIn adds the files to the batch and describes them. formats are the extensions that are allowed; none allows all.
+func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits plan.Config, name string, formats, files []string, by plan.Actor) (docs []plan.InputDocument, err error) {
+	defer func() {
+		if err != nil {
+			batch.Discard() // of the files before the one that can't be handed in
+		}
+	}()
+	for _, file := range files {
+		base := filepath.Base(file)
+		info, err := os.Stat(file)
+		bad := func(format string, args ...any) ([]plan.InputDocument, error) {
+			return nil, &InputError{File: plan.OneLine(file), Reason: fmt.Sprintf(format, args...)}
+		}
+		switch {
+		case err != nil:
+			return bad("%v", reasonOf(err))
+		case !info.Mode().IsRegular():
+			return bad("is no file")
+		case info.Size() > limits.MaxArtifactBytes:
+			return bad("has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(), limits.MaxArtifactBytes)
+		case !allowed(formats, base):
+			return bad("%s wants one of the formats %s", plan.OneLine(name), plan.OneLine(strings.Join(formats, ", ")))
+		}
+		if err := plan.CheckPath(base); err != nil {
+			return bad("%v", err)
+		}
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			return nil, err
+		}
+		tree, added, err := addOne(ctx, batch, real, base)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, plan.InputDocument{
+			Name: name, FileName: base, Tree: tree, SHA256: added.SHA256, Size: added.Size, Source: e.source(file),
+			By: by.Name, CreatedAt: plan.Second(e.Now()),
+		})
+	}
+	return docs, nil
+}
+
+// source is where a file came from, as far as that is anybody's business: its path in the working tree, else nothing.
+func (e *Engine) source(file string) string {
+	rel, err := filepath.Rel(e.Store.WorkTree(), file)
+	if err != nil || e.Store.WorkTree() == "" || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// addOne adds the file at path, under its name, as the only one of a tree.
+func addOne(ctx context.Context, batch *gitstore.Batch, path, name string) (plan.OID, plan.FileInfo, error) {
+	if filepath.Base(path) == name {
+		tree, infos, err := batch.AddDir(ctx, filepath.Dir(path), []gitstore.FileRef{{Path: name, Mode: "100644"}})
+		if err != nil {
+			return "", plan.FileInfo{}, err
+		}
+		return tree, infos[0], nil
+	}
+	data, err := os.ReadFile(path) // a link by another name
+	if err != nil {
+		return "", plan.FileInfo{}, err
+	}
+	tree, infos, err := batch.AddFiles(map[string][]byte{name: data})
+	if err != nil {
+		return "", plan.FileInfo{}, err
+	}
+	return tree, infos[0], nil
+}
+
+func allowed(formats []string, name string) bool {
+	if len(formats) == 0 {
+		return true
+	}
+	ext := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
+	return slices.ContainsFunc(formats, func(f string) bool { return strings.ToLower(strings.TrimPrefix(f, ".")) == ext })
+}
+
+// InputDir is where a person can put the files that a task requires, below the top of the working tree: one directory for
+// each requirement.
+func InputDir(id plan.ID, name string) string {
+	return path.Join(".workflow", string(id), "inputs", plan.EscapeName(name))
+}
+
+// takeInputs hands in what lies in the plan's input directories for tasks that still lack it, and reports how many files
+// it took. What was handed in before, by its content, is not handed in again.
+func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
+	top := e.Store.WorkTree()
+	if top == "" {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(top, ".workflow", string(id), "inputs")); err != nil {
+		return nil // nobody uses it
+	}
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	person, err := e.Store.Person(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range snap.Plan.Tasks {
+		ts := snap.State().Tasks[t.TaskID]
+		if ts.Status != plan.StatusWaitingInput || t.NodeType != plan.Action {
+			continue
+		}
+		for _, req := range t.Requires {
+			if err := e.takeInput(ctx, snap, t, req, filepath.Join(top, filepath.FromSlash(InputDir(id, req.Name))), person); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, req plan.Requirement, dir string, person plan.Actor) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for n := 1; n <= snap.Records.Of(t.TaskID).Inputs[plan.EscapeName(req.Name)]; n++ {
+		doc, err := e.inputDocument(ctx, snap, t.TaskID, req.Name, n)
+		if err != nil {
+			return err
+		}
+		known[doc.FileName+"\x00"+doc.SHA256] = true
+	}
+	var files []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && allowed(req.Formats, entry.Name()) && plan.CheckPath(entry.Name()) == nil {
+			files = append(files, filepath.Join(dir, entry.Name()))
+		}
+	}
+	batch := e.Store.NewBatch()
+	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
+	if err != nil {
+		return err
+	}
+	docs = slices.DeleteFunc(docs, func(d plan.InputDocument) bool { return known[d.FileName+"\x00"+d.SHA256] })
+	if len(docs) == 0 {
+		batch.Discard()
+		return nil
+	}
+	done, err := e.append(ctx, snap.ID, plan.HandIn{Task: t.TaskID, Files: docs, Author: person}, nil, batch)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, what(done.Change))
+	return nil
+}
+
+func (e *Engine) inputDocument(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string, n int) (doc plan.InputDocument, err error) {
+	return doc, e.readRecord(ctx, snap, task, "inputs/"+plan.EscapeName(name)+"/"+strconv.Itoa(n)+".json", &doc)
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gitwf/internal/check"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// candidate is the newest version of a planning task, read.
+type candidate struct {
+	name  string
+	data  []byte
+	plan  *plan.Plan // nil if the file breaks rules
+	whole *plan.Plan // what plan.json would become
+	wrong plan.Findings
+}
+
+// candidate reads and validates the plan that is the newest version of a planning task.
+func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (candidate, error) {
+	c := candidate{name: t.DeliverableSpec.Filename}
+	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
+	if !ok {
+		return c, fmt.Errorf("%s has no version", t.TaskID)
+	}
+	var err error
+	if c.data, err = e.Store.ReadFile(ctx, v.Files, c.name); err != nil {
+		return c, err
+	}
+	s := snap.State()
+	if c.plan, err = s.ParseCandidate(t.TaskID, c.name, c.data, e.Policy.Floors); err == nil {
+		c.whole, err = s.Merged(t.TaskID, c.plan, t.Active)
+	}
+	if errors.As(err, &c.wrong) {
+		return c, nil
+	}
+	return c, err
+}
+
+// reviewPlan has the built-in review judge the newest version of a plan. A plan that breaks no rule is judged only once
+// its command lines may run: its criteria are tried on nothing first, and must fail.
+func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
+	if err != nil {
+		return err
+	}
+	c, err := e.candidate(ctx, snap, t)
+	if err != nil {
+		return err
+	}
+	findings := c.wrong
+	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
+	if len(findings) == 0 && byAgent {
+		findings = c.whole.Loosens(snap.Plan.Limits())
+	}
+	if len(findings) == 0 && byAgent {
+		fresh := e.Trust.New(c.plan)
+		if len(fresh) > 0 && !e.Agents.TrustsCommandsOf(subject.Artifact.Agent) {
+			return &untrustedError{t.TaskID, t.Active, len(fresh)}
+		}
+		if err := e.Trust.Add(fresh); err != nil {
+			return err
+		}
+		if findings, err = e.RedFirst(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
+			return err
+		}
+	}
+	judged := c.plan
+	if t.SplitTargetTaskID != "" && judged != nil {
+		judged = c.whole.Below(t.SplitTargetTaskID)
+	}
+	rev := check.OfPlan(subject, judged, findings, e.Now())
+	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerPlan)}
+	done, err := e.append(ctx, id, ev, nil, nil)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, describePlanReview(rev, done.Change, findings))
+	return nil
+}
+
+// describePlanReview is describeReview; of a plan that breaks hard rules it says which, as far as there is room.
+func describePlanReview(r plan.Review, c plan.Change, wrong plan.Findings) string {
+	if len(wrong) == 0 {
+		return describeReview(r, c)
+	}
+	text := fmt.Sprintf("%s REJECTED by %s (score %d): %s", r.ReviewedArtifactID, r.Reviewer, r.Score, firstLine(wrong[0].Error()))
+	if more := len(wrong) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// untrustedError: a plan can't be judged before its user has seen its command lines.
+type untrustedError struct {
+	task    plan.TaskID
+	version int
+	lines   int
+}
+
+func (e *untrustedError) Error() string {
+	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, plan.Count(e.lines, "command line"))
+}
+
+// NewLines are the command lines of a plan, and of the candidates for it that await review, that may not run here yet.
+func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]plan.CommandLine, error) {
+	lines := e.Trust.New(snap.Plan)
+	s := snap.State()
+	for _, t := range snap.Plan.Tasks {
+		ts := s.Tasks[t.TaskID]
+		if t.NodeType != plan.Action || !t.Planning() || ts.Status != plan.StatusReadyToCheck {
+			continue
+		}
+		c, err := e.candidate(ctx, snap, ts)
+		if err != nil {
+			return nil, err
+		}
+		if c.plan != nil {
+			lines = append(lines, e.Trust.New(c.plan)...)
+		}
+	}
+	return lines, nil
+}

@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/contract"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
+)
+
+// writePrompt makes the prompt of a role from the user's templates and puts it where the agent finds it.
+func (e *Engine) writePrompt(g *ground, role prompt.Role, d prompt.Data, budget int) error {
+	p, err := prompt.Build(e.Templates, role, d, budget)
+	if err != nil {
+		return err
+	}
+	g.dropped = p.Dropped
+	return os.WriteFile(g.prompt, []byte(p.Text), 0o666)
+}
+
+// Prompt is what an agent would be told about a task: its maker or, when a version awaits review, its reviewer.
+func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (prompt.Prompt, error) {
+	s := snap.State()
+	t := s.Tasks[id]
+	if t != nil && t.NodeType == plan.Check {
+		t = s.Tasks[t.ReviewTargetTaskID]
+	}
+	if t == nil || t.NodeType != plan.Action {
+		return prompt.Prompt{}, &plan.RefusedError{Task: id, Reason: "is no task that an agent works on", Hint: "git wf status"}
+	}
+	reviewed := t.Status == plan.StatusReadyToCheck
+	role := roleOf(t.Task)
+	inputs := approvedInputs(snap, s, t.TaskID)
+	if reviewed {
+		role = agent.RoleCheck
+	}
+	g, err := e.prepare(ctx, snap, t, role, inputs)
+	if err != nil {
+		return prompt.Prompt{}, err
+	}
+	defer g.remove()
+	if reviewed {
+		if err := e.reviewPrompt(ctx, g, snap, t); err != nil {
+			return prompt.Prompt{}, err
+		}
+	}
+	text, err := os.ReadFile(g.prompt)
+	return prompt.Prompt{Text: string(text), Dropped: g.dropped}, err
+}
+
+// reviewPrompt writes the prompt of a review that is to come. Nothing is run for it: what the engine will see then is not
+// in it yet, if there is no record of it.
+func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if err := g.makePlaces(); err != nil {
+		return err
+	}
+	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
+	if err != nil {
+		return err
+	}
+	ev := evidence{subject: subject}
+	for _, k := range snap.Records.Of(t.TaskID).Checks {
+		if k.Version != t.Active {
+			continue
+		}
+		recorded, err := e.readChecked(ctx, snap, t.TaskID, k)
+		if err != nil {
+			return err
+		}
+		ev.ran = recorded.Criteria
+	}
+	name, _ := e.reviewingAgent(snap.State(), t)
+	d, role, err := e.reviewData(ctx, g, snap, t, ev, name)
+	if err != nil {
+		return err
+	}
+	d.Contract = contractText(contract.RoleCheck, false)
+	return e.writePrompt(g, role, d, e.budget(name))
+}
+
+// promptData is what every prompt of a task holds.
+func (e *Engine) promptData(snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
+	d := prompt.Data{
+		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
+		Task: prompt.TaskOf(t.Task, snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
+	}
+	if root := snap.Plan.Task(snap.Plan.RootTaskID); root != nil {
+		for _, c := range root.RootAcceptanceCriteria {
+			d.Root = append(d.Root, prompt.RootCriterion(c))
+		}
+	}
+	return d
+}
+
+// attemptData is what the prompt of an attempt holds beyond that.
+func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) (prompt.Data, error) {
+	d := e.promptData(snap, t)
+	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
+	d.Inputs = g.told
+	var err error
+	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
+		return d, err
+	}
+	if g.rejected != nil {
+		d.Rejected = prompt.RejectionOf(*g.rejected, g.rejection)
+	}
+	if t.Planning() {
+		if err := e.planningData(ctx, snap, t, &d); err != nil {
+			return d, err
+		}
+	}
+	d.Contract = contractText(contract.Role(g.role), d.Shell)
+	return d, nil
+}
+
+// takeRequirements makes of the files that came with the top task what they are for those who plan: not one input among
+// others, but part of what was asked for.
+func takeRequirements(d *prompt.Data) {
+	d.Inputs = slices.DeleteFunc(slices.Clone(d.Inputs), func(in prompt.Input) bool {
+		if in.Name != requirements {
+			return false
+		}
+		for _, f := range in.Files {
+			f.Path = path.Join(in.Dir, f.Path)
+			d.Requirements = append(d.Requirements, f)
+		}
+		return true
+	})
+}
+
+// planningData is what the maker of a plan, or of a fragment, has to know.
+func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, d *prompt.Data) error {
+	takeRequirements(d)
+	d.Reason = prompt.Text(t.Description)
+	for _, name := range e.Agents.Names() {
+		if c, ok := e.Agents.Config(name); ok {
+			d.Agents = append(d.Agents, prompt.Agent{Name: name, Kind: c.Kind, About: c.Model})
+		} else if name != agent.NameOutline {
+			d.Agents = append(d.Agents, prompt.Agent{Name: name})
+		}
+	}
+	p := snap.Plan
+	d.LeavesLeft = p.Limits().MaxLeafTasks - len(snap.State().Leaves(p.RootTaskID))
+	leaf := p.Task(t.SplitTargetTaskID)
+	switch {
+	case leaf != nil:
+		s := snap.State()
+		d.Task = prompt.TaskOf(leaf, s.MinScore(leaf.TaskID))
+		d.DepthLeft = p.Limits().MaxDecompositionDepth - p.Depth(leaf.TaskID)
+		for _, other := range p.Tasks {
+			if slices.Contains(other.DependsOn, leaf.TaskID) {
+				d.Dependants = append(d.Dependants, other.TaskID)
+			}
+		}
+	case len(p.Grafts) > 0:
+		text, err := plan.WriteYAML(p)
+		if err != nil {
+			return err
+		}
+		d.Current = prompt.Text(text)
+	}
+	return nil
+}
+
+// answers are the questions of a task, and of the tasks above it, that have their answers.
+func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) ([]prompt.Answer, error) {
+	var all []prompt.Answer
+	r := snap.Records.Of(t.TaskID)
+	for _, n := range r.Answers {
+		if !slices.Contains(r.Questions, n) {
+			continue
+		}
+		q, err := e.question(ctx, snap, t.TaskID, n)
+		if err != nil {
+			return nil, err
+		}
+		var a plan.Answer
+		if err := e.readRecord(ctx, snap, t.TaskID, fmt.Sprintf("answers/q%d.json", n), &a); err != nil {
+			return nil, err
+		}
+		text := a.Text
+		for _, o := range q.Options {
+			if o.OptionID == a.OptionID {
+				text = strings.TrimSpace(o.OptionID + ": " + o.Description + "\n" + text)
+			}
+		}
+		if len(a.Inputs) > 0 {
+			text = strings.TrimSpace(text + "\nFiles were handed in: see the input " + q.Name + ".")
+		}
+		all = append(all, prompt.Answer{ID: q.QuestionID, Question: q.Question, Text: prompt.Text(text)})
+	}
+	return all, nil
+}
+
+// packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, what changed since the last
+// version that was reviewed, and what the engine itself ran and saw. What the maker says about it is no part of it.
+func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence) (prompt.Data, error) {
+	d := e.promptData(snap, t)
+	d.Attempt, d.Inputs = g.attempt, g.told
+	a := ev.subject.Artifact
+	candidate := filepath.Join(g.work, "candidate")
+	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID), Ran: prompt.RanOf(ev.ran)}
+	if err := os.Mkdir(candidate, 0o777); err != nil {
+		return d, err
+	}
+	if err := e.Store.Export(ctx, a.Tree, candidate); err != nil {
+		return d, err
+	}
+	var err error
+	if d.Candidate.Files, err = filesOf(candidate, a.Files, "", mostJudged); err != nil {
+		return d, err
+	}
+	if err := e.lastReview(ctx, g, snap, t, d.Candidate.Version-1); err != nil {
+		return d, err
+	}
+	if g.rejected != nil {
+		d.Rejected = prompt.RejectionOf(*g.rejected, g.rejection)
+	}
+	for v := d.Candidate.Version - 1; v > 0; v-- {
+		before, ok := snap.Records.Of(t.TaskID).Version(v)
+		if ok && slices.ContainsFunc(snap.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool { return r.Version == v }) {
+			d.Candidate.DiffFrom = v
+			diff, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", string(before.Files), string(a.Tree))
+			if err != nil {
+				return d, err
+			}
+			d.Candidate.Diff = prompt.Text(diff)
+			break
+		}
+	}
+	return d, nil
+}
+
+// mostJudged is the size up to which the text of a file under review can be part of a prompt, in bytes.
+const mostJudged = 64 << 10
+
+// filesOf describes the files of a version that lie below dir, with the text of those of at most the given size; bundle is
+// the directory that they will have in the bundle.
+func filesOf(dir string, infos []plan.FileInfo, bundle string, most int64) ([]prompt.File, error) {
+	var files []prompt.File
+	for _, info := range infos {
+		var content []byte
+		if info.Size <= most && info.Mode != "120000" {
+			var err error
+			if content, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(info.Path))); err != nil {
+				return nil, err
+			}
+		}
+		f := prompt.FileOf(info, content)
+		if bundle != "" {
+			f.Bundle = bundle + "/" + info.Path
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// contractText says which form an answer must have.
+func contractText(role contract.Role, writes bool) string {
+	var b strings.Builder
+	b.WriteString("Answer with one JSON object, and nothing before or after it. It has one of these forms:\n")
+	for _, result := range role.Results() {
+		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", resultMeans(result), contract.Example(role, result))
+	}
+	switch {
+	case len(role.Results()) == 0 || role.Results()[0] != contract.Artifact:
+	case writes:
+		b.WriteString("\nFiles that you write to the directory that `WF_OUT` names need not be in `files`, which may then be left out.\n")
+	default:
+		b.WriteString("\nEvery file of the deliverable is in `files`, with its whole content; `encoding` is `base64` for what is no text.\n")
+	}
+	return b.String()
+}
+
+func resultMeans(r contract.ResultType) string {
+	switch r {
+	case contract.Artifact:
+		return "The deliverable is complete:"
+	case contract.NeedsInput:
+		return "It can't be made without something that only a person can give, and that was not answered yet:"
+	case contract.Noop:
+		return "There is nothing to do:"
+	case contract.Review:
+		return "Your verdict, with each criterion that no command decides:"
+	case contract.Feasibility:
+		return "Your estimates; a task that you leave out keeps the planner's number:"
+	}
+	return "It can't be done:"
+}

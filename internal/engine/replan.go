@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Replanning is a change of a plan that has been accepted: a leaf that is split or, without one, an amendment.
+type Replanning struct {
+	Leaf   plan.TaskID
+	Agent  string // who makes it; plan.AgentManual for what a person hands in
+	Reason string
+	Person plan.Actor
+}
+
+// planner is who makes the plans of a planning task.
+func (e *Engine) planner(name string) plan.Planner {
+	return plan.Planner{Agent: name, File: planFile, Reviewers: e.Policy.PlanReviewers}
+}
+
+// Replan begins a split or an amendment, unless one is open, and returns the task that makes it.
+func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.TaskID, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if open := snap.Plan.PlanningOf(r.Leaf); open != nil {
+		return open.TaskID, nil
+	}
+	done, err := e.append(ctx, id, plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent), Author: r.Person, Reason: r.Reason}, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	return done.Snapshot.Plan.PlanningOf(r.Leaf).TaskID, nil
+}
+
+// DraftFor reads what a person hands in for a split, an amendment or the first plan, and holds what would come of it
+// against the rules. Nothing is recorded. The draft's Plan is what the file holds.
+func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name string, data []byte) (Draft, error) {
+	d := Draft{Name: name, Data: data, Author: r.Person}
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	s := snap.State()
+	open := snap.Plan.PlanningOf(r.Leaf)
+	if open == nil {
+		c, err := plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent)}.Apply(s)
+		if err != nil {
+			return d, err
+		}
+		s = plan.Derive(c.Plan, snap.Records, nil, e.Now())
+		open = c.Plan.PlanningOf(r.Leaf)
+	}
+	if d.Plan, err = s.ParseCandidate(open.TaskID, name, data, e.Policy.Floors); err != nil {
+		return d, err
+	}
+	d.Source, err = e.Store.Head(ctx)
+	return d, err
+}
+
+// HandInPlan records a draft as the next version of a planning task, has it reviewed and, if it is approved, grafts it.
+// Its trusted lines must have been tried (RedFirst) before.
+func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d Draft) (*plan.State, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t := snap.Plan.Task(task)
+	if t == nil {
+		return nil, errors.New("hand in the plan: " + string(task) + " is no task of it")
+	}
+	batch := e.Store.NewBatch()
+	tree, files, err := batch.AddFiles(map[string][]byte{t.DeliverableSpec.Filename: d.Data})
+	if err != nil {
+		return nil, err
+	}
+	a := plan.Artifact{
+		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
+		Inputs: []plan.Input{}, Files: files, Size: totalSize(files), Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
+	}
+	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: a, Author: d.Author, ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
+		return nil, err
+	}
+	return e.settlePlan(ctx, id, task)
+}
+
+// Candidate is the newest version of a planning task, as it was written; nil if there is none.
+func (e *Engine) Candidate(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]byte, error) {
+	t := snap.State().Tasks[task]
+	if t == nil || t.Active == 0 {
+		return nil, nil
+	}
+	c, err := e.candidate(ctx, snap, t)
+	return c.data, err
+}

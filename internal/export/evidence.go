@@ -1,0 +1,216 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Approval is one approval that counts under a policy with keys, and what proves it.
+type Approval struct {
+	ReviewID string   `json:"review_id"`
+	Reviewer string   `json:"reviewer"`
+	SignedBy string   `json:"signed_by"` // the name of the key
+	Commit   plan.OID `json:"commit"`    // that recorded the review, and bears the signature
+}
+
+// Unproven is an approval that does not count, and why.
+type Unproven struct {
+	TaskID   plan.TaskID
+	Version  string
+	ReviewID string
+	Reviewer string
+	Why      string
+}
+
+func (u Unproven) String() string {
+	return fmt.Sprintf("%s %s: the approval %s by %s does not count: %s", u.TaskID, u.Version, u.ReviewID, u.Reviewer, u.Why)
+}
+
+// Evidence is a plan at one commit, as far as a policy lets its approvals count. Under a policy without keys they all do.
+type Evidence struct {
+	// Snapshot is the plan without the approvals that nothing proves. A rejection needs no proof: it stands until an
+	// approval that counts takes it back.
+	Snapshot *gitstore.Snapshot
+	Signed   bool // the policy has keys
+
+	policy   plan.OID // the commit that gave the policy its keys
+	whole    *gitstore.Snapshot
+	proven   map[gitstore.ReviewRef]Approval
+	unproven map[gitstore.ReviewRef]Unproven
+}
+
+// Word says in a word what the approvals that count are worth.
+func (e *Evidence) Word() string {
+	if e.Signed {
+		return "signed"
+	}
+	return "unsigned"
+}
+
+// signer is what proves approvals.
+type signer interface {
+	reader
+	RecordedBy(ctx context.Context, snap *gitstore.Snapshot, reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
+	Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
+}
+
+// Prove finds out which approvals of deliverables count under a policy. An approval counts if the commit that recorded it
+// is signed with a key that may speak for the reviewer (plan.Policy.Vouches).
+func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *gitstore.Policy) (*Evidence, error) {
+	e := &Evidence{Snapshot: snap, whole: snap}
+	if len(policy.Keys) == 0 {
+		return e, nil
+	}
+	e.Signed, e.policy = true, policy.KeysSince
+	e.proven, e.unproven = map[gitstore.ReviewRef]Approval{}, map[gitstore.ReviewRef]Unproven{}
+	refs := approvals(snap)
+	recorded, err := store.RecordedBy(ctx, snap, refs)
+	if err != nil {
+		return nil, err
+	}
+	var commits []plan.OID
+	for _, ref := range refs {
+		for _, r := range recorded[ref] {
+			commits = append(commits, r.Commit)
+		}
+	}
+	signatures, err := store.Signatures(ctx, policy.Keys, commits)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		if _, err := ReadReview(ctx, store, snap, ref.Task, ref.Review); err != nil && ctx.Err() == nil {
+			e.unproven[ref] = unproven(ref, err.Error()) // what was signed is the document, not its name
+			continue
+		}
+		e.weigh(ref, recorded[ref], signatures, &policy.Policy)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.Snapshot = e.counted()
+	return e, nil
+}
+
+// approvals lists the approvals of deliverables.
+func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
+	var refs []gitstore.ReviewRef
+	for _, t := range snap.Plan.Tasks {
+		if t.NodeType != plan.Action || t.Planning() {
+			continue
+		}
+		for _, rec := range snap.Records.Of(t.TaskID).Reviews {
+			if rec.Verdict == plan.Approved {
+				refs = append(refs, gitstore.ReviewRef{Task: t.TaskID, Review: rec})
+			}
+		}
+	}
+	return refs
+}
+
+// weigh decides about one approval. One commit that proves it is enough.
+func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, p *plan.Policy) {
+	reviewer, id := plan.UnescapeName(ref.Review.Reviewer), fmt.Sprintf("r%d", ref.Review.N)
+	why := "no event of this plan recorded it"
+	for _, r := range by {
+		sig := signatures[r.Commit]
+		switch {
+		case p.Vouches(sig.Signer, reviewer, r.Author):
+			e.proven[ref] = Approval{id, reviewer, sig.Signer, r.Commit}
+			return
+		case sig.Signer != "":
+			why = fmt.Sprintf("commit %.12s is signed with the key of %s", r.Commit, sig.Signer)
+		default:
+			why = fmt.Sprintf("of commit %.12s, %s", r.Commit, sig.Problem)
+		}
+	}
+	e.unproven[ref] = unproven(ref, why)
+}
+
+func unproven(ref gitstore.ReviewRef, why string) Unproven {
+	r := ref.Review
+	return Unproven{ref.Task, plan.VersionID(r.Version), fmt.Sprintf("r%d", r.N), plan.UnescapeName(r.Reviewer), why}
+}
+
+// counted is the snapshot without what does not count.
+func (e *Evidence) counted() *gitstore.Snapshot {
+	if len(e.unproven) == 0 {
+		return e.whole
+	}
+	s := e.whole
+	tasks := make(map[plan.TaskID]*plan.TaskRecords, len(s.Records.Tasks))
+	for id, r := range s.Records.Tasks {
+		kept := *r
+		kept.Reviews = slices.DeleteFunc(slices.Clone(r.Reviews), func(rec plan.ReviewRecord) bool {
+			_, out := e.unproven[gitstore.ReviewRef{Task: id, Review: rec}]
+			return out
+		})
+		tasks[id] = &kept
+	}
+	return &gitstore.Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: plan.Records{Tasks: tasks}}
+}
+
+// Of lists the approvals of one version that count.
+func (e *Evidence) Of(task plan.TaskID, version string) []Approval {
+	if !e.Signed {
+		return nil
+	}
+	var list []Approval
+	for _, rec := range e.whole.Records.Of(task).Reviews {
+		if a, ok := e.proven[gitstore.ReviewRef{Task: task, Review: rec}]; ok && plan.VersionID(rec.Version) == version {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Missing lists the approvals of one version that do not count.
+func (e *Evidence) Missing(task plan.TaskID, version string) []Unproven {
+	if !e.Signed {
+		return nil
+	}
+	var list []Unproven
+	for _, rec := range e.whole.Records.Of(task).Reviews {
+		if u, ok := e.unproven[gitstore.ReviewRef{Task: task, Review: rec}]; ok && u.Version == version {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// Lost lists the approvals without which a task among those given is not done, or done by another version, though the plan
+// says otherwise.
+func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
+	var list []Unproven
+	if len(e.unproven) == 0 {
+		return nil
+	}
+	said, counts := e.whole.State(), e.Snapshot.State()
+	for _, id := range tasks {
+		if s, c := said.Tasks[id], counts.Tasks[id]; s != nil && c != nil && s.Approved != c.Approved {
+			list = append(list, e.Missing(id, plan.VersionID(s.Approved))...)
+		}
+	}
+	return list
+}
+
+// UnprovenError says that approvals do not count under the policy's keys.
+type UnprovenError struct{ Approvals []Unproven }
+
+func (e *UnprovenError) Error() string {
+	const most = 8
+	var lines []string
+	for i, a := range e.Approvals {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(e.Approvals)-most))
+			break
+		}
+		lines = append(lines, plan.OneLine(a.String()))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,136 @@
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Under a policy with keys an approval counts only if it is signed (export.Prove). Two questions are asked, of two policies.
+// Is the manifest what its plan commit yields? By the keys of the policy that the manifest names, so that it stays provable
+// when keys change. Are the items approved? By the keys of the policy that judges: a key that was taken out of it
+// proves nothing any more.
+
+type proofKey struct{ commit, policy plan.OID }
+
+// proof finds out which approvals of a plan at one commit count under a policy.
+func (g *Gate) proof(ctx context.Context, snap *gitstore.Snapshot, p *gitstore.Policy) (*export.Evidence, error) {
+	key := proofKey{snap.Commit, p.Commit}
+	if e := g.proofs[key]; e != nil && p.Commit != "" && e.Snapshot.ID == snap.ID {
+		return e, nil
+	}
+	e, err := export.Prove(ctx, g.store, snap, p)
+	if err == nil {
+		g.proofs[key] = e
+	}
+	return e, err
+}
+
+// evidence is what counts of the plan at a commit under the policy that judges.
+func (c *bundleCase) evidence(ctx context.Context, commit plan.OID) (*export.Evidence, error) {
+	snap, err := c.gate.at(ctx, c.planID(), commit)
+	if err != nil {
+		return nil, err
+	}
+	return c.gate.proof(ctx, snap, c.gate.policy)
+}
+
+// claimed is what counts under the policy that a manifest names. One that names none was made where all approvals count.
+func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Manifest) (*export.Evidence, error) {
+	if m.PolicyCommit == "" {
+		return g.proof(ctx, snap, &gitstore.Policy{})
+	}
+	if err := g.ofPolicy(ctx, m.PolicyCommit); err != nil {
+		return nil, err
+	}
+	p, err := g.store.PolicyAt(ctx, string(m.PolicyCommit))
+	if err != nil {
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("policy_commit %.12s: %v", m.PolicyCommit, err)}
+	}
+	return g.proof(ctx, snap, p)
+}
+
+// ofPolicy checks that a commit is in the history of this repository's policy: here, as last fetched, or as a push would
+// make it.
+func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
+	if !isCommitID(commit) {
+		return &refusal{code: "manifest", message: fmt.Sprintf("policy_commit is no object id: %q", commit)}
+	}
+	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", gitstore.PolicyRef, "refs/workflow-remotes/*/policy")
+	if err != nil {
+		return err
+	}
+	tips := slices.Clone(g.policies)
+	for _, tip := range strings.Fields(out) {
+		tips = append(tips, plan.OID(tip))
+	}
+	for _, tip := range tips {
+		if ok, err := g.store.IsAncestor(ctx, commit, tip); err == nil && ok {
+			return nil // a commit that is not here is in no history
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &refusal{
+		code:    "no-policy",
+		message: fmt.Sprintf("its approvals are signed under the policy %.12s, which is not in the policy's history here, so nothing proves them", commit),
+		hint:    fmt.Sprintf("git fetch <remote> %s:%s", gitstore.PolicyRef, gitstore.PolicyRef),
+	}
+}
+
+func isCommitID(oid plan.OID) bool {
+	raw, err := hex.DecodeString(string(oid))
+	return err == nil && len(raw) == 20
+}
+
+// unproven finds the items whose approvals do not count, or are too few without those that do not.
+func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
+	if !e.Signed {
+		return
+	}
+	now := e.Snapshot.State()
+	for i := range b.Manifest.Items {
+		item := &b.Manifest.Items[i]
+		if now.VersionVerdict(item.TaskID, item.Version()) == plan.Approved {
+			continue
+		}
+		why := "no approval of it counts"
+		if missing := e.Missing(item.TaskID, item.Version()); len(missing) > 0 {
+			var each []string
+			for _, u := range missing {
+				each = append(each, fmt.Sprintf("%s by %s does not count: %s", u.ReviewID, u.Reviewer, u.Why))
+			}
+			why = strings.Join(each, "; ")
+		}
+		c.find("unsigned", item.Files[0].DestPath, item, mendApproval(item.TaskID),
+			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why)
+	}
+}
+
+// claimRefused is said of a manifest that calls an approval signed of which that can't be shown.
+func claimRefused(u export.Unproven) *refusal {
+	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String(), hint: mendApproval(u.TaskID)}
+}
+
+func mendApproval(task plan.TaskID) string {
+	return "git wf review " + string(task) + " --approve, by somebody who signs with a key of git wf policy show; then git wf export"
+}
+
+// signers are the names of the keys that prove a bundle's items.
+func signers(b *export.Bundle, e *export.Evidence) []string {
+	var names []string
+	for _, item := range b.Manifest.Items {
+		for _, a := range e.Of(item.TaskID, item.Version()) {
+			names = append(names, a.SignedBy)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,198 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"gitwf/internal/plan"
+)
+
+// partial is what is known of a partial clone: one that has left objects with a remote, which git fetches as soon as
+// something asks for them. Git does that one object at a time; what is here fetches what will be asked for together.
+type partial struct {
+	once    sync.Once
+	remotes []string // those that keep objects for this clone; empty in a clone that has them all
+	trees   bool     // they keep trees, too
+
+	reach     sync.Once
+	reachable error // why none of them answers
+
+	mu   sync.Mutex
+	read map[plan.OID]bool // the trees whose documents are here
+}
+
+// promisors returns the remotes that keep objects for this clone. A clone that never was partial is told by its packs,
+// without a process.
+func (s *Store) promisors(ctx context.Context) []string {
+	p := &s.partial
+	p.once.Do(func() {
+		if packs, err := filepath.Glob(filepath.Join(s.objectDir, "pack", "*.promisor")); err != nil || len(packs) == 0 {
+			return
+		}
+		out, err := runGit(ctx, Invocation{Dir: s.dir, Args: []string{
+			"config", "-z", "--get-regexp", `^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$`,
+		}})
+		if err != nil {
+			return
+		}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			p.setting(entry)
+		}
+	})
+	return p.remotes
+}
+
+// Partial reports whether this clone has left objects with a remote.
+func (s *Store) Partial(ctx context.Context) bool { return len(s.promisors(ctx)) > 0 }
+
+// setting takes up one setting, a key and its value with a newline between.
+func (p *partial) setting(entry string) {
+	key, value, _ := strings.Cut(entry, "\n")
+	remote := value
+	if key != "extensions.partialclone" {
+		name := strings.TrimPrefix(key, "remote.")
+		remote = name[:max(0, strings.LastIndexByte(name, '.'))]
+		p.trees = p.trees || strings.HasSuffix(key, ".partialclonefilter") && !strings.HasPrefix(value, "blob:")
+	}
+	switchedOff := strings.HasSuffix(key, ".promisor") && value == "false"
+	if remote != "" && !switchedOff && !slices.Contains(p.remotes, remote) {
+		p.remotes = append(p.remotes, remote)
+	}
+}
+
+// Prefetch makes sure, in a partial clone, that these objects are here, with one fetch for all that are not. Elsewhere it does
+// nothing. It fails with an *AbsentError when no remote that should have them gives them.
+func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
+	if len(oids) < 2 || !s.Partial(ctx) { // git fetches a single one by itself
+		return nil
+	}
+	names := make([]string, len(oids))
+	for i, oid := range oids {
+		names[i] = string(oid)
+	}
+	// Unlike cat-file, rev-list can be told to fetch nothing in every version of git: it passes over what is not here.
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(names), Args: []string{
+		"rev-list", "--objects", "--no-object-names", "--no-walk", "--ignore-missing", "--missing=allow-any", "--stdin",
+	}})
+	if err != nil {
+		return err
+	}
+	here := map[string]bool{}
+	for _, oid := range strings.Fields(string(out)) {
+		here[oid] = true
+	}
+	return s.fetchObjects(ctx, slices.DeleteFunc(names, func(oid string) bool { return here[oid] }))
+}
+
+// PrefetchTrees makes sure, in a partial clone without trees, that those of the commits that the revisions select are here:
+// comparing commits one by one would fetch them one by one.
+func (s *Store) PrefetchTrees(ctx context.Context, revs ...string) error {
+	if !s.Partial(ctx) || !s.partial.trees {
+		return nil
+	}
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Args: append([]string{
+		"rev-list", "--objects", "--no-object-names", "--filter=blob:none", "--missing=print",
+	}, revs...)})
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {
+			missing = append(missing, oid)
+		}
+	}
+	return s.fetchObjects(ctx, missing)
+}
+
+// prefetchDocuments makes sure that the documents of a plan's tree are here, all of them: whoever reads one reads more, and they
+// are small beside the deliverables, which stay where they are.
+func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
+	if !s.Partial(ctx) {
+		return nil
+	}
+	p := &s.partial
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.read[treeish] {
+		return nil
+	}
+	entries, err := s.ListTree(ctx, treeish, "")
+	if err != nil {
+		return nil //nolint:nilerr // no tree of this repository: reading it says so
+	}
+	var oids []plan.OID
+	for _, e := range entries {
+		if path.Ext(e.Path) == ".json" && !strings.Contains(e.Path, "/files/") {
+			oids = append(oids, e.OID)
+		}
+	}
+	if err := s.Prefetch(ctx, oids); err != nil {
+		return err
+	}
+	if p.read == nil {
+		p.read = map[plan.OID]bool{}
+	}
+	p.read[treeish] = true
+	return nil
+}
+
+// fetchObjects fetches objects by their ids, the way git itself fetches what a partial clone lacks.
+func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
+	if len(oids) == 0 {
+		return nil
+	}
+	var failed []error
+	for _, remote := range s.promisors(ctx) {
+		_, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(oids), Args: []string{
+			"-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+			"--recurse-submodules=no", "--filter=blob:none", "--stdin", "--end-of-options", remote,
+		}})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		failed = append(failed, err)
+	}
+	return s.absent(errors.Join(failed...))
+}
+
+func lines(names []string) *strings.Reader {
+	return strings.NewReader(strings.Join(names, "\n") + "\n")
+}
+
+// absent is the error of a partial clone that does not get what it left elsewhere.
+func (s *Store) absent(err error) error {
+	remotes := s.partial.remotes
+	return &AbsentError{
+		What: "this clone is partial, and " + strings.Join(remotes, ", ") + ", which keeps the rest, does not give it",
+		Hint: "git fetch " + remotes[0] + ", and try again when that works",
+		Err:  err,
+	}
+}
+
+// explain looks, when git failed in a partial clone, whether a remote that keeps objects for it answers at all. Git's own
+// words would be about a pipe that hung up.
+func (s *Store) explain(ctx context.Context, err error) error {
+	const fatal = 128
+	if exitCode(err) != fatal || !s.Partial(ctx) {
+		return err
+	}
+	p := &s.partial
+	p.reach.Do(func() {
+		for _, remote := range p.remotes {
+			_, p.reachable = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote, "HEAD"}})
+			if p.reachable == nil || ctx.Err() != nil {
+				return
+			}
+		}
+	})
+	if p.reachable == nil || ctx.Err() != nil {
+		return err
+	}
+	return s.absent(err)
+}

@@ -1,0 +1,35 @@
+package gitstore
+
+import (
+	"fmt"
+	"testing"
+)
+
+// What git's settings say of a partial clone. Names of remotes may have dots, and `extensions.partialClone` names one, too.
+func TestPartialSettings(t *testing.T) {
+	tests := []struct {
+		name    string
+		entries []string
+		want    string
+	}{
+		{"none", nil, "[] false"},
+		{"without files", []string{"remote.origin.promisor\ntrue", "remote.origin.partialclonefilter\nblob:none"}, "[origin] false"},
+		{"without large files", []string{"remote.origin.partialclonefilter\nblob:limit=1k"}, "[origin] false"},
+		{"without trees", []string{"remote.origin.partialclonefilter\ntree:0"}, "[origin] true"},
+		{"combined", []string{"remote.origin.partialclonefilter\ncombine:blob:none+tree:1"}, "[origin] true"},
+		{"two remotes", []string{"remote.a.b.promisor\ntrue", "extensions.partialclone\norigin", "remote.origin.promisor\ntrue"}, "[a.b origin] false"},
+		{"switched off", []string{"remote.a.promisor\nfalse"}, "[] false"},
+		{"without a name", []string{"remote.promisor\ntrue", ""}, "[] false"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var p partial
+			for _, entry := range tt.entries {
+				p.setting(entry)
+			}
+			if got := fmt.Sprint(p.remotes, " ", p.trees); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

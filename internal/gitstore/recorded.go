@@ -1,0 +1,229 @@
+package gitstore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// ReviewRef names one review of a plan.
+type ReviewRef struct {
+	Task   plan.TaskID
+	Review plan.ReviewRecord
+}
+
+func (r ReviewRef) path() string {
+	return r.Task.Dir() + "/reviews/" + r.Review.Dir() + "/review.json"
+}
+
+// Recorded is a commit that recorded a review, and its author.
+type Recorded struct {
+	Commit plan.OID
+	Author plan.Actor
+}
+
+// RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; of a review that no
+// event of this plan brought, none. Only such a commit can vouch for a review: not a merge that passed it on, which
+// somebody else made, and not the commit of another review with the same words.
+//
+// The commits' trailers say where to look, and their trees are the proof. A review that a merge renumbered is recognised
+// by all else that it says.
+func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []ReviewRef) (map[ReviewRef][]Recorded, error) {
+	found := map[ReviewRef][]Recorded{}
+	if len(reviews) == 0 {
+		return found, nil
+	}
+	all, err := s.reviewEvents(ctx, snap.Commit)
+	if err != nil {
+		return nil, fmt.Errorf("find who recorded the reviews of %s: %w", snap.ID, err)
+	}
+	f := &recordFinder{s: s, snap: snap, byTask: all, samePlan: map[plan.OID]bool{}, used: map[plan.OID]bool{}}
+	var renumbered []ReviewRef
+	for _, r := range reviews {
+		commits, err := f.exact(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if found[r] = commits; len(commits) == 0 {
+			renumbered = append(renumbered, r)
+		}
+	}
+	for _, r := range renumbered {
+		if found[r], err = f.moved(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// reviewEvents lists the commits up to one that say of themselves that they recorded a review, by task. Merges are no
+// events.
+func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID][]LogEntry, error) {
+	out, err := s.GitIn(ctx, Invocation{Args: []string{
+		"-c", "log.showSignature=false", "log", "-z", "--no-merges", "--no-color", "--no-notes", "--no-patch", "--date=raw", "--encoding=UTF-8",
+		"-E", "--grep=^Wf-Review: r[0-9]+$", "--format=" + logFormat, "--end-of-options", string(tip), "--",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	all := map[plan.TaskID][]LogEntry{}
+	for r := bufio.NewReader(bytes.NewReader(out)); ; {
+		e, err := readLogEntry(r)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		task := plan.TaskID(e.Trailers["Wf-Task"])
+		all[task] = append(all[task], e)
+	}
+}
+
+type recordFinder struct {
+	s        *Store
+	snap     *Snapshot
+	byTask   map[plan.TaskID][]LogEntry
+	samePlan map[plan.OID]bool // of a plan.json, by its object id
+	used     map[plan.OID]bool // commits that vouch for a review already
+}
+
+// exact finds the commits that added the review where it is now.
+func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, error) {
+	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
+	if err != nil || now == nil {
+		return nil, err
+	}
+	var by []Recorded
+	for _, e := range f.byTask[r.Task] {
+		if e.Trailers["Wf-Review"] != fmt.Sprintf("r%d", r.Review.N) {
+			continue
+		}
+		added, err := f.added(ctx, e, r.path())
+		if err != nil {
+			return nil, err
+		}
+		if added != nil && bytes.Equal(added, now) {
+			f.used[e.Commit] = true
+			by = append(by, Recorded{e.Commit, e.Author})
+		}
+	}
+	return by, nil
+}
+
+// moved finds the commit of a review that a merge gave another number. What such a commit added must be nowhere else in the
+// plan, so that no record can be recorded twice: a copy of an approval must not come after the rejection that it preceded.
+func (f *recordFinder) moved(ctx context.Context, r ReviewRef) ([]Recorded, error) {
+	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
+	if err != nil || now == nil {
+		return nil, err
+	}
+	for _, e := range f.byTask[r.Task] {
+		path, ok := e.reviewPath()
+		if !ok || f.used[e.Commit] || path == r.path() {
+			continue
+		}
+		added, err := f.added(ctx, e, path)
+		if err != nil {
+			return nil, err
+		}
+		if added == nil || !sameReview(added, now) {
+			continue
+		}
+		there, err := f.s.blob(ctx, f.snap.Commit, path)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(there, added) {
+			continue
+		}
+		f.used[e.Commit] = true
+		return []Recorded{{e.Commit, e.Author}}, nil
+	}
+	return nil, nil
+}
+
+// added is the content that an event of this plan added at a path; nil if it did not.
+func (f *recordFinder) added(ctx context.Context, e LogEntry, path string) ([]byte, error) {
+	for _, p := range e.Parents {
+		if before, err := f.s.blob(ctx, p, path); err != nil || before != nil {
+			return nil, err
+		}
+	}
+	ours, err := f.ofPlan(ctx, e.Commit)
+	if err != nil || !ours {
+		return nil, err
+	}
+	return f.s.blob(ctx, e.Commit, path)
+}
+
+// ofPlan reports whether a commit is of the snapshot's plan: what was signed in another counts there alone.
+func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error) {
+	c, err := f.s.commit(ctx, string(commit))
+	if err != nil {
+		return false, err
+	}
+	top, err := f.s.tree(ctx, c.tree)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(top, func(e rawEntry) bool { return e.name == planFile && e.isFile() })
+	if i < 0 {
+		return false, nil
+	}
+	if same, ok := f.samePlan[top[i].oid]; ok {
+		return same, nil
+	}
+	data, err := f.s.ReadBlob(ctx, top[i].oid)
+	if err != nil {
+		return false, err
+	}
+	var doc struct {
+		PlanID plan.ID `json:"plan_id"`
+	}
+	same := json.Unmarshal(data, &doc) == nil && doc.PlanID == f.snap.ID
+	f.samePlan[top[i].oid] = same
+	return same, nil
+}
+
+// reviewPath is where an event says that it recorded its review.
+func (e LogEntry) reviewPath() (string, bool) {
+	t := e.Trailers
+	var n, score int
+	if _, err := fmt.Sscanf(t["Wf-Review"]+" "+t["Wf-Score"], "r%d %d", &n, &score); err != nil {
+		return "", false
+	}
+	rec := plan.ReviewRecord{N: n, Version: plan.VersionNumber(t["Wf-Artifact"]), Score: score, Reviewer: plan.EscapeName(t["Wf-Agent"])}
+	return ReviewRef{plan.TaskID(t["Wf-Task"]), rec}.path(), true
+}
+
+// sameReview reports whether two review.json say the same but for the numbers of records, which differ from clone to clone.
+// The version is named by its tree.
+func sameReview(a, b []byte) bool {
+	var x, y plan.Review
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x.Reviewer == "" {
+		return false
+	}
+	for _, r := range []*plan.Review{&x, &y} {
+		r.ReviewID, r.ReviewedArtifactID, r.CheckID = "", "", ""
+	}
+	return bytes.Equal(plan.Document(x), plan.Document(y))
+}
+
+// blob is the content at a path of a commit; nil if there is none.
+func (s *Store) blob(ctx context.Context, commit plan.OID, path string) (data []byte, err error) {
+	err = s.objects.each(ctx, []string{string(commit) + ":" + path}, func(_ int, o object) error {
+		if o.Kind == "blob" {
+			data = append([]byte{}, o.Data...)
+		}
+		return nil
+	})
+	return data, err
+}

@@ -1,0 +1,207 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Commits are signed by git itself, with the key and the program that the user's configuration names: what people do
+// themselves where commit.gpgSign says so, and what has to be proven to count: an approval under a policy with keys, and a
+// change of a policy with maintainers. Such a commit is checked before a ref moves to it, so that nobody finds out later
+// that their approval is worth nothing. Where nothing is to be signed, nothing is started.
+
+// seal is the reason why a commit is signed.
+type seal struct {
+	keys []plan.Key // that have to prove it; none where only the user's configuration asks for a signature
+	// refuse says why the event would not count though this key signed it, "" if it counts.
+	refuse func(signer string) string
+}
+
+// commitDraft is a commit that is not written yet.
+type commitDraft struct {
+	tree, parent plan.OID
+	author       plan.Actor
+	message      string
+}
+
+const setSigning = "git config gpg.format ssh; git config user.signingKey ~/.ssh/id_ed25519.pub"
+
+// sealOf says how the commit of a change is to be signed; nil means not at all.
+func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.Change) (*seal, error) {
+	if err := a.s.prepareWriting(ctx); err != nil {
+		return nil, err
+	}
+	kind, reviewer := trailer(change, "Wf-Event"), trailer(change, "Wf-Agent")
+	if a.policy != nil {
+		if len(a.policy.Maintainers) > 0 {
+			return a.sealOfPolicy()
+		}
+	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) && !plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
+		p, err := a.s.demands(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Keys) > 0 {
+			return &seal{p.Keys, func(signer string) string {
+				if p.Vouches(signer, reviewer, cleanActor(author)) {
+					return ""
+				}
+				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an approval by %s count", signer, reviewer)
+			}}, nil
+		}
+	}
+	if a.s.writing.signs && (author == a.person || kind == plan.EventReview || kind == plan.EventWaiver) {
+		return &seal{}, nil
+	}
+	return nil, nil
+}
+
+// sealOfPolicy is that of a change of a policy which names who may change it.
+func (a *appending) sealOfPolicy() (*seal, error) {
+	if len(a.policy.Keys) > 0 {
+		return &seal{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.committer.Name, signer) }}, nil
+	}
+	if why := a.policy.MayChange(a.committer.Name, ""); why != "" {
+		return nil, &ProofError{why, "git wf policy show"}
+	}
+	if a.s.writing.signs {
+		return &seal{}, nil
+	}
+	return nil, nil
+}
+
+func trailer(c plan.Change, key string) string {
+	for _, t := range c.Trailers {
+		if t.Key == key {
+			return t.Value
+		}
+	}
+	return ""
+}
+
+// demands is the policy's document as it is now. It is asked for with each approval, so nothing else of the policy is
+// read, and the document once.
+func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
+	c, err := s.lookCommit(ctx, PolicyRef)
+	if errors.Is(err, ErrNoPlan) {
+		return &plan.Policy{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	s.mu.Lock()
+	at, p := s.policyAt, s.policy
+	s.mu.Unlock()
+	if at == c.oid {
+		return p, nil
+	}
+	data, err := s.ReadFile(ctx, c.oid, policyFile)
+	if err == nil {
+		p, err = plan.DecodePolicy(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the policy %.12s: %w", c.oid, err)
+	}
+	s.mu.Lock()
+	s.policyAt, s.policy = c.oid, p
+	s.mu.Unlock()
+	return p, nil
+}
+
+// addSigned has git make and sign the commit, and takes it into the batch. Its tree has to be there first.
+func (a *appending) addSigned(ctx context.Context, d commitDraft, why *seal) (commitInfo, error) {
+	if err := a.batch.Flush(ctx); err != nil {
+		return commitInfo{}, err
+	}
+	oid, err := a.s.commitSigned(ctx, d, a.committer, fmt.Sprintf("@%d %s", a.now.Unix(), a.now.Local().Format("-0700")))
+	if err != nil {
+		return commitInfo{}, signingFailed(ctx, why, err)
+	}
+	if err := a.proven(ctx, oid, why); err != nil {
+		return commitInfo{}, err
+	}
+	var text string
+	err = a.s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
+		if o.Kind != "commit" {
+			return fmt.Errorf("the signed commit %s is gone", oid)
+		}
+		text = string(o.Data)
+		return nil
+	})
+	if err != nil {
+		return commitInfo{}, err
+	}
+	return a.add(text), nil
+}
+
+// commitSigned runs git commit-tree. The message is taken as it is.
+func (s *Store) commitSigned(ctx context.Context, d commitDraft, committer plan.Actor, when string) (plan.OID, error) {
+	author, committer := cleanActor(d.author), cleanActor(committer)
+	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-"}
+	if d.parent != "" {
+		args = append(args, "-p", string(d.parent))
+	}
+	out, err := s.GitIn(ctx, Invocation{
+		Args: append(args, string(d.tree)), Stdin: strings.NewReader(d.message),
+		Env: []string{
+			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=" + when,
+			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=" + when,
+		},
+	})
+	oid := plan.OID(strings.TrimSpace(string(out)))
+	if err == nil && !isOID(oid) {
+		err = fmt.Errorf("git commit-tree printed %q", out)
+	}
+	return oid, err
+}
+
+// proven checks that the commit will count.
+func (a *appending) proven(ctx context.Context, oid plan.OID, why *seal) error {
+	if len(why.keys) == 0 {
+		return nil
+	}
+	signatures, err := a.s.Signatures(ctx, why.keys, []plan.OID{oid})
+	if err != nil {
+		return err
+	}
+	sig := signatures[oid]
+	if sig.Signer == "" {
+		return &ProofError{
+			"the policy counts only what is signed with a key that it names, and this commit would not be: " + sig.Problem,
+			"git config user.signingKey FILE, with a key of git wf policy show; or have a maintainer run git wf policy key add NAME --ssh FILE",
+		}
+	}
+	if refusal := why.refuse(sig.Signer); refusal != "" {
+		return &ProofError{refusal, "git wf policy show lists the keys and whose they are"}
+	}
+	return nil
+}
+
+// signingFailed says what git could not do, and what has to be set.
+func signingFailed(ctx context.Context, why *seal, err error) error {
+	var g *GitError
+	if ctx.Err() != nil || !errors.As(err, &g) {
+		return err
+	}
+	demand := "commit.gpgSign wants the commit signed"
+	if len(why.keys) > 0 {
+		demand = "the policy counts only what is signed with a key that it names"
+	}
+	return &ProofError{fmt.Sprintf("%s, and git can't sign it: %s", demand, lastLines(g.Stderr)), setSigning}
+}
+
+// lastLines is the end of what git said: what it says first is gpg's own talk.
+func lastLines(stderr string) string {
+	const most = 3
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	lines = slices.DeleteFunc(lines[max(len(lines)-most, 0):], func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(lines) == 0 {
+		return "it does not say why"
+	}
+	return plan.OneLine(strings.Join(lines, "; "))
+}

@@ -1,0 +1,209 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"gitwf/internal/plan"
+)
+
+// Signature says who signed a commit, as far as a set of keys tells.
+type Signature struct {
+	Signer  string // the name of the key; "" if none of the keys proves the commit
+	Problem string // why none does, in a few words
+}
+
+// Signatures asks git who signed each of the commits. Only the keys given count, whatever the user's own configuration
+// trusts: an SSH signature must be by one of them at the commit's time, a GPG signature by one whose fingerprint is
+// theirs and which the user's gpg finds good. A signature that can't be checked proves nothing.
+func (s *Store) Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]Signature, error) {
+	ring, err := newKeyring(keys)
+	if err != nil {
+		return nil, err
+	}
+	known := s.knownSignatures(ring)
+	found := make(map[plan.OID]Signature, len(commits))
+	var ask []plan.OID
+	for _, c := range commits {
+		if fpr := known[c]; fpr != "" {
+			found[c] = Signature{Signer: ring.names[fpr]}
+		} else if _, twice := found[c]; !twice {
+			found[c] = Signature{Problem: "it is not here"}
+			ask = append(ask, c)
+		}
+	}
+	if ask, err = s.signed(ctx, ask, found); err != nil || len(ask) == 0 {
+		return found, err
+	}
+	return found, s.checkSignatures(ctx, ring, ask, found)
+}
+
+// signed returns the commits that bear a signature, whatever its worth, and notes of the others that they do not: without
+// one, git need not be asked.
+func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID, err error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	names := make([]string, len(commits))
+	for i, c := range commits {
+		if !isOID(c) {
+			return nil, fmt.Errorf("%q is no object id", c)
+		}
+		names[i] = string(c)
+	}
+	err = s.objects.each(ctx, names, func(i int, o object) error {
+		if o.Kind != "commit" {
+			return nil
+		}
+		head, _, _ := bytes.Cut(o.Data, []byte("\n\n"))
+		if !bytes.Contains(head, []byte("\ngpgsig ")) {
+			found[commits[i]] = Signature{Problem: "it is not signed"}
+			return nil
+		}
+		signed = append(signed, commits[i])
+		return nil
+	})
+	return signed, err
+}
+
+// checkSignatures has git check the commits' signatures, in as many processes as there are processors: each signature
+// takes git two or three runs of ssh-keygen or gpg, one after the other.
+func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []plan.OID, found map[plan.OID]Signature) error {
+	const least = 8 // from which another process pays
+	signers, err := ring.file()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(signers)
+	parts := min(runtime.NumCPU(), (len(commits)+least-1)/least)
+	var (
+		wg   sync.WaitGroup
+		outs = make([][]byte, parts)
+		errs = make([]error, parts)
+		said = make([]string, parts)
+	)
+	for i, part := range slices.Collect(slices.Chunk(commits, (len(commits)+parts-1)/parts)) {
+		wg.Go(func() { outs[i], said[i], errs[i] = s.askSignatures(ctx, signers, part) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("check signatures: %w", err)
+	}
+	good := map[plan.OID]string{}
+	for i, out := range outs {
+		for line := range strings.Lines(string(out)) {
+			f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+			if len(f) != 4 {
+				return fmt.Errorf("check signatures: git printed %q", line)
+			}
+			commit := plan.OID(f[0])
+			fpr, sig := ring.judge(f[1], f[2], f[3], said[i])
+			found[commit] = sig
+			if strings.HasPrefix(fpr, "SHA256:") {
+				good[commit] = fpr
+			}
+		}
+	}
+	s.keepSignatures(ring, good)
+	return nil
+}
+
+// askSignatures returns what git finds: a line "<commit> <verdict> <fingerprint> <primary key's fingerprint>" for each
+// commit. said is the first line of what git says beside that, such as that it has no program to check with.
+func (s *Store) askSignatures(ctx context.Context, signers string, commits []plan.OID) (out []byte, said string, err error) {
+	var in bytes.Buffer
+	for _, c := range commits {
+		fmt.Fprintln(&in, c)
+	}
+	out, said, err = runGitSaying(ctx, Invocation{
+		Dir: s.dir, Stdin: &in,
+		Args: []string{
+			"-c", "log.showSignature=false", "-c", "gpg.ssh.allowedSignersFile=" + signers,
+			"log", "--no-walk=unsorted", "--stdin", "--no-color", "--no-notes", "--no-patch", "--format=%H %G? %GF %GP",
+		},
+	})
+	said, _, _ = strings.Cut(said, "\n")
+	return out, plan.OneLine(said), err
+}
+
+// keyring is a set of keys, by fingerprint.
+type keyring struct {
+	names   map[string]string // of whom each key is
+	signers string            // the SSH keys, as an allowed-signers file
+	id      string            // changes with any key or name
+}
+
+func newKeyring(keys []plan.Key) (*keyring, error) {
+	r := &keyring{names: map[string]string{}}
+	var lines, all strings.Builder
+	for i, k := range keys {
+		fpr, err := k.Fingerprint()
+		if err != nil {
+			return nil, fmt.Errorf("key of %s: %w", k.Name, err)
+		}
+		r.names[fpr] = k.Name
+		fmt.Fprintf(&all, "%q %s", k.Name, fpr)
+		if k.SSH != "" {
+			line, err := k.AllowedSigner(fmt.Sprintf("key-%d", i+1))
+			if err != nil {
+				return nil, fmt.Errorf("key of %s: %w", k.Name, err)
+			}
+			fmt.Fprintln(&lines, line)
+			all.WriteString(" " + line)
+		}
+		all.WriteByte('\n')
+	}
+	r.signers, r.id = lines.String(), shortHash(all.String())
+	return r, nil
+}
+
+// file writes the SSH keys where git can read them. The caller removes it.
+func (r *keyring) file() (string, error) {
+	f, err := os.CreateTemp("", "git-wf-signers-")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(r.signers)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// judge says whose a signature is, from git's verdict and the fingerprints of the key that made it and of its primary
+// key. A key counts by its fingerprint and never by the name that a signature bears. An expired GPG key counts as long
+// as the policy has it: what was signed before does not lose its worth. A revoked one does not.
+func (r *keyring) judge(verdict, fpr, primary, said string) (string, Signature) {
+	name := r.names[fpr]
+	if name == "" && primary != "" {
+		name = r.names[primary]
+	}
+	ssh := strings.HasPrefix(fpr, "SHA256:")
+	switch {
+	case verdict == "B" && fpr == "" && said != "":
+		return "", Signature{Problem: "its signature can't be checked: " + said}
+	case verdict == "B":
+		return "", Signature{Problem: "its signature is not of this commit"}
+	case verdict == "E":
+		return "", Signature{Problem: "its signature can't be checked: gpg does not have the key"}
+	case verdict == "R":
+		return "", Signature{Problem: "its key was revoked"}
+	case ssh && name != "" && verdict != "G":
+		return "", Signature{Problem: "the key of " + name + " was not valid when it was signed"}
+	case fpr == "":
+		return "", Signature{Problem: "its signature can't be checked"}
+	case name == "":
+		return "", Signature{Problem: "its key " + fpr + " is not in the policy"}
+	case ssh, strings.Contains("GUXY", verdict):
+		return fpr, Signature{Signer: name}
+	}
+	return "", Signature{Problem: "git says " + verdict + " of its signature"}
+}

@@ -1,0 +1,190 @@
+package outline
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	containers = regexp.MustCompile(`(?i)^(?:the |all |my |current |active |open |remaining |detailed |implementation |project |development )*(?:task|milestone|phase|todo|to-do|slice|work item|work unit|step|story|user storie|roadpoint|sprint|epic|checkpoint|ticket|issue|feature|item|deliverable)s?(?:\s*(?:&|and|/|与)\s*\w+)?\s*(?:list|breakdown|plan|board|queue|overview|statu|status|chain|tracker|item|table|detail|summary|registry|index|decomposition|inventory)?s?$|^(?:implementation|execution|development|delivery|dev|work|project|action|master)\s*(?:plan|breakdown|roadmap|checklist|queue|list|order)s?$|^(?:roadmap|backlog|checklist|work breakdown|wbs|plan|planning|schedule|progress|work|schedule & progress)$|(?:任务|里程碑|阶段|工作|待办)(?:清单|列表|分解|拆解|看板|总览|规划|明细|计划|概览|安排|划分|拆分|状态|定义|一览|详情|表)|^(?:开发|实施|执行|项目|工作|迭代)(?:计划|路线|步骤|任务|清单)|^(?:路线图|待办|待办事项|计划|总体计划|里程碑与任务|任务与里程碑|里程碑|任务|阶段)$`)
+	skipped    = regexp.MustCompile(`(?i)^(?:.*\b)?(?:legend|conventions?|notation|template|templates|example|examples|format|how to use.*|usage|rules?|change ?log|revision history|decision log|decisions?|open questions?|glossary|appendix|references?|table of contents|toc|lessons learned|retrospective|risks?(?: .*)?|out of scope|non-goals?)$|(?:图例|状态说明|状态标记|格式说明|模板|示例|说明规则|使用规则|使用说明|更新日志|变更记录|修订记录|术语表|附录|参考资料|目录|风险|非目标|风险与缓解|约束（强制）|决策记录|决策日志)$`)
+)
+
+type role int
+
+const (
+	proseRole role = iota
+	skipRole
+	fieldRole
+	containerRole
+	boardRole // a column of a board: the heading is a status
+	goalRole
+	taskRole
+	partRole // of the task around it
+)
+
+// explicit reports a heading that names a task or a goal itself.
+func (s *section) explicit() bool {
+	return s.label.id != "" && s.label.strong && (s.label.kind != noWord || !numeric(s.label.id))
+}
+
+func numeric(id string) bool { return strings.Trim(id, "0123456789.") == "" }
+
+// role says what a section is, below a task or not.
+func (b *builder) role(s *section, inTask bool) (role, key) {
+	if inTask {
+		return b.decide(s, true)
+	}
+	if m := s.remembered(); !m.known {
+		m.role, m.key = b.decide(s, false)
+		m.known = true
+	}
+	return s.memo.role, s.memo.key
+}
+
+func (s *section) remembered() *decided {
+	if s.memo == nil {
+		s.memo = &decided{}
+	}
+	return s.memo
+}
+
+func (b *builder) decide(s *section, inTask bool) (role, key) {
+	l := s.label
+	var k key
+	if l.kind == noWord && (!l.strong || numeric(l.id)) {
+		if k = lookup(s.text); k == "" {
+			k = lookup(l.title)
+		}
+	}
+	if k == keyID || l.days > 0 || b.isTopic(s, k, inTask) {
+		k = ""
+	}
+	switch {
+	case k == keyTitle || k == keyGroup:
+		if !inTask {
+			return containerRole, ""
+		}
+	case k != "" && !b.tasksBelow(s, true):
+		return fieldRole, k
+	case k != "":
+		return containerRole, ""
+	}
+	if !s.explicit() {
+		switch {
+		case statusAlone(s.text) && !inTask && l.days == 0:
+			return boardRole, ""
+		case skipped.MatchString(l.title) && !b.strictTasksBelow(s):
+			return skipRole, ""
+		case containers.MatchString(l.title) && !inTask && !(s.signals().status && s.signals().acceptance):
+			return containerRole, ""
+		}
+	}
+	if inTask {
+		if s.explicit() && l.kind != goalWord {
+			return taskRole, ""
+		}
+		return partRole, ""
+	}
+	g := s.signals()
+	switch {
+	case b.tasksBelow(s, s.explicit() && l.kind != goalWord):
+		return goalRole, ""
+	case l.kind == goalWord && l.id != "" && g.checks > 0 && l.days == 0:
+		return goalRole, ""
+	case s.explicit(), l.kind != noWord && l.id != "":
+		return taskRole, ""
+	case g.status && (g.acceptance || g.fields && b.loose || g.checks > 0 || l.id != ""), g.acceptance, l.days > 0:
+		return taskRole, ""
+	case l.status.State != "" && g.lists && (l.id != "" || b.loose):
+		return taskRole, ""
+	case g.checks > 0 && b.loose, b.fieldsBelow(s):
+		return taskRole, ""
+	}
+	return proseRole, ""
+}
+
+// fieldsBelow reports headings below a section that are its status or its acceptance.
+func (b *builder) fieldsBelow(s *section) bool {
+	for _, sub := range s.subs {
+		if r, k := b.role(sub, false); r == fieldRole && (k == keyStatus || k == keyAcceptance) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTopic reports a heading that has the name of a field but is about something that is to be done: "Tests" above a
+// checklist, "Implementation" above numbered tasks.
+func (b *builder) isTopic(s *section, k key, inTask bool) bool {
+	switch g := s.signals(); k {
+	case keyVerify, keyEvidence, keyDeliverable, keyFiles, keySteps, keyOther, keyExpect, keyCommand, keyDescription:
+		if g.status || g.acceptance {
+			return true
+		}
+		return !inTask && k != keyDescription && (g.items || g.table || b.loose && g.checks > 0)
+	}
+	return false
+}
+
+// tasksBelow reports tasks in a section: headings that are tasks, items with ids or fields, a table of tasks. With
+// strict only those count that say so themselves.
+func (b *builder) tasksBelow(s *section, strict bool) bool {
+	g := s.signals()
+	if strict {
+		if b.strictTasksBelow(s) {
+			return true
+		}
+		return g.items && itemsAreTasks(s.blocks)
+	}
+	if g.items || g.table {
+		return true
+	}
+	m := s.remembered()
+	if !m.belowKnown {
+		m.below, m.belowKnown = b.anyTask(s), true
+	}
+	return m.below
+}
+
+func (b *builder) anyTask(s *section) bool {
+	for _, sub := range s.subs {
+		switch r, _ := b.role(sub, false); r {
+		case goalRole, taskRole:
+			return true
+		case fieldRole, skipRole, partRole:
+		default:
+			if b.tasksBelow(sub, false) || r == boardRole && sub.signals().lists || r == containerRole && sub.signals().checks > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (b *builder) strictTasksBelow(s *section) bool {
+	m := s.remembered()
+	if !m.strictKnown {
+		m.strictKnown = true
+		for _, sub := range s.subs {
+			m.strict = m.strict || sub.explicit() || b.strictTasksBelow(sub)
+		}
+	}
+	return m.strict
+}
+
+// itemsAreTasks reports items that have a status or acceptance of their own: an id alone does not make a subtask.
+func itemsAreTasks(blocks []*block) bool {
+	for _, bl := range blocks {
+		if bl.kind != listBlock {
+			continue
+		}
+		for _, it := range bl.items {
+			own := ownFields(it)
+			if explicitItem(it) && (own.status || own.acceptance) {
+				return true
+			}
+		}
+	}
+	return false
+}

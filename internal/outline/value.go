@@ -1,0 +1,198 @@
+package outline
+
+import (
+	"regexp"
+	"strings"
+)
+
+// field sets a field of n to the value on its own line.
+func (b *builder) field(n *node, k key, lines []line, no int, check rune) {
+	n.hasField = n.hasField || k != keyOther && k != keyDescription && k != ""
+	if len(lines) == 0 {
+		return
+	}
+	b.value(n, k, lines, check)
+}
+
+// value takes a value in: text of one paragraph.
+func (b *builder) value(n *node, k key, lines []line, check rune) {
+	text := joinLines(lines)
+	if prose(text) == "" {
+		return
+	}
+	no := lines[0].no
+	switch k {
+	case keyStatus:
+		b.status(n, text, no)
+	case keyAcceptance, keyVerify, keyCommand:
+		b.criteriaOf(n, k, lines, check)
+	case keyExpect:
+		b.expect(n, text, no)
+	case keyEvidence:
+		if !isNothing(text) {
+			n.evidence = append(n.evidence, short(prose(text), 2000))
+		}
+	case keyDeliverable:
+		n.paths = append(n.paths, pathsIn(text)...)
+	case keyFiles:
+		n.files = append(n.files, pathsIn(text)...)
+	case keyDepends:
+		n.needs = append(n.needs, short(prose(text), 500))
+		n.needsLine = no
+	case keyEstimate:
+		if d := daysIn(text); d > 0 {
+			n.days = d
+		}
+	case keyCovers:
+		n.covers = append(n.covers, refsIn(text)...)
+	case keyRequire:
+		if b.root == n || onlyRefs.MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
+			n.covers = append(n.covers, refsIn(text)...)
+			return
+		}
+		asStep(n, func() { b.criteriaOf(n, keyAcceptance, lines, check) })
+		b.describe(n, text)
+	case keyID:
+		if n.label.id == "" {
+			n.label.id, n.label.strong = clean(plainText(text)), true
+		}
+	case keyGroup, keyOther:
+	default:
+		b.describe(n, text)
+	}
+}
+
+func isNothing(s string) bool {
+	switch strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）")) {
+	case "", "none", "n/a", "na", "无", "暂无", "tbd", "todo", "待补充", "null", "[]", "nil", "pending", "空", "待填", "待定":
+		return true
+	}
+	return false
+}
+
+func (b *builder) status(n *node, text string, no int) {
+	state, ok := stateOf(text)
+	word := short(prose(text), 200)
+	if !ok {
+		if n.badStatus == nil {
+			n.badStatus = &line{word, no}
+		}
+		return
+	}
+	n.statuses = append(n.statuses, Status{State: state, Word: statusWord(word), Line: no})
+}
+
+// statusWord is a status without its emphasis, as the source has it otherwise.
+func statusWord(s string) string {
+	return strings.TrimSpace(strings.Trim(plainText(s), "`"))
+}
+
+// values takes blocks in as the value of a field.
+func (b *builder) values(n *node, k key, blocks []*block) {
+	for _, bl := range blocks {
+		switch bl.kind {
+		case paraBlock:
+			for _, p := range fieldsIn(bl.lines) {
+				sub := k
+				if p.key == keyCommand || p.key == keyExpect || p.key == keyStatus || p.key == keyEvidence {
+					sub = p.key
+				} else if p.key != "" {
+					// Running text: the key is part of it.
+					b.value(n, k, bl.lines, 0)
+					break
+				}
+				if sub == keyStatus && k != keyStatus {
+					sub = k
+				}
+				b.value(n, sub, p.lines, 0)
+			}
+		case listBlock:
+			for _, it := range bl.items {
+				b.valueItem(n, k, it)
+			}
+		case codeBlock:
+			b.codeValue(n, k, bl)
+		case tableBlock:
+			b.tableValue(n, k, bl)
+		}
+	}
+}
+
+// stepsOf reads the items of a field of steps: those with a box may serve as criteria.
+func (b *builder) stepsOf(n *node, it *item) {
+	if it.check != 0 {
+		b.step(n, it)
+		return
+	}
+	b.value(n, keyDescription, it.lines, 0)
+	for _, bl := range it.kids {
+		if bl.kind == listBlock {
+			for _, kid := range bl.items {
+				b.stepsOf(n, kid)
+			}
+			continue
+		}
+		b.values(n, keyDescription, []*block{bl})
+	}
+}
+
+// valueItem takes an item in as part of a field's value, and what is nested below it.
+func (b *builder) valueItem(n *node, k key, it *item) {
+	if prose(joinLines(it.lines)) == "" && len(it.kids) == 0 {
+		return
+	}
+	if k == keySteps {
+		b.stepsOf(n, it)
+		return
+	}
+	criteria := k == keyAcceptance || k == keyVerify
+	if criteria {
+		if fk, v, ok := splitField(it.lines[0].text); ok && (fk == keyCommand || fk == keyExpect) {
+			b.value(n, fk, []line{{v, it.no}}, it.check)
+			b.values(n, fk, it.kids)
+			return
+		}
+	}
+	before := len(n.acceptance)
+	b.value(n, k, it.lines, it.check)
+	lead := criteria && len(it.kids) > 0 && len(n.acceptance) == before+1 && n.acceptance[before].Command == ""
+	b.values(n, k, it.kids)
+	if lead && len(n.acceptance) > before+1 && (endsInColon(joinLines(it.lines)) || onlyCode(it.kids)) {
+		// What only leads in is no criterion; its words stay with the command below it.
+		text := n.acceptance[before].Text
+		n.acceptance = append(n.acceptance[:before], n.acceptance[before+1:]...)
+		if onlyCode(it.kids) {
+			for i := before; i < len(n.acceptance); i++ {
+				n.acceptance[i].Text = short(text+" "+n.acceptance[i].Text, 2000)
+			}
+		}
+	}
+}
+
+func onlyCode(blocks []*block) bool {
+	for _, bl := range blocks {
+		if bl.kind != codeBlock {
+			return false
+		}
+	}
+	return len(blocks) > 0
+}
+
+func (b *builder) describe(n *node, text string) {
+	t := prose(text)
+	if t == "" || n == b.root && len(n.text) > 50 || len(n.text) > 500 {
+		return
+	}
+	n.text = append(n.text, t)
+}
+
+var refs = regexp.MustCompile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
+var idLike = regexp.MustCompile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
+
+func refsIn(s string) []string {
+	var out []string
+	for _, r := range refs.FindAllString(plainText(s), 100) {
+		out = append(out, strings.ToUpper(r))
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package prompt
+
+import (
+	"fmt"
+	"io/fs"
+	"sort"
+	"text/template"
+)
+
+// DefaultBudget is the size of a prompt, in bytes, where nobody sets another: some 50,000 tokens of English.
+const DefaultBudget = 192 << 10
+
+// Prompt is what an agent is told, and what it is not told for want of room.
+type Prompt struct {
+	Text    string
+	Dropped []Dropped // in the order of Text, lists that were cut first
+}
+
+// Dropped is a text that is missing, or that has its middle missing.
+type Dropped struct {
+	What  string // input IMPL-3 v1: report.md
+	Bytes int    // that are missing; of a line without a text, those of its name
+	Why   string
+	kind  string
+}
+
+// BudgetError says that what can't be left out takes more than the budget.
+type BudgetError struct {
+	Role   Role
+	Task   string
+	Budget int // bytes
+	Need   int // bytes of the smallest prompt that there is
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("prompt for %s %s: what can't be left out (the task, its criteria, what failed last, the contract) takes %d bytes, %d more than the budget of %d; allow at least %d",
+		e.Role, e.Task, e.Need, e.Need-e.Budget, e.Budget, e.Need)
+}
+
+// Build makes the prompt for a role from the templates in files, prompts/<role>.md and prompts/parts.md, in at most
+// budget bytes. It leaves out the least binding parts first; the text itself says at its end what is missing. It fails
+// with a *BudgetError if the binding parts alone take more, and with the file and the line if a template is wrong.
+func Build(files fs.FS, role Role, d Data, budget int) (Prompt, error) {
+	t, err := load(files, role)
+	if err != nil {
+		return Prompt{}, err
+	}
+	b := &builder{template: t, role: role, budget: budget, cleaned: map[Text]cleaned{}}
+	p, need, err := b.build(d)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if need > budget {
+		return Prompt{}, &BudgetError{role, line(string(d.Task.ID)), budget, need}
+	}
+	return p, nil
+}
+
+type builder struct {
+	template *template.Template
+	role     Role
+	budget   int
+	cleaned  map[Text]cleaned
+}
+
+// build leaves texts out, and where that is not enough cuts one list after the other.
+func (b *builder) build(d Data) (Prompt, int, error) {
+	var gone []Dropped
+	p, need, err := b.try(d, gone)
+	for i := 0; i < len(lists) && err == nil && need > b.budget; i++ {
+		most := lists[i].most(&d)
+		if most == 0 {
+			continue
+		}
+		var none int
+		if p, none, err = b.cutList(d, gone, i, 0); err != nil || none >= need {
+			continue
+		}
+		need = none
+		if none > b.budget {
+			d, gone = b.without(d, gone, i, 0)
+			continue
+		}
+		// The more of the list stays, the longer the prompt: find the most that fits.
+		n := sort.Search(most, func(n int) bool {
+			_, size, failed := b.cutList(d, gone, i, n+1)
+			return failed != nil || size > b.budget
+		})
+		p, need, err = b.cutList(d, gone, i, n)
+	}
+	return p, need, err
+}
+
+func (b *builder) cutList(d Data, gone []Dropped, list, n int) (Prompt, int, error) {
+	d, gone = b.without(d, gone, list, n)
+	return b.try(d, gone)
+}
+
+// without is the data with n entries of a list left, and all that is missing then.
+func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped) {
+	gone = gone[:len(gone):len(gone)]
+	for _, x := range lists[list].keep(&d, n) {
+		what := line(x.what)
+		gone = append(gone, Dropped{
+			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes", b.budget), kind: lists[list].name,
+		})
+	}
+	return d, gone
+}
+
+// try renders the data and cuts its texts. Names of what is missing are worth some room, but no more than there is.
+func (b *builder) try(d Data, gone []Dropped) (Prompt, int, error) {
+	k, err := render(b.template, b.role, d, &sealer{cleaned: b.cleaned})
+	if err != nil {
+		return Prompt{}, 0, err
+	}
+	p, need := fit(k, b.budget, max(200, b.budget/40), gone)
+	if need > b.budget {
+		p, need = fit(k, b.budget, 0, gone)
+	}
+	return p, need, nil
+}

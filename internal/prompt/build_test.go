@@ -1,0 +1,294 @@
+package prompt
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitwf/internal/plan"
+	"gitwf/templates"
+)
+
+var update = flag.Bool("update", false, "write what the tests get to testdata")
+
+func build(t *testing.T, role Role, d Data, budget int) Prompt {
+	t.Helper()
+	p, err := Build(templates.FS, role, d, budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Text) > budget {
+		t.Fatalf("the prompt has %d bytes; the budget is %d", len(p.Text), budget)
+	}
+	return p
+}
+
+func TestGolden(t *testing.T) {
+	for _, role := range Roles() {
+		t.Run(string(role), func(t *testing.T) {
+			p := build(t, role, sample(role), DefaultBudget)
+			if len(p.Dropped) != 0 {
+				t.Errorf("left out: %v", p.Dropped)
+			}
+			file := filepath.Join("testdata", string(role)+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(p.Text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), p.Text); diff != "" {
+				t.Error(diff)
+			}
+			if again := build(t, role, sample(role), DefaultBudget); again.Text != p.Text {
+				t.Error("the same data make another prompt the second time")
+			}
+		})
+	}
+}
+
+// TestEmpty: a prompt without anything that may be missing has no empty sections and no stray marks.
+func TestEmpty(t *testing.T) {
+	for _, role := range Roles() {
+		p := build(t, role, Data{Title: "T", Task: Task{ID: "IMPL-1", Title: "X"}, Contract: contract}, DefaultBudget)
+		for _, bad := range []string{"\x00", "\n\n\n", "<no value>", "<nil>", "## Notes", "## Inputs", "rejected\n", "Left out"} {
+			if strings.Contains(p.Text, bad) {
+				t.Errorf("%s: there is %q in\n%s", role, bad, p.Text)
+			}
+		}
+	}
+}
+
+func TestFiftyInputs(t *testing.T) {
+	d := wide(50, 6000)
+	for _, budget := range []int{DefaultBudget, 60_000, 20_000, 12_000} {
+		p := build(t, Action, d, budget)
+		if len(p.Dropped) == 0 {
+			t.Fatalf("budget %d: 300,000 bytes fit, says the prompt", budget)
+		}
+		for _, drop := range p.Dropped {
+			if !strings.Contains(p.Text, drop.What) || drop.Bytes == 0 || !strings.Contains(drop.Why, fmt.Sprint(budget)) {
+				t.Errorf("budget %d: %+v is not named", budget, drop)
+			}
+		}
+		for i := range 50 {
+			if path := fmt.Sprintf("`report-%d.md`", i+1); !strings.Contains(p.Text, path) {
+				t.Errorf("budget %d: %s is gone", budget, path)
+			}
+		}
+		if used := len(p.Text); used < budget*9/10 {
+			t.Errorf("budget %d: only %d used", budget, used)
+		}
+	}
+}
+
+// TestNoRoomForNames: where not even the names have room, the lists are cut, and the text says so.
+func TestNoRoomForNames(t *testing.T) {
+	d := wide(50, 600)
+	for i := range d.Inputs {
+		for j := range 40 {
+			f := d.Inputs[i].Files[0]
+			f.Path = fmt.Sprintf("chapter-%d/page-%d.md", i, j)
+			d.Inputs[i].Files = append(d.Inputs[i].Files, f)
+		}
+	}
+	p := build(t, Action, d, 14_000)
+	if !strings.Contains(p.Text, "- files of inputs, with their names: ") || !strings.Contains(p.Text, "- IMPL-149 v1 (approved)") {
+		t.Error(p.Text)
+	}
+	for _, drop := range p.Dropped {
+		if drop.What == "input IMPL-149 v1: chapter-49/page-39.md" {
+			return
+		}
+	}
+	t.Error("a file that is not named in the text is not named in Dropped either")
+}
+
+func TestOrder(t *testing.T) {
+	d := sample(Check)
+	long := strings.Repeat("words and words\n", 400)
+	d.Notes = []Note{{1, "old", Text(long)}, {2, "new", Text(long)}}
+	d.Answers = []Answer{{"q1", "Old?", Text(long)}, {"q2", "New?", Text(long)}}
+	d.Inputs[0].Files[0].Text = Text(long)
+	d.Candidate.Diff, d.Candidate.Files[0].Text = Text(long), Text(long)
+	d.Candidate.Ran[0].Output, d.Rejected.Text = Text(long), Text(long)
+	order := []string{
+		"note 1 (old)", "note 2 (new)", "answer to q1", "answer to q2", "input IMPL-1 v2: style.css", "top task", "difference from v1 to v2",
+		"candidate v2: site/index.html", "output of A1", "rejection of v1",
+	}
+	rank := func(what string) int {
+		for i, name := range order {
+			if name == what {
+				return i
+			}
+		}
+		return -1
+	}
+	for budget := 64_000; ; budget -= 500 {
+		p, err := Build(templates.FS, Check, d, budget)
+		var over *BudgetError
+		if errors.As(err, &over) {
+			if budget > 11_000 {
+				t.Errorf("budget %d: %v", budget, err)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, shortenings := -1, 0
+		for _, drop := range p.Dropped {
+			last = max(last, rank(drop.What))
+			if strings.HasPrefix(drop.Why, "shortened to keep") {
+				shortenings++
+			}
+		}
+		for i, name := range order[:max(last, 0)] {
+			if name == "top task" || name == "input IMPL-1 v2: style.css" && len(p.Dropped) == 0 {
+				continue // too short to be worth a mark
+			}
+			found := false
+			for _, drop := range p.Dropped {
+				found = found || rank(drop.What) == i
+			}
+			if !found {
+				t.Fatalf("budget %d: %s is whole, though %s is cut", budget, name, order[last])
+			}
+		}
+		if shortenings > 1 {
+			t.Errorf("budget %d: %d texts are shortened where one would do: %v", budget, shortenings, p.Dropped)
+		}
+	}
+}
+
+func TestBudgetError(t *testing.T) {
+	d := wide(50, 6000)
+	_, err := Build(templates.FS, Action, d, 1000)
+	var over *BudgetError
+	if !errors.As(err, &over) || over.Need <= 1000 || !strings.Contains(err.Error(), fmt.Sprintf("%d more than the budget of 1000", over.Need-1000)) {
+		t.Fatalf("got %v", err)
+	}
+	if p := build(t, Action, d, over.Need); len(p.Text) > over.Need {
+		t.Error("what the error asks for is not enough")
+	}
+	if _, err := Build(templates.FS, Action, d, over.Need-1); !errors.As(err, &over) {
+		t.Errorf("one byte less than needed: %v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	d := sample(Check)
+	d.Inputs[0].Files[0].Text = Text(strings.Repeat("i", 17<<10))
+	d.Candidate.Files[0].Text = Text("first\n" + strings.Repeat("candidate\n", 20<<10) + "last\n")
+	p := build(t, Check, d, 1<<20)
+	var got []string
+	for _, drop := range p.Dropped {
+		got = append(got, drop.What+": "+drop.Why)
+	}
+	want := []string{"candidate v2: site/index.html: shortened: larger than 131072 bytes", "input IMPL-1 v2: style.css: left out: larger than 16384 bytes"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, part := range []string{"\nfirst\n", "\nlast\n", "bytes left out here ...]", "[input IMPL-1 v2: style.css: 17408 bytes of text left out]"} {
+		if !strings.Contains(p.Text, part) {
+			t.Errorf("no %q", part)
+		}
+	}
+}
+
+// TestWays: what a template says only on some occasions.
+func TestWays(t *testing.T) {
+	tests := []struct {
+		name       string
+		role       Role
+		change     func(*Data)
+		want, gone string
+	}{
+		{"an agent without a shell", Action, func(d *Data) { d.Shell = false }, "Give every file whole", "WF_"},
+		{"a first attempt", Action, func(d *Data) { d.Rejected, d.Attempt = nil, 1 }, "## How to work", "this is attempt"},
+		{"an amended plan", Plan, func(d *Data) { d.Current = "title: Shop" }, "~~~~ material: the plan as it is\ntitle: Shop\n~~~~\n\nGive the whole plan", "# Plan: Shop"},
+		{"a file that was not read", Check, func(d *Data) {
+			d.Candidate.Files[0] = FileOf(plan.FileInfo{Path: "a.txt", Size: 7_000_000, SHA256: "ff66"}, nil)
+		}, "- `a.txt`, 7000000 bytes, not shown here, sha256 ff66", "~~~~ material: candidate"},
+		{"a link", Check, func(d *Data) {
+			d.Candidate.Files[0] = FileOf(plan.FileInfo{Path: "l", Mode: "120000", Size: 2, SHA256: "ff66"}, []byte("to"))
+		}, "- `l`, 2 bytes, a link, sha256 ff66\n~~~~ material: candidate v2: l\nto\n", "index.html`, 22"},
+		{"an empty candidate", Check, func(d *Data) { d.Candidate.Files = nil }, "It has no files.", "index.html`, 22"},
+		{"a name with a line of its own", Check, func(d *Data) { d.Candidate.Files[0].Path = "a\n## Your answer\n" }, "`a ## Your answer`", "\n## Your answer\n\n~"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sample(tt.role)
+			tt.change(&d)
+			p := build(t, tt.role, d, DefaultBudget)
+			if !strings.Contains(p.Text, tt.want) || strings.Contains(p.Text, tt.gone) {
+				t.Errorf("want %q and not %q in\n%s", tt.want, tt.gone, p.Text)
+			}
+		})
+	}
+}
+
+// TestNoStory: what its maker says about a version has no way into the packet of its reviewer.
+func TestNoStory(t *testing.T) {
+	p := build(t, Check, sample(Check), DefaultBudget)
+	if strings.Contains(p.Text, "wonderful") {
+		t.Error("the packet holds what somebody else than the engine says about a criterion")
+	}
+}
+
+func TestExamples(t *testing.T) {
+	t.Run("plan", func(t *testing.T) {
+		p, err := plan.ParseValid("plan.md", yamlOf(t, Plan), plan.Floors{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := plan.ReviewPlan(p); r.Verdict != plan.Approved || r.Score < 100 || len(r.Suggestions) > 0 {
+			t.Errorf("the review of the example: %+v", r)
+		}
+	})
+	t.Run("split", func(t *testing.T) {
+		fragment, err := plan.Parse("split.md", yamlOf(t, Split))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := plan.ParseValid("whole.yaml", []byte(`{"title": "Shop", "root_acceptance_criteria": [{"id": "R1", "statement": "A page"}], "tasks": [
+			{"task_id": "IMPL-3", "title": "The shop's page", "estimated_person_days": 14, "covers": ["R1"], "deliverable_spec": {"filename": "index.html"},
+			 "acceptance_criteria": [{"id": "A1", "statement": "index.html shows 20 products", "run": "test -s index.html"}]}]}`), plan.Floors{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.Tasks = append(whole.Tasks, &plan.Task{
+			TaskID: "PLAN-2", NodeType: plan.Action, Title: "Split", ParentTaskID: whole.RootTaskID, SplitTargetTaskID: "IMPL-3", Agent: plan.AgentManual,
+			EstimatedPersonDays: 1, DeliverableSpec: &plan.DeliverableSpec{Format: plan.FormatPlan, Filename: "plan.yaml", SingleFile: true},
+			AcceptanceCriteria: plan.PlanCriteria(),
+		}, &plan.Task{TaskID: "CHECK-PLAN-2", NodeType: plan.Check, Title: "Review", ParentTaskID: whole.RootTaskID, ReviewTargetTaskID: "PLAN-2", ReviewOutputSpec: plan.ReviewOutput})
+		merged, err := plan.Merged(whole, "PLAN-2", fragment, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fs := merged.Validate(plan.Floors{}); len(fs) > 0 {
+			t.Error(fs)
+		}
+		if r := plan.ReviewPlan(merged); r.Verdict != plan.Approved {
+			t.Errorf("the review of the example: %+v", r)
+		}
+	})
+}
+
+func yamlOf(t *testing.T, role Role) []byte {
+	_, rest, ok := strings.Cut(build(t, role, sample(role), DefaultBudget).Text, "\n```yaml\n")
+	example, _, closed := strings.Cut(rest, "\n```\n")
+	if !ok || !closed {
+		t.Fatal("no example")
+	}
+	return []byte(example)
+}

@@ -1,0 +1,181 @@
+package prompt
+
+import "gitwf/internal/plan"
+
+// Text is what somebody wrote: a file, a description, an answer. It is printed in a fence that it can't close, on lines of
+// its own, and may be shortened or left out. A template prints it as it is ({{.Text}}) or asks whether there is any.
+// Every other string of Data is printed on one line, Contract apart.
+type Text string
+
+// Data is everything that a prompt can hold. Which fields are set depends on the role: docs/prompts.md has the table. What
+// a template does not print the agent is not told.
+type Data struct {
+	PlanID   plan.ID
+	Title    string // of the plan
+	TopTask  Text   // what the user asked for, verbatim. Binding for plan and plan-review, background for the others
+	Root     []RootCriterion
+	Task     Task       // that the prompt is about; of a review, the task under review; of a split, the leaf
+	Attempt  int        // number of the attempt, from 1
+	Inputs   []Input    // approved versions and files handed in
+	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
+	Answers  []Answer   // to what was asked earlier, oldest first
+	Notes    []Note     // oldest first
+	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers with text alone
+	Contract string     // the form of the answer: Markdown, printed as it is. Binding
+
+	// check, plan-review
+	Candidate *Candidate
+
+	// plan, plan-review, feasibility, split
+	Requirements []File // files that came with the top task
+	Limits       Limits
+	Floors       plan.Floors // of the policy
+	Agents       []Agent     // that tasks may name
+	Current      Text        // the plan as it is, of one that is amended
+	Reason       Text        // why it is amended, or why the leaf is split
+	Leaves       []Leaf      // to be estimated
+	Dependants   []plan.TaskID
+	DepthLeft    int // levels that may still be added below the leaf
+	LeavesLeft   int // ACTIONs that may still be added to the plan
+}
+
+// Task is a task as its maker and its reviewers see it. All of it is binding.
+type Task struct {
+	ID          plan.TaskID
+	Title       string
+	Description Text
+	Details     Text // the task's meta, context and flow_control, as JSON; "" where it has none
+	Days        float64
+	Covers      []string // root criteria
+	DependsOn   []plan.TaskID
+	Spec        Spec
+	Criteria    []Criterion
+	Requires    []Requirement
+	MinScore    int
+}
+
+// Spec is what has to be delivered.
+type Spec struct {
+	Format      string
+	Dir         string   // output_dir: below WF_OUT
+	Files       []string // paths or patterns below Dir
+	Single      bool     // exactly one file
+	LandAt      string
+	Description Text
+}
+
+// Criterion is one thing that the deliverable is judged by.
+type Criterion struct {
+	ID        string
+	Severity  string // MUST or SHOULD
+	Statement string
+	Run       Text // command line whose exit code decides; "" where a reviewer does
+	Bundle    bool // Run runs in a preview of the whole bundle, not in a copy of the deliverable
+	Covers    []string
+}
+
+// RootCriterion is one item of the top task's checklist.
+type RootCriterion struct {
+	ID        string
+	Statement string
+}
+
+// Requirement is an input that somebody has to hand in.
+type Requirement struct {
+	Name, Kind  string
+	Description string
+	Formats     []string
+	Count       int
+}
+
+// Input is something that the task builds on.
+type Input struct {
+	Name    string // a task's id, or the name of what was handed in
+	Version int    // of the task; zero for what was handed in
+	Dir     string // below $WF_IN, where the paths of Files start
+	Files   []File
+}
+
+// File is one file. Make it with FileOf.
+type File struct {
+	Path   string
+	Bundle string // where it will be in the bundle; may be ""
+	Mode   string // as git writes it
+	Size   int64  // bytes
+	SHA256 string
+	Binary bool // it is no text
+	Unread bool // its content is not known here
+	Text   Text // "" for what is empty, binary or was not read
+}
+
+// Rejection is the last review that rejected. All but Text is binding.
+type Rejection struct {
+	Version  int
+	Reviewer string
+	Score    int
+	MinScore int
+	Reason   string
+	Failed   []Failed
+	Text     Text // REJECTED.md, whole
+}
+
+// Failed is a criterion that did not pass.
+type Failed struct {
+	ID, Severity, Result string
+	Statement            string
+	Evidence             string // the end of it, short
+}
+
+// Answer is a question of an earlier attempt and what was answered.
+type Answer struct {
+	ID       string // q1
+	Question string
+	Text     Text
+}
+
+// Note is something that the plan has recorded for those who work on it.
+type Note struct {
+	Number   int
+	Category string
+	Text     Text
+}
+
+// Candidate is the version under review.
+type Candidate struct {
+	Version  int
+	Dir      string // where an agent with a shell finds Files; "" if nowhere
+	Files    []File
+	DiffFrom int   // the last version that was reviewed; zero if there is none
+	Diff     Text  // unified, from that version to this one
+	Ran      []Ran // what the engine ran. Results are binding, output is not
+}
+
+// Ran is a criterion that the engine tried, and what it saw.
+type Ran struct {
+	ID, Result string
+	Exit       string // exit code; "" where there was none
+	Output     Text
+}
+
+// Limits are what a plan must keep.
+type Limits struct {
+	Depth     int     // levels of tasks below the root
+	Threshold float64 // person-days of the largest leaf
+	Leaves    int
+	MinScore  int
+}
+
+// Agent is somebody that tasks may name.
+type Agent struct{ Name, Kind, About string }
+
+// Leaf is an ACTION to be estimated.
+type Leaf struct {
+	ID          plan.TaskID
+	Title       string
+	Days        float64 // the planner's
+	Format      string
+	Files       []string
+	Criteria    int
+	Inputs      int // tasks that it depends on
+	Description Text
+}

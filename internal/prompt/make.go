@@ -1,0 +1,145 @@
+package prompt
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// TaskOf is a task of a plan as a prompt shows it. minScore is the least score that approves it.
+func TaskOf(t *plan.Task, minScore int) Task {
+	v := Task{
+		ID: t.TaskID, Title: t.Title, Description: Text(t.Description), Details: details(t), Days: t.EstimatedPersonDays,
+		Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
+	}
+	if s := t.DeliverableSpec; s != nil {
+		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, LandAt: s.LandAt, Description: Text(s.Description)}
+	}
+	for _, c := range t.AcceptanceCriteria {
+		v.Criteria = append(v.Criteria, Criterion{
+			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run), Bundle: c.CheckMethod == plan.RunSmokeTest, Covers: c.Covers,
+		})
+	}
+	for _, r := range t.Requires {
+		v.Requires = append(v.Requires, Requirement{r.Name, r.Kind, r.Description, r.Formats, max(r.Count, 1)})
+	}
+	return v
+}
+
+func specFiles(s *plan.DeliverableSpec) []string {
+	if s.Filename == "" {
+		return s.Files
+	}
+	files := []string{s.Filename}
+	for _, f := range s.Files {
+		if f != s.Filename {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// details are the parts of a task that people fill as they like.
+func details(t *plan.Task) Text {
+	all := map[string]any{}
+	for key, part := range map[string]map[string]any{"meta": t.Meta, "context": t.Context, "flow_control": t.FlowControl} {
+		if len(part) > 0 {
+			all[key] = part
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return Text(plan.Document(all))
+}
+
+// LeafOf is a leaf as its estimator sees it. What a rule makes of it is no part: two estimates are worth more than one
+// when they are made apart.
+func LeafOf(t *plan.Task) Leaf {
+	l := Leaf{
+		ID: t.TaskID, Title: t.Title, Days: t.EstimatedPersonDays, Criteria: len(t.AcceptanceCriteria), Inputs: len(t.DependsOn),
+		Description: Text(t.Description),
+	}
+	if s := t.DeliverableSpec; s != nil {
+		l.Format, l.Files = s.Format, specFiles(s)
+		l.Description = Text(strings.TrimSpace(t.Description + "\n\n" + s.Description))
+	}
+	return l
+}
+
+// binarySample is how much of a file decides whether it is text, as in git: text has no NUL there.
+const binarySample = 8000
+
+// MaxInputText is the size, in bytes, of the largest input whose text a prompt shows: larger ones need not be read.
+const MaxInputText = 16 << 10
+
+// MaxFileText is the size, in bytes, up to which other files are shown whole. Of larger ones both ends are.
+const MaxFileText = 128 << 10
+
+// FileOf is a file with its content; nil means that it was not read. A file that is empty has content without bytes.
+func FileOf(info plan.FileInfo, content []byte) File {
+	f := File{Path: info.Path, Mode: info.Mode, Size: info.Size, SHA256: info.SHA256, Unread: content == nil}
+	f.Binary = bytes.IndexByte(content[:min(len(content), binarySample)], 0) >= 0
+	if !f.Binary {
+		f.Text = Text(content)
+	}
+	return f
+}
+
+// mostEvidence is how much of a reason, or of a failed criterion's evidence, is binding, in characters. The rest is in the
+// review.
+const mostEvidence = 300
+
+// RejectionOf is a review that rejected, with its REJECTED.md.
+func RejectionOf(r plan.Review, file []byte) *Rejection {
+	j := &Rejection{
+		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
+		Reason: beginning(r.Reason), Text: Text(file),
+	}
+	for _, c := range r.Criteria {
+		if c.Result == plan.ResultFail {
+			j.Failed = append(j.Failed, Failed{c.ID, c.Severity, c.Result, c.Statement, end(c.Evidence)})
+		}
+	}
+	return j
+}
+
+// end is the end of a text, which of an output says most.
+func end(s string) string {
+	if r := []rune(strings.TrimSpace(s)); len(r) > mostEvidence {
+		return "..." + string(r[len(r)-mostEvidence:])
+	}
+	return s
+}
+
+func beginning(s string) string {
+	if r := []rune(strings.TrimSpace(s)); len(r) > mostEvidence {
+		return string(r[:mostEvidence]) + "..."
+	}
+	return s
+}
+
+// RanOf is what the engine itself saw, by run lines or by its own review of a plan; what others say of a criterion is no
+// part of it.
+func RanOf(results []plan.CriterionResult) []Ran {
+	var ran []Ran
+	for _, r := range results {
+		if r.By != plan.ReviewerChecks && r.By != plan.ReviewerPlan {
+			continue
+		}
+		v := Ran{ID: r.ID, Result: r.Result, Output: Text(r.Evidence)}
+		if r.ExitCode != nil {
+			v.Exit = strconv.Itoa(*r.ExitCode)
+		}
+		ran = append(ran, v)
+	}
+	return ran
+}
+
+// LimitsOf are a plan's limits.
+func LimitsOf(p *plan.Plan) Limits {
+	c := p.Limits()
+	return Limits{c.MaxDecompositionDepth, c.OneShotThresholdPersonDays, c.MaxLeafTasks, c.MinScore}
+}

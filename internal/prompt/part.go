@@ -1,0 +1,126 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kind says what a text is, and with it how soon it may be left out.
+type kind uint8
+
+// The kinds of text. The order is that in which they are left out; what is binding stays.
+const (
+	aNote kind = iota
+	anAnswer
+	anInput
+	theTopTask // as background
+	theDiff
+	aRequirement
+	theCurrentPlan
+	aCandidate // and the description of a leaf to be estimated
+	anOutput
+	theRejection
+	binding
+)
+
+// kinds has for each kind what the prompt calls it, and the bytes of one such text beyond which it is shortened however
+// much room there is. An input beyond its limit is not shown at all: its path and its size are.
+var kinds = [...]struct {
+	name  string
+	limit int
+}{
+	aNote:          {"notes", 8 << 10},
+	anAnswer:       {"earlier answers", 16 << 10},
+	anInput:        {"text of inputs", MaxInputText},
+	theTopTask:     {"the top task, as background", 8 << 10},
+	theDiff:        {"the difference to the last reviewed version", 64 << 10},
+	aRequirement:   {"text of requirement files", 64 << 10},
+	theCurrentPlan: {"the plan as it is", 256 << 10},
+	aCandidate:     {"text under review or to be estimated", MaxFileText},
+	anOutput:       {"output of what was run", 8 << 10},
+	theRejection:   {"text of the last rejection", 64 << 10},
+	binding:        {"", 0},
+}
+
+// A part is one text of a prompt, and how much of it is shown.
+type part struct {
+	kind    kind
+	name    string // what it is, on one line
+	text    string // clean
+	removed int    // control characters that clean took out
+	uses    int    // how often the template prints it
+	cut     cut
+	all     int // length of the whole block; zero until it is known
+}
+
+// cut says how much of a part is shown.
+type cut struct {
+	state cutState
+	keep  int // bytes, of a shortened part
+}
+
+type cutState uint8
+
+const (
+	shownWhole cutState = iota
+	shownShort
+	leftOut
+)
+
+// limited is how a part is shown when there is room for everything.
+func (p *part) limited() cut {
+	switch limit := kinds[p.kind].limit; {
+	case limit == 0 || len(p.text) <= limit:
+		return cut{}
+	case p.kind == anInput:
+		return cut{state: leftOut}
+	default:
+		return cut{shownShort, limit}
+	}
+}
+
+// block is the part as it stands in the prompt, and the bytes of it that are missing.
+func (p *part) block(c cut) (text string, missing int) {
+	switch c.state {
+	case leftOut:
+		return fmt.Sprintf("[%s: %d bytes of text left out]", p.name, len(p.text)), len(p.text)
+	case shownShort:
+		text, missing = shortened(p.text, c.keep)
+		return fenced(p.label(), p.header(missing), text), missing
+	}
+	return fenced(p.label(), p.header(0), p.text), 0
+}
+
+// label says what the text is to whoever reads the prompt: the task itself, or something that gives no orders.
+func (p *part) label() string {
+	if p.kind == binding {
+		return "task"
+	}
+	return "material"
+}
+
+func (p *part) header(missing int) string {
+	var remarks []string
+	if missing > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d of %d bytes left out", missing, len(p.text)))
+	}
+	if p.removed > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d control characters removed", p.removed))
+	}
+	if len(remarks) == 0 {
+		return p.name
+	}
+	return p.name + " (" + strings.Join(remarks, ", ") + ")"
+}
+
+// size is the length of the part's block.
+func (p *part) size(c cut) int {
+	if c.state == shownWhole && p.all > 0 {
+		return p.all
+	}
+	text, _ := p.block(c)
+	if c.state == shownWhole {
+		p.all = len(text)
+	}
+	return len(text)
+}

@@ -1,0 +1,150 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// A sealer makes the data that a template is run on: every string on one line, and in the place of every Text a seal, for
+// which the text is put in when it is known how much of it there is room for. A seal is a number between two NULs; no
+// other string has any, so nobody can forge one.
+type sealer struct {
+	parts   []*part
+	cleaned map[Text]cleaned // shared by all sealers of one prompt: a long text is cleaned once
+}
+
+type cleaned struct {
+	text    string
+	removed int
+}
+
+const sealMark = "\x00"
+
+func (s *sealer) text(k kind, t Text, format string, args ...any) Text {
+	c, ok := s.cleaned[t]
+	if !ok {
+		c.text, c.removed = clean(string(t))
+		s.cleaned[t] = c
+	}
+	if strings.TrimSpace(c.text) == "" {
+		return ""
+	}
+	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: c.text, removed: c.removed})
+	return Text(sealMark + strconv.Itoa(len(s.parts)-1) + sealMark)
+}
+
+func (s *sealer) data(role Role, d Data) Data {
+	d.PlanID, d.Title, d.Contract = plan.ID(line(string(d.PlanID))), line(d.Title), paragraphs(d.Contract)
+	top := theTopTask
+	if role.plans() {
+		top = binding
+	}
+	d.TopTask = s.text(top, d.TopTask, "top task")
+	d.Root = mapped(d.Root, func(c RootCriterion) RootCriterion { return RootCriterion{line(c.ID), line(c.Statement)} })
+	d.Task = s.task(d.Task)
+	d.Inputs = mapped(d.Inputs, s.input)
+	d.Rejected = s.rejected(d.Rejected)
+	d.Answers = mapped(d.Answers, func(a Answer) Answer {
+		return Answer{line(a.ID), line(a.Question), s.text(anAnswer, a.Text, "answer to %s", a.ID)}
+	})
+	d.Notes = mapped(d.Notes, func(n Note) Note {
+		return Note{n.Number, line(n.Category), s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)}
+	})
+	d.Candidate = s.candidate(d.Candidate)
+	d.Requirements = mapped(d.Requirements, func(f File) File { return s.file(aRequirement, "requirement", f) })
+	d.Floors.Reviewers = lines(d.Floors.Reviewers)
+	d.Agents = mapped(d.Agents, func(a Agent) Agent { return Agent{line(a.Name), line(a.Kind), line(a.About)} })
+	d.Current = s.text(theCurrentPlan, d.Current, "the plan as it is")
+	d.Reason = s.text(binding, d.Reason, "reason")
+	d.Leaves = mapped(d.Leaves, func(l Leaf) Leaf {
+		l.Title, l.Format, l.Files = line(l.Title), line(l.Format), lines(l.Files)
+		l.Description = s.text(aCandidate, l.Description, "leaf %s", l.ID)
+		l.ID = taskID(l.ID)
+		return l
+	})
+	d.Dependants = mapped(d.Dependants, taskID)
+	return d
+}
+
+func taskID(id plan.TaskID) plan.TaskID { return plan.TaskID(line(string(id))) }
+
+func (s *sealer) task(t Task) Task {
+	t.ID, t.Title, t.Covers, t.DependsOn = taskID(t.ID), line(t.Title), lines(t.Covers), mapped(t.DependsOn, taskID)
+	t.Description = s.text(binding, t.Description, "task %s", t.ID)
+	t.Details = s.text(binding, t.Details, "details of %s", t.ID)
+	t.Spec.Format, t.Spec.Dir, t.Spec.Files, t.Spec.LandAt = line(t.Spec.Format), line(t.Spec.Dir), lines(t.Spec.Files), line(t.Spec.LandAt)
+	t.Spec.Description = s.text(binding, t.Spec.Description, "deliverable of %s", t.ID)
+	t.Criteria = mapped(t.Criteria, func(c Criterion) Criterion {
+		c.ID, c.Severity, c.Statement, c.Covers = line(c.ID), line(c.Severity), line(c.Statement), lines(c.Covers)
+		c.Run = s.text(binding, c.Run, "run line of %s", c.ID)
+		return c
+	})
+	t.Requires = mapped(t.Requires, func(r Requirement) Requirement {
+		return Requirement{line(r.Name), line(r.Kind), line(r.Description), lines(r.Formats), r.Count}
+	})
+	return t
+}
+
+func (s *sealer) input(in Input) Input {
+	name := in.what()
+	in.Name, in.Dir = line(in.Name), line(in.Dir)
+	in.Files = mapped(in.Files, func(f File) File { return s.file(anInput, name, f) })
+	return in
+}
+
+// what an input is called where something of it is missing.
+func (in Input) what() string {
+	if in.Version == 0 {
+		return "input " + in.Name
+	}
+	return fmt.Sprintf("input %s v%d", in.Name, in.Version)
+}
+
+func (s *sealer) file(k kind, what string, f File) File {
+	f.Path, f.Bundle, f.Mode, f.SHA256 = line(f.Path), line(f.Bundle), line(f.Mode), line(f.SHA256)
+	if f.Binary {
+		f.Text = ""
+	}
+	f.Text = s.text(k, f.Text, "%s: %s", what, f.Path)
+	return f
+}
+
+func (s *sealer) rejected(r *Rejection) *Rejection {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Reviewer, c.Reason = line(c.Reviewer), line(c.Reason)
+	c.Failed = mapped(c.Failed, func(f Failed) Failed {
+		return Failed{line(f.ID), line(f.Severity), line(f.Result), line(f.Statement), line(f.Evidence)}
+	})
+	c.Text = s.text(theRejection, c.Text, "rejection of v%d", c.Version)
+	return &c
+}
+
+func (s *sealer) candidate(c *Candidate) *Candidate {
+	if c == nil {
+		return nil
+	}
+	v := *c
+	v.Dir = line(v.Dir)
+	v.Files = mapped(v.Files, func(f File) File { return s.file(aCandidate, fmt.Sprintf("candidate v%d", v.Version), f) })
+	v.Diff = s.text(theDiff, v.Diff, "difference from v%d to v%d", v.DiffFrom, v.Version)
+	v.Ran = mapped(v.Ran, func(r Ran) Ran {
+		return Ran{line(r.ID), line(r.Result), line(r.Exit), s.text(anOutput, r.Output, "output of %s", r.ID)}
+	})
+	return &v
+}
+
+// mapped leaves the caller's list alone.
+func mapped[T any](list []T, f func(T) T) []T {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = f(list[i])
+	}
+	return list
+}

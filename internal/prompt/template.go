@@ -1,0 +1,103 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// load reads a role's template and the blocks that all roles share, and checks both against Data, so that a misspelt
+// field is found although nothing leads to it today. Errors begin with the file and the line.
+func load(files fs.FS, role Role) (*template.Template, error) {
+	set := template.New("").Funcs(functions()).Option("missingkey=error")
+	var main *template.Template
+	for _, name := range []string{partsFile, role.File()} {
+		at := place(files, name)
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if main, err = set.New(at).Parse(string(data)); err != nil {
+			return nil, templateError(err)
+		}
+		if strings.TrimSpace(string(data)) == "" {
+			return nil, fmt.Errorf("%s:1: the template is empty; remove the file to get the built-in one", at)
+		}
+	}
+	if err := checkFields(main); err != nil {
+		return nil, err
+	}
+	return main, nil
+}
+
+// functions are what templates can call beside the built-in functions of text/template.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"join":   func(list []string, between string) string { return strings.Join(list, between) },
+		"quoted": func(list []string) string { return "`" + strings.Join(list, "`, `") + "`" },
+	}
+}
+
+// templateError is an error of text/template with the file and the line first.
+func templateError(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), "template: "))
+}
+
+// Vet checks the templates of all roles. It fails with the first thing that is wrong: the file, the line and what it is.
+func Vet(files fs.FS) error {
+	for _, r := range Roles() {
+		if _, err := load(files, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A skeleton is what a template makes of sealed data: literal text, and between one piece and the next a part.
+type skeleton struct {
+	pieces []string
+	parts  []*part // one less than pieces; a part may come more than once
+}
+
+var (
+	seal       = regexp.MustCompile(sealMark + `([0-9]+)` + sealMark)
+	blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
+)
+
+// render runs the template and takes the result apart at the seals. Parts stand on lines of their own.
+func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, s.data(role, d)); err != nil {
+		return nil, templateError(err)
+	}
+	text, k, from := strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n"))+"\n", &skeleton{}, 0
+	for _, m := range seal.FindAllStringSubmatchIndex(text, -1) {
+		n, err := strconv.Atoi(text[m[2]:m[3]])
+		if err != nil || n >= len(s.parts) {
+			return nil, fmt.Errorf("prompt for %s: the template prints a seal that nobody made", role)
+		}
+		piece := text[from:m[0]]
+		if len(k.parts) > 0 && !strings.HasPrefix(piece, "\n") {
+			piece = "\n" + strings.TrimLeft(piece, " \t")
+		}
+		if piece != "" && !strings.HasSuffix(piece, "\n") {
+			piece += "\n"
+		}
+		k.pieces, k.parts = append(k.pieces, piece), append(k.parts, s.parts[n])
+		s.parts[n].uses++
+		from = m[1]
+	}
+	last := text[from:]
+	if len(k.parts) > 0 && !strings.HasPrefix(last, "\n") {
+		last = "\n" + last
+	}
+	k.pieces = append(k.pieces, last)
+	if i := strings.Index(strings.Join(k.pieces, ""), sealMark); i >= 0 {
+		return nil, fmt.Errorf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)
+	}
+	return k, nil
+}

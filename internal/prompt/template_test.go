@@ -1,0 +1,115 @@
+package prompt
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gitwf/templates"
+)
+
+func layersWith(name, content string) fs.FS {
+	mine := fstest.MapFS{name: &fstest.MapFile{Data: []byte(content)}}
+	return Layers(Layer{"/home/ann/.git/wf/templates", mine}, Layer{"/home/ann/none", os.DirFS("/does/not/exist")}, Layer{"", templates.FS})
+}
+
+func TestVet(t *testing.T) {
+	if err := Vet(templates.FS); err != nil {
+		t.Error(err)
+	}
+	if err := Vet(Layers(Layer{"", templates.FS})); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOverride(t *testing.T) {
+	const mine = "/home/ann/.git/wf/templates/"
+	tests := []struct{ name, file, content, want string }{
+		{"plain", "prompts/check.md", "Judge {{.Task.ID}}.\n{{.Task.Description}}\nover", ""},
+		{"with its own block", "prompts/check.md", `{{define "x"}}{{.Title}}{{end}}{{template "x" .}}{{template "criteria" .}}`, ""},
+		{"variables and functions", "prompts/check.md", `{{$t := .Task}}{{range $i, $c := $t.Criteria}}{{$i}}{{$c.ID}}{{quoted $c.Covers}}{{end}}{{with $x := .Rejected}}{{$x.Score}}{{$.Title}}{{end}}`, ""},
+		{"does not parse", "prompts/check.md", "one\n{{if}}\n", mine + "prompts/check.md:2: "},
+		{"not closed", "prompts/check.md", "one\n{{if .Title}}\nthree\n", mine + "prompts/check.md:4: unexpected EOF"},
+		{"unknown function", "prompts/check.md", "{{upper .Title}}", mine + `prompts/check.md:1: function "upper" not defined`},
+		{"unknown field", "prompts/check.md", "one\n\n{{.Summary}}", mine + "prompts/check.md:3:2: no field Summary in Data, which has Agents, Answers"},
+		{"unknown field, not reached", "prompts/check.md", "{{if .Current}}\n{{.Task.Titel}}{{end}}", mine + "prompts/check.md:2:7: no field Titel in Task"},
+		{"unknown field of an element", "prompts/check.md", "{{range .Leaves}}{{else}}{{range .Notes}}\n\n{{.Body}}{{end}}{{end}}", mine + "prompts/check.md:3:2: no field Body in Note"},
+		{"unknown field of a variable", "prompts/check.md", "{{with $r := .Rejected}}\n{{$r.Who}}{{end}}", mine + "prompts/check.md:2:4: no field Who in Rejection"},
+		{"unknown field in a condition", "prompts/check.md", "{{if and .Title (eq .Task.Size 1)}}{{end}}", "no field Size in Task"},
+		{"unknown field in a block", "prompts/parts.md", "{{define \"material\"}}\n{{.Summary}}{{end}}", mine + "prompts/parts.md:2:2: no field Summary in Data"},
+		{"unknown block", "prompts/check.md", "\n{{template \"story\" .}}", mine + `prompts/check.md:2:11: no block "story"`},
+		{"field of a text", "prompts/check.md", "{{.Title.Length}}", "no field Length in a string"},
+		{"empty", "prompts/check.md", "\n", mine + "prompts/check.md:1: the template is empty"},
+		{"fails when it runs", "prompts/check.md", "\n{{index .Notes 100}}", mine + "prompts/check.md:2:2: "},
+		{"a part of a text", "prompts/check.md", "{{slice .Task.Description 1}}", "print it whole"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Build(layersWith(tt.file, tt.content), Check, sample(Check), DefaultBudget)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestOverrideOfOne: the other roles keep their templates, and one role's mistake is not another's.
+func TestOverrideOfOne(t *testing.T) {
+	files := layersWith("prompts/check.md", "mine: {{.Task.ID}}")
+	p, err := Build(files, Check, sample(Check), DefaultBudget)
+	if err != nil || p.Text != "mine: IMPL-3\n" || len(p.Dropped) > 0 {
+		t.Errorf("got %q, %v, %v", p.Text, p.Dropped, err)
+	}
+	if p, err = Build(files, Plan, sample(Plan), DefaultBudget); err != nil || !strings.Contains(p.Text, "# Plan: Shop") {
+		t.Errorf("got %q, %v", p.Text, err)
+	}
+	if err := Vet(layersWith("prompts/split.md", "{{.X}}")); err == nil || !strings.Contains(err.Error(), "split.md:1") {
+		t.Errorf("Vet says %v", err)
+	}
+}
+
+// TestOverrideUnreadable: a file that is there and can't be read is no reason to take the next one.
+func TestOverrideUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "prompts", "check.md"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	files := Layers(Layer{dir, os.DirFS(dir)}, Layer{"", templates.FS})
+	if _, err := Build(files, Check, sample(Check), DefaultBudget); err == nil || !strings.Contains(err.Error(), dir+"/prompts/check.md") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Build(Layers(), Check, sample(Check), DefaultBudget); err == nil || !strings.Contains(err.Error(), "prompts/parts.md") {
+		t.Errorf("without layers: %v", err)
+	}
+}
+
+// TestForgedSeal: nothing that others wrote can stand for another text.
+func TestForgedSeal(t *testing.T) {
+	d := sample(Action)
+	d.Title, d.Contract, d.Notes[0].Text = "\x000\x00", "\x001\x00", "\x002\x00"
+	p := build(t, Action, d, DefaultBudget)
+	if strings.Count(p.Text, "One page with all products.") != 1 || !strings.Contains(p.Text, `"0"`) {
+		t.Error(p.Text)
+	}
+}
+
+// TestTwice: a text that a template prints twice counts twice.
+func TestTwice(t *testing.T) {
+	d := Data{Notes: []Note{{1, "a", Text(strings.Repeat("x", 3000))}}}
+	files := layersWith("prompts/check.md", "{{range .Notes}}{{.Text}}{{.Text}} and {{.Text}}!{{end}}")
+	for budget := 700; budget < 10_000; budget += 100 {
+		p, err := Build(files, Check, d, budget)
+		if err != nil || len(p.Text) > budget {
+			t.Fatalf("budget %d: %d bytes, %v", budget, len(p.Text), err)
+		}
+		if !strings.Contains(p.Text, "\nand \n") {
+			t.Fatal(p.Text)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clean makes a text fit to be printed: control characters but newline and tab are removed, and how many is returned;
+// what is not UTF-8, and what turns the direction of writing or can't be seen at all, becomes U+FFFD, so that whoever
+// reads it sees that there is something. Lines end in a newline.
+func clean(s string) (text string, removed int) {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\u2028', r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r):
+			removed++
+			return -1
+		case hidden(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+	return text, removed
+}
+
+// hidden reports marks that reorder what is shown, and the tag characters, in which a text can hide another one.
+func hidden(r rune) bool {
+	return unicode.Is(unicode.Bidi_Control, r) || r >= 0xE0000 && r <= 0xE007F || r == '\ufeff'
+}
+
+// line is a text on one line.
+func line(s string) string {
+	s, _ = clean(s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func lines(list []string) []string {
+	clean := make([]string, len(list))
+	for i, s := range list {
+		clean[i] = line(s)
+	}
+	return clean
+}
+
+// paragraphs is a text that the program itself wrote: as it is, but without what no prompt may hold.
+func paragraphs(s string) string {
+	s, _ = clean(s)
+	return s
+}
+
+// leastFence is the length of the shortest fence.
+const leastFence = 4
+
+// fenced sets a clean text apart, with a label and a name. The fence is longer than any run of tildes in the text, so no
+// line of the text ends it. The result ends without a newline.
+func fenced(label, name, text string) string {
+	fence := strings.Repeat("~", max(leastFence, longestRun(text, '~')+1))
+	return fence + " " + label + ": " + name + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
+}
+
+func longestRun(s string, of byte) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] != of {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// shortened is the text with its middle left out, keep bytes of it or a little less, and the number of bytes that are
+// missing. The mark says so on a line of its own. Both ends are whole characters, and whole lines where those are short.
+func shortened(text string, keep int) (short string, missing int) {
+	if keep >= len(text) {
+		return text, 0
+	}
+	head, tail := text[:whole(text, keep*2/3)], text[whole(text, len(text)-keep/3):]
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
+		head = head[:i+1]
+	}
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
+		tail = tail[i+1:]
+	}
+	missing = len(text) - len(head) - len(tail)
+	mark := fmt.Sprintf("[... %d bytes left out here ...]\n", missing)
+	if !strings.HasSuffix(head, "\n") {
+		mark = "\n" + mark
+	}
+	return head + mark + tail, missing
+}
+
+// whole moves an index back to the beginning of a character.
+func whole(s string, i int) int {
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
