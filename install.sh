@@ -87,7 +87,7 @@ if [ -e "$source/.git" ]; then
 fi
 
 printf 'building git-wf %s\n' "$version"
-(cd -- "$source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.version=$version" -o "$built/git-wf$exe" ./cmd/git-wf)
+(cd -- "$source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$built/git-wf$exe" ./cmd/git-wf)
 for shell in bash zsh fish; do
 	"$built/git-wf$exe" completion "$shell" >"$built/$shell"
 done

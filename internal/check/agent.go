@@ -37,6 +37,7 @@ func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Tim
 	}
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)
 	r.Score, r.CheckID, r.Usage = o.Score, o.CheckedBy, o.Usage
+	r.SelfReviewed = o.Reviewer == s.Artifact.Agent
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
 	if o.Verdict == plan.Rejected {
 		r.Verdict = plan.Rejected

@@ -160,7 +160,7 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 				d.Dependants = append(d.Dependants, other.TaskID)
 			}
 		}
-	case len(p.Grafts) > 0:
+	case len(p.Grafts) > 0 && t.TaskID != plan.PlanTaskID:
 		text, err := plan.WriteYAML(p)
 		if err != nil {
 			return err

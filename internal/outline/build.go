@@ -200,7 +200,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			s.label.anyID()
 		}
 		n := b.add(in, fromHeading, s.label, s.head.no)
-		for _, m := range dependsTag.FindAllStringSubmatch(s.text, 3) {
+		for _, m := range dependsTag.get().FindAllStringSubmatch(s.text, 3) {
 			n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), s.head.no
 		}
 		b.process(s.blocks, n, inTask, nil)

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,29 +43,29 @@ func set(names string) map[string]bool {
 }
 
 var (
-	assignment = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
-	psVariable = regexp.MustCompile(`^\$env:[A-Za-z_]\w*\s*=`)
-	scriptName = regexp.MustCompile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
-	localPath  = regexp.MustCompile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
-	venvPath   = regexp.MustCompile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
-	prompt     = regexp.MustCompile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
-	httpVerb   = regexp.MustCompile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
-	placehold  = regexp.MustCompile(`^<[^<>]*>$|^\[[^\[\]]*\]$|^\{[^{}]*\}$`)
-	upperWords = regexp.MustCompile(`^[A-Z]+ `)
+	assignment = compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
+	psVariable = compile(`^\$env:[A-Za-z_]\w*\s*=`)
+	scriptName = compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
+	localPath  = compile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
+	venvPath   = compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
+	prompt     = compile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
+	httpVerb   = compile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
+	placehold  = compile(`^<[^<>]*>$|^\[[^\[\]]*\]$|^\{[^{}]*\}$`)
+	upperWords = compile(`^[A-Z]+ `)
 )
 
 // looksCommand reports whether code is a command line rather than a name, a path or a value. With strong, an
 // expectation follows it, and a script's name or a single word of a command will do.
 func looksCommand(code string, strong bool) bool {
 	s := strings.TrimSpace(code)
-	s = strings.TrimSpace(prompt.ReplaceAllString(s, ""))
-	if s == "" || placehold.MatchString(s) || httpVerb.MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
+	s = strings.TrimSpace(prompt.get().ReplaceAllString(s, ""))
+	if s == "" || placehold.get().MatchString(s) || httpVerb.get().MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
 		return false
 	}
-	if psVariable.MatchString(s) {
+	if psVariable.get().MatchString(s) {
 		return true
 	}
-	rest := assignment.ReplaceAllString(s, "")
+	rest := assignment.get().ReplaceAllString(s, "")
 	assigned := rest != s
 	word, args, _ := strings.Cut(rest, " ")
 	args = strings.TrimSpace(args)
@@ -79,17 +78,17 @@ func looksCommand(code string, strong bool) bool {
 	case name == "":
 		return false
 	case args == "":
-		return alone[name] || assigned && programs[base] || localPath.MatchString(name) && (scriptName.MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
-			strong && (scriptName.MatchString(name) || programs[name] || localPath.MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+		return alone[name] || assigned && programs[base] || localPath.get().MatchString(name) && (scriptName.get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.get().MatchString(name) || programs[name] || localPath.get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
 	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
 		return false
 	case programs[name]:
 		return plausible(name, args)
-	case scriptName.MatchString(name), localPath.MatchString(name), venvPath.MatchString(name):
+	case scriptName.get().MatchString(name), localPath.get().MatchString(name), venvPath.get().MatchString(name):
 		return true
 	}
 	// A program of the project's own: only an expectation, or an option, tells it from a phrase.
-	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.MatchString(s) && isProgramName(name)
+	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.get().MatchString(s) && isProgramName(name)
 }
 
 func firstRune(s string) string {
@@ -144,12 +143,12 @@ type foundCommand struct {
 	end     int // index of the span behind the expectation
 }
 
-var arrow = regexp.MustCompile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
+var arrow = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
 
 // verbs begin an expectation without an arrow.
-var verbs = regexp.MustCompile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|produces? no|has no|finds? no|fails?\b|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出码|返回码|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|produces? no|has no|finds? no|fails?\b|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出码|返回码|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
 
-var lead = regexp.MustCompile(`^\s*[，,:：]?\s*`)
+var lead = compile(`^\s*[，,:：]?\s*`)
 
 // commandsIn finds the commands of a text.
 func commandsIn(parts []span, strongAll bool) []foundCommand {
@@ -162,7 +161,7 @@ func commandsIn(parts []span, strongAll bool) []foundCommand {
 		if i+1 < len(parts) && !parts[i+1].code {
 			follows = parts[i+1].text
 		}
-		strong := strongAll || arrow.MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.MatchString(follows)
+		strong := strongAll || arrow.get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.get().MatchString(follows)
 		code := parts[i].text
 		inner := ""
 		if !looksCommand(code, false) {
@@ -174,7 +173,7 @@ func commandsIn(parts []span, strongAll bool) []foundCommand {
 		} else if a, b, ok := arrowInside(code); ok && looksCommand(a, true) {
 			code, inner = a, b
 		}
-		code = strings.TrimSpace(prompt.ReplaceAllString(code, ""))
+		code = strings.TrimSpace(prompt.get().ReplaceAllString(code, ""))
 		f := foundCommand{command: code, start: i, end: i + 1}
 		f.expect, f.end = expectation(parts, i+1)
 		if inner != "" {
@@ -186,11 +185,11 @@ func commandsIn(parts []span, strongAll bool) []foundCommand {
 	return out
 }
 
-var innerArrow = regexp.MustCompile(`\s+(?:→|⇒|=>|-->|->)\s+`)
+var innerArrow = compile(`\s+(?:→|⇒|=>|-->|->)\s+`)
 
 // arrowInside splits code that holds its expectation too: `go test ./... -> exit 0`.
 func arrowInside(code string) (string, string, bool) {
-	at := innerArrow.FindStringIndex(code)
+	at := innerArrow.get().FindStringIndex(code)
 	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 || strings.Count(code[:at[0]], `"`)%2 == 1 {
 		return "", "", false
 	}
@@ -199,7 +198,7 @@ func arrowInside(code string) (string, string, bool) {
 
 // isExpectation tells an arrow to a result from one to the next thing: `a` -> `b` is a renaming.
 func isExpectation(s string, codeFollows bool) bool {
-	rest := strings.TrimSpace(arrow.ReplaceAllString(s, ""))
+	rest := strings.TrimSpace(arrow.get().ReplaceAllString(s, ""))
 	return rest != "" || codeFollows
 }
 
@@ -209,8 +208,8 @@ func expectation(parts []span, i int) (string, int) {
 		return "", i
 	}
 	first := parts[i].text
-	isArrow := arrow.MatchString(first)
-	if !isArrow && !verbs.MatchString(first) {
+	isArrow := arrow.get().MatchString(first)
+	if !isArrow && !verbs.get().MatchString(first) {
 		return "", i
 	}
 	var b strings.Builder
@@ -232,9 +231,9 @@ func expectation(parts []span, i int) (string, int) {
 	}
 	s := b.String()
 	if isArrow {
-		s = arrow.ReplaceAllString(s, "")
+		s = arrow.get().ReplaceAllString(s, "")
 	}
-	s = lead.ReplaceAllString(s, "")
+	s = lead.get().ReplaceAllString(s, "")
 	s = strings.TrimRight(strings.TrimSpace(s), " ，,;；。、|")
 	for _, tail := range []string{" and", "并且", "且", " then", "，然后", "(", "（", "和", "；", " or"} {
 		s = strings.TrimSpace(strings.TrimSuffix(s, tail))
@@ -242,10 +241,10 @@ func expectation(parts []span, i int) (string, int) {
 	return balance(prose(strings.TrimSpace(s))), i
 }
 
-var clauseEnd = regexp.MustCompile(`[；;。]|\.\s+[A-Z]|\.$`)
+var clauseEnd = compile(`[；;。]|\.\s+[A-Z]|\.$`)
 
 func clause(s string) (string, bool) {
-	if at := clauseEnd.FindStringIndex(s); at != nil {
+	if at := clauseEnd.get().FindStringIndex(s); at != nil {
 		return s[:at[0]], true
 	}
 	return s, false

@@ -2,7 +2,6 @@ package outline
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -23,8 +22,8 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 }
 
-var onlyRefs = regexp.MustCompile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
-var softTags = regexp.MustCompile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
+var onlyRefs = compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
+var softTags = compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
 func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
@@ -32,12 +31,12 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 	if isNothing(text) {
 		return
 	}
-	if onlyRefs.MatchString(plainText(text)) {
+	if onlyRefs.get().MatchString(plainText(text)) {
 		n.covers = append(n.covers, refsIn(text)...)
 		return
 	}
-	base := Criterion{Text: short(prose(text), 2000), Optional: softTags.MatchString(text), Line: lines[0].no}
-	parts := spans(comment.ReplaceAllString(text, " "))
+	base := Criterion{Text: short(prose(text), 2000), Optional: softTags.get().MatchString(text), Line: lines[0].no}
+	parts := spans(comment.get().ReplaceAllString(text, " "))
 	found := commandsIn(parts, k == keyCommand)
 	if len(found) == 0 && (k == keyCommand || k == keyVerify || k == keyAcceptance) {
 		if f, ok := bareCommand(text, k == keyCommand); ok {
@@ -91,19 +90,19 @@ func rejoin(parts []span) string {
 	return s.String()
 }
 
-var bareArrow = regexp.MustCompile(`\s*(?:→|⇒|=>|-->|->)\s*`)
+var bareArrow = compile(`\s*(?:→|⇒|=>|-->|->)\s*`)
 
 // bareCommand reads a command that stands without backticks: "pytest tests -q -> exit 0".
 func bareCommand(text string, sure bool) (foundCommand, bool) {
 	if strings.Contains(text, "`") {
 		return foundCommand{}, false
 	}
-	s := strings.TrimSpace(comment.ReplaceAllString(text, ""))
+	s := strings.TrimSpace(comment.get().ReplaceAllString(text, ""))
 	command, expect := s, ""
-	if at := bareArrow.FindStringIndex(s); at != nil {
+	if at := bareArrow.get().FindStringIndex(s); at != nil {
 		command, expect = strings.TrimSpace(s[:at[0]]), s[at[1]:]
 	}
-	command = strings.TrimSpace(prompt.ReplaceAllString(command, ""))
+	command = strings.TrimSpace(prompt.get().ReplaceAllString(command, ""))
 	if !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
 		return foundCommand{}, false
 	}
@@ -136,7 +135,7 @@ func (b *builder) expect(n *node, text string, no int) {
 	}
 	last := &n.acceptance[len(n.acceptance)-1]
 	if last.Command != "" && last.Expect == "" {
-		last.Expect = balance(prose(arrow.ReplaceAllString(text, "")))
+		last.Expect = balance(prose(arrow.get().ReplaceAllString(text, "")))
 		return
 	}
 	last.Text = short(last.Text+"; "+prose(text), 2000)
@@ -158,10 +157,10 @@ func (b *builder) codeValue(n *node, k key, bl *block) {
 
 var shells = set("bash sh shell zsh fish console shell-session shellsession terminal powershell pwsh ps1 cmd bat batch dos text txt")
 
-var setup = regexp.MustCompile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
-var trailing = regexp.MustCompile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed)?|预期|期望|应|exit)\s*[:：]?\s*)(.*)$`)
-var commentTail = regexp.MustCompile(`\s+#\s.*$`)
-var heredoc = regexp.MustCompile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
+var setup = compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
+var trailing = compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed)?|预期|期望|应|exit)\s*[:：]?\s*)(.*)$`)
+var commentTail = compile(`\s+#\s.*$`)
+var heredoc = compile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
 
 // codeCriteria makes a criterion of each command of a block of code. Lines that only prepare, such as cd, go with the
 // commands behind them.
@@ -183,14 +182,14 @@ func (b *builder) codeCriteria(bl *block) []Criterion {
 		}
 		text = strings.TrimPrefix(text, "$ ")
 		expect := ""
-		if m := trailing.FindStringSubmatchIndex(text); m != nil {
+		if m := trailing.get().FindStringSubmatchIndex(text); m != nil {
 			expect, text = text[m[2]:m[3]], strings.TrimSpace(text[:m[0]])
-		} else if at := innerArrow.FindStringIndex(text); at != nil && looksCommand(text[:at[0]], true) {
+		} else if at := innerArrow.get().FindStringIndex(text); at != nil && looksCommand(text[:at[0]], true) {
 			expect, text = text[at[1]:], strings.TrimSpace(text[:at[0]])
-		} else if at := commentTail.FindStringIndex(text); at != nil && !strings.ContainsAny(text[at[0]:], `"'`) {
+		} else if at := commentTail.get().FindStringIndex(text); at != nil && !strings.ContainsAny(text[at[0]:], `"'`) {
 			text = strings.TrimSpace(text[:at[0]])
 		}
-		if setup.MatchString(text) && !strings.Contains(text, "&&") && !strings.Contains(text, ";") {
+		if setup.get().MatchString(text) && !strings.Contains(text, "&&") && !strings.Contains(text, ";") {
 			before = append(before, text)
 			continue
 		}
@@ -222,7 +221,7 @@ func logical(lines []line) []line {
 			i++
 			l.text += "\n" + strings.TrimRight(lines[i].text, " \t")
 		}
-		if m := heredoc.FindStringSubmatch(l.text); m != nil {
+		if m := heredoc.get().FindStringSubmatch(l.text); m != nil {
 			for i+1 < len(lines) {
 				i++
 				l.text += "\n" + lines[i].text
@@ -245,18 +244,18 @@ func continued(s string) bool {
 	return strings.Count(strings.ReplaceAll(s, `\'`, ""), "'")%2 == 1 && strings.Count(s, `"`)%2 == 0 && !strings.Contains(s, "#") && strings.Contains(s, " -c '")
 }
 
-var pathLike = regexp.MustCompile(`^(?:\./)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+ -]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+var pathLike = compile(`^(?:\./)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+ -]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 
 // pathsIn finds the files that a text names: in backticks, or as words that look like one.
 func pathsIn(s string) []string {
 	var out []string
 	add := func(w string) {
 		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-		if len(out) < 50 && pathLike.MatchString(w) && plan.CheckPath(w) == nil && !versionLike.MatchString(w) && !strings.HasPrefix(w, "www.") {
+		if len(out) < 50 && pathLike.get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.get().MatchString(w) && !strings.HasPrefix(w, "www.") {
 			out = append(out, w)
 		}
 	}
-	for _, p := range spans(linkText.ReplaceAllString(s, "$1")) {
+	for _, p := range spans(linkText.get().ReplaceAllString(s, "$1")) {
 		if p.code {
 			add(p.text)
 			continue
@@ -268,4 +267,4 @@ func pathsIn(s string) []string {
 	return out
 }
 
-var versionLike = regexp.MustCompile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js|three\.js|d3\.js|asp\.net)$`)
+var versionLike = compile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js|three\.js|d3\.js|asp\.net)$`)

@@ -25,6 +25,13 @@
 // command of the first kind proves nothing about the file that was handed in, so a task that has no other kind of
 // criterion gets one more, for a reviewer. All of them have the check_method static_check.
 //
+// Only tasks have criteria that are run. Where a goal, or the root checklist, has commands of its own, the plan gets a task
+// for them, ACCEPT- and the goal's id, which waits for everything that it closes.
+//
+// Refused, with the line: bytes that are no text, what is too large or too deep, a fence that is never closed and takes
+// tasks in with it, a status that is none, one id for two tasks, tasks that wait for each other, a command with characters
+// that can't be seen, and a file without any task.
+//
 // It does not own what a legal plan is (internal/plan says that, and Outline.Plan asks it) nor how files are read.
 // Everything is pure. The format of the result is specified in docs/format.md, section 4.
 package outline

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -126,7 +125,7 @@ func reverse(m map[key][]string) map[string]key {
 	return out
 }
 
-var parenthesis = regexp.MustCompile(`\s*[（(\[【][^（()）\[\]【】]*[）)\]】]\s*`)
+var parenthesis = compile(`\s*[（(\[【][^（()）\[\]【】]*[）)\]】]\s*`)
 
 // lookup finds the field that a word stands for: "" if it is none. Case, emphasis, symbols around it, a remark in
 // parentheses, a number before it and a plural do not matter.
@@ -141,7 +140,7 @@ func lookup(word string) key {
 	if k := exact(w); k != "" {
 		return k
 	}
-	if bare := strings.TrimSpace(parenthesis.ReplaceAllString(w, " ")); bare != w && bare != "" {
+	if bare := strings.TrimSpace(parenthesis.get().ReplaceAllString(w, " ")); bare != w && bare != "" {
 		if k := exact(bare); k != "" {
 			return k
 		}
@@ -169,7 +168,7 @@ func exact(w string) key {
 	return ""
 }
 
-var boldKey = regexp.MustCompile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
+var boldKey = compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
 
 // splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值, and
 // a bold key alone on its line. ok is true only for a key that is known.
@@ -178,7 +177,7 @@ func splitField(s string) (key, string, bool) {
 	s = strings.TrimLeftFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("*_`[(（【", r)
 	})
-	if m := boldKey.FindStringSubmatch(s); m != nil && m[1] == m[4] {
+	if m := boldKey.get().FindStringSubmatch(s); m != nil && m[1] == m[4] {
 		if k := lookup(m[2]); k != "" {
 			if m[3] != "" || m[5] != "" || m[6] == "" {
 				return k, trimEmphasis(m[6], ""), true
@@ -238,7 +237,7 @@ type part struct {
 
 func (p part) text() string { return joinLines(p.lines) }
 
-var separators = regexp.MustCompile(`\s+[|·•｜]\s+|\s*[;；]\s*|\s{2,}|，|,\s+`)
+var separators = compile(`\s+[|·•｜]\s+|\s*[;；]\s*|\s{2,}|，|,\s+`)
 
 // fieldsIn cuts lines into fields. A line that begins with no known key belongs to the field before it.
 func fieldsIn(lines []line) []part {
@@ -269,7 +268,7 @@ func fieldLine(s string) []string {
 	if len(s) > maxLine {
 		return []string{s}
 	}
-	at := separators.FindAllStringIndex(s, -1)
+	at := separators.get().FindAllStringIndex(s, -1)
 	if len(at) == 0 {
 		return []string{s}
 	}

@@ -2,7 +2,6 @@ package outline
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,13 +33,13 @@ var (
 	goalWords = `milestones?|phases?|stages?|sprints?|epics?|waves?|iterations?|tracks?|workstreams?|batch|increments?|里程碑|階段|阶段|史诗|迭代|冲刺|批次|波次`
 	taskWords = `tasks?|steps?|stor(?:y|ies)|user stor(?:y|ies)|issues?|tickets?|features?|sub-?tasks?|work ?units?|work ?items?|todos?|checkpoints?|slices?|roadpoints?|items?|pieces?|任务|子任务|任務|步骤|步驟|工作项|工单|用户故事|故事|功能点|事项`
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = regexp.MustCompile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|—–\-·]+|\s|$)\s*(.*)$`)
-	ordinal   = regexp.MustCompile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，—–\-]*\s*(.*)$`)
-	idFirst   = regexp.MustCompile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|—–·\-]+\s*|\s+|$)(.*)$`)
-	dotted    = regexp.MustCompile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)\s*[)）:：.、|—–\-]*\s+(.*)$`)
-	bareNo    = regexp.MustCompile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
-	boxFirst  = regexp.MustCompile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
-	wordLast  = regexp.MustCompile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
+	wordFirst = compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|—–\-·]+|\s|$)\s*(.*)$`)
+	ordinal   = compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，—–\-]*\s*(.*)$`)
+	idFirst   = compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|—–·\-]+\s*|\s+|$)(.*)$`)
+	dotted    = compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)\s*[)）:：.、|—–\-]*\s+(.*)$`)
+	bareNo    = compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
+	boxFirst  = compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
+	wordLast  = compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
 
 // unlike are prefixes of ids that do not name tasks.
@@ -53,17 +52,17 @@ func headingWords(s string) bool {
 // readLabel reads what names a goal or a task: a word, an id, a status, an estimate and a title, in whatever order people
 // put them.
 func readLabel(s string) label {
-	s = closingATX.ReplaceAllString(s, "")
+	s = closingATX.get().ReplaceAllString(s, "")
 	raw := plainText(s)
 	var l label
-	if m := boxFirst.FindStringSubmatch(raw); m != nil {
+	if m := boxFirst.get().FindStringSubmatch(raw); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
 		l.status = Status{State: checkStates[r], Word: "[" + m[1] + "]"}
 		raw = m[2]
 	}
 	raw = l.takeMarks(raw)
 	raw = l.takeTail(raw)
-	if m := ordinal.FindStringSubmatch(raw); m != nil {
+	if m := ordinal.get().FindStringSubmatch(raw); m != nil {
 		l.kind, l.id, l.strong, l.title = goalWord, arabic(m[1]), true, m[3]
 		if m[2] == "步" || m[2] == "任务" || m[2] == "步骤" || m[2] == "部分" {
 			l.kind = taskWord
@@ -73,19 +72,19 @@ func readLabel(s string) label {
 	}
 	// "1. Milestone 2: X" and "3.1 任务 4：X" have the word behind a number of the document.
 	rest := raw
-	if m := dotted.FindStringSubmatch(raw); m != nil && wordFirst.MatchString(m[2]) {
+	if m := dotted.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[2]) {
 		rest = m[2]
-	} else if m := bareNo.FindStringSubmatch(raw); m != nil && wordFirst.MatchString(m[4]) {
+	} else if m := bareNo.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[4]) {
 		rest = m[4]
 	}
-	if m := wordFirst.FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
+	if m := wordFirst.get().FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
 		l.kind = taskWord
 		if m[1] != "" {
 			l.kind = goalWord
 		}
 		l.id, l.title, l.strong = arabic(m[3]), m[4], m[3] != ""
 		// "Milestone M1 - T2": the id goes on behind a hyphen.
-		if inner := idFirst.FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
+		if inner := idFirst.get().FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
 			l.id, l.title, l.strong = inner[1], inner[2], true
 		}
 		l.finish(raw)
@@ -93,11 +92,11 @@ func readLabel(s string) label {
 	}
 	switch {
 	case matchID(raw, &l):
-	case dotted.MatchString(raw):
-		m := dotted.FindStringSubmatch(raw)
+	case dotted.get().MatchString(raw):
+		m := dotted.get().FindStringSubmatch(raw)
 		l.id, l.title, l.strong = m[1], m[2], true
-	case bareNo.MatchString(raw):
-		m := bareNo.FindStringSubmatch(raw)
+	case bareNo.get().MatchString(raw):
+		m := bareNo.get().FindStringSubmatch(raw)
 		l.id, l.title = arabic(firstOf(m[1:4])), m[4]
 		inner := label{}
 		if matchID(m[4], &inner) {
@@ -106,7 +105,7 @@ func readLabel(s string) label {
 	default:
 		l.title = raw
 	}
-	if m := wordLast.FindStringSubmatch(l.title); m != nil && l.kind == noWord && l.id != "" {
+	if m := wordLast.get().FindStringSubmatch(l.title); m != nil && l.kind == noWord && l.id != "" {
 		l.kind = goalWord
 	}
 	l.finish(raw)
@@ -114,14 +113,14 @@ func readLabel(s string) label {
 }
 
 var (
-	tag        = regexp.MustCompile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
-	dependsTag = regexp.MustCompile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
+	tag        = compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
+	dependsTag = compile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
 )
 
 // takeTags takes tags such as [P] and [US1] off the beginning of a title.
 func (l *label) takeTags() {
 	for {
-		m := tag.FindStringSubmatch(l.title)
+		m := tag.get().FindStringSubmatch(l.title)
 		if m == nil || len(m[0]) == len(l.title) {
 			return
 		}
@@ -134,7 +133,7 @@ func (l *label) takeTags() {
 
 // anyID takes an id that alone would not make a task of what it stands before: R1, P2.
 func (l *label) anyID() {
-	if m := idFirst.FindStringSubmatch(l.title); m != nil && m[2] != "" {
+	if m := idFirst.get().FindStringSubmatch(l.title); m != nil && m[2] != "" {
 		l.id, l.title, l.strong = m[1], m[2], true
 	}
 }
@@ -142,7 +141,7 @@ func (l *label) anyID() {
 func afterWord(s string, m []string) string { return s[len(m[1])+len(m[2]):] }
 
 func matchID(s string, l *label) bool {
-	m := idFirst.FindStringSubmatch(s)
+	m := idFirst.get().FindStringSubmatch(s)
 	if m == nil || !likeTask(m[1]) || unitFollows(m[2]) && !strings.ContainsAny(m[1], "-_.") {
 		return false
 	}
@@ -226,22 +225,22 @@ func (l *label) takeMarks(s string) string {
 }
 
 var (
-	estimateAt  = regexp.MustCompile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
+	estimateAt  = compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
 	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
-	daysValue   = regexp.MustCompile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
-	tailBracket = regexp.MustCompile(`\s*(?:[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]|\s[—–-]\s*([^—–-]{1,24})|[|｜]\s*([^|｜]{1,24}))\s*$`)
-	optionalTag = regexp.MustCompile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
+	daysValue   = compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
+	tailBracket = compile(`\s*(?:[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]|\s[—–-]\s*([^—–-]{1,24})|[|｜]\s*([^|｜]{1,24}))\s*$`)
+	optionalTag = compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
 )
 
 // takeTail takes an estimate off the title, and a status at its end: "(done)", "[DOING]", "✅".
 func (l *label) takeTail(s string) string {
-	if m := estimateAt.FindStringSubmatchIndex(s); m != nil {
+	if m := estimateAt.get().FindStringSubmatchIndex(s); m != nil {
 		l.days = toDays(sub(s, m, 1), sub(s, m, 2), sub(s, m, 3))
 		s = strings.TrimSpace(s[:m[0]] + " " + s[m[1]:])
 	}
-	if optionalTag.MatchString(s) {
+	if optionalTag.get().MatchString(s) {
 		l.optional = true
-		s = strings.TrimSpace(optionalTag.ReplaceAllString(s, " "))
+		s = strings.TrimSpace(optionalTag.get().ReplaceAllString(s, " "))
 	}
 	for {
 		s = strings.TrimSpace(s)
@@ -253,7 +252,7 @@ func (l *label) takeTail(s string) string {
 			s = s[:len(s)-size]
 			continue
 		}
-		m := tailBracket.FindStringSubmatchIndex(s)
+		m := tailBracket.get().FindStringSubmatchIndex(s)
 		if m == nil || m[0] == 0 {
 			return s
 		}
@@ -330,7 +329,7 @@ func toDays(from, to, unit string) float64 {
 
 // daysIn finds an estimate in the value of a field.
 func daysIn(s string) float64 {
-	m := daysValue.FindStringSubmatch(plainText(s))
+	m := daysValue.get().FindStringSubmatch(plainText(s))
 	if m == nil {
 		if n, err := strconv.ParseFloat(strings.TrimSpace(plainText(s)), 64); err == nil {
 			return toDays(strconv.FormatFloat(n, 'f', -1, 64), "", "d")

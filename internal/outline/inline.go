@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,24 +64,24 @@ func closing(s string, from, width int) int {
 func trimCode(s string) string { return strings.TrimSpace(s) }
 
 var (
-	comment    = regexp.MustCompile(`<!--.*?(-->|$)`)
-	linkText   = regexp.MustCompile(`!?\[([^\]\[]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
-	wikiLink   = regexp.MustCompile(`\[\[([^\]|]*)(?:\|([^\]]*))?\]\]`)
-	breakTag   = regexp.MustCompile(`(?i)<br\s*/?>`)
-	closingATX = regexp.MustCompile(`\s+#+\s*$`)
+	comment    = compile(`<!--.*?(-->|$)`)
+	linkText   = compile(`!?\[([^\]\[]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	wikiLink   = compile(`\[\[([^\]|]*)(?:\|([^\]]*))?\]\]`)
+	breakTag   = compile(`(?i)<br\s*/?>`)
+	closingATX = compile(`\s+#+\s*$`)
 )
 
 // plain is text without the marks of Markdown, for titles and keys: emphasis, links, comments and backticks go.
 func plainText(s string) string {
-	s = comment.ReplaceAllString(s, " ")
+	s = comment.get().ReplaceAllString(s, " ")
 	var b strings.Builder
 	for _, p := range spans(s) {
 		if p.code {
 			b.WriteString(p.text)
 			continue
 		}
-		t := linkText.ReplaceAllString(p.text, "$1")
-		t = wikiLink.ReplaceAllString(t, "$1")
+		t := linkText.get().ReplaceAllString(p.text, "$1")
+		t = wikiLink.get().ReplaceAllString(t, "$1")
 		t = strings.NewReplacer("**", "", "__", "", "~~", "").Replace(t)
 		b.WriteString(loneMarks(t))
 	}
@@ -131,7 +130,7 @@ func hostile(r rune) bool {
 
 // prose is text as it was written, on one line, comments apart.
 func prose(s string) string {
-	return clean(breakTag.ReplaceAllString(comment.ReplaceAllString(s, " "), " "))
+	return clean(breakTag.get().ReplaceAllString(comment.get().ReplaceAllString(s, " "), " "))
 }
 
 // short cuts text to a number of characters.

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -106,12 +105,12 @@ func (r *reader) column(no int) int {
 	return width
 }
 
-var checkBox = regexp.MustCompile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)
-var itemNumber = regexp.MustCompile(`^(\d{1,4}(?:\.\d{1,4})*)[.)、]?\s+`)
+var checkBox = compile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)
+var itemNumber = compile(`^(\d{1,4}(?:\.\d{1,4})*)[.)、]?\s+`)
 
 func (it *item) takeCheck() {
 	s := it.lines[0].text
-	m := checkBox.FindStringSubmatch(s)
+	m := checkBox.get().FindStringSubmatch(s)
 	if m == nil || !strings.Contains(" xX~-/>.!?*✓✔✅❌✗vVoO√", m[1]) {
 		return
 	}
@@ -123,7 +122,7 @@ func (it *item) takeCheck() {
 	if m[2] != "" {
 		s += " (optional)"
 	}
-	if n := itemNumber.FindStringSubmatch(s); n != nil && !unitFollows(s[len(n[0]):]) {
+	if n := itemNumber.get().FindStringSubmatch(s); n != nil && !unitFollows(s[len(n[0]):]) {
 		it.number = n[1]
 		s = s[len(n[0]):]
 	}

@@ -49,7 +49,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			case open != nil && !open.sibling && !open.used:
 				b.value(n, open.key, p.lines, 0)
 				open.used = open.key != keyAcceptance
-			case m == inDoc && known && frontLine.MatchString(p.text()):
+			case m == inDoc && known && frontLine.get().MatchString(p.text()):
 			case m == inDoc:
 				b.intro = append(b.intro, prose(p.text()))
 				open = nil
@@ -216,7 +216,7 @@ func isStep(s string) bool {
 // isLegend reports "- [x] = done": an explanation of the marks.
 func isLegend(it *item) bool {
 	t := strings.TrimSpace(plainText(it.lines[0].text))
-	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.MatchString(t)
+	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.get().MatchString(t)
 }
 
 // itemTask makes a task of an item.
@@ -241,7 +241,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 	}
 	n := b.add(parent, fromItem, l, it.no)
 	n.covers = append(n.covers, l.tags...)
-	for _, m := range dependsTag.FindAllStringSubmatch(first, 3) {
+	for _, m := range dependsTag.get().FindAllStringSubmatch(first, 3) {
 		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), it.no
 	}
 	b.titleCriteria(n, it.lines[0], first)

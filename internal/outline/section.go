@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -37,7 +36,7 @@ func sectionsOf(blocks []*block) *section {
 		for len(open) > 1 && open[len(open)-1].level >= level {
 			open = open[:len(open)-1]
 		}
-		s := &section{head: head, level: level, label: readLabel(text), text: plainText(closingATX.ReplaceAllString(text, ""))}
+		s := &section{head: head, level: level, label: readLabel(text), text: plainText(closingATX.get().ReplaceAllString(text, ""))}
 		above := open[len(open)-1]
 		above.subs = append(above.subs, s)
 		open = append(open, s)
@@ -88,7 +87,7 @@ func title(l line) (string, []line) {
 	if len(l.text) > maxLine {
 		return l.text, nil
 	}
-	at := inlineKey.FindAllStringIndex(l.text, -1)
+	at := inlineKey.get().FindAllStringIndex(l.text, -1)
 	for _, m := range at {
 		if strings.Count(l.text[:m[0]], "`")%2 == 1 || strings.TrimSpace(plainText(l.text[:m[0]])) == "" {
 			continue
@@ -101,7 +100,7 @@ func title(l line) (string, []line) {
 	return l.text, nil
 }
 
-var inlineKey = regexp.MustCompile(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:acceptance(?: criteria)?|acceptance command|accept|verify|verification|status|evidence|done when|depends on|dependencies|deps|estimate|effort|owner|files?|deliverable|priority|requirements|验收(?:标准|命令|条件|方式)?|状态|证据|验证(?:方式|命令)?|预估|预计|估算|工时|依赖|前置|交付物|产出|负责人|优先级)(?:\*\*)?\s*[:：]|\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:Acceptance|Status|Evidence|Verify|验收|验收标准|状态|证据)\s*[:：]`)
+var inlineKey = compile(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:acceptance(?: criteria)?|acceptance command|accept|verify|verification|status|evidence|done when|depends on|dependencies|deps|estimate|effort|owner|files?|deliverable|priority|requirements|验收(?:标准|命令|条件|方式)?|状态|证据|验证(?:方式|命令)?|预估|预计|估算|工时|依赖|前置|交付物|产出|负责人|优先级)(?:\*\*)?\s*[:：]|\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:Acceptance|Status|Evidence|Verify|验收|验收标准|状态|证据)\s*[:：]`)
 
 // signals are what a section's own blocks hold.
 type signals struct {
@@ -231,5 +230,5 @@ func commandFirst(it *item) bool {
 		return false
 	}
 	found := commandsIn(parts[:min(len(parts), 3)], false)
-	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.ReplaceAllString(parts[0].text, "")) || len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
+	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.get().ReplaceAllString(parts[0].text, "")) || len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
 }

@@ -3,7 +3,6 @@ package outline
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -88,7 +87,7 @@ func tooDeep(src []byte) int {
 	return 0
 }
 
-var frontLine = regexp.MustCompile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]\s*(.*)$`)
+var frontLine = compile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]\s*(.*)$`)
 
 // frontMatter takes the front matter off, leaving its lines empty, and gives its fields as blocks of a list.
 func frontMatter(src []byte) ([]*block, []byte) {
@@ -109,7 +108,7 @@ func frontMatter(src []byte) ([]*block, []byte) {
 	list := &block{kind: listBlock}
 	for i, l := range strings.Split(string(head), "\n") {
 		no := i + 2
-		if m := frontLine.FindStringSubmatch(l); m != nil {
+		if m := frontLine.get().FindStringSubmatch(l); m != nil {
 			list.items = append(list.items, &item{lines: []line{{m[1] + ": " + unquote(m[2]), no}}, no: no})
 			continue
 		}
@@ -139,11 +138,11 @@ func unquote(s string) string {
 	return s
 }
 
-var markdownFence = regexp.MustCompile("(?m)^(`{3,}|~{3,})[ ]*(?:markdown|md)[ ]*$")
+var markdownFence = compile("(?m)^(`{3,}|~{3,})[ ]*(?:markdown|md)[ ]*$")
 
 // fenced is the content of the first fenced block of Markdown, on its own lines, for files that hold nothing but one.
 func fenced(src []byte) []byte {
-	at := markdownFence.FindSubmatchIndex(src)
+	at := markdownFence.get().FindSubmatchIndex(src)
 	if at == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -64,15 +63,15 @@ var checkStates = map[rune]State{
 }
 
 var (
-	percent   = regexp.MustCompile(`^(\d{1,3})\s*[%％]`)
-	fraction  = regexp.MustCompile(`^(\d{1,4})\s*/\s*(\d{1,4})\b`)
-	checkText = regexp.MustCompile(`^\[(.)\]$`)
+	percent   = compile(`^(\d{1,3})\s*[%％]`)
+	fraction  = compile(`^(\d{1,4})\s*/\s*(\d{1,4})\b`)
+	checkText = compile(`^\[(.)\]$`)
 )
 
 // stateOf says what a status word comes down to; ok is false where it is none, or names more than one as a template does.
 func stateOf(s string) (State, bool) {
 	w := strings.ToLower(plainText(s))
-	if m := checkText.FindStringSubmatch(strings.TrimSpace(s)); m != nil {
+	if m := checkText.get().FindStringSubmatch(strings.TrimSpace(s)); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
 		state, ok := checkStates[r]
 		return state, ok
@@ -80,10 +79,10 @@ func stateOf(s string) (State, bool) {
 	if several(w) {
 		return "", false
 	}
-	if m := percent.FindStringSubmatch(w); m != nil {
+	if m := percent.get().FindStringSubmatch(w); m != nil {
 		return ofShare(m[1], "100"), true
 	}
-	if m := fraction.FindStringSubmatch(w); m != nil {
+	if m := fraction.get().FindStringSubmatch(w); m != nil {
 		return ofShare(m[1], m[2]), true
 	}
 	letters := strings.TrimLeftFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

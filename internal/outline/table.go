@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -52,7 +51,7 @@ func columnsOf(header []cell) columns {
 	return c
 }
 
-var idCell = regexp.MustCompile(`^[\p{L}\p{N}._/-]{1,16}$`)
+var idCell = compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 
 func looksIDHeader(s string) bool { return lookup(s) == keyTitle }
 
@@ -123,10 +122,10 @@ func (b *builder) pairs(rows [][]cell, n *node) {
 // cellValue takes a cell in; a break in it begins a new line.
 func (b *builder) cellValue(n *node, k key, c cell) {
 	n.hasField = true
-	for _, l := range breakTag.Split(c.text, -1) {
+	for _, l := range breakTag.get().Split(c.text, -1) {
 		l = strings.TrimSpace(l)
 		check := rune(0)
-		if m := checkBox.FindStringSubmatch(l); m != nil && k != keyStatus {
+		if m := checkBox.get().FindStringSubmatch(l); m != nil && k != keyStatus {
 			for _, r := range m[1] {
 				check = r
 			}
@@ -149,7 +148,7 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		l, more := readLabel(name.text), ""
 		if id, ok := c.cell(row, keyID); ok {
 			of := readLabel(id.text)
-			if of.id == "" && !idCell.MatchString(plainText(id.text)) {
+			if of.id == "" && !idCell.get().MatchString(plainText(id.text)) {
 				// The column that should hold ids holds names.
 				more, l = l.title, of
 			} else {
@@ -170,7 +169,7 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 				l.id, l.strong, l.kind = first.id, true, first.kind
 			}
 		}
-		if l.title == "" || isTotal(row) || placehold.MatchString(strings.TrimSpace(name.text)) {
+		if l.title == "" || isTotal(row) || placehold.get().MatchString(strings.TrimSpace(name.text)) {
 			continue
 		}
 		if c.has(keyID) && c.title >= 0 && prose(name.text) == "" && !c.has(keyStatus) {

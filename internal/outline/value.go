@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -46,7 +45,7 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 	case keyCovers:
 		n.covers = append(n.covers, refsIn(text)...)
 	case keyRequire:
-		if b.root == n || onlyRefs.MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
+		if b.root == n || onlyRefs.get().MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
 			n.covers = append(n.covers, refsIn(text)...)
 			return
 		}
@@ -186,12 +185,12 @@ func (b *builder) describe(n *node, text string) {
 	n.text = append(n.text, t)
 }
 
-var refs = regexp.MustCompile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
-var idLike = regexp.MustCompile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
+var refs = compile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
+var idLike = compile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
 
 func refsIn(s string) []string {
 	var out []string
-	for _, r := range refs.FindAllString(plainText(s), 100) {
+	for _, r := range refs.get().FindAllString(plainText(s), 100) {
 		out = append(out, strings.ToUpper(r))
 	}
 	return out
