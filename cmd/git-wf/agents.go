@@ -58,6 +58,16 @@ func (e *env) agentsCommand() *cli.Command {
 				return e.withStore(c.Context, func(store *gitstore.Store) error { return e.listAgents(c, store) })
 			},
 		}, {
+			Name:  "schema",
+			Usage: "print the JSON Schema of what an agent replies",
+			Action: func(c *cli.Context) error {
+				if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+					return err
+				}
+				_, err := e.stdout.Write(contract.Schema())
+				return err
+			},
+		}, {
 			Name:      "test",
 			Usage:     "make one real round trip to an agent",
 			ArgsUsage: "AGENT",

@@ -40,8 +40,9 @@ type taskDocument struct {
 	Artifacts []plan.Artifact `json:"artifacts"`
 	Reviews   []plan.Review   `json:"reviews"`
 	Attempts  []plan.Attempt  `json:"attempt_records"`
-	Consumers []plan.TaskID   `json:"consumers"`
-	LocalPath string          `json:"tree_path"` // of the task's records in the plan's tree
+	taskInput
+	Consumers []plan.TaskID `json:"consumers"`
+	LocalPath string        `json:"tree_path"` // of the task's records in the plan's tree
 }
 
 // findTask finds a task by its id; that of a CHECK means its target.
@@ -134,6 +135,10 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		d.Attempts = append(d.Attempts, a)
 	}
+	var err error
+	if d.taskInput, err = readTaskInput(ctx, store, snap, t.TaskID); err != nil {
+		return d, err
+	}
 	for _, other := range s.Plan.Tasks {
 		if other.NodeType != plan.Action {
 			continue
@@ -186,6 +191,7 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			fmt.Fprintf(w, "  for  %s\n", id)
 		}
 	}
+	e.printTaskInput(w, d.taskInput)
 	e.printVersions(w, s, t, d)
 }
 

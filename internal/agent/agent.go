@@ -29,7 +29,7 @@ type Job struct {
 	Role     string // WF_ROLE: one of the Role constants
 	Thread   string // the conversation to go on with, "" for a new one
 
-	Limits plan.Config // of files; zero means the defaults
+	Limits plan.Config // of the plan; zero means the defaults
 
 	Timeout time.Duration // zero means the default of plan.DefaultConfig
 	Environ []string      // the environment of whoever runs the tool

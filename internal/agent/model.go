@@ -21,9 +21,6 @@ type model struct {
 	writes  bool // it can write to Job.Out itself
 }
 
-// maxContractRetries is how often an agent is told what was wrong with its reply.
-const maxContractRetries = 2
-
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	want := contract.Want{Role: contract.Role(job.Role), FilesElsewhere: m.writes, Limits: job.Limits}
@@ -88,13 +85,21 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 			return reply, res, nil
 		case !errors.As(err, &broken):
 			return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
-		case try == maxContractRetries:
+		case try == retries(job):
 			res.Kind = Error
 			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s\n%s", try+1, broken, broken.Feedback())
 			return contract.Reply{}, res, nil
 		}
 		req = m.again(req, string(text), answer, broken)
 	}
+}
+
+// retries is how often an agent is told what was wrong with its reply.
+func retries(job Job) int {
+	if n := job.Limits.MaxContractRetries; n > 0 {
+		return n
+	}
+	return plan.DefaultConfig().MaxContractRetries
 }
 
 // again asks for the reply once more. Where the agent keeps the conversation, only what was wrong is said.

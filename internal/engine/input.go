@@ -231,7 +231,7 @@ func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
 	if top == "" {
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(top, ".workflow", string(id), "inputs")); err != nil {
+	if !reallyBelow(top, ".workflow", string(id), "inputs") {
 		return nil // nobody uses it
 	}
 	snap, err := e.Store.Snapshot(ctx, id)
@@ -256,11 +256,23 @@ func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
 	return nil
 }
 
+// reallyBelow reports whether the directory exists and no part of it is a link: a repository's content must not choose
+// what is taken from outside of it.
+func reallyBelow(top string, parts ...string) bool {
+	for _, part := range parts {
+		top = filepath.Join(top, part)
+		if st, err := os.Lstat(top); err != nil || !st.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, req plan.Requirement, dir string, person plan.Actor) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !reallyBelow(filepath.Dir(dir), filepath.Base(dir)) {
 		return nil
 	}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,10 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if err != nil {
 		return "", nil, err
 	}
+	if next {
+		state, err := e.HandInPlan(ctx, id, plan.PlanTaskID, d)
+		return id, state, err
+	}
 	batch := e.Store.NewBatch()
 	tree, files, err := batch.AddFiles(map[string][]byte{d.candidateName(): d.Data})
 	if err != nil {
@@ -46,13 +50,10 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 		SourceCommit: d.Source, Inputs: []plan.Input{}, Files: files, Size: totalSize(files),
 		Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
 	}
-	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
-	var ev plan.Event = plan.NewVersion{Artifact: a, Author: d.Author, ByPerson: true}
-	if !next {
-		opts.Create = true
-		ev = plan.Begin{
-			Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(), Reviewers: e.Policy.PlanReviewers}), Artifact: a, Author: d.Author,
-		}
+	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
+	ev := plan.Begin{
+		Plan:     plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(), Reviewers: e.Policy.PlanReviewers}),
+		Artifact: a, Author: d.Author,
 	}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
 		return "", nil, err

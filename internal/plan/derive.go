@@ -426,6 +426,7 @@ func (p *Plan) Limits() Config {
 	fill(&c.MaxAttempts, d.MaxAttempts)
 	fill(&c.MinScore, d.MinScore)
 	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
+	fill(&c.MaxContractRetries, d.MaxContractRetries)
 	fill(&c.Quorum, d.Quorum)
 	fill(&c.TimeoutSeconds, d.TimeoutSeconds)
 	fill(&c.CheckTimeoutSeconds, d.CheckTimeoutSeconds)

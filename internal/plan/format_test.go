@@ -92,7 +92,7 @@ func TestFormatDefaults(t *testing.T) {
 	d := DefaultConfig()
 	want := map[string]string{
 		"max_decomposition_depth": strconv.Itoa(d.MaxDecompositionDepth), "one_shot_threshold_person_days": fmt.Sprint(d.OneShotThresholdPersonDays),
-		"max_attempts": strconv.Itoa(d.MaxAttempts), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks),
+		"max_attempts": strconv.Itoa(d.MaxAttempts), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks), "max_contract_retries": strconv.Itoa(d.MaxContractRetries),
 		"quorum": strconv.Itoa(d.Quorum), "timeout_seconds": strconv.Itoa(d.TimeoutSeconds), "check_timeout_seconds": strconv.Itoa(d.CheckTimeoutSeconds),
 		"max_artifact_bytes": strconv.FormatInt(d.MaxArtifactBytes, 10), "max_artifact_files": strconv.Itoa(d.MaxArtifactFiles),
 	}

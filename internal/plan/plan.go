@@ -50,6 +50,7 @@ type Config struct {
 	MaxAttempts                int      `json:"max_attempts,omitempty"`
 	MinScore                   int      `json:"min_score,omitempty"`
 	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty"`
+	MaxContractRetries         int      `json:"max_contract_retries,omitempty"` // how often an agent may mend a reply that breaks the contract
 	Quorum                     int      `json:"quorum,omitempty"`
 	Reviewers                  []string `json:"reviewers,omitempty"`             // of every CHECK that names none
 	TimeoutSeconds             int      `json:"timeout_seconds,omitempty"`       // of one attempt
@@ -68,6 +69,7 @@ func DefaultConfig() Config {
 		MaxAttempts:                3,
 		MinScore:                   90,
 		MaxLeafTasks:               2000,
+		MaxContractRetries:         2,
 		Quorum:                     1,
 		TimeoutSeconds:             1800,
 		CheckTimeoutSeconds:        600,

@@ -168,6 +168,7 @@ func (v *validator) negative() {
 		{"max_attempts", float64(c.MaxAttempts)},
 		{"min_score", float64(c.MinScore)},
 		{"max_leaf_tasks", float64(c.MaxLeafTasks)},
+		{"max_contract_retries", float64(c.MaxContractRetries)},
 		{"quorum", float64(c.Quorum)},
 		{"timeout_seconds", float64(c.TimeoutSeconds)},
 		{"check_timeout_seconds", float64(c.CheckTimeoutSeconds)},
