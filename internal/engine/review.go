@@ -105,7 +105,7 @@ func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s che
 	if err != nil {
 		return err
 	}
-	e.report(s.Task.TaskID, what(done.Change)+"; a person has the last word")
+	e.report(s.Task.TaskID, what(done.Change)+"; a reviewer has the last word")
 	return nil
 }
 
