@@ -142,15 +142,16 @@ func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot
 	return judge.Judge(ctx, job, want)
 }
 
-// askFeasibility has an agent estimate the leaves of a plan, and says which one did: a fallback may have.
-func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, by string, err error) {
+// askFeasibility has an agent estimate the leaves of a plan. The result says which one did, since a fallback may have, and
+// what that took.
+func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
 	g, err := e.prepare(ctx, snap, t, agent.RoleFeasibility, nil)
 	if err != nil {
-		return nil, "", err
+		return nil, res, err
 	}
 	defer g.remove()
 	if err := g.makePlaces(); err != nil {
-		return nil, "", err
+		return nil, res, err
 	}
 	data := e.promptData(snap, t)
 	data.Limits = prompt.LimitsOf(c.whole)
@@ -162,16 +163,21 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)), t.Agent))
 	var log bytes.Buffer
 	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, prompt.Feasibility, data, want, &log)
+	var tooLong *prompt.BudgetError
+	if errors.As(err, &tooLong) {
+		res.Message = err.Error()
+	}
 	if err != nil && res.Message == "" {
-		return nil, "", err
+		return nil, res, err
 	}
 	if res.Kind != agent.Artifact {
-		return nil, "", &feasibilityError{res}
+		res.Kind = agent.Error
+		return nil, res, &feasibilityError{res}
 	}
 	said = map[plan.TaskID]estimate.Judgement{}
 	for _, est := range reply.Estimates {
 		pass := est.OneShotPass
 		said[est.TaskID] = estimate.Judgement{Days: est.EstimatedPersonDays, OneShotPass: &pass, Why: est.Why}
 	}
-	return said, res.MadeBy(t.Agent), nil
+	return said, res, nil
 }

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 // attempt has a task's agent make its next version, and records the version or why there is none.
@@ -33,14 +34,19 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil || t == nil {
 		return err
 	}
+	began := e.Now()
 	g, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
+	var tooLong *prompt.BudgetError
+	if errors.As(err, &tooLong) { // this task can't be done so; others can
+		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
+	}
 	if err != nil {
 		return err
 	}
 	defer g.remove()
 
 	e.report(t.TaskID, "started by "+name)
-	began := e.Now()
+	began = e.Now()
 	var log bytes.Buffer
 	job := g.job(snap, t, &log)
 	job.Environ = e.Environ

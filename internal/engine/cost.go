@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 
+	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -33,6 +37,21 @@ func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, er
 				return nil, err
 			}
 			add(t.TaskID, a.Agent, a.ArtifactID, a.Usage)
+		}
+		for n, g := range snap.Plan.Grafts {
+			if g.TaskID != t.TaskID {
+				continue
+			}
+			var f estimate.Record
+			name := "feasibility/f1-" + g.ArtifactID + ".json"
+			err := e.readRecord(ctx, snap, t.TaskID, name, &f)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // estimated by nobody
+			}
+			if err != nil {
+				return nil, err
+			}
+			add(t.TaskID, f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
 		}
 		for _, rec := range r.Attempts {
 			var a plan.Attempt

@@ -108,9 +108,11 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	}
 	byPerson := made.Session == "" || t.Agent == agent.NameOutline
 	if !byPerson && len(leaves) > 0 {
-		if said, rec.Agent, err = e.askFeasibility(ctx, snap, t, c, leaves); err != nil {
+		var res agent.Result
+		if said, res, err = e.askFeasibility(ctx, snap, t, c, leaves); err != nil {
 			return err
 		}
+		rec.Agent, rec.Usage = res.MadeBy(t.Agent), res.Usage
 	}
 	rec.Judge(leaves, said, weights)
 	ev.Feasibility = plan.Document(rec)
@@ -121,7 +123,7 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	for _, r := range rec.Tasks {
 		ev.Days[r.TaskID] = r.Days
 	}
-	room := limits.MaxLeafTasks - len(leaves)
+	room := limits.MaxLeafTasks - c.whole.Leaves()
 	for _, r := range rec.Tasks {
 		switch {
 		case r.OneShotPass:

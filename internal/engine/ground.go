@@ -264,29 +264,33 @@ func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snaps
 // handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes them.
 func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c *agent.Context) error {
 	from := snap.State().Lineage(t.Task)
-	if t.Planning() && t.TaskID != plan.PlanTaskID {
-		from = append(from, plan.PlanTaskID) // what came with the top task is for whoever plans
+	if t.TaskID != plan.PlanTaskID {
+		from = append(from, plan.PlanTaskID) // what came with the top task is for everybody
 	}
+	given := map[string]int{} // files so far, by name: a GOAL and a task below it may ask for the same
 	for _, id := range from {
 		inputs := snap.Records.Of(id).Inputs
 		for _, escaped := range slices.Sorted(maps.Keys(inputs)) {
-			if err := e.handOver(ctx, g, snap, id, plan.UnescapeName(escaped), inputs[escaped], c); err != nil {
+			if err := e.handOver(ctx, g, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped], c); err != nil {
 				return err
 			}
+			given[escaped] += inputs[escaped]
 		}
 	}
 	return nil
 }
 
-// handOver is handedOver for one name. Each file is at inputs/<name>/<number>/<file> below WF_IN.
-func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, count int, c *agent.Context) error {
+// handOver is handedOver for one name of one task. Each file is at inputs/<name>/<number>/<file> below WF_IN, numbers
+// beginning behind those that are there.
+func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there, count int, c *agent.Context) error {
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
 	for n := 1; n <= count; n++ {
 		doc, err := e.inputDocument(ctx, snap, id, name, n)
 		if err != nil {
 			return err
 		}
-		below := path.Join(told.Dir, strconv.Itoa(n))
+		number := strconv.Itoa(there + n)
+		below := path.Join(told.Dir, number)
 		dir := filepath.Join(g.in, filepath.FromSlash(below))
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
@@ -301,7 +305,7 @@ func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapsho
 		if err != nil {
 			return err
 		}
-		files[0].Path = strconv.Itoa(n) + "/" + doc.FileName
+		files[0].Path = number + "/" + doc.FileName
 		told.Files = append(told.Files, files...)
 		c.HandedIn = append(c.HandedIn, agent.HandedIn{Name: name, Path: below + "/" + doc.FileName})
 	}

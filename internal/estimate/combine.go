@@ -102,7 +102,7 @@ type Record struct {
 	Tree       plan.OID     `json:"tree"`        // what that version is
 	Threshold  float64      `json:"one_shot_threshold_person_days"`
 	Agent      string       `json:"agent,omitempty"` // who judged; "" if the rule alone did
-	Session    string       `json:"session,omitempty"`
+	Usage      *plan.Usage  `json:"usage,omitempty"` // what the agent's judgement took
 	CreatedAt  time.Time    `json:"created_at"`
 	Pass       bool         `json:"pass"` // every leaf can be done in one piece
 	Tasks      []TaskResult `json:"estimates"`

@@ -186,7 +186,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	for _, id := range e.Split {
 		p.addSplit(id, e.Planner, "")
 	}
-	leaves := p.leafCount()
+	leaves := p.Leaves()
 	c := Change{
 		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), Count(leaves, "task")),
 		Trailers: trailers(EventGraft, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Tasks", strconv.Itoa(leaves)),
@@ -222,8 +222,8 @@ func (p *Plan) correct(days map[TaskID]float64) {
 	}
 }
 
-// leafCount is the number of ACTIONs that make deliverables.
-func (p *Plan) leafCount() int {
+// Leaves is the number of ACTIONs that make deliverables.
+func (p *Plan) Leaves() int {
 	n := 0
 	for _, t := range p.Tasks {
 		if t.NodeType == Action && !t.Planning() {

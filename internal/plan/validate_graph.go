@@ -33,7 +33,7 @@ func (v *validator) tree() {
 		}
 	}
 	v.goals()
-	if leaves := p.leafCount(); leaves > v.limits.MaxLeafTasks {
+	if leaves := p.Leaves(); leaves > v.limits.MaxLeafTasks {
 		v.top("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs", fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
 			fmt.Sprint(leaves), fmt.Sprintf("max_leaf_tasks: %d", leaves))
 	}

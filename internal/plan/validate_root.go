@@ -27,7 +27,7 @@ func (v *validator) rootRules() {
 	covered := v.coverage(known)
 	// A plan that is still to be made has a root and planning tasks only; nothing can cover anything yet.
 	for j, c := range root.RootAcceptanceCriteria {
-		if !covered[c.ID] && v.plan.leafCount() > 0 {
+		if !covered[c.ID] && v.plan.Leaves() > 0 {
 			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j), "no task covers it: "+quote(c.Statement),
 				"an ACTION or a criterion with covers", "none", fmt.Sprintf("covers: [%s]", c.ID))
 		}
