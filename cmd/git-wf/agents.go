@@ -264,7 +264,7 @@ func (e *env) layers(store *gitstore.Store) []prompt.Layer {
 }
 
 func (e *env) templates(store *gitstore.Store) fs.FS {
-	return prompt.Layers(append(e.layers(store), prompt.Layer{FS: templates.FS})...)
+	return prompt.Keep(prompt.Layers(append(e.layers(store), prompt.Layer{FS: templates.FS})...))
 }
 
 // weights are those of the program with what the user's own tables say else.

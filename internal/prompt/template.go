@@ -13,6 +13,9 @@ import (
 // load reads a role's template and the blocks that all roles share, and checks both against Data, so that a misspelt
 // field is found although nothing leads to it today. Errors begin with the file and the line.
 func load(files fs.FS, role Role) (*template.Template, error) {
+	if k, ok := files.(*kept); ok {
+		return k.load(role)
+	}
 	set := template.New("").Funcs(functions()).Option("missingkey=error")
 	var main *template.Template
 	for _, name := range []string{partsFile, role.File()} {

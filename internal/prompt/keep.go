@@ -1,0 +1,30 @@
+package prompt
+
+import (
+	"io/fs"
+	"sync"
+	"text/template"
+)
+
+// Keep is files of which Build parses each template once. It is for programs that make many prompts: what changes in a
+// file after its first use is not seen.
+func Keep(files fs.FS) fs.FS { return &kept{FS: files, parsed: map[Role]*template.Template{}} }
+
+type kept struct {
+	fs.FS
+	mu     sync.Mutex
+	parsed map[Role]*template.Template
+}
+
+func (k *kept) load(role Role) (*template.Template, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t := k.parsed[role]; t != nil {
+		return t, nil
+	}
+	t, err := load(k.FS, role)
+	if err == nil {
+		k.parsed[role] = t
+	}
+	return t, err
+}

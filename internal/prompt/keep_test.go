@@ -1,0 +1,37 @@
+package prompt_test
+
+import (
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
+	"gitwf/templates"
+)
+
+// Kept templates make the same prompts, for several at once, and a broken one stays an error.
+func TestKeep(t *testing.T) {
+	d := prompt.Data{PlanID: "WFS-x", Title: "x", Task: prompt.TaskOf(&plan.Task{TaskID: "IMPL-1", Title: "a"}, 90)}
+	want, err := prompt.Build(templates.FS, prompt.Action, d, prompt.DefaultBudget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := prompt.Keep(templates.FS)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := prompt.Build(files, prompt.Action, d, prompt.DefaultBudget)
+			if err != nil || got.Text != want.Text {
+				t.Errorf("%v\n%s", err, got.Text)
+			}
+		})
+	}
+	wg.Wait()
+	broken := prompt.Keep(prompt.Layers(prompt.Layer{Name: "mine", FS: fstest.MapFS{"prompts/action.md": {Data: []byte("{{.Nothing}}")}}}, prompt.Layer{FS: templates.FS}))
+	for range 2 {
+		if _, err := prompt.Build(broken, prompt.Action, d, prompt.DefaultBudget); err == nil {
+			t.Error("a field that there is not was no error")
+		}
+	}
+}
