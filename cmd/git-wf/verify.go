@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -46,13 +47,13 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		}
 		report, err = g.Index(c.Context)
 	case strings.Contains(rev, ".."):
-		if _, err := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); err != nil {
+		if report, err = verifyRange(c.Context, g, rev); err == nil {
+			break
+		}
+		// A range that is none made it fail; asking before would take git once more each time.
+		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil && c.Context.Err() == nil {
 			return usage("%q is no range of this repository", rev)
 		}
-		if err := g.Whole(c.Context, rev, "--end-of-options", rev); err != nil {
-			return err
-		}
-		report, err = g.Range(c.Context, "--end-of-options", rev)
 	default:
 		oid, perr := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 		if perr != nil {
@@ -64,6 +65,13 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return e.printReport(report, format, c.Bool("json"))
+}
+
+func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, error) {
+	if err := g.Whole(ctx, rev, "--end-of-options", rev); err != nil {
+		return nil, err
+	}
+	return g.Range(ctx, "--end-of-options", rev)
 }
 
 // printReport prints what the gate says and returns the error with which the command ends, the same in every format.

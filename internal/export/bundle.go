@@ -14,10 +14,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// reader is what a bundle is made from.
+// reader is where documents are.
 type reader interface {
 	ReadFile(ctx context.Context, treeish plan.OID, path string) ([]byte, error)
-	ListTree(ctx context.Context, treeish plan.OID, under string) ([]gitstore.TreeEntry, error)
 }
 
 // Bundle is what an export writes.
@@ -66,16 +65,21 @@ func names(ids []plan.TaskID) string {
 
 // Build makes the bundle of a plan as it stood at one commit, where all approvals count. Same commit and options, same
 // bytes.
-func Build(ctx context.Context, store reader, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
+func Build(ctx context.Context, store library, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
 	return BuildProven(ctx, store, &Evidence{Snapshot: snap, whole: snap}, o)
 }
 
 // BuildProven makes the bundle from what counts. Where approvals that do not count leave tasks open it fails with an
 // *UnprovenError; with Options.Partial it leaves those tasks out, or takes an older version that is approved. Same
 // commit, options and keys, same bytes.
-func BuildProven(ctx context.Context, store reader, e *Evidence, o Options) (*Bundle, error) {
+func BuildProven(ctx context.Context, store library, e *Evidence, o Options) (*Bundle, error) {
+	return NewShelf(store).Build(ctx, e, o)
+}
+
+// Build is BuildProven, with what the shelf has.
+func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, error) {
 	snap, state := e.Snapshot, e.Snapshot.State()
-	b := builder{ctx: ctx, store: store, snap: snap, state: state, options: o}
+	b := builder{ctx: ctx, shelf: s, snap: snap, state: state, options: o}
 	m := Manifest{
 		FormatVersion: FormatVersion,
 		PlanID:        snap.ID,
@@ -93,6 +97,9 @@ func BuildProven(ctx context.Context, store reader, e *Evidence, o Options) (*Bu
 	ids, final := b.wanted()
 	if final != "" {
 		m.Mode = plan.Assemble
+	}
+	if err := s.fill(ctx, snap, b.versions(ids)); err != nil {
+		return nil, err
 	}
 	var open []plan.TaskID
 	var stale []Item
@@ -126,7 +133,10 @@ func BuildProven(ctx context.Context, store reader, e *Evidence, o Options) (*Bu
 		return nil, &StaleError{stale}
 	}
 	var err error
-	if m.RootCriteria, err = Checklist(ctx, store, snap, state, ids); err != nil {
+	m.RootCriteria, err = checklist(state, ids, func(id plan.TaskID, version int) (plan.Review, error) {
+		return s.approval(ctx, snap, id, version)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return finish(m)
@@ -163,7 +173,7 @@ func blobFile(path string, data []byte) File {
 
 type builder struct {
 	ctx     context.Context
-	store   reader
+	shelf   *Shelf
 	snap    *gitstore.Snapshot
 	state   *plan.State
 	options Options
@@ -197,20 +207,45 @@ func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 	return leaves, ""
 }
 
+// version is the version of a task that the options let in, 0 if there is none.
+func (b *builder) version(t *plan.TaskState) (version int, candidate bool) {
+	if b.options.IncludeCandidates && t.Active > 0 && t.Active != t.Approved {
+		return t.Active, true
+	}
+	return t.Approved, false
+}
+
+// versions lists the versions of the tasks that the options let in.
+func (b *builder) versions(ids []plan.TaskID) []Version {
+	var list []Version
+	for _, id := range ids {
+		if t := b.state.Tasks[id]; t != nil {
+			if v, _ := b.version(t); v > 0 {
+				list = append(list, Version{id, v})
+			}
+		}
+	}
+	return list
+}
+
+// Approved lists the versions of which a partial bundle of the plan as it is would consist, without a look at them.
+func Approved(snap *gitstore.Snapshot, finalOnly bool) []Version {
+	b := builder{state: snap.State(), options: Options{FinalOnly: finalOnly}}
+	ids, _ := b.wanted()
+	return b.versions(ids)
+}
+
 // item makes the entry of one task; ok is false when the task has nothing that the options let in.
 func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	t := b.state.Tasks[id]
 	if t == nil {
 		return Item{}, false, fmt.Errorf("plan %s has no task %s", b.snap.ID, id)
 	}
-	version, candidate := t.Approved, false
-	if b.options.IncludeCandidates && t.Active > 0 && t.Active != t.Approved {
-		version, candidate = t.Active, true
-	}
+	version, candidate := b.version(t)
 	if version == 0 {
 		return Item{}, false, nil
 	}
-	a, err := ReadArtifact(b.ctx, b.store, b.snap, id, version)
+	a, err := b.shelf.artifact(b.ctx, b.snap, id, version)
 	if err != nil {
 		return Item{}, false, err
 	}
@@ -233,7 +268,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		return item, true, nil
 	}
 	item.ApprovedArtifactID = plan.VersionID(version)
-	rev, err := approval(b.ctx, b.store, b.snap, id, version)
+	rev, err := b.shelf.approval(b.ctx, b.snap, id, version)
 	if err != nil {
 		return Item{}, false, err
 	}
@@ -248,7 +283,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 
 // sameFiles checks that artifact.json lists what its tree holds: the approval is of the tree.
 func (b *builder) sameFiles(a plan.Artifact) error {
-	held, err := b.store.ListTree(b.ctx, a.Tree, "")
+	held, err := b.shelf.files(b.ctx, a.Tree)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", a.TaskID, a.ArtifactID, err)
 	}

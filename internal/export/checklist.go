@@ -19,6 +19,10 @@ type RootCriterion struct {
 // Checklist says which root criteria the tasks meet: those that an approved version covers as a whole, or by a criterion
 // that it passed. That a MUST criterion passed follows from the approval; only for a SHOULD is the review read.
 func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State, tasks []plan.TaskID) ([]RootCriterion, error) {
+	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) { return approval(ctx, store, snap, id, version) })
+}
+
+func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, int) (plan.Review, error)) ([]RootCriterion, error) {
 	list := []RootCriterion{}
 	root := s.Root()
 	if root == nil {
@@ -49,7 +53,7 @@ func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *pl
 			}
 			passed := c.Severity == plan.Must
 			if !passed {
-				rev, err := approval(ctx, store, snap, id, t.Approved)
+				rev, err := approval(id, t.Approved)
 				if err != nil {
 					return nil, err
 				}

@@ -152,7 +152,7 @@ func (e *Evidence) counted() *gitstore.Snapshot {
 		})
 		tasks[id] = &kept
 	}
-	return &gitstore.Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: plan.Records{Tasks: tasks}}
+	return s.With(plan.Records{Tasks: tasks})
 }
 
 // Of lists the approvals of one version that count.

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -134,4 +135,15 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("manifest has format_version %d; this git-wf knows %d", m.FormatVersion, FormatVersion)
 	}
 	return m, nil
+}
+
+// ParseHead reads what a manifest of the canonical form says before its lists: from what, and how, the bundle was made. It
+// leaves unsaid whether the rest can be read at all.
+func ParseHead(data []byte) (Manifest, error) {
+	// No string has a newline in it, and what is further inside has more spaces before it.
+	head, _, ok := bytes.Cut(data, []byte(",\n  \"root_criteria\": "))
+	if !ok {
+		return Manifest{}, errors.New("read manifest: not of the canonical form")
+	}
+	return ParseManifest(append(head[:len(head):len(head)], '}'))
 }

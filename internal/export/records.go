@@ -14,30 +14,51 @@ import (
 // version than the tree holds.
 func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact, error) {
 	var a plan.Artifact
-	path := fmt.Sprintf("%s/artifacts/%s/artifact.json", id.Dir(), plan.VersionID(version))
-	if err := readJSON(ctx, store, snap.Commit, path, &a); err != nil {
+	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+artifactPath(version), &a); err != nil {
 		return plan.Artifact{}, err
 	}
-	rec, ok := snap.Records.Of(id).Version(version)
-	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
-		return plan.Artifact{}, fmt.Errorf("%s speaks of %s %s %s, not of what lies beside it", path, a.TaskID, a.ArtifactID, a.Tree)
+	if err := checkArtifact(snap, id, version, a); err != nil {
+		return plan.Artifact{}, err
 	}
 	return a, nil
+}
+
+// artifactPath and reviewPath are where documents are in the task's directory.
+func artifactPath(version int) string {
+	return "artifacts/" + plan.VersionID(version) + "/artifact.json"
+}
+
+func reviewPath(rec plan.ReviewRecord) string { return "reviews/" + rec.Dir() + "/review.json" }
+
+// checkArtifact checks that the document speaks of what lies beside it.
+func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
+	rec, ok := snap.Records.Of(id).Version(version)
+	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
+		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), artifactPath(version), a.TaskID, a.ArtifactID, a.Tree)
+	}
+	return nil
 }
 
 // ReadReview reads the review.json of a review at the snapshot.
 func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord) (plan.Review, error) {
 	var r plan.Review
-	path := fmt.Sprintf("%s/reviews/%s/review.json", id.Dir(), rec.Dir())
-	if err := readJSON(ctx, store, snap.Commit, path, &r); err != nil {
+	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+reviewPath(rec), &r); err != nil {
 		return plan.Review{}, err
 	}
+	if err := checkReview(snap, id, rec, r); err != nil {
+		return plan.Review{}, err
+	}
+	return r, nil
+}
+
+// checkReview checks that the document says what its name says.
+func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord, r plan.Review) error {
 	v, ok := snap.Records.Of(id).Version(rec.Version)
 	if !ok || v.Files != r.Tree || r.TaskID != id || r.Verdict != rec.Verdict || r.Score != rec.Score ||
 		r.ReviewedArtifactID != plan.VersionID(rec.Version) || plan.EscapeName(r.Reviewer) != rec.Reviewer {
-		return plan.Review{}, fmt.Errorf("%s does not say what its name says", path)
+		return fmt.Errorf("%s/%s does not say what its name says", id.Dir(), reviewPath(rec))
 	}
-	return r, nil
+	return nil
 }
 
 func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v any) error {
@@ -53,11 +74,18 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 
 // approval is the newest review that approved the version.
 func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
-	reviews := snap.Records.Of(id).Reviews
-	for _, rec := range slices.Backward(reviews) {
+	rec, ok := newestApproval(snap, id, version)
+	if !ok {
+		return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))
+	}
+	return ReadReview(ctx, store, snap, id, rec)
+}
+
+func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.ReviewRecord, bool) {
+	for _, rec := range slices.Backward(snap.Records.Of(id).Reviews) {
 		if rec.Version == version && rec.Verdict == plan.Approved {
-			return ReadReview(ctx, store, snap, id, rec)
+			return rec, true
 		}
 	}
-	return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))
+	return plan.ReviewRecord{}, false
 }

@@ -51,10 +51,13 @@ func (r *Report) OK() bool { return len(r.Findings) == 0 }
 type Gate struct {
 	store  *gitstore.Store
 	policy *gitstore.Policy
+	shelf  *export.Shelf
 	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
 	proofs map[proofKey]*export.Evidence
+
+	histories map[plan.OID]map[plan.OID]bool // the newest commits of plans, by their tip
 
 	policies []plan.OID // whose histories the policies that manifests name may be in
 
@@ -64,9 +67,9 @@ type Gate struct {
 // New makes a gate that judges by a policy. The policy must not come from the tree that is judged.
 func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 	return &Gate{
-		store: store, policy: policy, tips: map[plan.ID][]plan.OID{},
+		store: store, policy: policy, shelf: export.NewShelf(store), tips: map[plan.ID][]plan.OID{},
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
-		proofs: map[proofKey]*export.Evidence{},
+		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 	}
 }
 
@@ -207,7 +210,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 		}
 		return nil
 	}
-	want, manifest, err := c.gate.rebuild(ctx, c.planID(), m)
+	want, err := c.gate.rebuild(ctx, c.planID(), m)
 	var refusal *refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -220,7 +223,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	case err != nil:
 		return err
 	}
-	before := len(r.Findings)
+	before, manifest := len(r.Findings), want.Manifest
 	c.compare(want, again)
 	evidence, err := c.evidence(ctx, manifest.PlanCommit)
 	if err != nil {
@@ -230,7 +233,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	if err := c.rules(ctx, want, evidence.Snapshot); err != nil || len(r.Findings) > before {
 		return err
 	}
-	older, err := c.overturned(ctx, want, manifest)
+	older, err := c.overturned(ctx, want)
 	if err != nil {
 		return err
 	}

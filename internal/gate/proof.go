@@ -71,7 +71,7 @@ func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 		tips = append(tips, plan.OID(tip))
 	}
 	for _, tip := range tips {
-		if ok, err := g.store.IsAncestor(ctx, commit, tip); err == nil && ok {
+		if ok, err := g.contains(ctx, tip, commit); err == nil && ok {
 			return nil // a commit that is not here is in no history
 		}
 	}

@@ -20,60 +20,71 @@ func (r *refusal) Error() string { return r.message }
 
 // rebuild makes the bundle again that a manifest claims to describe. The manifest itself is believed in nothing but
 // which commit and options to build from; the result must be the same manifest, byte for byte.
-func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry) (*export.Bundle, export.Manifest, error) {
-	if b := g.built[entry.OID]; b != nil && b.Manifest.PlanID == id {
-		return b, b.Manifest, nil
-	}
+func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry) (*export.Bundle, error) {
 	if entry.Mode != "100644" {
-		return nil, export.Manifest{}, &refusal{code: "manifest", message: "manifest.json is not a plain file"}
+		return nil, &refusal{code: "manifest", message: "manifest.json is not a plain file"}
+	}
+	if b := g.built[entry.OID]; b != nil && b.Manifest.PlanID == id {
+		return b, nil
 	}
 	data, err := g.store.ReadBlob(ctx, entry.OID)
 	if err != nil {
-		return nil, export.Manifest{}, err
+		return nil, err
+	}
+	// Its first fields are enough to make it again; the rest is only read to say what is wrong with it.
+	if m, err := export.ParseHead(data); err == nil {
+		if b, err := g.remake(ctx, id, m, data); err == nil {
+			g.built[entry.OID] = b
+			return b, nil
+		}
 	}
 	m, err := export.ParseManifest(data)
 	if err != nil {
-		return nil, m, &refusal{code: "manifest", message: err.Error()}
+		return nil, &refusal{code: "manifest", message: err.Error()}
 	}
+	return g.remake(ctx, id, m, data)
+}
+
+// remake makes the bundle from the commit and by the options that its manifest names, and compares the manifests.
+func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data []byte) (*export.Bundle, error) {
 	if m.PlanID != id {
-		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("the manifest is of plan %s", m.PlanID)}
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("the manifest is of plan %s", m.PlanID)}
 	}
 	if !isCommitID(m.PlanCommit) {
-		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("plan_commit is no object id: %q", m.PlanCommit)}
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan_commit is no object id: %q", m.PlanCommit)}
 	}
 	if m.Options.IncludeCandidates {
-		return nil, m, &refusal{code: "candidates", message: "the bundle was made with --include-candidates and may hold what nobody approved"}
+		return nil, &refusal{code: "candidates", message: "the bundle was made with --include-candidates and may hold what nobody approved"}
 	}
 	if err := g.inHistory(ctx, id, m.PlanCommit); err != nil {
-		return nil, m, err
+		return nil, err
 	}
 	snap, err := g.at(ctx, id, m.PlanCommit)
 	if err != nil {
-		return nil, m, err
+		return nil, err
 	}
 	evidence, err := g.claimed(ctx, snap, m)
 	if err != nil {
-		return nil, m, err
+		return nil, err
 	}
-	b, err := export.BuildProven(ctx, g.store, evidence, m.Options)
+	b, err := g.shelf.Build(ctx, evidence, m.Options)
 	var unproven *export.UnprovenError
 	if errors.As(err, &unproven) {
-		return nil, m, claimRefused(unproven.Approvals[0])
+		return nil, claimRefused(unproven.Approvals[0])
 	}
 	if gitstore.IsAbsent(err) {
-		return nil, m, err
+		return nil, err
 	}
 	if err != nil {
-		return nil, m, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v", m.PlanCommit, err)}
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v", m.PlanCommit, err)}
 	}
 	if !bytes.Equal(b.Data, data) {
 		if lost := evidence.Lost(b.Manifest.Tasks()); len(lost) > 0 {
-			return nil, m, claimRefused(lost[0])
+			return nil, claimRefused(lost[0])
 		}
-		return nil, m, &refusal{code: "manifest-edited", message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
+		return nil, &refusal{code: "manifest-edited", message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
 	}
-	g.built[entry.OID] = b
-	return b, m, nil
+	return b, nil
 }
 
 // inHistory checks that the commit belongs to the plan's own history: here, or as last fetched.
@@ -90,7 +101,7 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		}
 	}
 	for _, tip := range tips {
-		ok, err := g.store.IsAncestor(ctx, commit, tip)
+		ok, err := g.contains(ctx, tip, commit)
 		if gitstore.IsAbsent(err) {
 			return err
 		}
@@ -115,6 +126,33 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		code:    "foreign-commit",
 		message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id),
 	}
+}
+
+// contains reports whether a commit is the tip or in its history. The newest commits are listed once, for all bundles of the
+// plan; git is asked about each that is older.
+func (g *Gate) contains(ctx context.Context, tip, commit plan.OID) (bool, error) {
+	if tip == commit {
+		return true, nil
+	}
+	const newest = 1000
+	if g.histories[tip] == nil {
+		out, err := g.store.Git(ctx, "rev-list", fmt.Sprintf("--max-count=%d", newest), "--end-of-options", string(tip))
+		if err != nil {
+			return false, err
+		}
+		in := map[plan.OID]bool{}
+		for oid := range strings.FieldsSeq(out) {
+			in[plan.OID(oid)] = true
+		}
+		g.histories[tip] = in
+	}
+	switch in := g.histories[tip]; {
+	case in[commit]:
+		return true, nil
+	case len(in) < newest:
+		return false, nil
+	}
+	return g.store.IsAncestor(ctx, commit, tip)
 }
 
 // remote is the name of the remote that a missing plan is most likely at, for a hint.
@@ -156,13 +194,13 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 
 // overturned finds the versions of the bundle that the plan has rejected since, as far as anybody here knows, and
 // reports whether the plan has approved anything newer.
-func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle, m export.Manifest) (older bool, err error) {
+func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bool, err error) {
 	tips, err := c.gate.tipsOf(ctx, c.planID())
 	if err != nil {
 		return false, err
 	}
 	for _, tip := range tips {
-		if tip == m.PlanCommit {
+		if tip == b.Manifest.PlanCommit {
 			continue
 		}
 		snap, err := c.gate.at(ctx, c.planID(), tip)
@@ -181,12 +219,9 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle, m export.
 					"%s %s was approved, but a later review rejected it", item.TaskID, item.Version())
 			}
 		}
-		newest, err := export.Build(ctx, c.gate.store, snap, export.Options{Partial: true, AllowStale: true, FinalOnly: m.Options.FinalOnly})
-		if err != nil {
-			return false, err
-		}
-		older = older || !slices.EqualFunc(b.Manifest.Items, newest.Manifest.Items, func(a, b export.Item) bool {
-			return a.TaskID == b.TaskID && a.Version() == b.Version()
+		newest := export.Approved(snap, b.Manifest.Options.FinalOnly)
+		older = older || !slices.EqualFunc(b.Manifest.Items, newest, func(a export.Item, b export.Version) bool {
+			return a.TaskID == b.TaskID && a.Version() == plan.VersionID(b.Number)
 		})
 	}
 	return older, nil

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"slices"
 	"strings"
 
 	"gitwf/hooks"
-	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -38,7 +35,7 @@ func (g *Gate) Index(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := g.diff(ctx, "diff-index", "--cached", "--no-ext-diff", "--ignore-submodules=none", string(head))
+	changes, err := g.stagedChanges(ctx, head)
 	if err != nil {
 		return nil, err
 	}
@@ -52,70 +49,16 @@ func newReport() *Report {
 
 // Commit judges one commit: the paths in which it differs from every parent.
 func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
-	r := newReport()
-	return r, g.commit(ctx, commit, r)
-}
-
-func (g *Gate) commit(ctx context.Context, commit plan.OID, r *Report) error {
-	out, err := g.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", string(commit))
+	one, err := g.log(ctx, "--no-walk", "--end-of-options", string(commit))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	parents := strings.Fields(out)[1:]
-	if len(parents) == 0 {
-		parents = []string{emptyTree}
-	}
-	var changes []Change
-	for i, p := range parents {
-		diff, err := g.diff(ctx, "diff-tree", "-r", "--no-ext-diff", "--ignore-submodules=none", p, string(commit))
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			changes = diff
-			continue
-		}
-		changes = intersect(changes, diff)
-	}
-	if len(changes) > 0 {
-		r.Commits++
-	}
-	return g.judge(ctx, tree{commit: commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-		return g.listCommit(ctx, commit, dir)
-	}}, changes, r)
-}
-
-// listCommit lists what a commit has below dir; a directory that it does not have is empty.
-func (g *Gate) listCommit(ctx context.Context, commit plan.OID, dir string) ([]gitstore.TreeEntry, error) {
-	entries, err := g.store.ListTree(ctx, commit, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for i := range entries {
-		entries[i].Path = strings.TrimPrefix(entries[i].Path, dir+"/")
-	}
-	return entries, err
-}
-
-// intersect keeps the changes whose path both have: a merge is judged only where it differs from all of its parents.
-func intersect(a, b []Change) []Change {
-	in := map[string]bool{}
-	for _, c := range b {
-		in[c.Path] = true
-	}
-	var both []Change
-	for _, c := range a {
-		if in[c.Path] {
-			both = append(both, c)
-		}
-	}
-	return both
+	return g.judgeAll(ctx, one)
 }
 
 // Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
 // in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes".
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
-	args := []string{magic, "log", "--full-history", "-m", "--format=%H", "--no-ext-diff"}
 	exempt, err := g.exempt(ctx)
 	if err != nil {
 		return nil, err
@@ -124,25 +67,18 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
-	out, err := g.store.Git(ctx, slices.Concat(args, revs, g.pathspecs())...)
+	var all []logged
+	walked := make(chan struct{})
+	go func() {
+		all, err = g.log(ctx, revs...)
+		close(walked)
+	}()
+	g.expect(ctx, revs, walked)
+	<-walked
 	if err != nil {
 		return nil, err
 	}
-	if err := g.prefetchManifests(ctx, revs); err != nil {
-		return nil, err
-	}
-	r := newReport()
-	seen := map[string]bool{}
-	for _, c := range strings.Fields(out) {
-		if seen[c] { // -m lists a merge once for each parent
-			continue
-		}
-		seen[c] = true
-		if err := g.commit(ctx, plan.OID(c), r); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return g.judgeAll(ctx, all)
 }
 
 // Whole fails with an *gitstore.AbsentError if the revisions, which a person calls name, run into the end of a shallow clone:
@@ -156,27 +92,6 @@ func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
 		What: fmt.Sprintf("%s can't be judged: this clone is shallow and does not have what is below %.12s", name, cut[0]),
 		Hint: gitstore.Unshallow,
 	}
-}
-
-// prefetchManifests gets, in a partial clone, the manifests of the whole range at once.
-func (g *Gate) prefetchManifests(ctx context.Context, revs []string) error {
-	if !g.store.Partial(ctx) {
-		return nil
-	}
-	args := []string{magic, "log", "--full-history", "--diff-merges=separate", "--root", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff"}
-	out, err := g.store.Git(ctx, slices.Concat(args, revs, g.pathspecs())...)
-	if err != nil {
-		return err
-	}
-	var oids []plan.OID
-	fields := strings.Split(out, "\x00")
-	for i, name := range fields[1:] { // each behind what is said of it, as in diff
-		info := strings.Fields(fields[i])
-		if strings.HasSuffix(name, "/bundle/"+export.ManifestName) && len(info) == 5 && info[4] != "D" {
-			oids = append(oids, plan.OID(info[3]))
-		}
-	}
-	return g.store.Prefetch(ctx, oids)
 }
 
 // exempt leaves out the history up to the policy's baselines, as far as it is here.
@@ -227,25 +142,20 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 	return total, nil
 }
 
-// diff runs one of git's diff commands and reads what it says of each path.
-func (g *Gate) diff(ctx context.Context, args ...string) ([]Change, error) {
-	args = append(args[:len(args):len(args)], g.pathspecs()...)
-	args = append([]string{magic, args[0], "--raw", "-z", "--no-abbrev", "--no-renames"}, args[1:]...)
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: args})
+// stagedChanges compares what is staged with a commit or tree.
+func (g *Gate) stagedChanges(ctx context.Context, with plan.OID) ([]Change, error) {
+	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
+		magic, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", string(with),
+	}, g.pathspecs()...)})
 	if err != nil {
 		return nil, err
 	}
-	// ":<old mode> <new mode> <old id> <new id> <status>" and the path, in turn
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	var changes []Change
 	for i := 0; i+1 < len(fields); i += 2 {
-		info := strings.Fields(fields[i])
-		if len(info) != 5 {
-			return nil, fmt.Errorf("git %s: can't read %q", args[1], fields[i])
-		}
-		c := Change{Path: fields[i+1]}
-		if info[4] != "D" {
-			c.Mode, c.OID = info[1], plan.OID(info[3])
+		c, err := parseRaw(fields[i], fields[i+1])
+		if err != nil {
+			return nil, err
 		}
 		changes = append(changes, c)
 	}

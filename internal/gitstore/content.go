@@ -31,6 +31,27 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 	return s.readBlob(ctx, string(treeish)+":"+path, missing)
 }
 
+// ReadDocuments hands documents of the plan to fn, by their object ids, with one request for all. What is no blob here is
+// left out. The data is valid until fn returns.
+func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error {
+	if len(oids) == 0 {
+		return nil
+	}
+	if err := s.prefetchDocuments(ctx, snap.Commit); err != nil {
+		return err
+	}
+	names := make([]string, len(oids))
+	for i, oid := range oids {
+		names[i] = string(oid)
+	}
+	return s.objects.each(ctx, names, func(i int, o object) error {
+		if o.Kind == "blob" {
+			fn(oids[i], o.Data)
+		}
+		return nil
+	})
+}
+
 // ReadBlob returns the content of a blob. The error is fs.ErrNotExist when there is none.
 func (s *Store) ReadBlob(ctx context.Context, oid plan.OID) ([]byte, error) {
 	return s.readBlob(ctx, string(oid), &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist})
@@ -73,38 +94,98 @@ func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([
 	if !isOID(treeish) || under != "" && !fs.ValidPath(under) || strings.ContainsAny(under, "\n\r\x00") {
 		return nil, missing
 	}
-	type dir struct {
-		path string
-		oid  plan.OID
-	}
-	var level []dir
+	var top plan.OID
 	err := s.objects.each(ctx, []string{string(treeish) + "^{tree}:" + under}, func(_ int, o object) error {
 		if o.Kind != "tree" {
 			return missing
 		}
-		level = []dir{{under, o.OID}}
+		entries, err := parseTree(o.Data)
+		if err != nil {
+			return err
+		}
+		top = o.OID
+		s.trees.put(top, entries)
 		return nil
 	})
-	var list []TreeEntry
-	for err == nil && len(level) > 0 {
+	if err != nil {
+		return nil, err
+	}
+	lists, err := s.ListTrees(ctx, []plan.OID{top})
+	list := slices.Clone(lists[top])
+	for i := range list {
+		list[i].Path = path.Join(under, list[i].Path)
+	}
+	return list, err
+}
+
+// ListTrees lists trees as ListTree does, all at once: the number of requests grows with their depth alone.
+func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]TreeEntry, error) {
+	type dir struct {
+		top, oid plan.OID
+		path     string
+	}
+	lists := map[plan.OID][]TreeEntry{}
+	var level []dir
+	for _, oid := range trees {
+		if _, twice := lists[oid]; !twice {
+			lists[oid] = nil
+			level = append(level, dir{top: oid, oid: oid})
+		}
+	}
+	for len(level) > 0 {
 		oids := make([]plan.OID, len(level))
 		for i, d := range level {
 			oids[i] = d.oid
 		}
 		var deeper []dir
-		err = s.eachTree(ctx, oids, false, func(i int, entries []rawEntry) {
+		err := s.eachTree(ctx, oids, len(oids) < many, func(i int, entries []rawEntry) {
+			d := level[i]
 			for _, e := range entries {
-				p := path.Join(level[i].path, e.name)
-				switch {
-				case e.isTree():
-					deeper = append(deeper, dir{p, e.oid})
-				default:
-					list = append(list, TreeEntry{p, e.mode, e.oid})
+				p := path.Join(d.path, e.name)
+				if e.isTree() {
+					deeper = append(deeper, dir{d.top, e.oid, p})
+				} else {
+					lists[d.top] = append(lists[d.top], TreeEntry{p, e.mode, e.oid})
 				}
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 		level = deeper
 	}
-	slices.SortFunc(list, func(a, b TreeEntry) int { return strings.Compare(a.Path, b.Path) })
-	return list, err
+	for _, list := range lists {
+		slices.SortFunc(list, func(a, b TreeEntry) int { return strings.Compare(a.Path, b.Path) })
+	}
+	return lists, nil
+}
+
+// Resolve finds the object that a name stands for. The error is fs.ErrNotExist when there is none.
+func (s *Store) Resolve(ctx context.Context, name string) (oid plan.OID, err error) {
+	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
+		oid = o.OID
+		return nil
+	})
+	if err == nil && oid == "" {
+		err = &fs.PathError{Op: "find", Path: name, Err: fs.ErrNotExist}
+	}
+	return oid, err
+}
+
+// Differing names what a directory has in the revision to, and not the same in from.
+func (s *Store) Differing(ctx context.Context, from, to, dir string) ([]string, error) {
+	var trees [2][]rawEntry
+	err := s.objects.each(ctx, []string{from + ":" + dir, to + ":" + dir}, func(i int, o object) (err error) {
+		if o.Kind == "tree" {
+			trees[i], err = parseTree(o.Data)
+		}
+		return err
+	})
+	var names []string
+	for _, e := range trees[1] {
+		if !slices.Contains(trees[0], e) {
+			names = append(names, e.name)
+		}
+	}
+	return names, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"runtime"
 	"strings"
 	"sync"
@@ -73,6 +74,16 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 	next.fresh = len(fresh)
 	next.records = nextRecords(old, next, fresh, before)
 	return next, nil
+}
+
+// task finds one task; its names are empty if it has no directory.
+func (x *index) task(id plan.TaskID) taskNames {
+	for _, t := range x.fans[path.Base(path.Dir(id.Dir()))].taskNames() {
+		if t.id == id {
+			return t
+		}
+	}
+	return taskNames{}
 }
 
 func (f *fan) taskNames() []taskNames {

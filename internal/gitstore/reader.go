@@ -222,6 +222,13 @@ func (r *reader) child() (*child, error) {
 	return c, nil
 }
 
+// started reports whether there is a child, which may remember what is old by now.
+func (r *reader) started() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.c != nil
+}
+
 func (r *reader) drop() {
 	if r.c != nil {
 		r.c.stop()

@@ -23,6 +23,7 @@ type Snapshot struct {
 	Plan    *plan.Plan
 	Records plan.Records
 
+	index *index // nil in one that was not read from a commit
 	once  sync.Once
 	state *plan.State
 }
@@ -32,6 +33,29 @@ type Snapshot struct {
 func (s *Snapshot) State() *plan.State {
 	s.once.Do(func() { s.state = plan.Derive(s.Plan, s.Records, nil, s.Time) })
 	return s.state
+}
+
+// With is the snapshot with other records. What it says of documents stays that of its commit.
+func (s *Snapshot) With(records plan.Records) *Snapshot {
+	return &Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: records, index: s.index}
+}
+
+// Document is the object id of a file of a task, by its path in the task's directory, such as artifacts/v1/artifact.json.
+// It is "" where that is not known without a look into the repository; paths below files/ never are.
+func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
+	if s.index == nil || !task.Valid() {
+		return ""
+	}
+	for _, n := range s.index.task(task).names {
+		if n.Path != path {
+			continue
+		}
+		if oid != "" {
+			return "" // twice in a malformed tree: git decides which one counts
+		}
+		oid = n.OID
+	}
+	return oid
 }
 
 // known is what was last read of a plan, so that the next time only what changed is read.
@@ -84,8 +108,9 @@ type commitInfo struct {
 // commit finds a commit by a ref's name or its id. The long-lived reader may remember an old packed-refs file for a moment,
 // so what is missing is looked for once more by one that has nothing old in its memory.
 func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
+	old := s.objects.started()
 	c, err := s.lookCommit(ctx, name)
-	if errors.Is(err, ErrNoPlan) {
+	if old && errors.Is(err, ErrNoPlan) {
 		s.objects.close()
 		c, err = s.lookCommit(ctx, name)
 	}
@@ -185,7 +210,7 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 			return nil, err
 		}
 	}
-	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: next.index.records}
+	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: next.index.records, index: next.index}
 	return next, nil
 }
 

@@ -1,0 +1,110 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Version is one version of one task's deliverable.
+type Version struct {
+	TaskID plan.TaskID
+	Number int
+}
+
+// library is what bundles are made from.
+type library interface {
+	reader
+	ReadDocuments(ctx context.Context, snap *gitstore.Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error
+	ListTree(ctx context.Context, treeish plan.OID, under string) ([]gitstore.TreeEntry, error)
+	ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]gitstore.TreeEntry, error)
+}
+
+// Shelf makes bundles, and keeps by object id what they are made from: the bundles of a plan at several of its commits share
+// most of it. It is for one goroutine. What is not on the shelf is read from the plan's tree, one by one, with the error
+// that belongs to it.
+type Shelf struct {
+	store     library
+	artifacts map[plan.OID]plan.Artifact
+	reviews   map[plan.OID]plan.Review
+	trees     map[plan.OID][]gitstore.TreeEntry // of deliverables
+}
+
+// NewShelf is an empty shelf.
+func NewShelf(store library) *Shelf {
+	return &Shelf{
+		store: store, artifacts: map[plan.OID]plan.Artifact{}, reviews: map[plan.OID]plan.Review{}, trees: map[plan.OID][]gitstore.TreeEntry{},
+	}
+}
+
+// fill reads what is missing of the versions, their approvals and their files, with few requests for all of them.
+func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Version) error {
+	var artifacts, reviews, trees []plan.OID
+	for _, v := range versions {
+		if oid := snap.Document(v.TaskID, artifactPath(v.Number)); oid != "" && !has(s.artifacts, oid) {
+			artifacts = append(artifacts, oid)
+		}
+		if rec, ok := newestApproval(snap, v.TaskID, v.Number); ok {
+			if oid := snap.Document(v.TaskID, reviewPath(rec)); oid != "" && !has(s.reviews, oid) {
+				reviews = append(reviews, oid)
+			}
+		}
+		if rec, ok := snap.Records.Of(v.TaskID).Version(v.Number); ok && !has(s.trees, rec.Files) {
+			trees = append(trees, rec.Files)
+		}
+	}
+	if err := s.store.ReadDocuments(ctx, snap, artifacts, put(s.artifacts)); err != nil {
+		return err
+	}
+	if err := s.store.ReadDocuments(ctx, snap, reviews, put(s.reviews)); err != nil {
+		return err
+	}
+	lists, err := s.store.ListTrees(ctx, trees)
+	if gitstore.IsAbsent(err) || ctx.Err() != nil {
+		return err
+	}
+	for oid, list := range lists { // none, if one of them is no tree: files says which
+		s.trees[oid] = list
+	}
+	return nil
+}
+
+func has[V any](shelf map[plan.OID]V, oid plan.OID) bool {
+	_, ok := shelf[oid]
+	return ok
+}
+
+// put is a function that puts a document on the shelf, if it can be read at all.
+func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
+	return func(oid plan.OID, data []byte) {
+		var v V
+		if json.Unmarshal(data, &v) == nil {
+			shelf[oid] = v
+		}
+	}
+}
+
+func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact, error) {
+	if a, ok := s.artifacts[snap.Document(id, artifactPath(version))]; ok {
+		return a, checkArtifact(snap, id, version, a)
+	}
+	return ReadArtifact(ctx, s.store, snap, id, version)
+}
+
+func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
+	if rec, ok := newestApproval(snap, id, version); ok {
+		if r, ok := s.reviews[snap.Document(id, reviewPath(rec))]; ok {
+			return r, checkReview(snap, id, rec, r)
+		}
+	}
+	return approval(ctx, s.store, snap, id, version)
+}
+
+func (s *Shelf) files(ctx context.Context, tree plan.OID) ([]gitstore.TreeEntry, error) {
+	if list, ok := s.trees[tree]; ok {
+		return list, nil
+	}
+	return s.store.ListTree(ctx, tree, "")
+}
