@@ -52,12 +52,12 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		}
 		// A range that is none made it fail; asking before would take git once more each time.
 		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil && c.Context.Err() == nil {
-			return usage("%q is no range of this repository", rev)
+			return e.noRevision(c.Context, store, "range", rev)
 		}
 	default:
 		oid, perr := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-		if perr != nil {
-			return usage("%q is no commit of this repository", rev)
+		if perr != nil || strings.HasPrefix(oid, "^") {
+			return e.noRevision(c.Context, store, "commit", rev)
 		}
 		report, err = g.Commit(c.Context, plan.OID(oid))
 	}
@@ -65,6 +65,15 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return e.printReport(report, format, c.Bool("json"))
+}
+
+// noRevision is the error of a range or commit that is not here; in a shallow clone it may only not have been fetched.
+func (e *env) noRevision(ctx context.Context, store *gitstore.Store, what, rev string) error {
+	hint := ""
+	if shallow, err := store.Git(ctx, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
+		hint = gitstore.Unshallow
+	}
+	return &failure{code: exitUsage, err: fmt.Errorf("%q is no %s of this repository", rev, what), hint: hint}
 }
 
 func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, error) {

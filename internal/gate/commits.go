@@ -113,14 +113,20 @@ func (g *Gate) judgeAll(ctx context.Context, all []logged) (*Report, error) {
 	}
 	r := newReport()
 	for _, l := range all {
+		t := tree{commit: l.commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
+			return g.listCommit(ctx, l.commit, dir)
+		}}
+		if l.parents > 1 {
+			if err := g.judgeMerge(ctx, t, l, r); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		changes := l.changes()
 		if len(changes) == 0 {
 			continue
 		}
 		r.Commits++
-		t := tree{commit: l.commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-			return g.listCommit(ctx, l.commit, dir)
-		}}
 		if err := g.judge(ctx, t, changes, r); err != nil {
 			return nil, err
 		}

@@ -59,6 +59,10 @@ type Gate struct {
 
 	histories map[plan.OID]map[plan.OID]bool // the newest commits of plans, by their tip
 
+	audited map[plan.OID]bool // newest commits of plans whose histories were found to be legal
+
+	sides map[string][]map[string]bool // what one parent of a merge has changed since it parted from another
+
 	policies []plan.OID // whose histories the policies that manifests name may be in
 
 	arriving bool // the commits judged are not part of any branch yet
@@ -70,6 +74,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		store: store, policy: policy, shelf: export.NewShelf(store), tips: map[plan.ID][]plan.OID{},
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
+		sides: map[string][]map[string]bool{}, audited: map[plan.OID]bool{},
 	}
 }
 

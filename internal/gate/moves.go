@@ -55,7 +55,17 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 	}
 	for _, m := range moves {
-		if m.New == "" || isPlanRef(m.Ref) {
+		if m.New == "" || isPlanRef(m.Ref) || isClaimRef(m.Ref) {
+			continue
+		}
+		if server && strings.HasPrefix(m.Ref, "refs/workflow-remotes/") {
+			r.Findings = append(r.Findings, Finding{
+				Code: "remote-plan", Path: m.Ref, Message: "what was fetched from others is a clone's own business, and proves nothing here",
+				Hint: "git push <remote> refs/workflow/*",
+			})
+			continue
+		}
+		if !g.isCommit(ctx, string(m.New), m.Ref, r) {
 			continue
 		}
 		revs := []string{string(m.New), "--not"}
@@ -75,6 +85,9 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 	}
 	return r, nil
 }
+
+// isClaimRef reports whether the ref is a lease on a task: a line of text, outside of every history.
+func isClaimRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow-claims/") }
 
 func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
 
@@ -110,6 +123,7 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 		g.policies = append(g.policies, m.New)
 	case id.Valid():
 		g.tips[id] = []plan.OID{m.New}
+		g.audited[m.New] = true
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/audit"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -105,8 +106,8 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		if gitstore.IsAbsent(err) {
 			return err
 		}
-		if err == nil && ok {
-			return nil // a commit that is not here is in no history
+		if err == nil && ok { // a commit that is not here is in no history
+			return g.legal(ctx, id, tip)
 		}
 	}
 	for _, tip := range tips {
@@ -153,6 +154,31 @@ func (g *Gate) contains(ctx context.Context, tip, commit plan.OID) (bool, error)
 		return false, nil
 	}
 	return g.store.IsAncestor(ctx, commit, tip)
+}
+
+// legal audits the history of a plan as it was fetched from others, before it proves anything: what is here under the plan's
+// own name was audited when it came.
+func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
+	if g.audited[tip] {
+		return nil
+	}
+	own, err := g.store.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", gitstore.RefName(id))
+	if err == nil && own == string(tip) {
+		return nil
+	}
+	findings, err := audit.Move(ctx, g.store, gitstore.RefName(id), "", tip)
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		return &refusal{
+			code:    "illegal-plan",
+			message: fmt.Sprintf("plan %s as it was fetched has no legal history: %s: %s", id, findings[0].Place, findings[0].Message),
+			hint:    "ask whoever wrote refs/workflow/" + string(id) + "; git wf doctor looks at the plans that are here",
+		}
+	}
+	g.audited[tip] = true
+	return nil
 }
 
 // remote is the name of the remote that a missing plan is most likely at, for a hint.

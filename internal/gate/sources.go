@@ -121,8 +121,17 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			return nil, fmt.Errorf("pre-push: can't read %q", line)
 		}
 		local, theirs := f[1], f[3]
-		if local == zeroOID || strings.HasPrefix(f[2], "refs/workflow") {
-			continue // a deletion brings no tree; a plan's own history has no protected root
+		if local == zeroOID || isClaimRef(f[2]) {
+			continue // a deletion brings no tree, and a claim is a line of text
+		}
+		if isPlanRef(f[2]) {
+			if err := g.pushPlan(ctx, f, total); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !g.isCommit(ctx, local, f[2], total) {
+			continue
 		}
 		revs := []string{local, "--not", "--remotes=" + remote}
 		if theirs != zeroOID {
@@ -140,6 +149,27 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 		total.merge(r)
 	}
 	return total, nil
+}
+
+// pushPlan audits what a push adds to a plan's history, or the policy's, on the other side.
+func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
+	m := Move{Ref: f[2], Old: orNone(f[3]), New: plan.OID(f[1])}
+	if m.Old != "" {
+		if _, err := g.store.Git(ctx, "cat-file", "-e", string(m.Old)); err != nil {
+			m.Old = "" // it is not here, and git itself refuses to move it anywhere but forward
+		}
+	}
+	return g.planMove(ctx, m, false, r)
+}
+
+// isCommit reports whether a ref stands for a commit. A tag of a tree can hold a protected root, and has no history that
+// could be judged; one of a file holds no directory.
+func (g *Gate) isCommit(ctx context.Context, oid, ref string, r *Report) bool {
+	kind, err := g.store.Git(ctx, "cat-file", "-t", oid+"^{}")
+	if err != nil || kind == "tree" {
+		r.Findings = append(r.Findings, Finding{Code: "no-commit", Path: ref, Message: "stands for no commit, so nothing can be judged of what it holds"})
+	}
+	return kind == "commit"
 }
 
 // stagedChanges compares what is staged with a commit or tree.

@@ -13,8 +13,8 @@ import (
 )
 
 // gitEnv is added to the environment of every git: messages in one language, and objects as they are rather than as a
-// replace ref would have them.
-var gitEnv = []string{"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1"}
+// replace ref or a graft would have them.
+var gitEnv = []string{"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull + "/none"}
 
 // patience is how long a git that was asked to stop may take, so that it can remove its lock files.
 const patience = 5 * time.Second

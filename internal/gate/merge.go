@@ -1,0 +1,140 @@
+package gate
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// judgeMerge judges what a merge has otherwise than one of its parents. A bundle that is proven may come in with any of
+// them. Of the rest only that passes which a merge of the two sides yields: a path as one side has it, where the other has
+// left it as it was. A merge that drops a bundle, takes half of it from each side or brings back what one side has removed
+// did more than merge, and is judged for that.
+func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) error {
+	changes := union(l.diffs)
+	if len(changes) == 0 {
+		return nil
+	}
+	whole := newReport()
+	if err := g.judge(ctx, t, changes, whole); err != nil {
+		return err
+	}
+	own := len(l.changes()) > 0
+	if !whole.OK() {
+		changes, err := g.notMerged(ctx, l.commit, changes)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		whole, own = newReport(), true
+		if err := g.judge(ctx, t, changes, whole); err != nil {
+			return err
+		}
+	}
+	if own {
+		r.Commits++
+		r.merge(whole)
+	}
+	return nil
+}
+
+// union is all changes, each path once: they all say what the merge has there.
+func union(diffs [][]Change) []Change {
+	seen := map[string]bool{}
+	var all []Change
+	for _, c := range slices.Concat(diffs...) {
+		if !seen[c.Path] {
+			seen[c.Path] = true
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// notMerged keeps the changes that merging the parents does not explain.
+func (g *Gate) notMerged(ctx context.Context, commit plan.OID, changes []Change) ([]Change, error) {
+	out, err := g.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", string(commit))
+	if err != nil {
+		return nil, err
+	}
+	parents := strings.Fields(out)[1:]
+	differs := make([]map[string]bool, len(parents)) // from which parent the merge differs where
+	for i, p := range parents {
+		if differs[i], err = g.differing(ctx, p, string(commit)); err != nil {
+			return nil, err
+		}
+	}
+	explained := func(i int, path string) (bool, error) {
+		for j, q := range parents {
+			if i == j || differs[j][path] {
+				continue
+			}
+			untouched, err := g.untouched(ctx, parents[i], q, path)
+			if err != nil || untouched {
+				return untouched, err
+			}
+		}
+		return false, nil
+	}
+	var left []Change
+	for _, c := range changes {
+		for i := range parents {
+			if !differs[i][c.Path] {
+				continue
+			}
+			ok, err := explained(i, c.Path)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				left = append(left, c)
+				break
+			}
+		}
+	}
+	return left, nil
+}
+
+// untouched reports whether one side has left a path as it was when it and the other parted.
+func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, error) {
+	key := side + other
+	changed, ok := g.sides[key]
+	if !ok {
+		out, err := g.store.Git(ctx, "merge-base", "--all", "--end-of-options", side, other)
+		bases := strings.Fields(out)
+		if len(bases) == 0 {
+			if ctx.Err() != nil {
+				return false, err
+			}
+			bases = []string{emptyTree} // they have nothing in common, or what they have is not here
+		}
+		for _, b := range bases {
+			paths, err := g.differing(ctx, b, side)
+			if err != nil {
+				return false, err
+			}
+			changed = append(changed, paths)
+		}
+		g.sides[key] = changed
+	}
+	return slices.ContainsFunc(changed, func(paths map[string]bool) bool { return !paths[path] }), nil
+}
+
+// differing are the paths below the protected roots in which two commits or trees differ.
+func (g *Gate) differing(ctx context.Context, a, b string) (map[string]bool, error) {
+	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
+		magic, "diff-tree", "-r", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", a, b,
+	}, g.pathspecs()...)})
+	if err != nil {
+		return nil, err
+	}
+	paths := map[string]bool{}
+	for p := range strings.SplitSeq(string(out), "\x00") {
+		if p != "" {
+			paths[p] = true
+		}
+	}
+	return paths, nil
+}
