@@ -48,10 +48,10 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		if t.Model != "" {
 			name += " (" + t.Model + ")"
 		}
-		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  $%.4f\n", plan.OneLine(name), t.Replies, t.InputTokens, t.OutputTokens, t.CostUSD)
+		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plan.OneLine(name), t.Replies, t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
 		sum += t.CostUSD
 	}
-	fmt.Fprintf(e.stdout, "%-32s $%.4f, as far as it was reported\n", "all", sum)
+	fmt.Fprintf(e.stdout, "%-32s %s\n", "all", dollars(sum))
 	return nil
 }
 
@@ -77,4 +77,12 @@ func costTotals(items []engine.Cost) []costTotal {
 		totals = append(totals, *by[k])
 	}
 	return totals
+}
+
+// dollars is a cost as far as it was reported: most services report tokens alone.
+func dollars(cost float64) string {
+	if cost == 0 {
+		return "no cost reported"
+	}
+	return fmt.Sprintf("$%.4f", cost)
 }

@@ -27,7 +27,7 @@ func (e *env) planCommand() *cli.Command {
 			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
 			"lines of a file that you hand in are trusted on this machine: read them before.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or what is to be planned; - for standard input"},
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or a .txt with what is to be planned; - for a plan on standard input"},
 			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"}, Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
 			plannerFlag(),
 			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
@@ -102,6 +102,9 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 			return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
 		}
 		return e.planOutline(c, store, eng, file, data)
+	}
+	if strings.EqualFold(filepath.Ext(file), ".txt") {
+		return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
 	}
 	d, err := e.draft(file, data, eng.Policy.Floors)
 	if err != nil {

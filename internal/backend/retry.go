@@ -58,7 +58,7 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 		r.Session = ""
 	}
 	timeout := a.cfg.Timeout
-	if r.Timeout > 0 {
+	if r.Timeout > 0 && (timeout <= 0 || r.Timeout < timeout) {
 		timeout = r.Timeout
 	}
 	if timeout <= 0 {
