@@ -35,28 +35,24 @@ func plannerFlag() cli.Flag {
 }
 
 func (e *env) agentsCommand() *cli.Command {
+	list := func(c *cli.Context) error {
+		if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+			return err
+		}
+		return e.withStore(c.Context, func(store *gitstore.Store) error { return e.listAgents(c, store) })
+	}
 	return &cli.Command{
 		Name:  "agents",
 		Usage: "list the agents of this machine, which are usable, and why not",
 		Description: "Agents are set up in your git config (wf.agent.NAME.kind, .command, .model, .baseurl, .keyenv, .timeout,\n" +
 			".fallback) or under the same keys in ~/.config/git-wf/agents.yaml; a repository can't set up any.",
-		Flags: []cli.Flag{jsonFlag()},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.listAgents(c, store) })
-		},
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: list,
 		Subcommands: []*cli.Command{{
-			Name:  "list",
-			Usage: "list the agents of this machine, which are usable, and why not",
-			Flags: []cli.Flag{jsonFlag()},
-			Action: func(c *cli.Context) error {
-				if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-					return err
-				}
-				return e.withStore(c.Context, func(store *gitstore.Store) error { return e.listAgents(c, store) })
-			},
+			Name:   "list",
+			Usage:  "list the agents of this machine, which are usable, and why not",
+			Flags:  []cli.Flag{jsonFlag()},
+			Action: list,
 		}, {
 			Name:  "schema",
 			Usage: "print the JSON Schema of what an agent replies",

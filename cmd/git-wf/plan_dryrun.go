@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/outline"
+	"gitwf/internal/plan"
+)
+
+// dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are trusted
+// already.
+func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
+	review := plan.ReviewPlan(d.Plan)
+	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
+	untrusted := eng.Trust.New(d.Plan)
+	var green plan.Findings
+	if len(untrusted) == 0 {
+		var err error
+		if green, err = eng.RedFirst(c.Context, d); err != nil {
+			return err
+		}
+	}
+	d.Plan.PlanID = plan.NewID(d.Plan.Title, 1)
+	s := plan.Derive(d.Plan, plan.Records{}, nil, e.now())
+	if c.Bool("json") {
+		doc := struct {
+			statusDocument
+			Review    plan.PlanReview    `json:"review"`
+			Findings  plan.Findings      `json:"findings"`
+			Untrusted []plan.CommandLine `json:"untrusted"`
+			Outline   *outline.Outline   `json:"outline,omitempty"` // what was read in Markdown
+		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...), o}
+		if err := e.printJSON(doc); err != nil {
+			return err
+		}
+	} else {
+		if o != nil {
+			e.printOutline(o)
+		}
+		e.printTree(e.stdout, s, nil)
+		e.printPlanReview(review)
+		e.showLines(untrusted, "not tried on an empty candidate because they are not trusted yet")
+	}
+	switch {
+	case len(green) > 0:
+		return green
+	case review.Verdict != plan.Approved:
+		return refused("", "the review would reject this plan (score %d)", review.Score)
+	}
+	return nil
+}
+
+func (e *env) printPlanReview(r plan.PlanReview) {
+	e.heading(e.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
+	for _, c := range r.Criteria {
+		word := "pass"
+		if !c.Passed() {
+			word = "FAIL"
+		}
+		fmt.Fprintf(e.stdout, "  %-4s %-4s %s: %s\n", c.ID, word, plan.OneLine(c.Statement), plan.OneLine(c.Evidence))
+	}
+	for _, s := range r.Suggestions {
+		fmt.Fprintf(e.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// isPlanFile reports whether somebody has most likely left out -f.
+func isPlanFile(word string) bool {
+	switch strings.ToLower(filepath.Ext(word)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.ContainsAny(word, " \t\n")
+	}
+	return isMarkdown(word) && !strings.ContainsAny(word, " \t\n")
+}
+
+// planFile makes a plan from a file: one that is a plan, or Markdown.
+func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string) error {
+	data, err := e.readPlan(file)
+	if err != nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("read the plan %s: %w", file, err)}
+	}
+	if isMarkdown(file) {
+		if c.String("planner") != "" && c.String("planner") != agent.NameOutline {
+			return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
+		}
+		return e.planOutline(c, store, eng, file, data)
+	}
+	if strings.EqualFold(filepath.Ext(file), ".txt") {
+		return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
+	}
+	d, err := e.draft(file, data, eng.Policy.Floors)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return e.dryRun(c, eng, d, nil)
+	}
+	return e.createPlan(c, store, eng, d)
+}
+
+func isMarkdown(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".md", ".markdown", ".mdown":
+		return true
+	}
+	return false
+}
+
+// maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
+const maxPlanFile = plan.MaxFileBytes + 1
+
+// draft validates a plan file.
+func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
+	if name == "-" {
+		name = "standard input"
+	}
+	p, err := plan.ParseValid(name, data, floors)
+	if err != nil {
+		return engine.Draft{}, err
+	}
+	return engine.Draft{Name: name, Data: data, Plan: p}, nil
+}
+
+func (e *env) readPlan(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(e.stdin, maxPlanFile))
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.dir, name)
+	}
+	info, err := os.Stat(name) // before opening, which would wait for ever for a pipe's other end
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxPlanFile))
+}
+
+// reasonOf is what is wrong with a file whose name is said already.
+func reasonOf(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, d engine.Draft) error {
+	ctx := c.Context
+	var err error
+	if d.Source, err = store.Head(ctx); err != nil {
+		return err
+	}
+	if d.Author, err = store.Person(ctx); err != nil {
+		return err
+	}
+	if err := e.tryLines(c, eng, d); err != nil {
+		return err
+	}
+	id, state, err := eng.CreatePlan(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(ctx, id); err != nil {
+		return err
+	}
+	return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
+}
+
+// tryLines trusts the command lines of a file that a person hands in, and has its criteria tried on nothing.
+func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+	fresh := eng.Trust.New(d.Plan)
+	e.showLines(fresh, "trusted on this machine because you hand this file in")
+	green, err := eng.RedFirst(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if len(green) > 0 {
+		return green
+	}
+	if err := eng.Trust.Add(fresh); err != nil {
+		return fmt.Errorf("trust the plan's command lines: %w", err)
+	}
+	return nil
+}
+
+// showLines lists command lines that can run from now on, or could if they were trusted.
+func (e *env) showLines(lines []plan.CommandLine, what string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(e.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
+	const most = 40
+	for i, l := range lines {
+		if i == most {
+			fmt.Fprintf(e.stderr, "  and %d more, all of them in the file\n", len(lines)-most)
+			break
+		}
+		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n", " ↵ ")), 100))
+	}
+}
+
+// planOutcome tells whether the plan was accepted, with the review's words if it was not. Where the policy names more
+// reviewers than the built-in one, it is their turn.
+func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State, task plan.TaskID) error {
+	t := s.Tasks[task]
+	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
+		return e.makePlan(c, store, eng, s.Plan.PlanID)
+	}
+	reviews := s.Records.Of(t.TaskID).Reviews
+	last := reviews[len(reviews)-1]
+	accepted := last.Verdict == plan.Approved
+	if c.Bool("json") {
+		if err := e.printJSON(describe(s, nil)); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(e.stdout, "%s: plan %s %s (score %d), %s\n", s.Plan.PlanID, plan.VersionID(last.Version), verdictWord(last.Verdict), last.Score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+	}
+	if accepted {
+		if !c.Bool("json") {
+			fmt.Fprintln(e.stdout, "next: git wf run")
+		}
+		return nil
+	}
+	snap, err := store.Snapshot(c.Context, s.Plan.PlanID)
+	if err != nil {
+		return err
+	}
+	text, err := store.ReadFile(c.Context, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "\n%s\n", plan.Printable(string(text)))
+	return refused("mend the file, then git wf plan -f FILE again: it becomes the next version", "the plan was rejected")
+}
+
+func verdictWord(v plan.Verdict) string {
+	if v == plan.Approved {
+		return "approved"
+	}
+	return "REJECTED"
+}
