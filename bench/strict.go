@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// benchStrict compares what moves a ref with no reference-transaction hook, with one that is exit 0, and in strict mode,
-// when nothing protected is touched.
+// benchStrict compares what moves a ref with no reference-transaction hook, with one that is exit 0, with one that asks git
+// a single question, and in strict mode, when nothing protected is touched.
 func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 	dirs, err := l.strictRepos(ctx, z.tags)
 	if err != nil {
@@ -45,27 +45,37 @@ func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 	}
 	r := report{title: fmt.Sprintf("strict: what moves refs, by its reference-transaction hook; medians of %d, of fetches %d", z.moves, z.fetches)}
 	for _, m := range moves {
-		var three []*contestant
-		for i, hook := range []string{"no hook", "exit 0", "strict mode"} {
+		var each []*contestant
+		for i, hook := range []string{"no hook", "exit 0", "one question", "strict mode"} {
 			dir := dirs[i+1]
-			three = append(three, &contestant{name: m.name + ", " + hook, dir: dir, args: m.args,
+			each = append(each, &contestant{name: m.name + ", " + hook, dir: dir, args: m.args,
 				before: func(ctx context.Context) error { return m.before(ctx, dir) }})
 		}
-		three[1].over, three[2].over = three[0], three[0]
-		if err := l.measure(ctx, m.rounds, three...); err != nil {
+		for _, c := range each[1:] {
+			c.over = each[0]
+		}
+		if err := l.measure(ctx, m.rounds, each...); err != nil {
 			return report{}, err
 		}
-		r.rows = append(r.rows, three...)
-		r.ratios = append(r.ratios, compare(m.name+", strict mode / exit 0", 1.3, three[2], three[1]))
+		r.rows = append(r.rows, each...)
+		r.ratios = append(r.ratios, compare(m.name+", strict mode / exit 0", 1.3, each[3], each[1]))
+		r.ratios = append(r.ratios, compare(m.name+", strict mode / one question", 0, each[3], each[2]))
 	}
-	return r, l.isStrict(ctx, dirs[3])
+	return r, l.isStrict(ctx, dirs[4])
 }
 
-// strictRepos are four repositories with the same commits: one with the tags to fetch, one without a hook, one with a
-// hook that does nothing, one in strict mode.
-func (l *lab) strictRepos(ctx context.Context, tags int) ([4]string, error) {
-	var dirs [4]string
-	for i, name := range []string{"tags", "strict-none", "strict-idle", "strict"} {
+// strictHooks are hooks to compare with: one that does nothing, and one that starts git once, which is the least with which
+// a hook can find out anything about a commit.
+var strictHooks = []string{
+	"#!/bin/sh\nexit 0\n",
+	"#!/bin/sh\n[ \"$1\" = prepared ] || exit 0\nread -r old new ref\n[ -n \"$(git rev-parse --verify --quiet \"$new\")\" ]\n",
+}
+
+// strictRepos are repositories with the same commits: one with the tags to fetch, one without a hook, one for each of
+// strictHooks, one in strict mode.
+func (l *lab) strictRepos(ctx context.Context, tags int) ([5]string, error) {
+	var dirs [5]string
+	for i, name := range []string{"tags", "strict-none", "strict-idle", "strict-one", "strict"} {
 		var b strings.Builder
 		b.WriteString(importCommit("refs/heads/main") + importFile("README", "A repository to measure in.\n"))
 		for t := range tags {
@@ -80,10 +90,12 @@ func (l *lab) strictRepos(ctx context.Context, tags int) ([4]string, error) {
 			return dirs, err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dirs[2], ".git", "hooks", "reference-transaction"), []byte("#!/bin/sh\nexit 0\n"), 0o777); err != nil {
-		return dirs, err
+	for i, hook := range strictHooks {
+		if err := os.WriteFile(filepath.Join(dirs[2+i], ".git", "hooks", "reference-transaction"), []byte(hook), 0o777); err != nil {
+			return dirs, err
+		}
 	}
-	return dirs, l.steps(ctx, dirs[3], []string{l.gitWF, "init"})
+	return dirs, l.steps(ctx, dirs[4], []string{l.gitWF, "init"})
 }
 
 // isStrict checks that the repository refuses what nobody approved: a hook that git does not reach is fast.
