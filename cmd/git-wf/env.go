@@ -87,7 +87,7 @@ func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return nil, err
 	}
-	return plan.Derive(snap.Plan, snap.Records, claims, e.now()), nil
+	return snap.StateUnder(claims, e.now()), nil
 }
 
 // engine makes the engine that works on the store's plans.

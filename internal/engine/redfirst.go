@@ -38,11 +38,12 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	}
 	passed := map[plan.TaskID]map[string]bool{}
 	tried := map[string]bool{}
-	for _, id := range p.RedFirst() {
+	for _, t := range p.RedFirst() {
+		id := t.TaskID
 		passed[id] = map[string]bool{}
 		ground.Environ = process.Environ(e.Environ, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
 			"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
-		for _, c := range p.Task(id).AcceptanceCriteria {
+		for _, c := range t.AcceptanceCriteria {
 			key := c.CheckMethod + "\x00" + c.Run
 			if strings.Contains(c.Run, "WF_TASK") {
 				key += "\x00" + string(id) // the only thing in its surroundings that differs between tasks

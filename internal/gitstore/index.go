@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,8 @@ type index struct {
 	tasks   plan.OID // the tree tasks/
 	fans    map[string]*fan
 	records plan.Records
-	fresh   int // tasks that had to be read for this index
+	fresh   int           // tasks that had to be read for this index
+	changed []plan.TaskID // whose records are not those of the index before
 }
 
 // fan is one fan-out directory.
@@ -42,7 +44,7 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 	}
 	if old.tasks == tasks && old.records.Tasks != nil {
 		same := *old
-		same.fresh = 0
+		same.fresh, same.changed = 0, nil
 		return &same, nil
 	}
 	next := &index{tasks: tasks, fans: map[string]*fan{}}
@@ -72,7 +74,7 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 		return nil, err
 	}
 	next.fresh = len(fresh)
-	next.records = nextRecords(old, next, fresh, before)
+	next.records, next.changed = nextRecords(old, next, fresh, before)
 	return next, nil
 }
 
@@ -206,8 +208,9 @@ func (s *Store) eachTree(ctx context.Context, oids []plan.OID, keep bool, fn fun
 	return nil
 }
 
-// nextRecords sorts the names of what was read into records and takes the rest from the index before.
-func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) plan.Records {
+// nextRecords sorts the names of what was read into records and takes the rest from the index before. It also lists the
+// tasks whose records are others than there, unless there is none before.
+func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (plan.Records, []plan.TaskID) {
 	if old.records.Tasks == nil {
 		var all []*taskNames
 		for _, f := range next.fans {
@@ -215,7 +218,7 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) pla
 				all = append(all, &f.tasks[i])
 			}
 		}
-		return plan.Records{Tasks: parseAll(all)}
+		return plan.Records{Tasks: parseAll(all)}, nil
 	}
 	tasks := maps.Clone(old.records.Tasks)
 	for _, list := range before {
@@ -223,8 +226,10 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) pla
 			delete(tasks, t.id)
 		}
 	}
+	gone := before
 	for name, f := range old.fans {
 		if next.fans[name] == nil {
+			gone = append(gone, f.tasks)
 			for _, t := range f.tasks {
 				delete(tasks, t.id)
 			}
@@ -243,7 +248,15 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) pla
 			}
 		}
 	}
-	return plan.Records{Tasks: tasks}
+	changed := slices.Collect(maps.Keys(parsed))
+	for _, list := range gone {
+		for _, t := range list {
+			if tasks[t.id] == nil {
+				changed = append(changed, t.id)
+			}
+		}
+	}
+	return plan.Records{Tasks: tasks}, changed
 }
 
 // parseAll shares the work among the processors: in a long plan it is much of what a snapshot costs.

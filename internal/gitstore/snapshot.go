@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gitwf/internal/plan"
@@ -23,16 +24,33 @@ type Snapshot struct {
 	Plan    *plan.Plan
 	Records plan.Records
 
-	index *index // nil in one that was not read from a commit
-	once  sync.Once
-	state *plan.State
+	index   *index // nil in one that was not read from a commit
+	once    sync.Once
+	from    *plan.State   // of the same plan at another commit, to begin with; may be nil
+	changed []plan.TaskID // whose records are not those of from
+	state   atomic.Pointer[plan.State]
 }
 
 // State is what follows from the snapshot alone: from the records, without the claims. It is derived once and shared, so
 // nobody may change it.
 func (s *Snapshot) State() *plan.State {
-	s.once.Do(func() { s.state = plan.Derive(s.Plan, s.Records, nil, s.Time) })
-	return s.state
+	s.once.Do(func() {
+		if s.from == nil {
+			s.state.Store(plan.Derive(s.Plan, s.Records, nil, s.Time))
+			return
+		}
+		s.state.Store(s.from.Advance(s.Records, s.changed, nil, s.Time))
+		s.from = nil
+	})
+	return s.state.Load()
+}
+
+// StateUnder is the State under claims, as they are judged at a time.
+func (s *Snapshot) StateUnder(claims plan.Claims, now time.Time) *plan.State {
+	if len(claims) == 0 {
+		return s.State()
+	}
+	return s.State().Advance(s.Records, nil, claims, now)
 }
 
 // With is the snapshot with other records. What it says of documents stays that of its commit.
@@ -211,6 +229,9 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 		}
 	}
 	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: next.index.records, index: next.index}
+	if k.snap != nil && k.snap.Plan == p && k.index != nil {
+		next.snap.from, next.snap.changed = k.snap.state.Load(), next.index.changed
+	}
 	return next, nil
 }
 

@@ -34,11 +34,11 @@ type State struct {
 	Records Records
 	Tasks   map[TaskID]*TaskState
 
-	children  map[TaskID][]TaskID   // DECOMPOSE, in plan order
-	leafLists map[TaskID][]TaskID   // of each GOAL: everybody asks for the root's
-	checks    map[TaskID]*TaskState // by the ACTION that they review
-	splits    map[TaskID]TaskID     // by the leaf, the open task that splits it
-	limits    Config                // the plan's, with the defaults
+	order  []*TaskState      // in plan order
+	shape  *shape            // shared with the states of the same plan
+	below  map[TaskID]leaves // each GOAL
+	splits map[TaskID]TaskID // by the leaf, the open task that splits it
+	claims Claims            // that have not expired
 }
 
 // TaskState is one task and where it stands.
@@ -58,57 +58,57 @@ type TaskState struct {
 // judged. Same input, same output.
 func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	s := &State{
-		Plan:     p,
-		Records:  r,
-		Tasks:    make(map[TaskID]*TaskState, len(p.Tasks)),
-		children: map[TaskID][]TaskID{},
-		checks:   make(map[TaskID]*TaskState, len(p.Tasks)/2),
-		limits:   p.Limits(),
-		splits:   map[TaskID]TaskID{},
-
-		leafLists: map[TaskID][]TaskID{},
+		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)),
+		order: make([]*TaskState, len(p.Tasks)), shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{},
+		claims: live(claims, now),
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
 		states[i].Task = t
-		s.Tasks[t.TaskID] = &states[i]
-		if t.ParentTaskID != "" && t.NodeType != Check {
-			s.children[t.ParentTaskID] = append(s.children[t.ParentTaskID], t.TaskID)
-		}
-		if t.NodeType == Check {
-			s.checks[t.ReviewTargetTaskID] = &states[i]
-		}
+		s.order[i], s.Tasks[t.TaskID] = &states[i], &states[i]
 		if t.SplitTargetTaskID != "" && !p.Grafted(t.TaskID) && !r.Of(t.TaskID).Abandoned() {
 			s.splits[t.SplitTargetTaskID] = t.TaskID
 		}
 	}
-	claimed := func(id TaskID) (Claim, bool) {
-		c, ok := claims[id]
-		return c, ok && now.Before(c.Expires)
-	}
 	// What a task has to show comes first: dependants look at it.
-	for i, t := range p.Tasks {
+	for _, t := range s.order {
 		if t.NodeType == Action {
-			s.versions(&states[i])
+			s.action(t)
 		}
 	}
-	for i, t := range p.Tasks {
-		if t.NodeType == Action {
-			s.action(&states[i], claimed)
-		}
-	}
-	for i, t := range p.Tasks {
+	for _, t := range s.order {
 		if t.NodeType == Check {
-			s.check(&states[i], claimed)
+			s.check(t)
 		}
 	}
-	for i, t := range p.Tasks {
+	for _, t := range s.order {
 		if t.NodeType == Goal {
-			s.goal(&states[i])
+			list := leaves{ids: s.leaves(t.TaskID, nil, map[TaskID]bool{})}
+			for _, id := range list.ids {
+				list.at = append(list.at, s.shape.position[id])
+			}
+			s.below[t.TaskID] = list
+			s.goal(t)
 		}
 	}
-	s.pending()
+	for _, t := range s.order {
+		s.pending(t)
+	}
 	return s
+}
+
+// live leaves out the claims that have expired.
+func live(claims Claims, now time.Time) Claims {
+	var live Claims
+	for id, c := range claims {
+		if now.Before(c.Expires) {
+			if live == nil {
+				live = Claims{}
+			}
+			live[id] = c
+		}
+	}
+	return live
 }
 
 // versions fills in the pointers and counters that need nothing but the task's own records.
@@ -167,15 +167,16 @@ func (s *State) Quorum(id TaskID) int {
 	if c := s.CheckOf(id); c != nil && c.Quorum > 0 {
 		return c.Quorum
 	}
-	return s.limits.Quorum
+	return s.shape.limits.Quorum
 }
 
 // action walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
 // apart in pending, once every task's status is known.
-func (s *State) action(t *TaskState, claimed func(TaskID) (Claim, bool)) {
+func (s *State) action(t *TaskState) {
+	s.versions(t)
 	r := s.Records.Of(t.TaskID)
-	limit := s.limits.MaxAttempts
-	switch c, isClaimed := claimed(t.TaskID); {
+	limit := s.shape.limits.MaxAttempts
+	switch c, isClaimed := s.claims[t.TaskID]; {
 	case r.Abandoned():
 		t.Status = StatusAbandoned
 	case isClaimed:
@@ -229,7 +230,7 @@ func (s *State) Lineage(t *Task) []TaskID {
 	return ids
 }
 
-func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
+func (s *State) check(t *TaskState) {
 	target := s.Tasks[t.ReviewTargetTaskID]
 	if target == nil {
 		t.Status, t.Reason = StatusPending, "its target "+string(t.ReviewTargetTaskID)+" is missing"
@@ -243,7 +244,7 @@ func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 		}
 	}
 	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
-	switch c, isClaimed := claimed(t.TaskID); {
+	switch c, isClaimed := s.claims[t.TaskID]; {
 	case target.Status == StatusAbandoned:
 		t.Status = StatusAbandoned
 	case isClaimed:
@@ -253,7 +254,7 @@ func (s *State) check(t *TaskState, claimed func(TaskID) (Claim, bool)) {
 	case target.Status != StatusReadyToCheck:
 		t.Status, t.WaitsFor = StatusPending, []TaskID{target.TaskID}
 		t.Reason = "waits for a version of " + string(target.TaskID)
-	case t.Attempts >= s.limits.MaxAttempts:
+	case t.Attempts >= s.shape.limits.MaxAttempts:
 		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
 	default:
 		t.Status = StatusReady
@@ -266,20 +267,17 @@ func (s *State) goal(t *TaskState) {
 		t.Status = StatusAbandoned
 		return
 	}
-	leaves := s.Leaves(t.TaskID)
-	s.leafLists[t.TaskID] = leaves
+	leaves := s.below[t.TaskID].at
 	done, blocked, begun := 0, 0, false
-	for _, id := range leaves {
-		leaf := s.Tasks[id]
+	for _, i := range leaves {
+		leaf := s.order[i]
 		begun = begun || leaf.Active > 0 || leaf.Attempts > 0 || leaf.Status == StatusInProgress
-		if leaf.Status == StatusDone {
+		switch {
+		case leaf.Status == StatusDone:
 			done++
-			continue
-		}
-		if leaf.Status.Blocked() {
+		case leaf.Status.Blocked():
 			blocked++
 		}
-		t.WaitsFor = append(t.WaitsFor, id)
 	}
 	isDone := len(leaves) > 0 && done == len(leaves)
 	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
@@ -288,7 +286,7 @@ func (s *State) goal(t *TaskState) {
 	}
 	switch {
 	case isDone:
-		t.Status, t.WaitsFor = StatusDone, nil
+		t.Status = StatusDone
 		return
 	case len(leaves) == 0:
 		t.Status, t.Reason = StatusPending, "no task below it yet"
@@ -298,36 +296,39 @@ func (s *State) goal(t *TaskState) {
 	default:
 		t.Status = StatusPending
 	}
+	t.WaitsFor = make([]TaskID, 0, len(leaves)-done)
+	for _, i := range leaves {
+		if s.order[i].Status != StatusDone {
+			t.WaitsFor = append(t.WaitsFor, s.order[i].TaskID)
+		}
+	}
 	t.Reason = fmt.Sprintf("%d of %d done", done, len(leaves))
 	if blocked > 0 {
 		t.Reason += fmt.Sprintf(", %d blocked", blocked)
 	}
 }
 
-// pending tells PENDING from READY for the ACTIONs that have nothing yet, and says what those wait for that can't be
-// worked on: a rejected version is redone only when its inputs are (again) approved.
-func (s *State) pending() {
-	for _, t := range s.Plan.Tasks {
-		ts := s.Tasks[t.TaskID]
-		if t.NodeType != Action || ts.Status != StatusPending && ts.Status != StatusToBeModified {
-			continue
+// pending tells PENDING from READY for an ACTION that has nothing yet, and says what one waits for that can't be worked
+// on: a rejected version is redone only when its inputs are (again) approved.
+func (s *State) pending(t *TaskState) {
+	if t.NodeType != Action || t.Status != StatusPending && t.Status != StatusToBeModified {
+		return
+	}
+	if by, ok := s.splits[t.TaskID]; ok {
+		t.WaitsFor = append(t.WaitsFor, by)
+	}
+	for _, d := range s.Inputs(t.TaskID) {
+		if s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone {
+			t.WaitsFor = append(t.WaitsFor, d)
 		}
-		if by, ok := s.splits[t.TaskID]; ok {
-			ts.WaitsFor = append(ts.WaitsFor, by)
-		}
-		for _, d := range s.Inputs(t.TaskID) {
-			if s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone {
-				ts.WaitsFor = append(ts.WaitsFor, d)
-			}
-		}
-		switch {
-		case len(ts.WaitsFor) > 0 && ts.Status == StatusToBeModified:
-			ts.Reason += ", waits for " + joinIDs(ts.WaitsFor)
-		case len(ts.WaitsFor) > 0:
-			ts.Reason = "waits for " + joinIDs(ts.WaitsFor)
-		case ts.Status == StatusPending:
-			ts.Status = StatusReady
-		}
+	}
+	switch {
+	case len(t.WaitsFor) > 0 && t.Status == StatusToBeModified:
+		t.Reason += ", waits for " + joinIDs(t.WaitsFor)
+	case len(t.WaitsFor) > 0:
+		t.Reason = "waits for " + joinIDs(t.WaitsFor)
+	case t.Status == StatusPending:
+		t.Status = StatusReady
 	}
 }
 
@@ -345,19 +346,24 @@ func joinIDs(ids []TaskID) string {
 }
 
 // CheckOf returns the CHECK bound to an ACTION, nil if there is none.
-func (s *State) CheckOf(action TaskID) *TaskState { return s.checks[action] }
+func (s *State) CheckOf(action TaskID) *TaskState {
+	if id, ok := s.shape.checks[action]; ok {
+		return s.Tasks[id]
+	}
+	return nil
+}
 
 // Root returns the root GOAL.
 func (s *State) Root() *TaskState { return s.Tasks[s.Plan.RootTaskID] }
 
 // Children returns the tasks directly below id, CHECKs apart, in plan order.
-func (s *State) Children(id TaskID) []TaskID { return s.children[id] }
+func (s *State) Children(id TaskID) []TaskID { return s.shape.children[id] }
 
 // Leaves returns the ACTIONs at or below id that make deliverables, in plan order: abandoned ones and planning tasks
 // are none.
 func (s *State) Leaves(id TaskID) []TaskID {
-	if list, ok := s.leafLists[id]; ok {
-		return slices.Clip(list)
+	if list, ok := s.below[id]; ok {
+		return slices.Clip(list.ids)
 	}
 	return s.leaves(id, nil, map[TaskID]bool{})
 }
@@ -375,7 +381,7 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 		}
 		return append(found, id)
 	}
-	for _, c := range s.children[id] {
+	for _, c := range s.shape.children[id] {
 		found = s.leaves(c, found, seen)
 	}
 	return found
@@ -404,10 +410,9 @@ func (s *State) Inputs(id TaskID) []TaskID {
 // Ready returns the ACTIONs that can be worked on now and the CHECKs that can be run now, in plan order.
 func (s *State) Ready() []*TaskState {
 	var ready []*TaskState
-	for _, t := range s.Plan.Tasks {
-		ts := s.Tasks[t.TaskID]
-		if ts.Status == StatusReady || ts.Status == StatusToBeModified && len(ts.WaitsFor) == 0 {
-			ready = append(ready, ts)
+	for _, t := range s.order {
+		if t.Status == StatusReady || t.Status == StatusToBeModified && len(t.WaitsFor) == 0 {
+			ready = append(ready, t)
 		}
 	}
 	return ready

@@ -241,10 +241,9 @@ func (p *Plan) Grafted(id TaskID) bool {
 // Ungrafted returns the planning tasks that are DONE and whose plan still has to be grafted.
 func (s *State) Ungrafted() []*TaskState {
 	var tasks []*TaskState
-	for _, t := range s.Plan.Tasks {
-		ts := s.Tasks[t.TaskID]
-		if t.NodeType == Action && t.Planning() && ts.Status == StatusDone && !s.Plan.Grafted(t.TaskID) {
-			tasks = append(tasks, ts)
+	for _, id := range s.shape.planning {
+		if t := s.Tasks[id]; t.Status == StatusDone && !s.Plan.Grafted(id) {
+			tasks = append(tasks, t)
 		}
 	}
 	return tasks

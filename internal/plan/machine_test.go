@@ -77,6 +77,7 @@ type machine struct {
 
 	assembles bool
 	before    Records // after the last step
+	advanced  *State  // after the last step, made from the one before it
 	last      string  // for messages
 }
 
@@ -524,6 +525,7 @@ func (m *machine) invariants(t *rapid.T) {
 		t.Fatalf("%d tasks have a state, the plan has %d", len(s.Tasks), len(m.plan.Tasks))
 	}
 	m.grows(t, r)
+	m.advances(t, s)
 	for _, task := range m.plan.Tasks {
 		ts := s.Tasks[task.TaskID]
 		switch task.NodeType {
@@ -545,6 +547,29 @@ func (m *machine) invariants(t *rapid.T) {
 		}
 	}
 	m.before = r
+}
+
+// advances checks that a state made from the one before is what Derive makes of everything, and leaves that one alone.
+func (m *machine) advances(t *rapid.T, want *State) {
+	old := m.advanced
+	if old == nil || old.Plan != m.plan {
+		m.advanced = want
+		return
+	}
+	var changed []TaskID
+	for _, task := range m.plan.Tasks {
+		if !cmp.Equal(old.Records.Of(task.TaskID), want.Records.Of(task.TaskID)) {
+			changed = append(changed, task.TaskID)
+		}
+	}
+	kept := look(old)
+	m.advanced = old.Advance(want.Records, changed, m.claims, m.now)
+	if diff := cmp.Diff(look(want), look(m.advanced)); diff != "" {
+		t.Fatalf("after %s, with changes in %v, Advance makes something else than Derive: %s", m.last, changed, diff)
+	}
+	if diff := cmp.Diff(kept, look(old)); diff != "" {
+		t.Fatalf("after %s: Advance changed the state that it began with: %s", m.last, diff)
+	}
 }
 
 // grows checks that nothing that counted has stopped to count.

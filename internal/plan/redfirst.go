@@ -7,14 +7,14 @@ import (
 
 // RedFirst lists the ACTIONs whose criteria must be tried on an empty candidate before the plan is accepted: those
 // that only run lines judge. Where a person judges too, that person sees an empty candidate.
-func (p *Plan) RedFirst() []TaskID {
-	var ids []TaskID
+func (p *Plan) RedFirst() []*Task {
+	var tasks []*Task
 	for _, t := range p.Tasks {
 		if t.NodeType == Action && !t.Planning() && len(t.AcceptanceCriteria) > 0 && !t.hasManual() {
-			ids = append(ids, t.TaskID)
+			tasks = append(tasks, t)
 		}
 	}
-	return ids
+	return tasks
 }
 
 // GreenBeforeWork finds the ACTIONs of RedFirst none of whose MUST criteria failed on an empty candidate: they prove
@@ -22,8 +22,8 @@ func (p *Plan) RedFirst() []TaskID {
 // was not run and counts as passed, so that a run that did not happen never stands for a failure.
 func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
 	wanted := map[TaskID]bool{}
-	for _, id := range p.RedFirst() {
-		wanted[id] = true
+	for _, t := range p.RedFirst() {
+		wanted[t.TaskID] = true
 	}
 	var fs Findings
 	for i, t := range p.Tasks {

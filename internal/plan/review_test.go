@@ -101,7 +101,11 @@ func TestRedFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]TaskID{"DOC-1.2", "SITE-1"}, p.RedFirst()); diff != "" {
+	var ids []TaskID
+	for _, t := range p.RedFirst() {
+		ids = append(ids, t.TaskID)
+	}
+	if diff := cmp.Diff([]TaskID{"DOC-1.2", "SITE-1"}, ids); diff != "" {
 		t.Fatal(diff)
 	}
 	for name, tt := range map[string]struct {

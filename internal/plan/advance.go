@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Advance is what Derive makes of the same plan when the records of some tasks have changed, and under other claims. It
+// costs what changed, and not what the plan has. changed names every task whose records are not those of s, which stays as
+// it is.
+func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
+	for _, id := range changed {
+		// A mark changes what is a leaf, and with that nearly everything. It is rare.
+		if s.Records.Of(id).Abandoned() != r.Of(id).Abandoned() {
+			return Derive(s.Plan, r, claims, now)
+		}
+	}
+	next := &State{
+		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below, splits: s.splits,
+		claims: live(claims, now),
+	}
+	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}}
+	for _, id := range changed {
+		a.touch(id)
+	}
+	for id := range s.claims {
+		a.touch(id)
+	}
+	for id := range next.claims {
+		a.touch(id)
+	}
+	a.finish()
+	return next
+}
+
+// advance is a State in the making. A task of which something can have changed gets a new TaskState: those of the State
+// before are shared.
+type advance struct {
+	*State
+	before *State
+	redone map[TaskID]*TaskState
+}
+
+// touch redoes the ACTIONs that look at the records of a task or at the claims on it.
+func (a *advance) touch(id TaskID) {
+	t := a.before.Tasks[id]
+	switch {
+	case t == nil:
+	case t.NodeType == Action:
+		a.action(id)
+	case t.NodeType == Check:
+		a.touch(t.ReviewTargetTaskID)
+		a.fresh(id)
+	default: // what was handed in for a GOAL counts for all below it
+		if a.redone[id] != nil {
+			return
+		}
+		a.fresh(id)
+		for _, child := range a.shape.children[id] {
+			a.touch(child)
+		}
+	}
+}
+
+// fresh gives a task a new state to be filled in.
+func (a *advance) fresh(id TaskID) *TaskState {
+	t := &TaskState{Task: a.before.Tasks[id].Task}
+	a.redone[id], a.Tasks[id], a.order[a.shape.position[id]] = t, t, t
+	return t
+}
+
+// action redoes an ACTION, and those that wait for it if it has become DONE or no longer is.
+func (a *advance) action(id TaskID) {
+	if t := a.Tasks[id]; a.redone[id] != nil || t == nil || t.NodeType != Action {
+		return
+	}
+	t := a.fresh(id)
+	a.State.action(t)
+	if (t.Status == StatusDone) == (a.before.Tasks[id].Status == StatusDone) {
+		return
+	}
+	for _, above := range a.Lineage(t.Task) {
+		for _, d := range a.shape.dependants[above] {
+			switch a.before.Tasks[d].Status {
+			case StatusPending, StatusReady, StatusToBeModified:
+				a.action(d)
+			}
+		}
+	}
+}
+
+// finish derives what looks at other tasks, once all of those are redone.
+func (a *advance) finish() {
+	actions := slices.Collect(maps.Values(a.redone))
+	for _, t := range actions {
+		if t.NodeType != Action {
+			continue
+		}
+		a.State.pending(t)
+		if check := a.shape.checks[t.TaskID]; check != "" {
+			a.fresh(check)
+		}
+		for _, above := range slices.Concat(a.Lineage(t.Task)[1:], a.shape.assembles[t.TaskID]) {
+			a.fresh(above)
+		}
+	}
+	for _, t := range a.redone {
+		switch t.NodeType {
+		case Check:
+			a.State.check(t)
+		case Goal:
+			a.State.goal(t)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package plan
+
+// leaves are ACTIONs, and where each is in the plan.
+type leaves struct {
+	ids []TaskID
+	at  []int
+}
+
+// shape is what follows from a plan alone.
+type shape struct {
+	position map[TaskID]int      // in the plan
+	children map[TaskID][]TaskID // DECOMPOSE, in plan order
+	checks   map[TaskID]TaskID   // by the ACTION that they review
+	limits   Config              // the plan's, with the defaults
+
+	planning   []TaskID            // the tasks that make plans
+	dependants map[TaskID][]TaskID // ACTIONs, by what they depend on
+	assembles  map[TaskID][]TaskID // GOALs, by the ACTION that assembles them
+}
+
+func shapeOf(p *Plan) *shape {
+	h := &shape{
+		position: make(map[TaskID]int, len(p.Tasks)), children: map[TaskID][]TaskID{}, checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
+		limits: p.Limits(), dependants: map[TaskID][]TaskID{}, assembles: map[TaskID][]TaskID{},
+	}
+	for i, t := range p.Tasks {
+		h.position[t.TaskID] = i
+		if t.NodeType == Action {
+			if t.Planning() {
+				h.planning = append(h.planning, t.TaskID)
+			}
+			for _, d := range t.DependsOn {
+				h.dependants[d] = append(h.dependants[d], t.TaskID)
+			}
+		}
+		if f := t.FinalDeliverableSpec; f != nil && f.AssembleTaskID != "" {
+			h.assembles[f.AssembleTaskID] = append(h.assembles[f.AssembleTaskID], t.TaskID)
+		}
+		switch {
+		case t.NodeType == Check:
+			h.checks[t.ReviewTargetTaskID] = t.TaskID
+		case t.ParentTaskID != "":
+			h.children[t.ParentTaskID] = append(h.children[t.ParentTaskID], t.TaskID)
+		}
+	}
+	return h
+}
