@@ -26,7 +26,6 @@ type sizes struct {
 	fetches    int // rounds
 	tasks      int // that are carried out
 	runs       int // rounds
-	jobs       int // of git wf run
 	planTasks  int // of the plan whose status is shown
 	statuses   int // rounds
 	syncScript bool
@@ -59,7 +58,6 @@ func main() {
 	flag.IntVar(&z.fetches, "fetches", 21, "strict: rounds of fetches")
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
-	flag.IntVar(&z.jobs, "jobs", 1, "run: tasks that git wf works on at once; the script knows only one")
 	flag.BoolVar(&z.syncScript, "sync-script", false, "run: let the script's git flush every object, too")
 	flag.IntVar(&z.planTasks, "plan", 10_000, "status: tasks of the plan")
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,58 +16,75 @@ var plumbing string
 
 const scriptRef = "refs/heads/plumbing"
 
-// benchRun compares git wf run with a shell script that runs the same commands and records the same two commits a task.
-// Both begin with the plan as `git wf plan -f` leaves it.
+// benchRun compares git wf run with a shell script that runs the same commands and records the same two commits a task,
+// and with make, which runs them and records nothing. All begin with the plan as `git wf plan -f` leaves it.
 func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 	lines := taskLines(z.tasks)
-	script, list, yaml := filepath.Join(l.dir, "plumbing.sh"), filepath.Join(l.dir, "tasks.tsv"), filepath.Join(l.dir, "plan.yaml")
-	for path, text := range map[string]string{script: plumbing, list: scriptFile(lines), yaml: planFile(lines)} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	file := func(name string) string { return filepath.Join(l.dir, name) }
+	for path, text := range map[string]string{
+		"plumbing.sh": plumbing, "tasks.tsv": scriptFile(lines), "plan.yaml": planFile(lines), "Makefile": makeFile(lines),
+	} {
+		if err := os.WriteFile(file(path), []byte(text), 0o666); err != nil {
 			return report{}, err
 		}
 	}
 	round := 0
-	var dirs [2]string
-	fresh := func(side int, c *contestant) func(context.Context) error {
-		return func(ctx context.Context) (err error) {
+	fresh := func(c *contestant, steps ...[]string) *contestant {
+		c.before = func(ctx context.Context) (err error) {
 			round++
-			if dirs[side], err = l.plannedRepo(ctx, fmt.Sprintf("run%d", round), yaml); err == nil {
-				c.dir = dirs[side]
-			}
+			c.dir, err = l.plannedRepo(ctx, fmt.Sprintf("run%d", round), file("plan.yaml"), steps...)
 			return err
 		}
+		return c
 	}
-	ours := &contestant{name: fmt.Sprintf("git wf run --jobs %d", z.jobs), args: []string{l.gitWF, "run", "--quiet", "--jobs", strconv.Itoa(z.jobs)}}
-	theirs := &contestant{name: "plumbing.sh", args: []string{"sh", script, scriptRef, list}}
+	run := func(jobs int, more string) *contestant {
+		n := strconv.Itoa(jobs)
+		return &contestant{name: "git wf run --jobs " + n + more, args: []string{l.gitWF, "run", "--quiet", "--jobs", n}}
+	}
+	script := fresh(&contestant{name: "plumbing.sh", args: []string{"sh", file("plumbing.sh"), scriptRef, file("tasks.tsv")}})
 	if z.syncScript {
-		theirs.name += ", objects flushed"
-		theirs.env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=loose-object,reference"}
+		script.name += ", objects flushed"
+		script.env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=loose-object,reference"}
 	}
-	ours.before, theirs.before = fresh(0, ours), fresh(1, theirs)
-	if err := l.measure(ctx, z.runs, ours, theirs); err != nil {
+	alone, both := fresh(run(1, "")), fresh(run(2, ""))
+	strict := fresh(run(2, ", strict mode"), []string{l.gitWF, "init"})
+	mk := fresh(&contestant{name: "make -j2", args: []string{"make", "-s", "-j2", "-f", file("Makefile")}})
+	if _, err := exec.LookPath("make"); err != nil {
+		mk.absent = true
+	}
+	rows := []*contestant{alone, both, strict, script, mk}
+	if err := l.measure(ctx, z.runs, rows...); err != nil {
 		return report{}, err
 	}
-	if err := l.sameHistory(ctx, dirs, z.tasks); err != nil {
-		return report{}, err
+	for _, ours := range rows[:3] {
+		if err := l.sameHistory(ctx, [2]string{ours.dir, script.dir}, z.tasks); err != nil {
+			return report{}, err
+		}
 	}
 	return report{
-		title:  fmt.Sprintf("run: %d tasks of one file, with one check each; rounds: %d", z.tasks, z.runs),
-		rows:   []*contestant{ours, theirs},
-		ratios: []ratio{compare("git wf run / the script", 1.0/3, ours, theirs)},
+		title: fmt.Sprintf("run: %d tasks of one file, with one check each; rounds: %d", z.tasks, z.runs),
+		rows:  rows,
+		ratios: []ratio{
+			compare("git wf run / the script", 1.0/3, alone, script),
+			compare("git wf run --jobs 2 / the script", 0.2, both, script),
+			compare("git wf run --jobs 2, strict mode / the script", 0.2, strict, script),
+			compare("git wf run --jobs 2 / make -j2", 4, both, mk),
+			compare("git wf run --jobs 2, strict mode / make -j2", 4, strict, mk),
+		},
 	}, nil
 }
 
 // plannedRepo is a repository with the plan, and a branch of the same commits for the script.
-func (l *lab) plannedRepo(ctx context.Context, name, yaml string) (string, error) {
+func (l *lab) plannedRepo(ctx context.Context, name, yaml string, steps ...[]string) (string, error) {
 	dir, err := l.repo(ctx, name, "")
 	if err != nil {
 		return "", err
 	}
-	return dir, l.steps(ctx, dir,
+	return dir, l.steps(ctx, dir, append(steps,
 		[]string{l.gitWF, "plan", "-f", yaml},
 		[]string{"git", "update-ref", scriptRef, "refs/workflow/WFS-bench"},
 		[]string{"sync"}, // what the preparation left to be written is not the contestants' debt
-	)
+	)...)
 }
 
 // sameHistory checks that both sides made as many commits, and trees with the same paths: a comparison with a script
