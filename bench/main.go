@@ -28,6 +28,8 @@ type sizes struct {
 	runs       int // rounds
 	planTasks  int // of the plan whose status is shown
 	statuses   int // rounds
+	scales     int // rounds
+	events     int // of the long history
 	syncScript bool
 }
 
@@ -41,6 +43,8 @@ var benchmarks = []struct {
 	{"strict", benchStrict},
 	{"run", benchRun},
 	{"status", benchStatus},
+	{"scale", benchScale},
+	{"history", benchHistory},
 }
 
 func main() {
@@ -59,8 +63,10 @@ func main() {
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
 	flag.BoolVar(&z.syncScript, "sync-script", false, "run: let the script's git flush every object, too")
-	flag.IntVar(&z.planTasks, "plan", 10_000, "status: tasks of the plan")
+	flag.IntVar(&z.planTasks, "plan", 10_000, "status, scale, history: tasks of the plan")
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")
+	flag.IntVar(&z.scales, "scales", 3, "scale, history: rounds")
+	flag.IntVar(&z.events, "events", 100_000, "history: events of the plan")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
 	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")

@@ -18,8 +18,10 @@ type contestant struct {
 	args   []string
 	over   *contestant // the same without what is looked at: the report shows how much more this one takes
 	absent bool        // it can't be had on this machine, and is not measured
+	waits  bool        // it ends with 3, as git wf run does when somebody has to act
 
 	wall, cpu []time.Duration // of each round
+	memory    int64           // the most bytes that it ever held; 0 where the system does not say
 }
 
 // measure lets the contestants run by turns, so that what else the machine does hits all of them alike. Whoever began
@@ -50,11 +52,15 @@ func (l *lab) once(ctx context.Context, c *contestant) error {
 	begin := time.Now()
 	err := cmd.Run()
 	took := time.Since(begin)
+	if c.waits && cmd.ProcessState.ExitCode() == 3 {
+		err = nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", c.name, err, lastLines(errs.String()))
 	}
 	c.wall = append(c.wall, took)
 	c.cpu = append(c.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	c.memory = max(c.memory, peakMemory(cmd.ProcessState))
 	return nil
 }
 
@@ -107,6 +113,11 @@ func compare(what string, goal float64, a, b *contestant) ratio {
 		r.wall, r.cpu = quotient(a.wall, b.wall), quotient(a.cpu, b.cpu)
 	}
 	return r
+}
+
+// within compares a figure with the most that it may be.
+func within[T ~int64](what string, figure, most T) ratio {
+	return ratio{what: what, goal: 1, wall: float64(figure) / float64(most), absent: figure == 0}
 }
 
 func quotient(a, b []time.Duration) float64 { return float64(median(a)) / float64(median(b)) }

@@ -55,17 +55,17 @@ func (r report) times() [][]string {
 		}
 		return others
 	}
-	table := [][]string{line("added", "time", "fastest", "user+sys", "")}
+	table := [][]string{line("added", "time", "fastest", "user+sys", "memory", "")}
 	for _, c := range r.rows {
 		if c.absent {
-			table = append(table, line("-", "-", "-", "-", c.name+": not installed"))
+			table = append(table, line("-", "-", "-", "-", "-", c.name+": not installed"))
 			continue
 		}
 		added := ""
 		if c.over != nil {
 			added = short(median(c.added().wall))
 		}
-		table = append(table, line(added, short(median(c.wall)), short(slices.Min(c.wall)), short(median(c.cpu)), c.name))
+		table = append(table, line(added, short(median(c.wall)), short(slices.Min(c.wall)), short(median(c.cpu)), megabytes(c.memory), c.name))
 	}
 	return table
 }
@@ -89,9 +89,20 @@ func (r report) quotients() [][]string {
 			table = append(table, []string{"-", goal, "-", q.what + ": not measured"})
 			continue
 		}
-		table = append(table, []string{fmt.Sprintf("%.2f", q.wall), goal, fmt.Sprintf("%.2f", q.cpu), q.what + verdict})
+		cpu := "" // of two times only
+		if q.cpu > 0 {
+			cpu = fmt.Sprintf("%.2f", q.cpu)
+		}
+		table = append(table, []string{fmt.Sprintf("%.2f", q.wall), goal, cpu, q.what + verdict})
 	}
 	return table
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d MB", n>>20)
 }
 
 // short is a duration with three digits or so.

@@ -17,7 +17,7 @@ func benchStatus(ctx context.Context, l *lab, z sizes) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	stream, err := longPlan(z.planTasks)
+	stream, err := longPlan(z.planTasks, z.planTasks, 0)
 	if err != nil {
 		return report{}, err
 	}
@@ -65,8 +65,9 @@ const (
 	longRef         = "refs/workflow/" + string(longID)
 )
 
-// longPlan is a stream for git fast-import with a plan all of whose tasks are done.
-func longPlan(n int) (string, error) {
+// longPlan is a stream for git fast-import with a plan of n tasks. The first are done, the next few are ready, and the rest
+// wait for a file that nobody hands in.
+func longPlan(n, done, ready int) (string, error) {
 	p := &plan.Plan{
 		SchemaVersion: plan.SchemaVersion, PlanID: longID, Title: "Long", TopTask: "Make many parts.", RootTaskID: "GOAL-1",
 		Config: plan.Config{MaxLeafTasks: n},
@@ -77,10 +78,17 @@ func longPlan(n int) (string, error) {
 	}
 	var files strings.Builder
 	for i, l := range taskLines(n) {
-		p.Tasks = append(p.Tasks, l.action(i), &plan.Task{
+		task := l.action(i)
+		if i >= done+ready {
+			task.Requires = []plan.Requirement{{Name: "later"}}
+		}
+		p.Tasks = append(p.Tasks, task, &plan.Task{
 			TaskID: l.id.CheckID(), NodeType: plan.Check, Title: "Review " + string(l.id), ParentTaskID: "GOAL-1",
 			ReviewTargetTaskID: l.id, ReviewOutputSpec: plan.ReviewOutput,
 		})
+		if i >= done {
+			continue
+		}
 		for _, f := range l.records() {
 			files.WriteString(importFile(l.id.Dir()+"/"+f[0], f[1]))
 		}

@@ -55,15 +55,25 @@ const statement = "out.txt contains at least 1 line."
 // planFile is the plan for git wf plan -f.
 func planFile(lines []taskLine) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `title: Bench
+	b.WriteString(planHead(len(lines)))
+	for _, l := range lines {
+		b.WriteString(l.yaml())
+	}
+	return b.String()
+}
+
+func planHead(tasks int) string {
+	return fmt.Sprintf(`title: Bench
 top_task: Make many small files.
 config: {max_leaf_tasks: %d}
 root_acceptance_criteria:
   - {id: R1, statement: Each file contains at least 1 line.}
 tasks:
-`, len(lines))
-	for _, l := range lines {
-		fmt.Fprintf(&b, `  - task_id: %s
+`, tasks)
+}
+
+func (l taskLine) yaml() string {
+	return fmt.Sprintf(`  - task_id: %s
     title: Part %[1]s
     description: One of the many parts.
     estimated_person_days: 0.1
@@ -73,8 +83,6 @@ tasks:
     acceptance_criteria:
       - {id: A1, statement: %s, check_method: static_check, severity: MUST, covers: [R1], run: '%s'}
 `, l.id, l.spec, l.run, l.statement, l.check)
-	}
-	return b.String()
 }
 
 // scriptFile is the same for the script: directory, task id, command, check, in columns. The directory's name is given
