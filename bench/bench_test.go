@@ -74,6 +74,8 @@ func TestQuotients(t *testing.T) {
 		compare("no goal", 0, took(9), took(1)),
 		compare("not here", 1, took(2), &contestant{absent: true}),
 		compare("added to what is not here", 1, more(took(2), &contestant{absent: true}), took(1)),
+		within("a figure", int64(30), 40),
+		within("a figure that nobody knows", int64(0), 40),
 	}}
 	want := [][]string{
 		{"ratio", "goal", "user+sys", ""},
@@ -83,6 +85,8 @@ func TestQuotients(t *testing.T) {
 		{"9.00", "", "9.00", "no goal"},
 		{"-", "<= 1.00", "-", "not here: not measured"},
 		{"-", "<= 1.00", "-", "added to what is not here: not measured"},
+		{"0.75", "<= 1.00", "", "a figure: met"},
+		{"-", "<= 1.00", "-", "a figure that nobody knows: not measured"},
 	}
 	if diff := cmp.Diff(want, r.quotients()); diff != "" {
 		t.Error(diff)
@@ -92,7 +96,7 @@ func TestQuotients(t *testing.T) {
 // What a command adds is the median of the differences, not the difference of the medians.
 func TestMarkdown(t *testing.T) {
 	const ms = time.Millisecond
-	plain := &contestant{name: "plain", wall: []time.Duration{1 * ms, 8 * ms, 9 * ms}, cpu: []time.Duration{ms}}
+	plain := &contestant{name: "plain", memory: 7 << 20, wall: []time.Duration{1 * ms, 8 * ms, 9 * ms}, cpu: []time.Duration{ms}}
 	hooked := &contestant{name: "hooked", over: plain, wall: []time.Duration{2 * ms, 9 * ms, 30 * ms}, cpu: []time.Duration{ms}}
 	r := report{
 		title:  "gate: how long: so long",
@@ -101,11 +105,11 @@ func TestMarkdown(t *testing.T) {
 	}
 	want := `**gate**: how long: so long
 
-| time | added | fastest | user+sys |  |
-| --: | --: | --: | --: | :-- |
-| 8.0 ms |  | 1.0 ms | 1.0 ms | plain |
-| 9.0 ms | 1.0 ms | 2.0 ms | 1.0 ms | hooked |
-| - | - | - | - | lefthook: not installed |
+| time | added | fastest | user+sys | memory |  |
+| --: | --: | --: | --: | --: | :-- |
+| 8.0 ms |  | 1.0 ms | 1.0 ms | 7 MB | plain |
+| 9.0 ms | 1.0 ms | 2.0 ms | 1.0 ms | - | hooked |
+| - | - | - | - | - | lefthook: not installed |
 
 | ratio | goal | user+sys |  |
 | --: | --: | --: | :-- |
