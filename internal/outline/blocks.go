@@ -51,17 +51,23 @@ type item struct {
 // reader turns source into blocks. Inline syntax is not parsed: the text of a line is needed as it was written.
 type reader struct {
 	src    []byte
-	starts []int // offset of each line
+	starts []int       // offset of each line
+	nos    []int       // the number of each line in the file; 0 for one that is not in it
+	at     map[int]int // the offset of each line of the file, by its number
 	depth  int
 	open   int // line of a fence that is never closed and takes headings or fields in with the rest; 0 without one
 }
 
-func newReader(src []byte) *reader {
-	r := &reader{src: src, starts: []int{0}}
+func newReader(file []byte) *reader {
+	src, nos := tidy(file)
+	r := &reader{src: src, starts: []int{0}, nos: nos, at: map[int]int{}}
 	for i, c := range src {
 		if c == '\n' {
 			r.starts = append(r.starts, i+1)
 		}
+	}
+	for i, no := range nos {
+		r.at[no] = r.starts[i]
 	}
 	return r
 }
@@ -74,8 +80,11 @@ func (r *reader) read() []*block {
 	return r.children(blockParser().Parse(text.NewReader(r.src)), 0)
 }
 
-// lineNo is the number of the line that holds the offset.
-func (r *reader) lineNo(offset int) int {
+// lineNo is the number in the file of the line that holds the offset.
+func (r *reader) lineNo(offset int) int { return r.nos[min(r.index(offset), len(r.nos)-1)] }
+
+// index is the index of the line that holds the offset.
+func (r *reader) index(offset int) int {
 	low, high := 0, len(r.starts)
 	for high-low > 1 {
 		if mid := (low + high) / 2; r.starts[mid] <= offset {
@@ -84,7 +93,7 @@ func (r *reader) lineNo(offset int) int {
 			high = mid
 		}
 	}
-	return low + 1
+	return low
 }
 
 func (r *reader) lines(n ast.Node) []line {
@@ -164,7 +173,7 @@ var (
 // checkFence notes a fence that is open to the end of the file: what looks like tasks in it was not meant as code.
 func (r *reader) checkFence(b *block) {
 	last := b.lines[len(b.lines)-1].no
-	rest := r.src[r.starts[last-1]:]
+	rest := r.src[r.at[last]:]
 	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 || fenceEnd.get().Match(bytes.TrimSpace(after)) {
 		return
 	}
@@ -181,7 +190,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 	if len(lines) == 0 {
 		return nil
 	}
-	start := r.starts[lines[0].no-1]
+	start := r.at[lines[0].no]
 	setext := !bytes.HasPrefix(bytes.TrimLeft(r.src[start:], " \t>-*+0123456789."), []byte("#"))
 	if setext {
 		for _, l := range lines {
@@ -194,6 +203,9 @@ func (r *reader) heading(n *ast.Heading) []*block {
 			joined.text += " " + l.text
 		}
 		lines = []line{joined}
+	}
+	if k, value, ok := colonField(lines[0].text); ok && value != "" && (k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate) {
+		return r.paragraph(lines[:1])
 	}
 	return []*block{{kind: headingBlock, level: n.Level, lines: lines[:1], no: lines[0].no}}
 }

@@ -44,6 +44,8 @@ type node struct {
 	deps       []*node
 	optional   bool
 	hasField   bool
+	pending    *line // a threshold that waits for its command
+	ahead      bool  // thresholds stand before their commands
 }
 
 // mode is what a checklist means where it stands.
@@ -68,11 +70,15 @@ type builder struct {
 	count    int
 	criteria int
 	full     bool
+	seen     map[int]bool // lines with a status that was taken in
+	exempt   [][2]int     // first and last line of each section that speaks of no task: a legend, a template
+	part     string       // the heading in a task that is being read
 	fs       plan.Findings
 }
 
 func (b *builder) build(front, blocks []*block) {
 	b.root = &node{label: label{}, line: 1}
+	b.seen = map[int]bool{}
 	doc := sectionsOf(blocks)
 	b.loose = !b.anyExplicit(doc)
 	for _, bl := range front {
@@ -96,7 +102,7 @@ func (b *builder) build(front, blocks []*block) {
 		b.title, b.titleAt = doc.subs[0].label.title, doc.subs[0].head.no
 	}
 	if len(b.root.kids) == 0 {
-		b.whole()
+		b.whole(doc)
 		return
 	}
 	for _, c := range b.root.acceptance {
@@ -116,6 +122,9 @@ func (b *builder) titleOf(s *section) string {
 // isTitle reports that the first heading names the whole: the only one of its level, or of level 1, and no task.
 func (b *builder) isTitle(s *section) bool {
 	if s.level > 2 || s.explicit() || s.label.kind != noWord && s.label.id != "" {
+		return false
+	}
+	if s.label.kind == goalWord && strings.ContainsAny(s.text, ":：") {
 		return false
 	}
 	if s.level == 2 && len(s.subs) == 0 {
@@ -179,10 +188,15 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 	r, k := b.role(s, isTask)
 	switch r {
 	case skipRole:
+		b.exempt = append(b.exempt, [2]int{s.head.no, s.lastLine()})
 	case proseRole:
+		if in == b.root && ofWhole.get().MatchString(s.text) {
+			b.exempt = append(b.exempt, [2]int{s.head.no, s.ownLine()})
+		}
 		if in == b.root && isPurpose(s.text) {
 			b.goalText = append(b.goalText, texts(s.blocks)...)
 		}
+		b.proseCriteria(s.blocks, in)
 		b.subs(s, in, isTask)
 	case fieldRole:
 		b.fieldSection(s, in, k, isTask)
@@ -203,11 +217,37 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 		for _, m := range dependsTag.get().FindAllStringSubmatch(s.text, 3) {
 			n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), s.head.no
 		}
+		n.label.title = withoutDependsTag(n.label.title)
 		b.process(s.blocks, n, inTask, nil)
 		b.subs(s, n, true)
 	case partRole:
+		outer := b.part
+		b.part = s.text
 		b.process(s.blocks, in, inTask, nil)
 		b.subs(s, in, true)
+		b.part = outer
+	}
+}
+
+// ofWhole are headings over what is said of the whole, its status for instance.
+var ofWhole = compile(`(?i)^[\d.、\s]*(?:overview|summary|about|metadata|meta|info(?:rmation)?|project (?:info(?:rmation)?|status|overview|summary)|current (?:status|state)|status|introduction|概述|概览|总览|简介|项目(?:信息|概述|概况|状态|简介)|基本信息|元信息|背景|当前状态|文档信息)$`)
+
+// proseCriteria finds the commands with thresholds in text that is of no task.
+func (b *builder) proseCriteria(blocks []*block, in *node) {
+	for _, bl := range blocks {
+		switch bl.kind {
+		case paraBlock:
+			for _, l := range bl.lines {
+				b.promote(in, []line{l})
+			}
+		case listBlock:
+			for _, it := range bl.items {
+				b.promote(in, it.lines)
+				b.proseCriteria(it.kids, in)
+			}
+		case codeBlock:
+			b.looseCode(bl, in, inDoc)
+		}
 	}
 }
 

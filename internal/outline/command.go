@@ -50,7 +50,7 @@ var (
 	venvPath   = compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
 	prompt     = compile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
 	httpVerb   = compile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
-	placehold  = compile(`^<[^<>]*>$|^\[[^\[\]]*\]$|^\{[^{}]*\}$`)
+	placehold  = compile(`^<[^<>]*>$|^\[[^\s\[\]][^\[\]]*\]$|^\{[^\s{}][^{}]*\}$`)
 	upperWords = compile(`^[A-Z]+ `)
 )
 
@@ -122,7 +122,11 @@ func plausible(name, args string) bool {
 
 // prosy reports words of a sentence: several, none of which a command would have.
 func prosy(args string) bool {
-	for _, w := range strings.Fields(args) {
+	words := strings.Fields(args)
+	for _, w := range words {
+		if len(words) == 1 && len(w) < 3 {
+			return false
+		}
 		switch w {
 		case "the", "a", "an", "is", "are", "of", "to", "and", "that", "with", "in", "file", "name", "coverage", "case", "cases", "suite", "data", "plan":
 			return true
@@ -139,45 +143,38 @@ func hasHan(s string) bool {
 type foundCommand struct {
 	command string
 	expect  string
-	start   int // index of its span
-	end     int // index of the span behind the expectation
+	start   int  // index of its span
+	end     int  // index of the span behind the expectation
+	pointed bool // an arrow leads to the expectation
 }
 
 var arrow = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
 
 // verbs begin an expectation without an arrow.
-var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|produces? no|has no|finds? no|fails?\b|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出码|返回码|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
 
 var lead = compile(`^\s*[，,:：]?\s*`)
 
-// commandsIn finds the commands of a text.
+// pointer is an arrow that leads from a command to what it has to show; a dash may be one in running text.
+var pointer = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|＝>|[→⇒➜➔⟶⟹⇨])\s*`)
+
+// commandsIn finds the commands of a text. Code in front of an arrow and an expectation is one whatever it looks like.
 func commandsIn(parts []span, strongAll bool) []foundCommand {
 	var out []foundCommand
 	for i := 0; i < len(parts); i++ {
 		if !parts[i].code {
 			continue
 		}
-		follows := ""
-		if i+1 < len(parts) && !parts[i+1].code {
-			follows = parts[i+1].text
+		f := foundCommand{start: i, end: i + 1}
+		f.command, f.expect, f.pointed = commandAt(parts, i, strongAll)
+		if f.command == "" {
+			continue
 		}
-		strong := strongAll || arrow.get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.get().MatchString(follows)
-		code := parts[i].text
-		inner := ""
-		if !looksCommand(code, false) {
-			if a, b, ok := arrowInside(code); ok && looksCommand(a, true) {
-				code, inner = a, b
-			} else if !looksCommand(code, strong) {
-				continue
-			}
-		} else if a, b, ok := arrowInside(code); ok && looksCommand(a, true) {
-			code, inner = a, b
+		if f.expect == "" {
+			f.expect, f.end = expectation(parts, i+1)
 		}
-		code = strings.TrimSpace(prompt.get().ReplaceAllString(code, ""))
-		f := foundCommand{command: code, start: i, end: i + 1}
-		f.expect, f.end = expectation(parts, i+1)
-		if inner != "" {
-			f.expect = strings.TrimSpace(inner)
+		if i > 0 && exitBefore.get().MatchString(parts[i-1].text) {
+			f.expect = exitIs.get().ReplaceAllString(f.expect, "exit $1")
 		}
 		out = append(out, f)
 		i = f.end - 1
@@ -185,18 +182,64 @@ func commandsIn(parts []span, strongAll bool) []foundCommand {
 	return out
 }
 
+// commandAt is the command in the span i, with what it expects if that stands inside of the span too; "" if it is none.
+// pointed says that an arrow follows it.
+func commandAt(parts []span, i int, strongAll bool) (command, inner string, pointed bool) {
+	follows := ""
+	if i+1 < len(parts) && !parts[i+1].code {
+		follows = parts[i+1].text
+	}
+	code := parts[i].text
+	if a, b, ok := arrowInside(code); ok && (looksCommand(a, true) || isThreshold(b)) {
+		return trimPrompt(a), strings.TrimSpace(b), true
+	}
+	pointed = pointer.get().MatchString(follows) && pointsAt(parts, i)
+	strong := strongAll || pointed || arrow.get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.get().MatchString(follows)
+	pointed = pointed || exitFollows.get().MatchString(follows)
+	if !looksCommand(code, strong) && !(pointed && !placehold.get().MatchString(code)) {
+		return "", "", false
+	}
+	return trimPrompt(code), "", pointed
+}
+
+var exitFollows = compile(`(?i)^\s*[，,:：（(]?\s*(?:exits?(?: with)?(?: code| status)? ?0\b|退出[码碼]\s*(?:为|是|=|:|：)?\s*0)`)
+
+// "Exit code of `x` is 3", "`x` 的退出码为 3".
+var (
+	exitBefore = compile(`(?i)(?:exit (?:code|status) of|退出码)\s*$`)
+	exitIs     = compile(`^(?:is|must be|should be|=|为|是|等于)?\s*(\d{1,3})$`)
+)
+
+func trimPrompt(s string) string {
+	return strings.TrimSpace(prompt.get().ReplaceAllString(strings.TrimSpace(s), ""))
+}
+
+// pointsAt tells an arrow to a result from one to the next thing: `a` -> `b` is a renaming, `a` -> `>= 1` is not.
+func pointsAt(parts []span, i int) bool {
+	rest := strings.TrimSpace(pointer.get().ReplaceAllString(parts[i+1].text, ""))
+	if strings.Trim(rest, " .。,，;；)）|") != "" {
+		return true
+	}
+	return i+2 < len(parts) && isThreshold(parts[i+2].text)
+}
+
 var innerArrow = compile(`\s+(?:→|⇒|=>|-->|->)\s+`)
+
+var innerLimit = compile(`[^#\s](\s+)(?:>=|<=|≥|≤)\s*-?\d+(?:\.\d+)?\s*%?$`)
 
 // arrowInside splits code that holds its expectation too: `go test ./... -> exit 0`.
 func arrowInside(code string) (string, string, bool) {
 	at := innerArrow.get().FindStringIndex(code)
+	if limit := innerLimit.get().FindStringSubmatchIndex(code); at == nil && limit != nil && !strings.HasPrefix(code, "test ") && !strings.HasPrefix(code, "[") {
+		return code[:limit[2]], code[limit[3]:], true
+	}
 	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 || strings.Count(code[:at[0]], `"`)%2 == 1 {
 		return "", "", false
 	}
 	return code[:at[0]], code[at[1]:], true
 }
 
-// isExpectation tells an arrow to a result from one to the next thing: `a` -> `b` is a renaming.
+// isExpectation reports that something follows behind a dash.
 func isExpectation(s string, codeFollows bool) bool {
 	rest := strings.TrimSpace(arrow.get().ReplaceAllString(s, ""))
 	return rest != "" || codeFollows
@@ -216,7 +259,7 @@ func expectation(parts []span, i int) (string, int) {
 	for ; i < len(parts); i++ {
 		p := parts[i]
 		if p.code {
-			if looksCommand(p.text, false) && b.Len() > 0 {
+			if next, _, _ := commandAt(parts, i, false); next != "" && strings.TrimSpace(strings.TrimLeft(b.String(), " -=>→⇒—–")) != "" {
 				break
 			}
 			b.WriteString("`" + p.text + "`")
@@ -233,7 +276,7 @@ func expectation(parts []span, i int) (string, int) {
 	if isArrow {
 		s = arrow.get().ReplaceAllString(s, "")
 	}
-	s = lead.get().ReplaceAllString(s, "")
+	s = unwrapped(lead.get().ReplaceAllString(s, ""))
 	s = strings.TrimRight(strings.TrimSpace(s), " ，,;；。、|")
 	for _, tail := range []string{" and", "并且", "且", " then", "，然后", "(", "（", "和", "；", " or"} {
 		s = strings.TrimSpace(strings.TrimSuffix(s, tail))
@@ -241,13 +284,40 @@ func expectation(parts []span, i int) (string, int) {
 	return balance(prose(strings.TrimSpace(s))), i
 }
 
+var expectLead = compile(`^(?i)\s*(?:then\b|expect(?:ed|s)?(?: output| result)?\s*[:：]?|期望(?:结果|输出)?\s*[:：]?|预期(?:结果|输出)?\s*[:：]?|阈值\s*[:：]?|threshold\s*[:：]?)\s*`)
+
+// unwrapped takes off the parentheses around an expectation, and the word that announces it.
+func unwrapped(s string) string {
+	s = strings.TrimSpace(s)
+	if r := []rune(strings.TrimRight(s, " .。,，;；")); len(r) > 2 && (r[0] == '(' && r[len(r)-1] == ')' || r[0] == '（' && r[len(r)-1] == '）') && strings.Count(s, "(")+strings.Count(s, "（") == 1 {
+		s = string(r[1 : len(r)-1])
+	}
+	if bare := expectLead.get().ReplaceAllString(s, ""); bare != "" {
+		return bare
+	}
+	return s
+}
+
 var clauseEnd = compile(`[；;。]|\.\s+[A-Z]|\.$`)
 
+// clause is the part of a text that belongs to an expectation: up to the end of the clause, and on while the next one is
+// an expectation itself.
 func clause(s string) (string, bool) {
-	if at := clauseEnd.get().FindStringIndex(s); at != nil {
-		return s[:at[0]], true
+	end := 0
+	for {
+		at := clauseEnd.get().FindStringIndex(s[end:])
+		if at == nil {
+			return s, false
+		}
+		from, rest := end+at[0], s[end+at[1]:]
+		next, _, _ := strings.Cut(strings.TrimSpace(rest), "；")
+		next, _, _ = strings.Cut(next, ";")
+		next, _, _ = strings.Cut(next, "。")
+		if !isThreshold(next) || strings.HasSuffix(s[from:end+at[1]], ".") {
+			return s[:from], true
+		}
+		end += at[1]
 	}
-	return s, false
 }
 
 // balance drops a parenthesis that closes what began before the command.

@@ -16,6 +16,10 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 		}
 		return
 	}
+	if n.pending != nil && c.Command != "" {
+		c.also(n.pending.text)
+		n.pending = nil
+	}
 	n.acceptance = append(n.acceptance, c)
 	if check != 0 {
 		n.checks = append(n.checks, checkStates[check])
@@ -27,12 +31,27 @@ var softTags = compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:�
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
 func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
-	text := strings.TrimSpace(joinLines(lines))
+	if rows := commandRows(lines); len(rows) > 1 {
+		for _, row := range rows {
+			b.criteriaOf(n, k, row, check)
+			check = 0
+		}
+		return
+	}
+	text := withoutQuotes(strings.TrimSpace(joinLines(lines)))
 	if isNothing(text) {
+		return
+	}
+	if no := openTick(lines); no > 0 {
+		b.find("unclosed-code", no, "a backtick is never closed, so that the command has no end", "`command` -> what it has to show", text, "`go test ./...` -> exit 0")
 		return
 	}
 	if onlyRefs.get().MatchString(plainText(text)) {
 		n.covers = append(n.covers, refsIn(text)...)
+		return
+	}
+	if m := pointer.get().FindString(text); m != "" && isThreshold(text[len(m):]) && len(n.acceptance) > 0 {
+		b.expect(n, text, lines[0].no)
 		return
 	}
 	base := Criterion{Text: short(prose(text), 2000), Optional: softTags.get().MatchString(text), Line: lines[0].no}
@@ -46,6 +65,11 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 	if len(found) == 0 {
 		b.criterion(n, base, check)
 		return
+	}
+	if f := &found[0]; len(found) == 1 && f.expect == "" {
+		if rest := prose(rejoin(parts[min(f.end, len(parts)):])); measured.get().MatchString(strings.ToLower(rest)) {
+			f.expect = strings.Trim(rest, " ,，;；.。:：")
+		}
 	}
 	from := 0
 	for i, f := range found {
@@ -66,6 +90,48 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 		b.criterion(n, c, check)
 		check = 0
 	}
+}
+
+// commandRows cuts lines of a paragraph of which each begins with a command of its own.
+func commandRows(lines []line) [][]line {
+	var out [][]line
+	for _, l := range lines {
+		parts := spans(strings.TrimSpace(l.text))
+		if len(out) == 0 || len(parts) > 0 && parts[0].code && len(commandsIn(parts, false)) > 0 {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], l)
+	}
+	return out
+}
+
+// openTick is the line of a backtick that begins code without an end; 0 if there is none.
+func openTick(lines []line) int {
+	var all []string
+	for _, l := range lines {
+		all = append(all, l.text)
+	}
+	for _, p := range spans(strings.Join(all, "\n")) {
+		at := strings.Index(strings.ReplaceAll(p.text, "\\`", "  "), "`")
+		if p.code || at < 0 {
+			continue
+		}
+		for _, l := range lines {
+			if strings.Contains(l.text, strings.SplitN(p.text[at:], "\n", 2)[0]) {
+				return l.no
+			}
+		}
+		return lines[0].no
+	}
+	return 0
+}
+
+// withoutQuotes takes off the quotes that YAML wants around a text.
+func withoutQuotes(s string) string {
+	if len(s) > 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] && !strings.Contains(s[1:len(s)-1], s[:1]) {
+		return s[1 : len(s)-1]
+	}
+	return s
 }
 
 // lineOf is the line of a paragraph that holds a command, its first line if the command goes over several.
@@ -103,7 +169,9 @@ func bareCommand(text string, sure bool) (foundCommand, bool) {
 		command, expect = strings.TrimSpace(s[:at[0]]), s[at[1]:]
 	}
 	command = strings.TrimSpace(prompt.get().ReplaceAllString(command, ""))
-	if !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
+	first, _, _ := strings.Cut(command, " ")
+	known := programs[first] && isThreshold(expect)
+	if !known && !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
 		return foundCommand{}, false
 	}
 	if expect == "" && !sure && !shellish(command) {
@@ -127,15 +195,25 @@ func shellish(s string) bool {
 	return len(words) <= 12
 }
 
-// expect gives the last command the expectation that stands on a line of its own.
+// settle makes a criterion of a threshold that no command has followed.
+func (b *builder) settle(n *node) {
+	if p := n.pending; p != nil {
+		n.pending = nil
+		b.criterion(n, Criterion{Text: short(prose(p.text), 2000), Line: p.no}, 0)
+	}
+}
+
+// expect gives the last command the expectation that stands on a line of its own; where the first one stands before any
+// command, they all belong to what follows them.
 func (b *builder) expect(n *node, text string, no int) {
-	if len(n.acceptance) == 0 {
-		b.criterion(n, Criterion{Text: short(prose(text), 2000), Line: no}, 0)
+	if n.ahead = n.ahead || len(n.acceptance) == 0; n.ahead {
+		b.settle(n)
+		n.pending = &line{text, no}
 		return
 	}
 	last := &n.acceptance[len(n.acceptance)-1]
-	if last.Command != "" && last.Expect == "" {
-		last.Expect = balance(prose(arrow.get().ReplaceAllString(text, "")))
+	if last.Command != "" {
+		last.also(balance(arrow.get().ReplaceAllString(text, "")))
 		return
 	}
 	last.Text = short(last.Text+"; "+prose(text), 2000)
@@ -153,95 +231,6 @@ func (b *builder) codeValue(n *node, k key, bl *block) {
 			n.evidence = append(n.evidence, short(t, 2000))
 		}
 	}
-}
-
-var shells = set("bash sh shell zsh fish console shell-session shellsession terminal powershell pwsh ps1 cmd bat batch dos text txt")
-
-var setup = compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
-var trailing = compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed)?|预期|期望|应|exit)\s*[:：]?\s*)(.*)$`)
-var commentTail = compile(`\s+#\s.*$`)
-var heredoc = compile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
-
-// codeCriteria makes a criterion of each command of a block of code. Lines that only prepare, such as cd, go with the
-// commands behind them.
-func (b *builder) codeCriteria(bl *block) []Criterion {
-	if bl.lang != "" && !shells[bl.lang] {
-		return nil
-	}
-	prompted := false
-	for _, l := range bl.lines {
-		prompted = prompted || strings.HasPrefix(strings.TrimSpace(l.text), "$ ")
-	}
-	sure := bl.lang != "" && bl.lang != "text" && bl.lang != "txt"
-	var out []Criterion
-	var before []string
-	for _, l := range logical(bl.lines) {
-		text := strings.TrimSpace(l.text)
-		if text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "REM ") || prompted && !strings.HasPrefix(text, "$ ") {
-			continue
-		}
-		text = strings.TrimPrefix(text, "$ ")
-		expect := ""
-		if m := trailing.get().FindStringSubmatchIndex(text); m != nil {
-			expect, text = text[m[2]:m[3]], strings.TrimSpace(text[:m[0]])
-		} else if at := innerArrow.get().FindStringIndex(text); at != nil && looksCommand(text[:at[0]], true) {
-			expect, text = text[at[1]:], strings.TrimSpace(text[:at[0]])
-		} else if at := commentTail.get().FindStringIndex(text); at != nil && !strings.ContainsAny(text[at[0]:], `"'`) {
-			text = strings.TrimSpace(text[:at[0]])
-		}
-		if setup.get().MatchString(text) && !strings.Contains(text, "&&") && !strings.Contains(text, ";") {
-			before = append(before, text)
-			continue
-		}
-		if !sure && !looksCommand(text, true) || !hasLetter(text) {
-			continue
-		}
-		out = append(out, Criterion{
-			Text: "`" + short(prose(text), 1900) + "`" + arrowTo(expect), Command: text, Before: strings.Join(before, "\n"), Expect: prose(expect), Line: l.no,
-		})
-	}
-	return out
-}
-
-func arrowTo(expect string) string {
-	if expect = prose(expect); expect != "" {
-		return " -> " + expect
-	}
-	return ""
-}
-
-func hasLetter(s string) bool { return strings.ContainsFunc(s, isWord) }
-
-// logical joins lines that a shell reads as one: continued with a backslash, a bar or an operator, and here-documents.
-func logical(lines []line) []line {
-	var out []line
-	for i := 0; i < len(lines); i++ {
-		l := line{strings.TrimRight(lines[i].text, " \t"), lines[i].no}
-		for i+1 < len(lines) && continued(l.text) {
-			i++
-			l.text += "\n" + strings.TrimRight(lines[i].text, " \t")
-		}
-		if m := heredoc.get().FindStringSubmatch(l.text); m != nil {
-			for i+1 < len(lines) {
-				i++
-				l.text += "\n" + lines[i].text
-				if strings.TrimSpace(lines[i].text) == m[1] {
-					break
-				}
-			}
-		}
-		out = append(out, l)
-	}
-	return out
-}
-
-func continued(s string) bool {
-	for _, end := range []string{`\`, "|", "&&", "||", "`"} {
-		if strings.HasSuffix(s, end) && !(end == "`" && strings.Count(s, "`")%2 == 0) {
-			return true
-		}
-	}
-	return strings.Count(strings.ReplaceAll(s, `\'`, ""), "'")%2 == 1 && strings.Count(s, `"`)%2 == 0 && !strings.Contains(s, "#") && strings.Contains(s, " -c '")
 }
 
 var pathLike = compile(`^(?:\./)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+ -]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$`)

@@ -2,57 +2,221 @@ package outline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// shellLine turns a command and what the source expects of it into one line for a POSIX shell that succeeds when the
-// expectation holds. decided is false where no shell can tell; the line is then the command alone, and a reviewer has
-// to look at the rest.
+// shellLine turns a command and what the source expects of it into one line for a POSIX shell that succeeds when all of
+// the expectation holds. decided is false where no shell can tell all of it; then there is no line, so that nothing weaker
+// is checked than what was written.
 func shellLine(command, expect string) (run string, decided bool) {
-	e := strings.TrimSpace(expect)
-	lower := strings.ToLower(strings.TrimRight(strings.TrimLeft(plainText(e), " ."), " .。！!"))
+	checks, ok := checksOf(command, expect)
 	switch {
-	case e == "" || passes.get().MatchString(lower):
+	case !ok:
+		return "", false
+	case len(checks) == 0:
 		return command, true
-	case nonZero.get().MatchString(lower):
-		return "if " + group(command) + "; then exit 1; fi", true
+	case len(checks) == 1:
+		return checks[0].alone(command), true
 	}
-	if m := exitCode.get().FindStringSubmatch(lower); m != nil {
-		if m[1] == "0" {
-			return command, true
+	line := "out=$(" + group(command) + ` 2>&1); rc=$?`
+	for i, c := range checks {
+		sep := " && "
+		if i == 0 {
+			sep = "; "
 		}
-		return group(command) + "; test $? -eq " + m[1], true
+		line += sep + c.among()
 	}
-	if m := compared(lower); m != nil {
-		return compareLine(command, m.op, m.number), true
+	return line, true
+}
+
+// isThreshold reports text that is an expectation which a shell can decide, or begins like one: "exit 0", ">= 3", "全部通过".
+func isThreshold(s string) bool {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return false
 	}
-	if silent.get().MatchString(lower) {
-		return `test -z "$(` + group(command) + `)"`, true
+	_, ok := checksOf("wc -l", s)
+	return ok || thresholdStart.get().MatchString(strings.ToLower(s))
+}
+
+var thresholdStart = compile(`^(?:exit\b|exits\b|rc\b|退出[码碼]|返回[码碼]|[<>≥≤=≠]|!=|-?\d+(?:\.\d+)?\s*(?:%|$)|全部通过|0\b)`)
+
+type checkKind int
+
+const (
+	exits  checkKind = iota // with the number
+	fails                   // with any number but 0
+	counts                  // the last line has a number that compares
+	quiet                   // nothing is printed
+	passed                  // the line that a test runner ends with
+	holds                   // a text is printed
+	lacks                   // a text is not printed
+)
+
+// check is one condition of an expectation.
+type check struct {
+	kind     checkKind
+	op, text string
+}
+
+// checksOf reads an expectation: none for one that only wants success, several for "exit 0 and prints ok". ok is false
+// where any of it is more than a shell can tell.
+func checksOf(command, expect string) ([]check, bool) {
+	e := withoutRemark(strings.TrimSpace(expect))
+	if c, ok := single(command, e); ok {
+		return c, true
 	}
-	if m := passedCount.get().FindStringSubmatch(lower); m != nil {
-		return `out=$(` + group(command) + ` 2>&1) && printf '%s\n' "$out" | grep -E -q -- '(^|[^0-9])` + m[0] + `'`, true
-	}
-	if text, not, ok := containsText(e); ok {
-		line := group(command) + " 2>&1 | " + grepFor(text)
-		if not {
-			line = "! " + group(group(command)+" 2>&1 | "+grepFor(text))
+	var all []check
+	pieces := conjuncts(e)
+	for _, piece := range pieces {
+		c, ok := single(command, piece)
+		if !ok || len(pieces) == 1 {
+			return nil, false
 		}
-		return line, true
+		if len(c) == 0 {
+			c = []check{{kind: exits, text: "0"}}
+		}
+		for _, one := range c {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
 	}
-	return command, false
+	if len(all) == 1 && all[0] == (check{kind: exits, text: "0"}) {
+		return nil, true
+	}
+	return all, len(all) > 0
 }
 
 var (
-	passes = compile(`^(?:(?:should|must|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
+	remark    = compile(`\s*[（(]([^（()）]*)[）)]\s*[.。]?\s*$`)
+	measured  = compile(`\d\s*(?:%|/|passed|个|条|项)|[<>≥≤]|不少于|至少|不超过|at least|at most`)
+	conjoined = compile(`(?i)\s+and\s+|\s+with\s+|\s*&&?\s*|\s*[,，;；、]\s*|\s*(?:并且|而且|同时|且|并)\s*`)
+)
+
+// withoutRemark drops what stands in parentheses at the end, if nothing is measured in it.
+func withoutRemark(e string) string {
+	if m := remark.get().FindStringSubmatchIndex(e); m != nil && m[0] > 0 {
+		switch inner := e[m[2]:m[3]]; {
+		case !measured.get().MatchString(strings.ToLower(inner)):
+			return e[:m[0]]
+		default:
+			return e[:m[0]] + ", " + inner
+		}
+	}
+	return e
+}
+
+// conjuncts are the conditions of an expectation that names several. What stands in quotes is not cut.
+func conjuncts(e string) []string {
+	var out []string
+	start := 0
+	for _, at := range conjoined.get().FindAllStringIndex(e, -1) {
+		if open := e[start:at[0]]; strings.Count(open, "`")%2 == 1 || strings.Count(open, `"`)%2 == 1 || strings.Count(open, "“") != strings.Count(open, "”") || strings.Count(open, "「") != strings.Count(open, "」") {
+			continue
+		}
+		if piece := strings.TrimSpace(e[start:at[0]]); piece != "" {
+			out = append(out, piece)
+		}
+		start = at[1]
+	}
+	if piece := strings.TrimSpace(e[start:]); piece != "" {
+		out = append(out, piece)
+	}
+	return out
+}
+
+// single reads one condition.
+func single(command, e string) ([]check, bool) {
+	lower := strings.ToLower(strings.TrimRight(strings.TrimLeft(plainText(e), " ."), " .。！!"))
+	switch {
+	case e == "" || passes.get().MatchString(lower):
+		return nil, true
+	case nonZero.get().MatchString(lower):
+		return []check{{kind: fails}}, true
+	case silent.get().MatchString(lower):
+		return []check{{kind: quiet}}, true
+	}
+	if m := exitCode.get().FindStringSubmatch(lower); m != nil {
+		if m[1] == "0" {
+			return nil, true
+		}
+		return []check{{kind: exits, text: m[1]}}, true
+	}
+	if m := compared(command, lower); m != nil {
+		return []check{{kind: counts, op: m.op, text: m.number}}, true
+	}
+	if m := passedCount.get().FindStringSubmatch(lower); m != nil {
+		return []check{{kind: passed, text: m[0]}}, true
+	}
+	if text, not, ok := containsText(e); ok {
+		kind := holds
+		if not {
+			kind = lacks
+		}
+		return []check{{kind: kind, text: text}}, true
+	}
+	return nil, false
+}
+
+// alone is the line that runs the command and decides the condition.
+func (c check) alone(command string) string {
+	switch c.kind {
+	case exits:
+		return group(command) + "; test $? -eq " + c.text
+	case fails:
+		return "if " + group(command) + "; then exit 1; fi"
+	case counts:
+		return group(command) + " | " + c.filter()
+	case quiet:
+		return `test -z "$(` + group(command) + `)"`
+	case passed:
+		return `out=$(` + group(command) + ` 2>&1) && printf '%s\n' "$out" | ` + c.filter()
+	case lacks:
+		return "! " + group(group(command)+" 2>&1 | "+c.filter())
+	}
+	return group(command) + " 2>&1 | " + c.filter()
+}
+
+// among decides the condition of what has been run: its output is in $out, its exit status in $rc.
+func (c check) among() string {
+	switch c.kind {
+	case exits:
+		return `test "$rc" -eq ` + c.text
+	case fails:
+		return `test "$rc" -ne 0`
+	case quiet:
+		return `test -z "$out"`
+	case lacks:
+		return `! { printf '%s\n' "$out" | ` + c.filter() + `; }`
+	}
+	return `printf '%s\n' "$out" | ` + c.filter()
+}
+
+// filter reads output and succeeds if the condition holds of it.
+func (c check) filter() string {
+	switch c.kind {
+	case counts:
+		return compareFilter(c.op, c.text)
+	case passed:
+		return `grep -E -q -- '(^|[^0-9])` + c.text + `'`
+	}
+	return grepFor(c.text)
+}
+
+var (
+	passes = compile(`^(?:(?:should|must|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
 		`(?:ok|pass(?:es|ed|ing)?|succeeds?|success(?:ful|fully)?|green|clean|all green|exits? cleanly|no errors?|without errors?|zero errors?|0 errors?|no failures?|0 fail(?:ed|ures?)?|all pass(?:ed)?|通过|全绿|成功|全部通过|不报错|无报错|无错误|没有错误|零错误|无失败|0 ?错误|0 ?失败|绿|全通过|pass 全部|正常退出|测试通过|编译通过|构建成功|✅|✓|✔)` +
 		`(?:[ ,，]*(?:cleanly|completely|全部|green|all|ok|通过|without errors?|with no errors?|no errors?|exit 0|0 fail(?:ed|ures?)?|无错误|且无错误|无报错|✅))*$`)
-	nonZero     = compile(`(?:non-?zero|非零|非 ?0|exits? (?:with )?(?:code )?!= ?0|exit code != 0|退出码 ?(?:!=|≠|不为|非) ?0|^fails?$|^失败$|红灯)`)
-	exitCode    = compile(`^(?:(?:should|must|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出码|返回码|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于)?\s*(\d{1,3})(?:[^\d.%].*)?$`)
+	nonZero     = compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
+	exitCode    = compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)
 	silent      = compile(`^(?:(?:returns?|prints?|outputs?|yields?|produces?|gives?|shows?|has|finds?|is|reports?|输出|返回|结果|命令)\s*)*(?:nothing|no (?:output|matches|match|results?|hits?|lines?|diff|differences?)|empty(?: output)?|zero matches|zero hits|无输出|无匹配|无结果|无命中|为空|空|没有输出|没有匹配|没有结果|零命中|零匹配|无差异|无 ?diff|空输出)$`)
 	passedCount = compile(`^\d+ (?:passed|tests? passed|passing)`)
-	comparison  = compile(`^(?:(?:should|must|be|is|are|a|the|and|returns?|prints?|outputs?|shows?|reports?|gives?|yields?|value|count|result|number|total|lines?|coverage|total coverage|of|with|应|须|需|为|是|返回|输出|打印|结果|显示|数量|行数|值|覆盖率|总覆盖率|计数|命中|匹配|总数|得|命中数|匹配数)[ :：]*)*` +
+	comparison  = compile(`^(?:(?:should|must|be|is|are|a|the|and|returns?|prints?|outputs?|shows?|reports?|gives?|yields?|value|count|result|number|total|lines?|of|with|应|须|需|为|是|返回|输出|打印|结果|显示|数量|行数|值|计数|命中|匹配|总数|得|命中数|匹配数)[ :：]*)*` +
 		`(>=|=>|≥|≧|<=|≤|≦|==|!=|≠|=|>|<|at least|no less than|at most|no more than|more than|less than|fewer than|exactly|up to|equals?(?: to)?|不少于|不低于|至少|大于等于|不超过|不大于|至多|最多|小于等于|大于|超过|高于|小于|低于|少于|等于|恰好|恰为|不等于)?[ :：]*` +
-		`(-?\d+(?:\.\d+)?)\s*(?:%|％|条|个|行|项|次|处|件|ms|s|秒|毫秒|lines?|matches|match|hits?|rows?|items?|files?|results?|times|entries|tests?|以上|以内|or more|or less|or fewer|\+)?\s*$`)
+		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*(条|个|行|项|次|处|件|lines?|matches|match|hits?|rows?|items?|files?|results?|times|entries|tests?)?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
+	counting  = compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
 	operators = map[string]string{
 		">=": ">=", "=>": ">=", "≥": ">=", "≧": ">=", "at least": ">=", "no less than": ">=", "不少于": ">=", "不低于": ">=", "至少": ">=", "大于等于": ">=",
 		"<=": "<=", "≤": "<=", "≦": "<=", "at most": "<=", "no more than": "<=", "up to": "<=", "不超过": "<=", "不大于": "<=", "至多": "<=", "最多": "<=", "小于等于": "<=",
@@ -61,15 +225,17 @@ var (
 		">": ">", "more than": ">", "大于": ">", "超过": ">", "高于": ">",
 		"<": "<", "less than": "<", "fewer than": "<", "小于": "<", "低于": "<", "少于": "<",
 	}
-	containsWords = compile(`(?i)^(?:.{0,20}?)(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
+	containsWords = compile(`(?i)^(?:(?:the|its|and|it|to|then|must|should|which|command|output|stdout|stderr|log|response|result|body|输出中?|结果中?|日志中?|返回中?|应|应该|须|必须|须|里|且|命令|响应|正文)\s*)*(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
 	quoted        = compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
 
 type comparisonOf struct{ op, number string }
 
-func compared(lower string) *comparisonOf {
+// compared reads a number that the output is compared with. A count of lines, files or tests says nothing of what is
+// printed, unless the command is one that counts.
+func compared(command, lower string) *comparisonOf {
 	m := comparison.get().FindStringSubmatch(lower)
-	if m == nil {
+	if m == nil || m[4] != "" && !counting.get().MatchString(command) {
 		return nil
 	}
 	op, ok := operators[m[1]]
@@ -87,11 +253,12 @@ func compared(lower string) *comparisonOf {
 	return &comparisonOf{op, m[2]}
 }
 
-// compareLine compares the last number of the output. How the command exits does not matter: "grep -c" fails when it
-// counts zero.
-func compareLine(command, op, number string) string {
-	return fmt.Sprintf(`n=$(%s | grep -Eo -- '-?[0-9]+(\.[0-9]+)?' | tail -n 1); test -n "$n" && awk -v n="$n" 'BEGIN { exit !(n + 0 %s %s) }'`,
-		group(command)+" 2>&1", op, number)
+// compareFilter compares the number that stands first or last on the last line of the output. How the command exits
+// does not matter: "grep -c" fails when it counts zero.
+func compareFilter(op, number string) string {
+	const isNumber = `/^-?[0-9]+(\.[0-9]+)?%?$/`
+	return fmt.Sprintf(`awk 'NF { l = $0; r++ } END { n = split(l, f); v = f[1]; if (v !~ %s) { v = f[n]; if (r == 1) sub(/^.*[:=]/, "", v) } exit !(v ~ %s && v + 0 %s %s) }'`,
+		isNumber, isNumber, op, number)
 }
 
 // containsText finds the text that the output has to hold, or not.

@@ -25,6 +25,16 @@ func TestShellLine(t *testing.T) {
 		{">=1", "echo 1", "echo 0"},
 		{">=1", "printf 'a 7\\nb 9\\n'", "printf 'nothing\\n'"},
 		{"≥ 80%", "echo 'TOTAL 120 4 97%'", "echo 'TOTAL 120 4 79%'"},
+		{"<= 5", "printf '3 passed\\n'", "printf '9 passed in 1.02s\\n'"},
+		{">= 2", "echo ' 12 chapter1.txt'", "echo ' 1 chapter12.txt'"},
+		{"exit 0 and prints `ok`", "echo ok", "echo no"},
+		{"exit 0 and prints `ok`", "echo ok", "sh -c 'echo ok; exit 1'"},
+		{"exit 0, output contains \"ok\"", "echo ok", "sh -c 'echo ok; exit 1'"},
+		{"exit 0 且 ≥ 3", "echo 3", "echo 2"},
+		{"退出码 0，不包含 `warn`", "echo fine", "echo warn"},
+		{"exit 0, no errors", "true", "false"},
+		{"exit 0 (quickly)", "true", "false"},
+		{"exit 0 (2 passed)", "echo 2 passed", "echo 1 passed"},
 		{"== 3", "echo 3", "echo 4"},
 		{"0", "echo 0; false", "echo 1"},
 		{"至少 10 行", "seq 10 | wc -l", "seq 9 | wc -l"},
@@ -66,11 +76,14 @@ func TestShellLine(t *testing.T) {
 	}
 }
 
-// TestUndecided: what no shell can tell is left to a reviewer, and the command still runs.
+// TestUndecided: what no shell can tell is left to a reviewer; there is no line that checks less.
 func TestUndecided(t *testing.T) {
-	for _, expect := range []string{"the page looks right", "连续执行两次结果一致", "succeeds and the list shows the title", "HTTP 200 with a body"} {
+	for _, expect := range []string{"the page looks right", "连续执行两次结果一致", "succeeds and the list shows the title", "HTTP 200 with a body",
+		"p95 < 200 ms", "< 200 ms", "coverage >= 80%", "覆盖率 ≥ 80%", "exit 0 and coverage >= 80%", "exit 0 within 30 s", ">= 12 passed", "至少 3 行", "0 errors, 0 warnings",
+		"exit 0 (coverage >= 80%)",
+	} {
 		line, decided := shellLine("true", expect)
-		if decided || line != "true" {
+		if decided || line != "" {
 			t.Errorf("%q: %q, decided %v", expect, line, decided)
 		}
 	}

@@ -50,6 +50,8 @@ func (b *builder) finish() *Outline {
 	b.ids(nodes)
 	b.dependencies(nodes)
 	for _, n := range nodes {
+		b.settle(n)
+		b.checkStatus(n)
 		if len(n.kids) == 0 {
 			b.checkLeaf(n)
 		}
@@ -105,7 +107,7 @@ func (b *builder) regroup() {
 		}
 	}
 	for _, n := range b.all() {
-		if n.group == "" || n.kind != fromRow || isNothing(n.group) {
+		if n.group == "" || n.kind != fromRow && n.parent != b.root || isNothing(n.group) {
 			continue
 		}
 		of := readLabel(n.group)
@@ -115,7 +117,7 @@ func (b *builder) regroup() {
 		}
 		if g == nil {
 			of.kind = goalWord
-			g = b.add(n.parent, fromRow, of, n.line)
+			g = b.add(n.parent, n.kind, of, n.line)
 			groups[norm(n.group)] = g
 			if of.id != "" {
 				groups[norm(of.id)] = g
@@ -202,6 +204,9 @@ func (b *builder) merge() {
 			}
 		}
 		for _, n := range same {
+			if n != main && !n.below(main) && !main.below(n) {
+				b.compare(main, n)
+			}
 			switch {
 			case n == main || n.below(main) || main.below(n):
 			case n.kind != main.kind || n.kind == fromRow && n.parent != main.parent && norm(n.label.title) == norm(main.label.title):
@@ -258,12 +263,8 @@ func (n *node) take(other *node) {
 	other.drop()
 }
 
-// checkLeaf settles the status of a task, and its criteria where it has only steps.
+// checkLeaf settles the criteria of a task where it has only steps.
 func (b *builder) checkLeaf(n *node) {
-	if n.badStatus != nil && len(n.statuses) == 0 {
-		b.find("unknown-status", n.badStatus.no, "is not a status: "+strconv.Quote(n.badStatus.text), "one of todo, doing, done, blocked, or a word for one of them (未开始, 进行中, 已完成, 阻塞)",
-			n.badStatus.text, "status: todo")
-	}
 	switch {
 	case len(n.steps) == 0:
 	case len(n.acceptance) == 0:
@@ -282,51 +283,19 @@ func (b *builder) checkCommands(nodes []*node) {
 	bad := func(c string) bool {
 		return strings.ContainsFunc(c, func(r rune) bool { return r != '\n' && r != '\t' && hostile(r) })
 	}
+	check := func(command string, no int) {
+		if bad(command) {
+			b.find("hidden-character", no, "the command contains a control character or an invisible one", "characters that can be seen", strconv.Quote(plan.OneLine(command)), "")
+		}
+	}
 	for _, n := range nodes {
 		for _, c := range n.acceptance {
-			if bad(c.Command) || bad(c.Before) {
-				b.find("hidden-character", c.Line, "the command contains a control character or an invisible one", "characters that can be seen", strconv.Quote(plan.OneLine(c.Command)), "")
-			}
+			check(c.Before+c.Command, c.Line)
 		}
 	}
-	for i := range b.reqs {
-		if bad(b.reqs[i].Command) {
-			b.reqs[i].Command, b.reqs[i].Expect = "", ""
-		}
+	for _, q := range b.reqs {
+		check(q.Command, q.Line)
 	}
-}
-
-func (n *node) status() Status {
-	switch {
-	case len(n.statuses) > 0:
-		return together(n.statuses)
-	case n.label.status.State != "" && !(n.byDefault.State != "" && n.label.status.State == Todo && strings.HasPrefix(n.label.status.Word, "[")):
-		s := n.label.status
-		s.Line = cmp.Or(s.Line, n.line)
-		return s
-	case n.byDefault.State != "":
-		return n.byDefault
-	case n.badStatus != nil && len(n.kids) > 0:
-		s := together(n.belowStatuses())
-		return Status{State: s.State, Word: n.badStatus.text, Line: n.badStatus.no}
-	case len(n.kids) > 0:
-		return Status{State: together(n.belowStatuses()).State}
-	case len(n.checks) > 0:
-		var all []Status
-		for _, c := range n.checks {
-			all = append(all, Status{State: c})
-		}
-		return Status{State: together(all).State}
-	}
-	return Status{State: Todo}
-}
-
-func (n *node) belowStatuses() []Status {
-	var out []Status
-	for _, k := range n.kids {
-		out = append(out, k.status())
-	}
-	return out
 }
 
 func (n *node) task() *Task {

@@ -53,7 +53,11 @@ func headingWords(s string) bool {
 // put them.
 func readLabel(s string) label {
 	s = closingATX.get().ReplaceAllString(s, "")
-	raw := plainText(s)
+	if strings.Contains(s, "</") {
+		s = withoutTags(s)
+	}
+	s = codeStatus.get().ReplaceAllString(s, "[$1]")
+	raw := bracketedName.get().ReplaceAllString(plainText(s), "$1 ")
 	var l label
 	if m := boxFirst.get().FindStringSubmatch(raw); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
@@ -71,11 +75,11 @@ func readLabel(s string) label {
 		return l
 	}
 	// "1. Milestone 2: X" and "3.1 任务 4：X" have the word behind a number of the document.
-	rest := raw
+	rest, before := raw, ""
 	if m := dotted.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[2]) {
-		rest = m[2]
+		rest, before = m[2], m[1]
 	} else if m := bareNo.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[4]) {
-		rest = m[4]
+		rest, before = m[4], arabic(firstOf(m[1:4]))
 	}
 	if m := wordFirst.get().FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
 		l.kind = taskWord
@@ -83,6 +87,9 @@ func readLabel(s string) label {
 			l.kind = goalWord
 		}
 		l.id, l.title, l.strong = arabic(m[3]), m[4], m[3] != ""
+		if m[3] == "" && before != "" {
+			l.named(before, rest)
+		}
 		// "Milestone M1 - T2": the id goes on behind a hyphen.
 		if inner := idFirst.get().FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
 			l.id, l.title, l.strong = inner[1], inner[2], true
@@ -111,6 +118,21 @@ func readLabel(s string) label {
 	l.finish(raw)
 	return l
 }
+
+// named gives a label that has a word without a number the number that stands before the word: "2. Task: Print". Without
+// a title it is only a heading over others: "2. Tasks".
+func (l *label) named(number, rest string) {
+	if l.title == "" {
+		l.kind, l.title = noWord, rest
+		return
+	}
+	l.id, l.strong = number, true
+}
+
+// codeStatus is a status in backticks at the end of a name.
+var codeStatus = compile("`(TODO|DOING|BLOCKED|DONE|VERIFIED|todo|doing|blocked|done|verified)`\\s*$")
+
+var bracketedName = compile(`^[【\[]\s*((?i:` + goalWords + `|` + taskWords + `)\s*(?:` + number + `))\s*[】\]]\s*[:：]?\s*`)
 
 var (
 	tag        = compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
@@ -196,6 +218,10 @@ func arabic(s string) string {
 }
 
 func (l *label) finish(raw string) {
+	if m := headBracket.get().FindStringSubmatch(l.title); m != nil && l.status.State == "" && l.id != "" && statusAlone(m[1]) {
+		state, _ := stateOf(m[1])
+		l.status, l.title = Status{State: state, Word: clean(m[1])}, m[2]
+	}
 	l.title = strings.TrimFunc(strings.TrimSpace(l.title), func(r rune) bool {
 		return strings.ContainsRune(":：—–-|·、 ", r)
 	})
@@ -205,6 +231,8 @@ func (l *label) finish(raw string) {
 	l.title = short(l.title, 200)
 }
 
+var headBracket = compile(`^[\[(（【]([^\[\]()（）【】]{1,24})[\])）】]\s*[:：]?\s*(.*)$`)
+
 // takeMarks takes symbols of a status off the beginning.
 func (l *label) takeMarks(s string) string {
 	for {
@@ -212,9 +240,9 @@ func (l *label) takeMarks(s string) string {
 		switch {
 		case size == 0:
 			return s
-		case stateMarks[r] != "":
+		case clearMarks[r] != "":
 			if l.status.State == "" {
-				l.status = Status{State: stateMarks[r], Word: string(r)}
+				l.status = Status{State: clearMarks[r], Word: string(r)}
 			}
 		case r == '\ufe0f' || unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u200d':
 		default:
@@ -228,7 +256,8 @@ var (
 	estimateAt  = compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
 	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
 	daysValue   = compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
-	tailBracket = compile(`\s*(?:[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]|\s[—–-]\s*([^—–-]{1,24})|[|｜]\s*([^|｜]{1,24}))\s*$`)
+	tailBracket = compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
+	tailWord    = compile(`(?:\s[—–-]|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
 	optionalTag = compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
 )
 
@@ -245,18 +274,21 @@ func (l *label) takeTail(s string) string {
 	for {
 		s = strings.TrimSpace(s)
 		r, size := utf8.DecodeLastRuneInString(s)
-		if size > 0 && (stateMarks[r] != "" || r == '\ufe0f') {
+		if size > 0 && (clearMarks[r] != "" || r == '\ufe0f') {
 			if l.status.State == "" && r != '\ufe0f' {
-				l.status = Status{State: stateMarks[r], Word: string(r)}
+				l.status = Status{State: clearMarks[r], Word: string(r)}
 			}
 			s = s[:len(s)-size]
 			continue
 		}
 		m := tailBracket.get().FindStringSubmatchIndex(s)
+		if m == nil {
+			m = tailWord.get().FindStringSubmatchIndex(s)
+		}
 		if m == nil || m[0] == 0 {
 			return s
 		}
-		word := sub(s, m, 1) + sub(s, m, 2) + sub(s, m, 3)
+		word := s[m[2]:m[3]]
 		if !statusAlone(word) {
 			return s
 		}
@@ -275,27 +307,23 @@ func sub(s string, m []int, i int) string {
 	return s[m[2*i]:m[2*i+1]]
 }
 
-// statusAlone reports that text is a status word and hardly anything else.
+// statusAlone reports that text is a word or a symbol for a status and nothing else.
 func statusAlone(s string) bool {
-	w := strings.ToLower(plainText(s))
-	bare := strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if k, v, ok := splitField(s); ok && k == keyStatus {
-		bare = strings.ToLower(strings.TrimSpace(v))
+		s = v
 	}
-	if bare == "" {
-		_, ok := stateOf(s)
-		return ok && strings.TrimSpace(w) != "-" && w != ""
+	w, marks := takeSymbols(strings.ToLower(plainText(s)))
+	w = strings.TrimFunc(strings.ReplaceAll(w, "_", " "), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if w == "" {
+		_, ok := oneOf(marks)
+		return ok
 	}
-	bare = strings.ReplaceAll(bare, "_", " ")
-	for _, list := range stateWords {
-		for _, word := range list.words {
-			if bare == word && utf8.RuneCountInString(word) > 1 && word != "new" && word != "next" && word != "now" && word != "current" && word != "plan" && word != "live" && word != "future" && word != "review" && word != "testing" && word != "规划" && word != "计划" && word != "qa" && word != "built" && word != "build" {
-				return true
-			}
-		}
-	}
-	return false
+	_, word := leadingState(w)
+	return word == w && !ambiguous[w]
 }
+
+// ambiguous are words for a state that are as often a word of a title.
+var ambiguous = set("new next testing running active open pass finish partial")
 
 func toDays(from, to, unit string) float64 {
 	n, err := strconv.ParseFloat(from, 64)

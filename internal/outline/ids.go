@@ -142,9 +142,10 @@ var wordNumber = compile(`(?i)(?:milestone|phase|stage|sprint|epic|task|step|sto
 
 // dependencies finds the tasks that a text of dependencies names. What names none stays text.
 func (b *builder) dependencies(nodes []*node) {
-	index := map[string][]*node{}
+	index, titles := map[string][]*node{}, map[string][]*node{}
 	for _, n := range nodes {
 		seen := map[string]bool{}
+		titles[norm(n.label.title)] = append(titles[norm(n.label.title)], n)
 		for _, name := range []string{norm(n.label.id), norm(string(n.id))} {
 			if name != "" && !seen[name] {
 				seen[name] = true
@@ -154,6 +155,7 @@ func (b *builder) dependencies(nodes []*node) {
 	}
 	for _, n := range nodes {
 		for _, text := range n.needs {
+			before := len(n.deps)
 			for _, m := range wordNumber.get().FindAllStringSubmatch(text, 100) {
 				id := cmp.Or(arabic(m[1]), m[2])
 				if m[1] == "" && strings.Trim(id, "0123456789") == "" && !n.numbered() {
@@ -163,9 +165,21 @@ func (b *builder) dependencies(nodes []*node) {
 					n.deps = append(n.deps, d)
 				}
 			}
+			if len(n.deps) == before {
+				n.depsByTitle(text, titles)
+			}
 		}
 	}
 	b.cycles(nodes)
+}
+
+// depsByTitle finds the tasks that a text of dependencies calls by their titles.
+func (n *node) depsByTitle(text string, titles map[string][]*node) {
+	for _, name := range strings.FieldsFunc(plainText(text), func(r rune) bool { return strings.ContainsRune(",，、;；", r) }) {
+		if d := nearestNode(titles[norm(name)], n); d != nil && norm(name) != "" {
+			n.deps = append(n.deps, d)
+		}
+	}
 }
 
 // numbered reports that tasks are called by bare numbers where n stands, so that a bare number can mean one.

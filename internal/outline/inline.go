@@ -73,6 +73,9 @@ var (
 
 // plain is text without the marks of Markdown, for titles and keys: emphasis, links, comments and backticks go.
 func plainText(s string) string {
+	if !strings.ContainsAny(s, "*_`[<~") {
+		return clean(s)
+	}
 	s = comment.get().ReplaceAllString(s, " ")
 	var b strings.Builder
 	for _, p := range spans(s) {

@@ -91,18 +91,8 @@ func (r *reader) list(n *ast.List) []*item {
 
 // column is the width of the white space at the beginning of a line.
 func (r *reader) column(no int) int {
-	width := 0
-	for _, c := range r.src[r.starts[no-1]:] {
-		switch c {
-		case ' ':
-			width++
-		case '\t':
-			width += 4 - width%4
-		default:
-			return width
-		}
-	}
-	return width
+	l, _, _ := strings.Cut(string(r.src[r.at[no]:min(r.at[no]+1000, len(r.src))]), "\n")
+	return indentOf(l)
 }
 
 var checkBox = compile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)

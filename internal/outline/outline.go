@@ -83,6 +83,10 @@ func Parse(name string, data []byte) (*Outline, plan.Findings) {
 		return nil, fs
 	}
 	b := &builder{file: name}
+	if no := tasksInFront(src); no > 0 {
+		b.find("tasks-in-front-matter", no, "tasks in the front matter are not read", "a heading or an item for each task", "a status", "### Task 1: Parse the file")
+		return nil, b.findings()
+	}
 	front, body := frontMatter(src)
 	r := newReader(body)
 	blocks := r.read()
@@ -93,11 +97,14 @@ func Parse(name string, data []byte) (*Outline, plan.Findings) {
 	b.build(front, blocks)
 	if len(b.all()) == 0 && len(b.fs) == 0 {
 		if inner := fenced(body); inner != nil {
-			b = &builder{file: name}
+			b, body = &builder{file: name}, inner
 			b.build(front, newReader(inner).read())
 		}
 	}
 	o := b.finish()
+	if len(b.fs) == 0 {
+		b.audit(body, o)
+	}
 	if len(b.fs) > 0 {
 		return nil, b.findings()
 	}

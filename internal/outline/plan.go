@@ -334,6 +334,11 @@ func (t *Task) criteria(files []string, declared bool) []criterion {
 			continue
 		}
 		run, decided := shellLine(c.Command, c.Expect)
+		if !decided {
+			manual++
+			add(c.judged(), "", c.Optional)
+			continue
+		}
 		if c.Before != "" {
 			run = c.Before + "\n" + run
 		}
@@ -344,10 +349,6 @@ func (t *Task) criteria(files []string, declared bool) []criterion {
 			run = `cd "$WF_REPO" && ` + group(run)
 		}
 		add(text, run, c.Optional)
-		if !decided {
-			manual++
-			add(fmt.Sprintf("What `%s` shows: %s", plan.OneLine(c.Command), c.Expect), "", c.Optional)
-		}
 	}
 	if manual == 0 && (inRepo > 0 || inCandidate == 0) {
 		what := "shows the result that the task asks for: " + t.Title
@@ -360,6 +361,16 @@ func (t *Task) criteria(files []string, declared bool) []criterion {
 		out[0].should = false
 	}
 	return out
+}
+
+// judged is the statement of a criterion whose expectation only a person, or a reviewing agent, can judge: it says what
+// to run and what has to come of it.
+func (c Criterion) judged() string {
+	s := fmt.Sprintf("Run `%s` and judge: %s", plan.OneLine(strings.TrimPrefix(c.Before+"\n"+c.Command, "\n")), c.Expect)
+	if strings.Contains(c.Text, c.Command) && strings.Contains(c.Text, c.Expect) {
+		return s
+	}
+	return s + " (" + c.Text + ")"
 }
 
 // names reports that a command speaks of one of the files.

@@ -10,6 +10,7 @@ type openField struct {
 	key     key
 	sibling bool // it is an item of a list, and the value may follow as items of the same list
 	used    bool
+	last    int // the line that the field ends on, if only a list right below it can be part of its value
 }
 
 // process reads blocks in the order of the document, for the goal or task n.
@@ -22,7 +23,8 @@ func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
 			open = b.list(bl, n, m, open)
 		case codeBlock:
 			switch {
-			case open == nil:
+			case open == nil || open.last > 0:
+				b.looseCode(bl, n, m)
 			case open.key == keyCommand:
 				asStep(n, func() { b.values(n, keyCommand, []*block{bl}) })
 			default:
@@ -30,12 +32,27 @@ func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
 				open.used = true
 			}
 		case tableBlock:
-			if open != nil && (open.key == keyAcceptance || open.key == keyVerify || open.key == keyEvidence) {
+			if open != nil && open.last == 0 && (open.key == keyAcceptance || open.key == keyVerify || open.key == keyEvidence) {
 				b.values(n, open.key, []*block{bl})
 				open = nil
 				continue
 			}
 			b.table(bl, n, m)
+		}
+	}
+}
+
+// looseCode reads code that no field waits for: a command with a threshold is a criterion all the same.
+func (b *builder) looseCode(bl *block, n *node, m mode) {
+	for _, c := range b.codeCriteria(bl) {
+		switch {
+		case c.Expect == "" && m != inDoc:
+			b.describe(n, c.Text)
+		case c.Expect == "":
+		case n == b.root:
+			b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
+		default:
+			b.criterion(n, c, 0)
 		}
 	}
 }
@@ -49,6 +66,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			case open != nil && !open.sibling && !open.used:
 				b.value(n, open.key, p.lines, 0)
 				open.used = open.key != keyAcceptance
+			case b.promote(n, p.lines):
 			case m == inDoc && known && frontLine.get().MatchString(p.text()):
 			case m == inDoc:
 				b.intro = append(b.intro, prose(p.text()))
@@ -71,9 +89,11 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 		if m == inDoc && (p.key == keyRequire || p.key == keyAcceptance) && len(p.lines) == 0 {
 			n.hasField = true
 		}
-		b.field(n, p.key, p.lines, p.no, 0)
+		b.field(n, p.key, p.value(), p.no, 0)
 		if len(p.lines) == 0 || endsInColon(p.text()) {
 			open = &openField{key: p.key}
+		} else if p.key == keyAcceptance && len(commandsIn(spans(p.text()), false)) == 0 {
+			open = &openField{key: p.key, used: true, last: p.lines[len(p.lines)-1].no}
 		}
 	}
 	return open
@@ -102,11 +122,29 @@ func (o *openField) closes(k key) bool {
 }
 
 func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
+	if open != nil && open.last > 0 && bl.no != open.last+1 {
+		open = nil
+	}
 	if open != nil && !open.sibling && open.used && open.key != keyAcceptance {
 		open = nil
 	}
 	tasks := m != inTask && slices.ContainsFunc(bl.items, explicitItem)
+	group, from := "", len(n.kids)
+	gather := func() {
+		for _, kid := range n.kids[min(from, len(n.kids)):] {
+			if kid.group == "" {
+				kid.group = group
+			}
+		}
+		from = len(n.kids)
+	}
+	defer gather()
 	for _, it := range bl.items {
+		if k, v, ok := splitField(it.lines[0].text); ok && k == keyGroup && v != "" && tasks && len(it.kids) == 0 {
+			gather() // "- Milestone: Core" stands over the tasks behind it
+			group = plainText(v)
+			continue
+		}
 		parts := fieldsIn(it.lines)
 		field := len(parts) > 0 && parts[0].key != ""
 		if open != nil && (!field || !open.closes(parts[0].key)) && (it.check == 0 || !open.sibling || m == inTask) && !(m != inTask && explicitItem(it)) {
@@ -141,7 +179,7 @@ func (b *builder) fieldItem(it *item, parts []part, n *node) *openField {
 		if i == 0 {
 			check = it.check
 		}
-		b.field(n, p.key, p.lines, p.no, check)
+		b.field(n, p.key, p.value(), p.no, check)
 	}
 	last := parts[len(parts)-1]
 	b.values(n, last.key, it.kids)
@@ -163,7 +201,9 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 			b.step(n, it)
 			return
 		}
-		b.describe(n, joinLines(it.lines))
+		if !b.promote(n, it.lines) {
+			b.describe(n, joinLines(it.lines))
+		}
 		b.process(it.kids, n, inTask, nil)
 	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 && !commandFirst(it):
 		if isLegend(it) {
@@ -173,8 +213,15 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 	case it.check != 0 || commandFirst(it) && m == inGoal:
 		b.valueItem(n, keyAcceptance, it)
 		n.hasField = true
+	case tasksIn(it.kids) && !containers.get().MatchString(readLabel(it.lines[0].text).title):
+		goal := b.add(n, fromItem, readLabel(it.lines[0].text), it.no)
+		b.process(it.kids, goal, inGoal, nil)
 	case m == inDoc:
-		b.intro = append(b.intro, prose(joinLines(it.lines)))
+		if !b.promote(n, it.lines) {
+			b.intro = append(b.intro, prose(joinLines(it.lines)))
+		}
+		b.process(it.kids, n, m, nil)
+	case b.promote(n, it.lines):
 		b.process(it.kids, n, m, nil)
 	default:
 		b.describe(n, joinLines(it.lines))
@@ -184,6 +231,18 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 		}
 		b.process(it.kids, n, m, nil)
 	}
+}
+
+// tasksIn reports lists with tasks in them.
+func tasksIn(blocks []*block) bool {
+	for _, bl := range blocks {
+		for _, it := range bl.items {
+			if explicitItem(it) || tasksIn(it.kids) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // step reads an item of a checklist that stands in a task: what is to be ticked off. It is a criterion only if the task
@@ -227,6 +286,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 	}
 	l := readLabel(withoutCommand(first))
 	l.takeTags()
+	said := l.status
 	if it.check != 0 {
 		l.status = Status{State: checkStates[it.check], Word: "[" + string(it.check) + "]"}
 	}
@@ -240,16 +300,28 @@ func (b *builder) itemTask(it *item, parent *node) {
 		l.anyID()
 	}
 	n := b.add(parent, fromItem, l, it.no)
+	if said.State != "" && it.check != 0 {
+		said.Line = it.no
+		n.statuses = append(n.statuses, said)
+	}
 	n.covers = append(n.covers, l.tags...)
 	for _, m := range dependsTag.get().FindAllStringSubmatch(first, 3) {
 		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), it.no
 	}
+	n.label.title = withoutDependsTag(n.label.title)
 	b.titleCriteria(n, it.lines[0], first)
 	var own []*block
 	if more := append(rest, it.lines[1:]...); len(more) > 0 {
 		own = append(own, &block{kind: paraBlock, lines: more, no: more[0].no})
 	}
 	b.process(append(own, it.kids...), n, inTask, nil)
+}
+
+func withoutDependsTag(title string) string {
+	if bare := clean(dependsTag.get().ReplaceAllString(title, " ")); bare != "" {
+		return bare
+	}
+	return title
 }
 
 // withoutCommand is a title without the command that it ends in: that becomes a criterion.

@@ -1,10 +1,17 @@
 package outline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // whole makes the one task of a document that has no other: a file for each task is common.
-func (b *builder) whole() {
+func (b *builder) whole(doc *section) {
 	r := b.root
+	if len(r.statuses) == 0 && len(r.acceptance) == 0 && len(b.reqs) == 0 {
+		b.bullets(doc)
+		return
+	}
 	if !r.hasField || len(r.acceptance) == 0 && len(r.statuses) == 0 && len(b.reqs) == 0 {
 		return
 	}
@@ -27,6 +34,47 @@ func (b *builder) whole() {
 	b.root = &node{line: r.line, kids: []*node{t}}
 	t.parent = b.root
 	b.count++
+}
+
+// bullets makes tasks of the items of a document that has nothing else: those with items below them that are no fields
+// are goals.
+func (b *builder) bullets(doc *section) {
+	blocks := doc.blocks
+	switch {
+	case len(doc.subs) == 1 && len(doc.subs[0].subs) == 0:
+		blocks = doc.subs[0].blocks
+	case len(doc.subs) > 0:
+		return
+	}
+	for _, bl := range blocks {
+		if bl.kind != listBlock {
+			continue
+		}
+		b.intro, b.root.text = nil, nil
+		for _, it := range bl.items {
+			b.bullet(it, b.root)
+		}
+	}
+}
+
+func (b *builder) bullet(it *item, in *node) {
+	if prose(it.lines[0].text) == "" {
+		return
+	}
+	if in != b.root || !slices.ContainsFunc(it.kids, func(bl *block) bool { return bl.kind == listBlock && !ownFields(it).fields }) {
+		b.itemTask(it, in)
+		return
+	}
+	goal := b.add(in, fromItem, readLabel(it.lines[0].text), it.no)
+	for _, bl := range it.kids {
+		if bl.kind != listBlock {
+			b.process([]*block{bl}, goal, inGoal, nil)
+			continue
+		}
+		for _, kid := range bl.items {
+			b.bullet(kid, goal)
+		}
+	}
 }
 
 // fieldSection reads a heading that is a field: its paragraphs and lists are the value.

@@ -11,10 +11,11 @@ import (
 func TestStateOf(t *testing.T) {
 	for word, want := range map[string]State{
 		"TODO": Todo, "todo": Todo, "Not started": Todo, "pending": Todo, "backlog": Todo, "未开始": Todo, "待办": Todo, "未完成": Todo, "⬜": Todo, "[ ]": Todo, "0%": Todo, "incomplete": Todo, "⏳ 待开始": Todo, "": "", "计划中": Todo,
-		"DOING": Doing, "in progress": Doing, "In_Progress": Doing, "WIP": Doing, "进行中": Doing, "🚧": Doing, "[~]": Doing, "40%": Doing, "3/5": Doing, "部分完成": Doing, "READY_TO_CHECK": Doing, "🔄 In Progress": Doing, "TO_BE_MODIFY": Doing,
-		"DONE": Done, "VERIFIED": Done, "✅": Done, "`done`": Done, "**Done** 2026-06-12": Done, "[x]": Done, "100%": Done, "已完成": Done, "完成": Done, "✅ 完成": Done, "DONE — GO": Done, "代码完成": Done,
-		"BLOCKED": Blocked, "blocked (waiting)": Blocked, "阻塞": Blocked, "on hold": Blocked, "⛔": Blocked, "❌ failed": Blocked, "已取消": Blocked,
-		"purple": "", "TODO | DOING | DONE": "", "todo/doing/done": "",
+		"DOING": Doing, "in progress": Doing, "In_Progress": Doing, "WIP": Doing, "进行中": Doing, "🚧": Doing, "[~]": Doing, "DOING 40%": Doing, "VERIFIED (2026-01-02, 0 issues)": Done, "DONE 2026-01-02": Done, "TODO / 未开始": Todo, "DOING (blocked by nothing)": Doing, "BLOCKED: waiting for a key, not ours": Blocked, "✅ DONE": Done, "🟡 TODO": Todo, "`VERIFIED`": Done, "[DONE]": Done, "完成（2026-01-02）": Done, "部分完成": Doing, "READY_TO_CHECK": Doing, "🔄 In Progress": Doing, "TO_BE_MODIFY": Doing,
+		"DONE": Done, "VERIFIED": Done, "✅": Done, "`done`": Done, "**Done** 2026-06-12": Done, "[x]": Done, "100%": Done, "已完成": Done, "完成": Done, "✅ 完成": Done, "DONE — GO": Done, "4/4": Done,
+		"BLOCKED": Blocked, "blocked (waiting)": Blocked, "阻塞": Blocked, "on hold": Blocked, "⛔": Blocked, "0/4": Todo,
+		"purple": "", "❌ failed": "", "已取消": "", "代码完成": "", "3/5": "", "40%": "", "DONE?": "", "done?": "", "FINISHED-ISH": "", "DONE (but fails)": "", "DONE but flaky": "", "skipped": "", "almost done": "", "已完成？": "",
+		"完成了一半": "", "完成（有遗留）": "", "DONE/TODO": "", "DONE 80%": "", "TODO, DOING": "", "DONE -> VERIFIED": "", "❌ DONE": "", "DONE ❌": "", "N/A": "", "donee": "", "DONE（部分）": "", "nearly finished": "", "DONE (50%)": "", "大概完成": "", "TODO | DOING | DONE": "", "todo/doing/done": "",
 	} {
 		got, ok := stateOf(word)
 		if ok != (want != "") || got != want {

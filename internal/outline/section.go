@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,41 @@ type decided struct {
 	below, strict, belowKnown, strictKnown bool
 }
 
+// ownLine is the number of the last line that stands in the section and in no section below it.
+func (s *section) ownLine() int {
+	last := s.head.no
+	for _, bl := range s.blocks {
+		last = max(last, lastLine(bl))
+	}
+	return last
+}
+
+// lastLine is the number of the last line that is read of the section.
+func (s *section) lastLine() int {
+	last := s.ownLine()
+	for _, sub := range s.subs {
+		last = max(last, sub.lastLine())
+	}
+	return last
+}
+
+func lastLine(bl *block) int {
+	last := bl.no
+	for _, l := range bl.lines {
+		last = max(last, l.no)
+	}
+	for _, row := range bl.rows {
+		last = max(last, row[0].no)
+	}
+	for _, it := range bl.items {
+		last = max(last, it.no, it.lines[len(it.lines)-1].no)
+		for _, kid := range it.kids {
+			last = max(last, lastLine(kid))
+		}
+	}
+	return last
+}
+
 const (
 	pseudoGoal = 7 // levels of headings that are only bold
 	pseudoTask = 8
@@ -41,12 +77,34 @@ func sectionsOf(blocks []*block) *section {
 		above.subs = append(above.subs, s)
 		open = append(open, s)
 	}
-	for _, b := range blocks {
+	plain := !slices.ContainsFunc(blocks, func(b *block) bool { return b.kind == headingBlock && b.level > 1 })
+	for i, b := range blocks {
 		switch b.kind {
 		case headingBlock:
-			enter(b.level, b, b.lines[0].text)
+			text, rest := title(b.lines[0])
+			enter(b.level, b, text)
+			if len(rest) > 0 {
+				last := open[len(open)-1]
+				last.blocks = append(last.blocks, &block{kind: paraBlock, lines: rest, no: b.no})
+			}
 			continue
 		case paraBlock:
+			if level, name, ok := named(b.lines[0].text); ok && plain {
+				enter(level, b, name)
+				if more := b.lines[1:]; len(more) > 0 {
+					last := open[len(open)-1]
+					last.blocks = append(last.blocks, &block{kind: paraBlock, lines: more, no: more[0].no})
+				}
+				continue
+			}
+			if len(b.lines) == 1 && i+1 < len(blocks) && leadsFields(b.lines[0].text, blocks[i+1]) {
+				level := pseudoTask
+				if readLabel(b.lines[0].text).kind == goalWord {
+					level = pseudoGoal
+				}
+				enter(level, b, b.lines[0].text)
+				continue
+			}
 			if level, ok := pseudo(b.lines[0].text); ok {
 				text, rest := title(b.lines[0])
 				enter(level, b, text)
@@ -63,6 +121,30 @@ func sectionsOf(blocks []*block) *section {
 	return root
 }
 
+// named reports "Task: Print" and "Milestone: Core" on a line of their own, in a document without headings.
+func named(s string) (level int, name string, ok bool) {
+	switch k, value, _ := colonField(s); {
+	case value == "":
+	case k == keyTitle:
+		return pseudoTask, value, taskName.get().MatchString(plainText(s))
+	case k == keyGroup:
+		return pseudoGoal, value, true
+	}
+	return 0, "", false
+}
+
+var taskName = compile(`^(?i:task|任务)`)
+
+// leadsFields reports a line with the name of a task that a list of its fields follows.
+func leadsFields(s string, next *block) bool {
+	l := readLabel(s)
+	if next.kind != listBlock || l.kind == noWord || l.id == "" || beginsField(s) || len(s) > 120 {
+		return false
+	}
+	k, _, ok := splitField(next.items[0].lines[0].text)
+	return ok && (k == keyStatus || k == keyAcceptance)
+}
+
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)
@@ -71,6 +153,12 @@ func pseudo(s string) (int, bool) {
 		return 0, false
 	}
 	l := readLabel(s)
+	if plainID.get().MatchString(s) && l.id != "" {
+		if l.kind == goalWord {
+			return pseudoGoal, true
+		}
+		return pseudoTask, true
+	}
 	switch {
 	case l.id == "" || !l.strong:
 		return 0, false
@@ -81,6 +169,9 @@ func pseudo(s string) (int, bool) {
 	}
 	return 0, false
 }
+
+// plainID is an id that a colon follows, at the beginning of a line: "M4-T1:", "T2: Print".
+var plainID = compile(`^(?:[A-Z]{1,4}\d*-)?(?:T|TASK|M|MS)-?\d+(?:\.\d+)*\s*[:：](?:\s|$|\p{Han})`)
 
 // title cuts the title off a line: fields may follow it behind a dash, a bar or a full stop.
 func title(l line) (string, []line) {
@@ -93,6 +184,9 @@ func title(l line) (string, []line) {
 			continue
 		}
 		rest := strings.TrimLeft(l.text[m[0]:], " .。；;，,|·—–-")
+		if strings.ContainsAny(l.text[m[0]:m[1]], "(（") && !strings.ContainsAny(l.text[m[1]:], "(（") {
+			rest = strings.TrimRight(rest, ")） ")
+		}
 		if k, _, ok := splitField(rest); ok && k != keyTitle {
 			return strings.TrimRight(l.text[:m[0]], " |·"), []line{{rest, l.no}}
 		}
@@ -184,7 +278,7 @@ func explicitItem(it *item) bool {
 		return true
 	case it.check != 0 && (named || it.number != "" && strings.Contains(it.number, ".")):
 		return true
-	case it.check != 0 && (own.fields || l.days > 0):
+	case it.check != 0 && (own.fields || l.days > 0), named && it.check == 0 && l.status.State != "":
 		return true
 	}
 	return named && l.kind == taskWord && boldStart(it) || named && boldStart(it) && own.fields

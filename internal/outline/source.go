@@ -89,6 +89,26 @@ func tooDeep(src []byte) int {
 
 var frontLine = compile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]\s*(.*)$`)
 
+var frontTask = compile(`(?i)^\s+(?:-\s+)?(?:status|状态)\s*[:：]`)
+
+// tasksInFront is the number of the first line of the front matter that gives a task a status; 0 without one. Tasks that
+// stand in YAML are not read.
+func tasksInFront(src []byte) int {
+	if !bytes.HasPrefix(src, []byte("---\n")) {
+		return 0
+	}
+	no := 0
+	for l := range bytes.Lines(src) {
+		if no++; no > 1 && bytes.HasPrefix(l, []byte("---")) {
+			return 0
+		}
+		if frontTask.get().Match(l) {
+			return no
+		}
+	}
+	return 0
+}
+
 // frontMatter takes the front matter off, leaving its lines empty, and gives its fields as blocks of a list.
 func frontMatter(src []byte) ([]*block, []byte) {
 	if !bytes.HasPrefix(src, []byte("---\n")) {

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -48,8 +49,16 @@ func columnsOf(header []cell) columns {
 			break
 		}
 	}
+	if c.title < 0 && (c.has(keyStatus) || c.has(keyAcceptance)) && (c.width > 2 || lookup(header[0].text) == "") {
+		c.title = slices.IndexFunc(header, func(h cell) bool { return plainText(h.text) != "" && lookup(h.text) == "" })
+		if c.title >= 0 && !c.has(keyID) {
+			c.of[keyTitle] = c.title
+		}
+	}
 	return c
 }
+
+var dottedNumber = compile(`^\d+(?:\.\d+)+$`)
 
 var idCell = compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 
@@ -114,7 +123,11 @@ func (b *builder) pairs(rows [][]cell, n *node) {
 			continue
 		}
 		if k := lookup(r[0].text); k != "" && k != keyTitle && k != keyGroup {
-			b.cellValue(n, k, r[1])
+			v := r[1]
+			if k == keyOther {
+				v.text = plainText(r[0].text) + ": " + v.text
+			}
+			b.cellValue(n, k, v)
 		}
 	}
 }
@@ -140,7 +153,12 @@ func (b *builder) cellValue(n *node, k key, c cell) {
 
 // rows makes a task of each row.
 func (b *builder) rows(bl *block, parent *node, c columns) {
+	group := "" // an empty cell goes on with the milestone above
 	for _, row := range bl.rows[1:] {
+		if over, ok := groupRow(row); ok {
+			group = over
+			continue
+		}
 		name := cell{no: row[0].no}
 		if c.title >= 0 && c.title < len(row) {
 			name = row[c.title]
@@ -152,9 +170,10 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 				// The column that should hold ids holds names.
 				more, l = l.title, of
 			} else {
-				l.id, l.strong = clean(plainText(id.text)), of.strong
+				l.id = clean(plainText(id.text))
+				l.strong = of.strong || dottedNumber.get().MatchString(l.id)
 			}
-			if of.id != "" {
+			if of.id != "" && !dottedNumber.get().MatchString(l.id) {
 				l.id, l.kind = of.id, max(l.kind, of.kind)
 			}
 			if of.status.State != "" && l.status.State == "" {
@@ -186,9 +205,37 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 				b.cellValue(n, k, v)
 			}
 		}
-		if g, ok := c.cell(row, keyGroup); ok && c.of[keyGroup] != c.title {
-			n.group = plainText(g.text)
+		if c.has(keyGroup) && c.of[keyGroup] != c.title {
+			if g, ok := c.cell(row, keyGroup); ok && strings.Trim(plainText(g.text), `"″〃-—同上 `) != "" {
+				group = plainText(g.text)
+			}
 		}
+		n.group = group
+		b.otherCells(n, bl.rows[0], row, c)
+	}
+}
+
+// groupRow reports a row that is a heading over the rows below it: the name of a milestone, and nothing else.
+func groupRow(row []cell) (string, bool) {
+	name := ""
+	for _, c := range row {
+		if t := plainText(c.text); t != "" && name != "" {
+			return "", false
+		} else if t != "" {
+			name = t
+		}
+	}
+	return name, len(row) > 1 && readLabel(name).kind == goalWord
+}
+
+// otherCells keeps what stands in columns that the plan has no use for, under the name of the column.
+func (b *builder) otherCells(n *node, header, row []cell, c columns) {
+	for i, h := range header {
+		k := lookup(h.text)
+		if i >= len(row) || i == c.title || prose(row[i].text) == "" || isNothing(row[i].text) || plainText(h.text) == "" || k != keyOther && k != "" || c.of[keyStatus] == i && c.has(keyStatus) {
+			continue
+		}
+		b.describe(n, plainText(h.text)+": "+row[i].text)
 	}
 }
 

@@ -16,7 +16,7 @@ func (b *builder) field(n *node, k key, lines []line, no int, check rune) {
 // value takes a value in: text of one paragraph.
 func (b *builder) value(n *node, k key, lines []line, check rune) {
 	text := joinLines(lines)
-	if prose(text) == "" {
+	if len(lines) == 0 || prose(text) == "" {
 		return
 	}
 	no := lines[0].no
@@ -55,7 +55,20 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 		if n.label.id == "" {
 			n.label.id, n.label.strong = clean(plainText(text)), true
 		}
-	case keyGroup, keyOther:
+	case keyTitle:
+		if n == b.root && b.title == "" {
+			b.title, b.titleAt = short(plainText(text), 200), no
+			return
+		}
+		b.describe(n, text)
+	case keyGroup:
+		if n != b.root && n.group == "" {
+			n.group = plainText(text)
+		}
+	case keyOther:
+		if _, v, ok := splitField(text); n != b.root && !(ok && isNothing(v)) {
+			b.describe(n, text)
+		}
 	default:
 		b.describe(n, text)
 	}
@@ -70,15 +83,19 @@ func isNothing(s string) bool {
 }
 
 func (b *builder) status(n *node, text string, no int) {
+	b.seen[no] = true
 	state, ok := stateOf(text)
 	word := short(prose(text), 200)
+	if strings.Trim(plainText(text), "-—– ") == "" {
+		return
+	}
 	if !ok {
 		if n.badStatus == nil {
 			n.badStatus = &line{word, no}
 		}
 		return
 	}
-	n.statuses = append(n.statuses, Status{State: state, Word: statusWord(word), Line: no})
+	n.statuses = append(n.statuses, Status{State: state, Word: statusWord(word), Line: no, part: b.part})
 }
 
 // statusWord is a status without its emphasis, as the source has it otherwise.
@@ -145,15 +162,15 @@ func (b *builder) valueItem(n *node, k key, it *item) {
 		return
 	}
 	criteria := k == keyAcceptance || k == keyVerify
+	before := len(n.acceptance)
 	if criteria {
-		if fk, v, ok := splitField(it.lines[0].text); ok && (fk == keyCommand || fk == keyExpect) {
-			b.value(n, fk, []line{{v, it.no}}, it.check)
-			b.values(n, fk, it.kids)
+		if last := b.commandItem(n, k, it); last != "" {
+			b.values(n, last, it.kids)
 			return
 		}
+	} else {
+		b.value(n, k, it.lines, it.check)
 	}
-	before := len(n.acceptance)
-	b.value(n, k, it.lines, it.check)
 	lead := criteria && len(it.kids) > 0 && len(n.acceptance) == before+1 && n.acceptance[before].Command == ""
 	b.values(n, k, it.kids)
 	if lead && len(n.acceptance) > before+1 && (endsInColon(joinLines(it.lines)) || onlyCode(it.kids)) {
@@ -168,9 +185,49 @@ func (b *builder) valueItem(n *node, k key, it *item) {
 	}
 }
 
+// commandItem reads the text of an item of acceptance: as it stands, or cut into command and threshold where it names
+// those. last is then the key of the last of them, which what is nested below the item belongs to; else "".
+func (b *builder) commandItem(n *node, k key, it *item) (last key) {
+	var text []line
+	var commands, thresholds []part
+	for i, p := range fieldsIn(it.lines) {
+		switch {
+		case p.key == keyCommand:
+			commands = append(commands, p)
+		case p.key == keyExpect:
+			thresholds = append(thresholds, p)
+		default:
+			text = append(text, p.raw...)
+			continue
+		}
+		if i == 0 || last != "" {
+			last = p.key
+		}
+	}
+	if len(text) > 0 {
+		b.value(n, k, text, it.check)
+	}
+	for _, p := range commands {
+		b.value(n, keyCommand, p.lines, it.check)
+	}
+	for _, p := range thresholds {
+		b.value(n, keyExpect, p.lines, 0)
+	}
+	return last
+}
+
+// onlyCode reports blocks that hold commands and nothing else: code, or items that name a command or a threshold.
 func onlyCode(blocks []*block) bool {
 	for _, bl := range blocks {
-		if bl.kind != codeBlock {
+		switch bl.kind {
+		case codeBlock:
+		case listBlock:
+			for _, it := range bl.items {
+				if k, _, _ := splitField(it.lines[0].text); k != keyCommand && k != keyExpect {
+					return false
+				}
+			}
+		default:
 			return false
 		}
 	}
@@ -183,6 +240,29 @@ func (b *builder) describe(n *node, text string) {
 		return
 	}
 	n.text = append(n.text, t)
+}
+
+// promote takes text in as a criterion that shows by an arrow to a threshold what it is, wherever it stands.
+func (b *builder) promote(n *node, lines []line) bool {
+	if !pointsOut(joinLines(lines)) {
+		return false
+	}
+	if n == b.root {
+		b.requirement(lines)
+		return true
+	}
+	b.criteriaOf(n, keyAcceptance, lines, 0)
+	return true
+}
+
+// pointsOut reports text with a command and an arrow to a threshold.
+func pointsOut(text string) bool {
+	for _, f := range commandsIn(spans(text), false) {
+		if f.pointed && isThreshold(f.expect) {
+			return true
+		}
+	}
+	return false
 }
 
 var refs = compile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)

@@ -1,0 +1,105 @@
+package outline
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+)
+
+// audit holds what was read against the source, line by line, and refuses a line that was lost: a command with a
+// threshold that nobody would run, and a status that belongs to no task. It looks at plain lines only, so that it shares
+// no mistake with what it checks. Code blocks, comments, and sections that speak of no task, such as a legend, are let
+// alone.
+func (b *builder) audit(src []byte, o *Outline) {
+	kept, known := o.everything()
+	t := &tidier{}
+	no := 0
+	for l := range bytes.Lines(src) {
+		no++
+		t.in = append(t.in, line{strings.TrimSpace(string(l)), no})
+	}
+	for t.at < len(t.in) {
+		l := t.in[t.at]
+		switch {
+		case fenceLine.get().MatchString(l.text):
+			t.fence()
+			continue
+		case strings.HasPrefix(l.text, "<!--"):
+			t.comment()
+			continue
+		case !b.exempted(l.no):
+			b.auditCommands(l, kept, known)
+			b.auditStatus(l)
+		}
+		t.at++
+	}
+}
+
+func (b *builder) exempted(no int) bool {
+	for _, e := range b.exempt {
+		if no >= e[0] && no <= e[1] {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) auditCommands(l line, kept string, known map[string]bool) {
+	if !strings.Contains(l.text, "`") || len(b.fs) > 50 {
+		return
+	}
+	for _, f := range commandsIn(spans(comment.get().ReplaceAllString(l.text, " ")), false) {
+		if is := bareText(f.command); f.pointed && isThreshold(f.expect) && !known[is] && !strings.Contains(kept, is) {
+			b.find("lost-command", l.no, "the command belongs to no task", "an acceptance criterion of a task", l.text, "- acceptance: `go test ./...` -> exit 0")
+		}
+	}
+}
+
+// auditStatus looks for a status on a line of its own.
+func (b *builder) auditStatus(l line) {
+	if b.seen[l.no] || strings.HasPrefix(l.text, "|") {
+		return
+	}
+	text := strings.TrimSpace(strings.TrimLeft(l.text, "> "))
+	text = strings.TrimPrefix(text, markerLine.get().FindString(text))
+	k, value, ok := splitField(text)
+	if _, is := stateOf(value); !ok || k != keyStatus || !is {
+		return
+	}
+	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task", l.text, "### Task 1: Parse the file")
+}
+
+// everything is all text that was kept, without what may differ from the source, and the commands by themselves.
+func (o *Outline) everything() (string, map[string]bool) {
+	var s strings.Builder
+	known := map[string]bool{}
+	add := func(texts ...string) {
+		for _, t := range texts {
+			s.WriteString(bareText(t))
+			s.WriteByte('\n')
+		}
+	}
+	add(o.Title, o.TopTask)
+	for _, q := range o.Requirements {
+		known[bareText(q.Command)] = true
+		add(q.Text)
+	}
+	o.Walk(func(t *Task) {
+		add(t.Title, t.Description, t.Needs)
+		add(t.Evidence...)
+		for _, c := range t.Acceptance {
+			known[bareText(c.Command)] = true
+			add(c.Text, c.Before)
+		}
+	})
+	return s.String(), known
+}
+
+func bareText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\\' || r == '`' || hostile(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

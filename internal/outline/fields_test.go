@@ -1,0 +1,124 @@
+package outline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gitwf/internal/plan"
+)
+
+func TestSplitField(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		key   key
+		value string
+	}{
+		{"status: DONE", keyStatus, "DONE"},
+		{"**Status:** DONE", keyStatus, "DONE"},
+		{"**Status: DONE**", keyStatus, "DONE"},
+		{"`status`: `DONE`", keyStatus, "`DONE`"},
+		{"`status=VERIFIED`", keyStatus, "VERIFIED"},
+		{"status = DONE", keyStatus, "DONE"},
+		{"Status | DONE", keyStatus, "DONE"},
+		{"Status - DONE", keyStatus, "DONE"},
+		{"状态 DONE", keyStatus, "DONE"},
+		{"【状态】DONE", keyStatus, "DONE"},
+		{"【验收标准】`make` -> exit 0", keyAcceptance, "`make` -> exit 0"},
+		{"Status 状态: DONE", keyStatus, "DONE"},
+		{"evidence =", keyEvidence, ""},
+		{"Acceptance", keyAcceptance, ""},
+		{"**验收标准**", keyAcceptance, ""},
+		{"acceptance tests run nightly", "", ""},
+		{"status quo", "", ""},
+		{"state-of-the-art parser", "", ""},
+		{"[Evidence](log.txt)", "", ""},
+		{"x = 3", "", ""},
+	} {
+		k, value, ok := splitField(c.text)
+		if k != c.key || value != c.value || ok != (c.key != "") {
+			t.Errorf("splitField(%q) = %q, %q, %v; want %q, %q", c.text, k, value, ok, c.key, c.value)
+		}
+	}
+}
+
+// TestTidy: what Markdown would melt together stays apart, and every line keeps its number.
+func TestTidy(t *testing.T) {
+	for name, c := range map[string]struct{ src, want string }{
+		"a field behind a list":         {"- a\n- b\nStatus: TODO", "1 - a|2 - b|0 |3 Status: TODO"},
+		"a field of an item":            {"- a\n  Status: TODO", "1 - a|2   Status: TODO"},
+		"a field of a task's item":      {"- Task 1: a\nStatus: TODO", "1 - Task 1: a|2 Status: TODO"},
+		"text behind a list":            {"- a\nand so on", "1 - a|2 and so on"},
+		"a field of the item above":     {"- acceptance:\n  - x\n  status: TODO", "1 - acceptance:|2   - x|0 |3 status: TODO"},
+		"a definition":                  {"Status\n: DONE", "1 Status:|2 - DONE"},
+		"a threshold is no quotation":   {"`a`\n>= 3", "1 `a`|2 → >= 3"},
+		"code is left alone":            {"x\n\n    y = 1\n    z = 2", "1 x|2 |3     y = 1|4     z = 2"},
+		"an outline is no code":         {"    Task 1: a\n        status: TODO", "1 - Task 1: a|2     - status: TODO"},
+		"a block of code is left alone": {"```\nStatus\n: DONE\n```", "1 ```|2 Status|3 : DONE|4 ```"},
+	} {
+		out, nos := tidy([]byte(c.src + "\n"))
+		var got []string
+		for i, l := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+			got = append(got, fmt.Sprintf("%d %s", nos[i], l))
+		}
+		for len(got) > 0 && strings.TrimSpace(strings.TrimLeft(got[len(got)-1], "0")) == "" {
+			got = got[:len(got)-1]
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%s: %q, want %q", name, s, c.want)
+		}
+	}
+}
+
+// TestRefusals: what can't be read as it was meant is refused with its line, never guessed and never dropped.
+func TestRefusals(t *testing.T) {
+	const head = "# P\n\n## Milestone 1: M\n\n### Task 1: T\n"
+	for name, c := range map[string]struct {
+		body string
+		code string
+		line int
+	}{
+		"a guessed status":         {"- status: done?\n", "unknown-status", 6},
+		"a status taken back":      {"- status: DONE (but fails)\n", "unknown-status", 6},
+		"two statuses":             {"- status: DONE\n- acceptance: `a` -> exit 0\n- status: TODO\n", "contradicting-status", 8},
+		"done and verified":        {"- status: DONE\n- status: VERIFIED\n", "contradicting-status", 7},
+		"a backtick":               {"- acceptance: `make -> exit 0\n", "unclosed-code", 6},
+		"a status in prose":        {"- status: TODO\n\n## History\n\nStatus: DONE\n", "lost-status", 10},
+		"a hidden character":       {"- acceptance: `make \u202ex` -> exit 0\n", "hidden-character", 6},
+		"a status in a table":      {"- x\n\n| Task | Status |\n|---|---|\n| U | half |\n", "unknown-status", 10},
+		"a box against the status": {"\n- [x] **Task 2: U** - status: TODO\n", "contradicting-status", 7},
+	} {
+		_, fs := Parse("x.md", []byte(head+c.body))
+		if len(fs) == 0 || fs[0].Code != c.code || fs[0].Line != c.line {
+			t.Errorf("%s: %v, want %s on line %d", name, fs, c.code, c.line)
+		}
+	}
+}
+
+// TestJudged: a threshold that no shell can decide becomes a criterion for a person, with the command and the threshold
+// in its statement, and no run line that checks less.
+func TestJudged(t *testing.T) {
+	o, fs := Parse("x.md", []byte("# P\n\n### Task 1: T\n- status: TODO\n- acceptance:\n  - `make bench` -> p95 < 200 ms\n  - `make` -> exit 0\n"))
+	if len(fs) > 0 {
+		t.Fatal(fs)
+	}
+	doc, fs := o.Plan(Defaults{})
+	if len(fs) > 0 {
+		t.Fatal(fs)
+	}
+	p, err := plan.ParseValid("plan.yaml", doc, plan.Floors{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range p.Tasks {
+		if task.TaskID != "TASK-1" {
+			continue
+		}
+		if c := task.AcceptanceCriteria[0]; !c.Manual() || c.Statement != "Run `make bench` and judge: p95 < 200 ms" {
+			t.Errorf("criterion %+v", c)
+		}
+		if c := task.AcceptanceCriteria[1]; c.Run != `cd "$WF_REPO" && make` {
+			t.Errorf("run line %q", c.Run)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package outline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var boldKey = compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
+
+// splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值,
+// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. ok is true only for a key that is known.
+func splitField(s string) (key, string, bool) {
+	s = strings.TrimSpace(s)
+	s = strings.TrimLeftFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("*_`[(（【「", r)
+	})
+	if s == "" {
+		return "", "", false
+	}
+	if k, value, ok := colonField(s); ok {
+		return k, value, true
+	}
+	return looseField(s)
+}
+
+// colonField splits at a colon, or behind a key that is bold.
+func colonField(s string) (key, string, bool) {
+	if m := boldKey.get().FindStringSubmatch(s); m != nil && m[1] == m[4] {
+		if k := lookup(m[2]); k != "" {
+			if m[3] != "" || m[5] != "" || m[6] == "" {
+				return k, trimEmphasis(m[6], ""), true
+			}
+		} else if inner, value, ok := strings.Cut(strings.Replace(m[2], "：", ":", 1), ":"); ok && (m[1] == "_" || m[1] == "*") && m[6] == "" {
+			// _Requirements: 1.1, 2.3_
+			if k := lookup(inner); k != "" {
+				return k, strings.TrimSpace(value), true
+			}
+		}
+	}
+	i := strings.IndexAny(s, ":：")
+	if i <= 0 || i > 120 {
+		return "", "", false
+	}
+	_, size := utf8.DecodeRuneInString(s[i:])
+	word, value := s[:i], s[i+size:]
+	if size == 1 && value != "" && !strings.ContainsAny(value[:1], " \t*_`") && value[0] < utf8.RuneSelf {
+		// "test:unit" is a word, "status:done" a field.
+		if k := lookup(word); k != keyStatus && k != keyEstimate && k != keyAcceptance && k != keyEvidence {
+			return "", "", false
+		}
+	}
+	if strings.Count(word, "`")%2 == 1 {
+		return "", "", false
+	}
+	k := lookup(word)
+	if k == "" {
+		return "", "", false
+	}
+	return k, trimEmphasis(value, word), true
+}
+
+// trimEmphasis takes off the marks that a key shares with its value: "**Status: DONE**", "_Verify: x_".
+func trimEmphasis(value, word string) string {
+	value = strings.TrimSpace(value)
+	switch value {
+	case "|", ">", "|-", ">-", "|+":
+		return "" // as YAML begins a text on the next line
+	}
+	for _, mark := range []string{"**", "__", "*", "_"} {
+		if strings.HasPrefix(strings.TrimSpace(word), mark) && strings.Count(word, mark)%2 == 1 {
+			value = strings.TrimSpace(strings.TrimPrefix(value, mark))
+			value = strings.TrimSpace(strings.TrimSuffix(value, mark))
+			break
+		}
+	}
+	return value
+}
+
+var (
+	codeOnly   = compile("^`+([^`]+)`+$")
+	bracketKey = compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
+	otherMark  = compile(`^([^=|｜→—–]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–)\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
+	wordValue  = compile(`^(\S{2,10})\s+(.{1,30})$`)
+)
+
+// looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.
+func looseField(s string) (key, string, bool) {
+	if !coreStarts[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
+		return "", "", false
+	}
+	if m := codeOnly.get().FindStringSubmatch(s); m != nil {
+		if k, value, ok := splitField(m[1]); ok && k == keyStatus && value != "" {
+			return k, value, true
+		}
+		return "", "", false
+	}
+	if m := bracketKey.get().FindStringSubmatch(s); m != nil {
+		if k := exact(bareWord(m[1])); k != "" && k != keyTitle && k != keyGroup && k != keyID && k != keyOther {
+			return k, strings.TrimSpace(m[2]), true
+		}
+	}
+	if m := otherMark.get().FindStringSubmatch(s); m != nil && !strings.Contains(m[1], "`") {
+		if k := core[bareWord(m[1]+m[5])]; k != "" {
+			return k, m[4], true
+		}
+	}
+	if k := core[bareWord(s)]; k != "" && s[0] != '[' {
+		return k, "", true
+	}
+	if m := wordValue.get().FindStringSubmatch(s); m != nil && core[bareWord(m[1])] == keyStatus {
+		if _, ok := stateOf(m[2]); ok {
+			return keyStatus, m[2], true
+		}
+	}
+	return "", "", false
+}
+
+func bareWord(s string) string {
+	return strings.Trim(strings.ToLower(plainText(s)), " *_`.")
+}
+
+// core are the words that are keys without a colon too.
+var core = map[string]key{
+	"status": keyStatus, "state": keyStatus, "current status": keyStatus, "task status": keyStatus, "状态": keyStatus, "当前状态": keyStatus, "任务状态": keyStatus, "狀態": keyStatus,
+	"acceptance": keyAcceptance, "acceptance criteria": keyAcceptance, "acceptance criterion": keyAcceptance, "acceptance command": keyAcceptance, "acceptance commands": keyAcceptance,
+	"acceptance test": keyAcceptance, "acceptance tests": keyAcceptance, "definition of done": keyAcceptance, "done when": keyAcceptance, "exit criteria": keyAcceptance, "success criteria": keyAcceptance,
+	"验收": keyAcceptance, "验收标准": keyAcceptance, "验收条件": keyAcceptance, "验收命令": keyAcceptance, "验收方式": keyAcceptance, "验收方法": keyAcceptance, "验收准则": keyAcceptance, "验收项": keyAcceptance,
+	"完成标准": keyAcceptance, "驗收": keyAcceptance, "驗收標準": keyAcceptance,
+	"verification": keyVerify, "验证命令": keyVerify, "验证方式": keyVerify,
+	"evidence": keyEvidence, "proof": keyEvidence, "证据": keyEvidence, "验收证据": keyEvidence, "完成证据": keyEvidence, "證據": keyEvidence,
+	"depends on": keyDepends, "depends": keyDepends, "dependency": keyDepends, "dependencies": keyDepends, "依赖": keyDepends, "前置任务": keyDepends, "依赖任务": keyDepends,
+	"estimate": keyEstimate, "预估": keyEstimate, "工时": keyEstimate, "deliverable": keyDeliverable, "deliverables": keyDeliverable, "交付物": keyDeliverable,
+	"threshold": keyExpect, "阈值": keyExpect, "command": keyCommand, "命令": keyCommand,
+}
+
+// coreStarts are the first two letters of the core words: most lines begin otherwise.
+var coreStarts = func() map[string]bool {
+	out := map[string]bool{}
+	for w := range core {
+		out[firstTwo(w)] = true
+	}
+	for w := range keyOf {
+		if w[0] >= utf8.RuneSelf {
+			out[firstTwo(w)] = true // in brackets every key counts: 【负责人】
+		}
+	}
+	return out
+}()
+
+func firstTwo(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n == 3 {
+			return strings.ToLower(s[:i])
+		}
+	}
+	return strings.ToLower(s)
+}

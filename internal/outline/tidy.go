@@ -1,0 +1,354 @@
+package outline
+
+import (
+	"bytes"
+	"html"
+	"strings"
+)
+
+// tidy lays a source out so that Markdown reads it as its writer saw it. Three things that Markdown does to plain text are
+// undone: a field right behind a list goes on with the last item, text that is indented by four columns is code, and
+// headings without a mark melt into the paragraph around them. It gives the numbers that the lines had in the source.
+func tidy(src []byte) ([]byte, []int) {
+	t := &tidier{}
+	no := 0
+	for l := range bytes.Lines(src) {
+		no++
+		t.in = append(t.in, line{strings.TrimRight(string(l), "\n"), no})
+	}
+	for t.at = 0; t.at < len(t.in); {
+		t.next()
+	}
+	var out bytes.Buffer
+	nos := make([]int, len(t.out))
+	for i, l := range t.out {
+		out.WriteString(l.text)
+		out.WriteByte('\n')
+		nos[i] = l.no
+	}
+	return out.Bytes(), nos
+}
+
+type tidier struct {
+	in    []line
+	at    int
+	out   []line
+	items []openItem // the list items that a line could belong to, the innermost last
+	code  int        // the index of the first line behind what is known to be indented code
+}
+
+// openItem is a list item on the way: the columns of its marker and of its text.
+type openItem struct {
+	marker, content int
+	task            bool // it names a task, so that fields behind it are its own
+	field           bool // it is a field itself, which has no fields of a task
+}
+
+var (
+	fenceLine  = compile("^(?:[ >\t]|[-*+] |\\d{1,9}[.)] )*(`{3,}|~{3,})([^`]*)$")
+	markerLine = compile(`^(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+|$)`)
+	oddMarker  = compile(`^(?:[①-⑳⑴-⒇]\s*|[a-h][)）.]\s+)(\S)`)
+	wideMarker = compile(`^(?:(\d{1,3})[）、]|[（(](\d{1,2})[）)])\s*(\S)`)
+	definition = compile(`^[ \t]{0,3}[:：][ \t]+(\S.*)$`)
+	headLine   = compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
+)
+
+// next takes one line over, or a few that belong together.
+func (t *tidier) next() {
+	l := t.in[t.at]
+	l.text = withoutHTML(l.text)
+	indent := indentOf(l.text)
+	body := strings.TrimSpace(l.text)
+	if m := wideMarker.get().FindStringSubmatch(body); m != nil {
+		body = m[1] + m[2] + ". " + body[len(m[0])-len(m[3]):]
+		l.text = strings.Repeat(" ", indent) + body
+	} else if m := oddMarker.get().FindStringSubmatch(body); m != nil {
+		body = "- " + body[len(m[0])-len(m[1]):]
+		l.text = strings.Repeat(" ", indent) + body
+	}
+	switch {
+	case body == "":
+		t.put(l)
+	case fenceLine.get().MatchString(l.text):
+		t.fence()
+		return
+	case strings.HasPrefix(body, "<!--"):
+		t.comment()
+		return
+	case markerLine.get().MatchString(body):
+		t.item(l, indent, body)
+	case quotedLimit.get().MatchString(body):
+		t.put(line{strings.Repeat(" ", indent) + "→ " + body, l.no})
+	case strings.HasPrefix(body, ">") && indent < 4:
+		t.quote(indent)
+		return
+	case strings.HasPrefix(body, "#") || strings.HasPrefix(body, ">") || strings.HasPrefix(body, "|"):
+		t.leave(indent)
+		t.put(l)
+	case len(t.items) == 0 && indent >= 4 && t.at >= t.code && t.indented():
+		return
+	case t.define(l):
+	default:
+		t.text(l, indent, body)
+	}
+	t.at++
+}
+
+var (
+	codeTag = compile("(?i)<code>([^<`]+)</code>")
+	termTag = compile(`(?i)<dt>(.*?)</dt>\s*<dd>(.*?)</dd>`)
+)
+
+// withoutHTML writes code and definitions that stand in tags as Markdown has them.
+func withoutHTML(s string) string {
+	if !strings.Contains(s, "</") {
+		return s
+	}
+	s = codeTag.get().ReplaceAllStringFunc(s, func(m string) string {
+		return "`" + html.UnescapeString(m[len("<code>"):len(m)-len("</code>")]) + "`"
+	})
+	if termTag.get().MatchString(s) {
+		s = html.UnescapeString(termTag.get().ReplaceAllString(s, "- $1: $2"))
+	}
+	return s
+}
+
+func (t *tidier) put(l line) { t.out = append(t.out, l) }
+
+// gap puts an empty line between what stands there and what comes.
+func (t *tidier) gap() {
+	if n := len(t.out); n > 0 && strings.TrimSpace(t.out[n-1].text) != "" {
+		t.put(line{})
+	}
+}
+
+// leave forgets the items that a line at this column can't belong to.
+func (t *tidier) leave(indent int) {
+	for n := len(t.items); n > 0 && t.items[n-1].marker >= indent; n = len(t.items) {
+		t.items = t.items[:n-1]
+	}
+}
+
+func (t *tidier) item(l line, indent int, body string) {
+	t.leave(indent)
+	mark := markerLine.get().FindString(body)
+	text := body[len(mark):]
+	t.items = append(t.items, openItem{indent, indent + indentOf(strings.Repeat(" ", len([]rune(mark)))+"x"), namesTask(text), isTaskField(text)})
+	if strings.HasPrefix(body, "•") {
+		l.text = strings.Replace(l.text, "•", "-", 1)
+	}
+	t.put(l)
+}
+
+// namesTask reports text that is the name of a goal or a task.
+func namesTask(text string) bool {
+	if _, _, ok := splitField(text); ok {
+		return false
+	}
+	l := readLabel(text)
+	return l.strong && l.id != "" && (l.kind != noWord || !numeric(l.id))
+}
+
+// text takes a line of text over. Where it is a field or a heading, it ends the items that it is not indented below.
+func (t *tidier) text(l line, indent int, body string) {
+	head := (headLine.get().MatchString(body) || plainID.get().MatchString(body)) && pseudoLine(body)
+	if head && len(t.items) == 0 {
+		t.gap()
+	}
+	if len(t.items) == 0 || !head && !beginsField(body) {
+		t.put(l)
+		return
+	}
+	owner := -1
+	for i, it := range t.items {
+		if it.marker < indent && !(it.field && isTaskField(body)) || it.task && !head {
+			owner = i
+		}
+	}
+	if owner == len(t.items)-1 {
+		t.put(l)
+		return
+	}
+	t.items = t.items[:owner+1]
+	t.gap()
+	column := 0
+	if owner >= 0 {
+		column = t.items[owner].content
+	}
+	t.put(line{strings.Repeat(" ", column) + body, l.no})
+}
+
+// isTaskField reports a field that only a task has.
+func isTaskField(s string) bool {
+	k, _, ok := splitField(s)
+	return ok && (k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate)
+}
+
+func pseudoLine(s string) bool { _, ok := pseudo(s); return ok }
+
+func beginsField(s string) bool { _, _, ok := splitField(s); return ok }
+
+// quotedLimit is a threshold at the beginning of a line, which is no quotation: ">= 3".
+var quotedLimit = compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
+
+// quote tidies what stands in a quotation, as a text of its own.
+func (t *tidier) quote(indent int) {
+	t.leave(indent)
+	inner := &tidier{}
+	for ; t.at < len(t.in); t.at++ {
+		body := strings.TrimLeft(t.in[t.at].text, " \t")
+		if !strings.HasPrefix(body, ">") || quotedLimit.get().MatchString(strings.TrimSpace(body)) {
+			break
+		}
+		inner.in = append(inner.in, line{strings.TrimPrefix(body[1:], " "), t.in[t.at].no})
+	}
+	for inner.at < len(inner.in) {
+		inner.next()
+	}
+	for _, l := range inner.out {
+		t.put(line{strings.Repeat(" ", indent) + strings.TrimRight("> "+l.text, " "), l.no})
+	}
+}
+
+// fence takes a block of code over as it stands. One of YAML that has a status in it is no code but fields.
+func (t *tidier) fence() {
+	l := t.in[t.at]
+	m := fenceLine.get().FindStringSubmatch(l.text)
+	end := t.at + 1
+	for end < len(t.in) && !closesFence(t.in[end].text, m[1]) {
+		end++
+	}
+	body := t.in[t.at+1 : end]
+	if lang := strings.ToLower(strings.TrimSpace(m[2])); (lang == "yaml" || lang == "yml") && end < len(t.in) && hasStatus(body) {
+		t.gap()
+		inner := &tidier{in: body, items: t.items}
+		for inner.at < len(inner.in) {
+			inner.next()
+		}
+		t.out = append(t.out, inner.out...)
+		t.put(line{"", t.in[end].no})
+		t.at = end + 1
+		return
+	}
+	if indent := indentOf(l.text); len(t.items) > 0 && t.items[len(t.items)-1].marker >= indent {
+		t.leave(indent)
+	}
+	t.out = append(t.out, t.in[t.at:min(end+1, len(t.in))]...)
+	t.at = end + 1
+}
+
+var statusLine = compile(`(?i)^\s*(?:-\s+)?(?:status|state|状态)\s*[:：]\s*\S`)
+
+func hasStatus(lines []line) bool {
+	for _, l := range lines {
+		if statusLine.get().MatchString(l.text) {
+			return true
+		}
+	}
+	return false
+}
+
+func closesFence(s, fence string) bool {
+	s = strings.TrimLeft(s, " \t>")
+	return strings.HasPrefix(s, fence) && strings.Trim(s, fence[:1]+" \t") == ""
+}
+
+func (t *tidier) comment() {
+	for t.at < len(t.in) {
+		l := t.in[t.at]
+		t.put(l)
+		t.at++
+		if strings.Contains(l.text, "-->") {
+			return
+		}
+	}
+}
+
+// define reads a definition: a term on its own line, and what it means behind a colon on the next.
+func (t *tidier) define(l line) bool {
+	m := definition.get().FindStringSubmatch(l.text)
+	if m == nil || len(t.out) == 0 {
+		return false
+	}
+	above := &t.out[len(t.out)-1]
+	switch term := strings.TrimSpace(above.text); {
+	case len(t.items) > 0 && strings.HasPrefix(term, "- "):
+	case lookup(term) != "":
+		above.text += ":"
+	case namesTask(term):
+		above.text = "**" + strings.Trim(term, "*") + "**"
+	default:
+		return false
+	}
+	t.item(line{"- " + m[1], l.no}, 0, "- "+m[1])
+	return true
+}
+
+// indented reads lines that are indented as far as code is, where fields or names of tasks among them show that they are
+// an outline: each of them is an item then; or a line of its own, where names and fields stand in one column.
+func (t *tidier) indented() bool {
+	end := t.at
+	outline, flat := false, false
+	for ; end < len(t.in); end++ {
+		body := strings.TrimSpace(t.in[end].text)
+		if body == "" {
+			continue
+		}
+		if indentOf(t.in[end].text) < 4 || fenceLine.get().MatchString(t.in[end].text) {
+			break
+		}
+		field := beginsField(body)
+		outline = outline || field || pseudoLine(body)
+		if end > t.at {
+			above := t.in[end-1].text
+			flat = flat || field && pseudoLine(strings.TrimSpace(above)) && indentOf(above) == indentOf(t.in[end].text)
+		}
+		flat = flat || markerLine.get().MatchString(body)
+	}
+	if !outline {
+		t.code = end
+		return false
+	}
+	least := 1 << 20
+	for _, l := range t.in[t.at:end] {
+		if strings.TrimSpace(l.text) != "" {
+			least = min(least, indentOf(l.text))
+		}
+	}
+	t.gap()
+	inner := &tidier{}
+	for _, l := range t.in[t.at:end] {
+		body := strings.TrimSpace(l.text)
+		switch {
+		case body == "":
+		case flat:
+			body = strings.Repeat(" ", indentOf(l.text)-least) + body
+		default:
+			body = strings.Repeat(" ", indentOf(l.text)-least) + "- " + body
+		}
+		inner.in = append(inner.in, line{body, l.no})
+	}
+	for inner.at < len(inner.in) {
+		inner.next()
+	}
+	t.out = append(t.out, inner.out...)
+	t.gap()
+	t.at = end
+	return true
+}
+
+// indentOf is the width of the white space at the beginning of a line, in columns.
+func indentOf(s string) int {
+	width := 0
+	for _, c := range s {
+		switch c {
+		case ' ':
+			width++
+		case '\t':
+			width += 4 - width%4
+		default:
+			return width
+		}
+	}
+	return 0
+}
