@@ -12,7 +12,7 @@ import (
 func shellLine(command, expect string) (run string, decided bool) {
 	checks, ok := checksOf(command, expect)
 	switch {
-	case !ok:
+	case !ok || request.get().MatchString(command):
 		return "", false
 	case len(checks) == 0:
 		return command, true
@@ -29,6 +29,9 @@ func shellLine(command, expect string) (run string, decided bool) {
 	}
 	return line, true
 }
+
+// request is code that stands for a request to a server, which no shell takes for a command.
+var request = compile(`^(?:(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +(?:/|https?://)\S*|https?://\S+)$`)
 
 // isThreshold reports text that is an expectation which a shell can decide, or begins like one: "exit 0", ">= 3", "全部通过".
 func isThreshold(s string) bool {

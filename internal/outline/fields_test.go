@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 // TestJudged: a threshold that no shell can decide becomes a criterion for a person, with the command and the threshold
 // in its statement, and no run line that checks less.
 func TestJudged(t *testing.T) {
-	o, fs := Parse("x.md", []byte("# P\n\n### Task 1: T\n- status: TODO\n- acceptance:\n  - `make bench` -> p95 < 200 ms\n  - `make` -> exit 0\n"))
+	o, fs := Parse("x.md", []byte("# P\n\n### Task 1: T\n- status: TODO\n- acceptance:\n  - `make bench` -> p95 < 200 ms\n  - `make` -> exit 0\n  - `POST /users` -> 201\n"))
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
@@ -119,6 +119,9 @@ func TestJudged(t *testing.T) {
 		}
 		if c := task.AcceptanceCriteria[1]; c.Run != `cd "$WF_REPO" && make` {
 			t.Errorf("run line %q", c.Run)
+		}
+		if c := task.AcceptanceCriteria[2]; !c.Manual() || c.Statement != "Run `POST /users` and judge: 201" {
+			t.Errorf("criterion %+v", c)
 		}
 	}
 }
