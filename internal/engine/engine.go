@@ -198,10 +198,7 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.claims) == 0 {
-		return snap.State(), nil
-	}
-	return plan.Derive(snap.Plan, snap.Records, r.claims, r.Now()), nil
+	return snap.StateUnder(r.claims, r.Now()), nil
 }
 
 // work is one piece of work that the engine can do now.
