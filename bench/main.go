@@ -30,6 +30,8 @@ type sizes struct {
 	statuses   int // rounds
 	scales     int // rounds
 	events     int // of the long history
+	large      int // MB of the large file
+	many       int // small files
 	syncScript bool
 }
 
@@ -45,6 +47,7 @@ var benchmarks = []struct {
 	{"status", benchStatus},
 	{"scale", benchScale},
 	{"history", benchHistory},
+	{"large", benchLarge},
 }
 
 func main() {
@@ -67,6 +70,8 @@ func main() {
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")
 	flag.IntVar(&z.scales, "scales", 3, "scale, history: rounds")
 	flag.IntVar(&z.events, "events", 100_000, "history: events of the plan")
+	flag.IntVar(&z.large, "large", 2048, "large: MB of the large file")
+	flag.IntVar(&z.many, "many", 50_000, "large: small files")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
 	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")

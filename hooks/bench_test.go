@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// BenchmarkUntouched compares what a commit pays for the hook, in a repository of 100,000 files with nothing protected staged,
-// with what the probe takes alone. The hook's time is to stay under twice the probe's.
-func BenchmarkUntouched(b *testing.B) {
+// BenchmarkBesideOwn shows what a commit pays where the repository has a hook of its own, in a repository of 100,000 files with
+// nothing protected staged: the own hook alone, with the section in it, and called by the dispatcher. What the gate costs without one
+// is measured in bench/.
+func BenchmarkBesideOwn(b *testing.B) {
 	r := newRepo(b)
 	r.fill(100_000)
 	run := func(name string, args ...string) func(b *testing.B) {
@@ -23,11 +24,6 @@ func BenchmarkUntouched(b *testing.B) {
 			}
 		}
 	}
-	probe := run("git", "diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "HEAD", "--", ":(top,icase)deliverables")
-	b.Run("probe", probe)
-	r.install()
-	b.Run("hook", run(r.path(".git", "hooks", "pre-commit")))
-	r.uninstall()
 	r.hook("pre-commit", "#!/bin/sh\nexit 0\n", 0o755)
 	b.Run("own", run(r.path(".git", "hooks", "pre-commit")))
 	r.install()

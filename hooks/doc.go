@@ -19,9 +19,9 @@
 // same shell, with its input put back. InstallServer puts pre-receive into a bare repository, in the same three ways.
 //
 // The scripts decide with git alone whether anything protected is touched, and start the program only then. They hold
-// the protected roots as pathspecs, in every spelling that some file system takes for the same name, so Install must run again
-// when the policy's roots change. Not found by a pathspec, and left to the program: names with characters that HFS+ ignores,
-// short names and trailing dots of Windows, and mixed cases of a long root outside of ASCII.
+// the protected roots as pathspecs, in every spelling that some file system takes for the same name (Pathspecs), and by the
+// names that HFS+ and NTFS take for them (Globs), so Install must run again when the policy's roots change. Not found by a pathspec,
+// and left to the program: mixed cases of a long root outside of ASCII.
 //
 // It does not own what may land (internal/gate), nor the policy that names the roots. The specification is docs/format.md.
 package hooks

@@ -63,7 +63,7 @@ func newRenderer(o Options) (renderer, error) {
 
 func (r renderer) data(s spec) scriptData {
 	var specs []string
-	for _, pathspec := range Pathspecs(r.roots) {
+	for _, pathspec := range Wide(r.roots) {
 		specs = append(specs, quote(pathspec))
 	}
 	what := "this commit touches a protected path"

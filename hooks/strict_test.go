@@ -150,7 +150,7 @@ func TestStrictAsks(t *testing.T) {
 			r.past("branch", "side", r.make("deliverables/a", "2", "main"))
 			r.git("merge", "-q", "-s", "ours", "-m", "m", "side")
 			return "main"
-		}, main + "args: hook post-merge 0\n"},
+		}, "args: hook pre-merge-commit\n" + main + "args: hook post-merge 0\n"},
 		{"replaced commit", func(r *repo) string {
 			c := r.make("deliverables/a", "2", "main")
 			r.git("replace", c, r.make("src", "9", "main"))

@@ -1,25 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
-	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/prompt"
-	"gitwf/templates"
 )
 
 func executorFlag() cli.Flag {
@@ -80,13 +73,25 @@ func (e *env) agentsCommand() *cli.Command {
 
 // agentLine is one agent as git wf agents shows it.
 type agentLine struct {
-	Name    string   `json:"name"`
-	Kind    string   `json:"kind"`
-	Model   string   `json:"model,omitempty"`
-	Roles   []string `json:"roles,omitempty"` // that it has by default
-	Usable  bool     `json:"usable"`
-	WhyNot  string   `json:"why_not,omitempty"`
-	Command string   `json:"command,omitempty"`
+	Name    string        `json:"name"`
+	Kind    string        `json:"kind"`
+	Model   string        `json:"model,omitempty"`
+	Roles   []string      `json:"roles,omitempty"` // that it has by default
+	Usable  bool          `json:"usable"`
+	WhyNot  string        `json:"why_not,omitempty"`
+	Command string        `json:"command,omitempty"`
+	Problem *agentProblem `json:"problem,omitempty"`
+}
+
+// agentProblem is a setting that can't be used.
+type agentProblem struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Mend    string `json:"mend"` // the command that does it
+}
+
+func problemOf(wrong *agent.ConfigError) *agentProblem {
+	return &agentProblem{Setting: wrong.Setting(), Value: wrong.Value, Mend: wrong.Mend()}
 }
 
 func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
@@ -95,196 +100,90 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	roles := []struct{ role, name string }{{"planner", settings.Planner}, {"executor", settings.Executor}, {"reviewer", settings.Reviewer}}
+	names := set.Names()
+	for _, r := range roles {
+		if r.name != "" && !slices.Contains(names, r.name) {
+			names = append(names, r.name)
+		}
+	}
 	var lines []agentLine
-	for _, name := range set.Names() {
+	for _, name := range names {
 		l := agentLine{Name: name, Kind: "built in", Usable: true}
 		if a, ok := set.Config(name); ok {
 			l.Kind, l.Model, l.Command = a.Kind, a.Model, a.Command
 		}
-		for _, r := range []struct{ role, name string }{{"planner", settings.Planner}, {"executor", settings.Executor}, {"reviewer", settings.Reviewer}} {
+		for _, r := range roles {
 			if r.name == name {
 				l.Roles = append(l.Roles, r.role)
 			}
 		}
-		if err := set.Usable(c.Context, name); err != nil {
-			l.Usable, l.WhyNot = false, plan.OneLine(err.Error())
-		}
+		l.look(set.Usable(c.Context, name))
+		lines = append(lines, l)
+	}
+	for _, wrong := range settings.Ignored {
+		l := agentLine{Name: wrong.Name}
+		l.look(wrong)
 		lines = append(lines, l)
 	}
 	if c.Bool("json") {
 		return e.printJSON(lines)
 	}
+	first, second := 0, 0 // columns
 	for _, l := range lines {
-		state := "usable"
-		if !l.Usable {
-			state = "not usable: " + l.WhyNot
-		}
-		about := strings.TrimSpace(l.Kind + " " + l.Model)
-		if len(l.Roles) > 0 {
-			about += ", " + strings.Join(l.Roles, ", ")
-		}
-		fmt.Fprintf(e.stdout, "%-12s %-24s %s\n", plan.OneLine(l.Name), plan.OneLine(about), state)
+		first, second = max(first, cells(plan.OneLine(l.Name))), max(second, cells(l.about()))
+	}
+	for _, l := range lines {
+		e.printAgent(l, first, second)
 	}
 	return nil
 }
 
-// testAgent asks an agent for the smallest thing that the contract knows, and shows what came back.
-func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
-	name := c.Args().First()
-	set := e.agentSet(c, store)
-	judge, err := set.Judge(name)
-	if err != nil {
-		return &failure{code: exitUsage, err: err, hint: "git wf agents"}
+// look says why an agent can't be asked, unless err is nil.
+func (l *agentLine) look(err error) {
+	if err == nil {
+		return
 	}
-	dir, err := os.MkdirTemp("", "git-wf-")
-	if err != nil {
-		return err
+	l.Usable, l.WhyNot = false, plan.OneLine(err.Error())
+	var wrong *agent.ConfigError
+	var unknown *agent.UnknownError
+	switch {
+	case errors.As(err, &wrong):
+		l.Problem = problemOf(wrong)
+	case errors.As(err, &unknown) && len(l.Roles) > 0:
+		l.Kind = ""
+		setting := "wf." + l.Roles[0]
+		l.Problem = &agentProblem{Setting: setting, Value: l.Name, Mend: "git config " + setting + " AGENT"}
 	}
-	defer os.RemoveAll(dir)
-	job := agent.Job{
-		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1, Role: agent.RoleCheck,
-		Dir: filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"), Prompt: filepath.Join(dir, "prompt.md"),
-		Repo: dir, Environ: e.environ, Timeout: 2 * time.Minute,
-	}
-	for _, d := range []string{job.Dir, job.Out, job.In} {
-		if err := os.Mkdir(d, 0o777); err != nil {
-			return err
-		}
-	}
-	text := "This tries the connection. Criterion A1 is: two and two are four. Judge it.\n\nAnswer with one JSON object and nothing else, such as:\n\n" +
-		string(contract.Example(contract.RoleCheck, contract.Review))
-	if err := os.WriteFile(job.Prompt, []byte(text), 0o666); err != nil {
-		return err
-	}
-	want := contract.Want{Role: contract.RoleCheck, Criteria: []plan.Criterion{{ID: "A1", Statement: "Two and two are four.", Severity: plan.Must, CheckMethod: plan.ManualReview}}}
-	_, res, err := judge.Judge(c.Context, job, want)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		err := e.printJSON(struct {
-			Agent      string      `json:"agent"`
-			Pass       bool        `json:"pass"`
-			Message    string      `json:"message,omitempty"`
-			DurationMS int64       `json:"duration_ms"`
-			Usage      *plan.Usage `json:"usage,omitempty"`
-		}{res.MadeBy(name), res.Kind == agent.Artifact, res.Message, res.Duration.Milliseconds(), res.Usage})
-		if err != nil || res.Kind == agent.Artifact {
-			return err
-		}
-		return errSaid
-	}
-	if res.Kind != agent.Artifact {
-		return refused("git wf agents", "%s gave no answer that can be used: %s", name, res.Message)
-	}
-	fmt.Fprintf(e.stdout, "%s answered in %s%s\n", plan.OneLine(res.MadeBy(name)), res.Duration.Round(time.Millisecond), usageText(res.Usage))
-	return nil
 }
 
-// usageText is what an agent says that its work took, after a comma; "" if it does not say.
-func usageText(u *plan.Usage) string {
-	if u == nil {
-		return ""
+// about is what an agent is, and what it does here by default.
+func (l agentLine) about() string {
+	about := strings.TrimSpace(l.Kind + " " + l.Model)
+	if len(l.Roles) > 0 {
+		about = strings.TrimPrefix(about+", "+strings.Join(l.Roles, ", "), ", ")
 	}
-	text := fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	if u.CostUSD > 0 {
-		text += fmt.Sprintf(", $%.4f", u.CostUSD)
-	}
-	return text
+	return plan.OneLine(about)
 }
 
-// agentSet knows the agents that this machine's user has set up. What is set up is read when it is needed.
-func (e *env) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
-	return agent.NewSet(func() (agent.Settings, error) {
-		s, err := e.agentSettings(c.Context, store)
-		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer} {
-			if name := c.String(flag); name != "" {
-				*role = name
-			}
-		}
-		return s, err
-	}, e.environ)
+func (e *env) printAgent(l agentLine, first, second int) {
+	state := "usable"
+	if !l.Usable {
+		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plan.OneLine(l.Name)+": ")
+	}
+	fmt.Fprintf(e.stdout, "%s  %s  %s\n", padded(plan.OneLine(l.Name), first), padded(l.about(), second), state)
+	if l.Problem != nil {
+		fmt.Fprintf(e.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting), shownValue(l.Problem.Value), plan.OneLine(l.Problem.Mend))
+	}
 }
 
-// agentSettings reads agents.yaml and git's configuration.
-func (e *env) agentSettings(ctx context.Context, store *gitstore.Store) (agent.Settings, error) {
-	var s agent.Settings
-	settings, err := store.Settings(ctx, "wf.")
-	if err != nil {
-		return s, err
-	}
-	var own []agent.Setting
-	for _, kv := range settings {
-		switch kv[0] {
-		case "wf.planner":
-			s.Planner = kv[1]
-		case "wf.executor":
-			s.Executor = kv[1]
-		case "wf.reviewer":
-			s.Reviewer = kv[1]
-		}
-		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
-	}
-	file := filepath.Join(e.configDir(), "agents.yaml")
-	data, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	s.Agents, err = agent.ParseConfig(file, data, own)
-	if err != nil {
-		mend := &failure{code: exitUsage, err: err, hint: "mend " + file}
-		var bad *agent.ConfigError
-		if errors.As(err, &bad) && bad.File == "" {
-			mend.hint = "git config --show-origin --get-regexp '^wf\\.agent\\.'"
-		}
-		return s, mend
-	}
-	return s, nil
-}
+// padded fills a text up to so many columns of a terminal.
+func padded(s string, columns int) string { return s + strings.Repeat(" ", max(columns-cells(s), 0)) }
 
-// configDir is where the user's own files for git wf are.
-func (e *env) configDir() string {
-	if dir := e.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "git-wf")
+// shownValue is a setting's value in a message.
+func shownValue(v string) string {
+	if v == "" {
+		return "not set"
 	}
-	return filepath.Join(e.getenv("HOME"), ".config", "git-wf")
-}
-
-// layers are the places where templates may lie, the user's own before those of the program.
-func (e *env) layers(store *gitstore.Store) []prompt.Layer {
-	var layers []prompt.Layer
-	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"), filepath.Join(e.configDir(), "templates")} {
-		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
-	}
-	return layers
-}
-
-func (e *env) templates(store *gitstore.Store) fs.FS {
-	return prompt.Keep(prompt.Layers(append(e.layers(store), prompt.Layer{FS: templates.FS})...))
-}
-
-// weights are those of the program with what the user's own tables say else.
-func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
-	data, err := fs.ReadFile(templates.FS, estimate.File)
-	if err != nil {
-		return estimate.Weights{}, err
-	}
-	w, err := estimate.ParseWeights(estimate.File, data, estimate.Weights{})
-	if err != nil {
-		return w, err
-	}
-	layers := e.layers(store)
-	for i := len(layers) - 1; i >= 0; i-- {
-		data, err := fs.ReadFile(layers[i].FS, estimate.File)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return w, err
-		}
-		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data), w); err != nil {
-			return w, &failure{code: exitUsage, err: err}
-		}
-	}
-	return w, nil
+	return strconv.Quote(clip(plan.OneLine(v), 100))
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -40,9 +46,13 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err := e.inAttempt(); err != nil {
 		return err
 	}
-	t, err := findTask(snap.State(), c.Args().First())
+	s := snap.State()
+	t, err := findTask(s, c.Args().First())
 	if err != nil {
 		return err
+	}
+	if t.NodeType == plan.Check {
+		t = s.Tasks[t.ReviewTargetTaskID]
 	}
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -54,15 +64,13 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	r := engine.Reply{Task: t.TaskID, Text: strings.Join(c.Args().Tail(), " "), Option: c.String("option"), Files: e.absolute(c.StringSlice("file")), Person: person}
 	if r.Text == "-" {
-		data, err := io.ReadAll(io.LimitReader(e.stdin, plan.MaxFileBytes))
-		if err != nil {
+		if r.Text, err = e.answerText(); err != nil {
 			return err
 		}
-		r.Text = strings.TrimRight(string(data), "\n")
 	}
 	if name := c.String("question"); name != "" {
-		if n, err := fmt.Sscanf(name, "q%d", &r.Number); n != 1 || err != nil || r.Number < 1 {
-			return usage("--question: %q is no question; questions are called q1, q2, ... (git wf show %s)", name, t.TaskID)
+		if r.Number, err = questionNumber(snap, t.TaskID, name); err != nil {
+			return err
 		}
 	}
 	var done *gitstore.Appended
@@ -77,8 +85,61 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
+	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
+}
+
+// stillAsked says what else a task waits for, or how to go on.
+func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
+	waits, err := eng.Waits(ctx, snap, snap.State())
+	if err != nil {
+		return err
+	}
+	for _, w := range waits {
+		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
+			fmt.Fprintln(e.stdout, "still needed:")
+			e.printQuestions(e.stdout, w)
+			fmt.Fprintf(e.stdout, "next: %s\n", plan.OneLine(w.Command))
+			return nil
+		}
+	}
 	fmt.Fprintln(e.stdout, "next: git wf run")
 	return nil
+}
+
+// maxAnswer is the most bytes of an answer on standard input; longer ones are handed in as files.
+const maxAnswer = 1 << 20
+
+// answerText is the answer on standard input.
+func (e *env) answerText() (string, error) {
+	data, err := io.ReadAll(io.LimitReader(e.stdin, maxAnswer+1))
+	hint := "git wf answer TASK --file FILE hands in what is longer, or no text"
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxAnswer:
+		return "", &failure{code: exitUsage, err: fmt.Errorf("the answer on standard input has more than %d bytes", maxAnswer), hint: hint}
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return "", &failure{code: exitUsage, err: errors.New("the answer on standard input is no text in UTF-8"), hint: hint}
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// questionNumber is the number of the question that a person names.
+func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int, error) {
+	records := snap.Records.Of(task)
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "q"))
+	if err == nil && slices.Contains(records.Questions, n) {
+		return n, nil
+	}
+	known := "it has asked none"
+	if len(records.Questions) > 0 {
+		names := make([]string, len(records.Questions))
+		for i, q := range records.Questions {
+			names[i] = fmt.Sprintf("q%d", q)
+		}
+		known = "it has asked " + strings.Join(names, ", ")
+	}
+	return 0, &failure{code: exitUsage, err: fmt.Errorf("%s: has no question %s; %s", task, plan.OneLine(name), known), hint: fmt.Sprintf("git wf show %s shows them", task)}
 }
 
 // absolute makes file names absolute, from where the command was started.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/hooks"
 	"gitwf/internal/audit"
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -16,60 +18,132 @@ import (
 func (e *env) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
-		Usage: "check that what is recorded is sound and that the hooks are active",
-		Flags: []cli.Flag{jsonFlag()},
+		Usage: "check that the whole state is sound: history, records, refs, claims, hooks, settings",
+		Description: "Each finding has a code, a place and the command that mends it; git help wf lists the codes. With --fix, what can\n" +
+			"be put right without losing anything is, and a commit of the plan's history says what was done.",
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.BoolFlag{Name: "fix", Usage: "put right what can harm nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
+		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
+			}
+			if c.Bool("fix") {
+				if err := e.inAttempt(); err != nil {
+					return err
+				}
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.doctor(c, store) })
 		},
 	}
 }
 
+// checkup is what doctor has found.
+type checkup struct {
+	findings []audit.Finding
+	plans    int
+	sound    []plan.ID // those that can be read and appended to
+	policy   bool      // there is one
+	waivers  []audit.Waiver
+}
+
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
-	findings, err := e.hookFindings(c, store)
+	done := e.showProgress()
+	found, err := e.examine(c, store, done.step)
+	done.clear()
 	if err != nil {
 		return err
 	}
-	refs, err := store.Plans(c.Context)
+	var fixErr error
+	if c.Bool("fix") {
+		fixErr = e.fix(c.Context, store, found)
+	}
+	if c.Bool("json") {
+		err = e.printJSON(found.findings)
+	} else {
+		e.printCheckup(found)
+	}
+	if err != nil || fixErr != nil {
+		return errors.Join(err, fixErr)
+	}
+	for _, f := range found.findings {
+		if f.Fixed == "" {
+			return errSaid
+		}
+	}
+	return nil
+}
+
+// examine looks at everything.
+func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(string)) (*checkup, error) {
+	ctx := c.Context
+	found := &checkup{findings: []audit.Finding{}}
+	setup, err := e.setupFindings(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	found.findings = append(found.findings, setup...)
+	var floors plan.Floors
+	if policy, err := store.Policy(ctx); err == nil {
+		floors, found.policy = policy.Floors, policy.Commit != ""
+		if found.waivers, err = audit.Waivers(ctx, store, policy.Commit); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.examinePlans(ctx, store, found, audit.Options{Floors: floors, Progress: progress}); err != nil {
+		return nil, err
+	}
+	rules, err := policyFindings(ctx, store, found.sound, audit.Options{Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	found.findings = append(found.findings, rules...)
+	now, worker := e.now(), &engine.Engine{Store: store, Now: e.now}
+	around, err := audit.Surroundings(ctx, store, audit.Around{
+		Now: now, Temp: os.TempDir(), Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	found.findings = append(found.findings, around...)
+	return found, nil
+}
+
+// examinePlans audits every plan, those too whose ref git passes over.
+func (e *env) examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o audit.Options) error {
+	refs, err := store.Plans(ctx)
 	if err != nil {
 		return err
 	}
+	ids := audit.BrokenPlans(store, refs)
 	for _, ref := range refs {
-		more, err := audit.Plan(c.Context, store, ref.ID)
+		ids = append(ids, ref.ID)
+	}
+	found.plans = len(ids)
+	for _, id := range ids {
+		more, err := audit.Plan(ctx, store, id, o)
 		if err != nil {
 			return err
 		}
-		findings = append(findings, more...)
-	}
-	more, err := policyFindings(c.Context, store, refs)
-	if err != nil {
-		return err
-	}
-	findings = append(findings, more...)
-	if c.Bool("json") {
-		if err := e.printJSON(findings); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range findings {
-			fmt.Fprintln(e.stdout, plan.OneLine(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
-			if f.Mend != "" {
-				fmt.Fprintf(e.stdout, "  %s\n", plan.OneLine(f.Mend))
+		found.findings = append(found.findings, more...)
+		readable := true
+		for _, f := range more {
+			switch f.Code {
+			case "damaged", "unreadable", "not-a-commit", "too-large":
+				readable = false
 			}
 		}
-		fmt.Fprintf(e.stdout, "%s, %s\n", plan.Count(len(refs), "plan"), plan.Count(len(findings), "finding"))
-	}
-	if len(findings) > 0 {
-		return errSaid
+		if readable {
+			found.sound = append(found.sound, id)
+		}
 	}
 	return nil
 }
 
 // policyFindings reports what the policy does not allow: in its own history, and in the plans'.
-func policyFindings(ctx context.Context, store *gitstore.Store, refs []gitstore.PlanRef) ([]audit.Finding, error) {
-	findings, err := audit.Policy(ctx, store)
+func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID, o audit.Options) ([]audit.Finding, error) {
+	findings, err := audit.History(ctx, store, o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +151,12 @@ func policyFindings(ctx context.Context, store *gitstore.Store, refs []gitstore.
 	if err != nil || !policy.FourEyes {
 		return findings, nil // what is wrong with the policy has been found
 	}
-	for _, ref := range refs {
-		more, err := audit.FourEyes(ctx, store, ref.ID, "", ref.Tip)
+	for _, id := range plans {
+		tip, err := store.Tip(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		more, err := audit.FourEyes(ctx, store, id, "", tip)
 		if err != nil {
 			continue // so has been what can't be read
 		}
@@ -87,33 +165,51 @@ func policyFindings(ctx context.Context, store *gitstore.Store, refs []gitstore.
 	return findings, nil
 }
 
-// hookFindings reports the hooks that do not run the gate. A bare repository has none of them.
-func (e *env) hookFindings(c *cli.Context, store *gitstore.Store) ([]audit.Finding, error) {
-	findings := []audit.Finding{}
-	if store.WorkTree() == "" {
-		return findings, nil
-	}
-	o, err := e.hookOptions(c.Context, store, false)
-	if err != nil {
-		return nil, err
-	}
-	all, err := hooks.Status(c.Context, o)
-	if err != nil {
-		return nil, err
-	}
-	active := 0
-	for _, h := range all {
-		if h.Reason != "" || !h.Active {
-			findings = append(findings, audit.Finding{Code: "hook", Place: h.Name, Message: h.Reason, Mend: "git wf hooks install"})
-		}
-		if h.Active {
-			active++
+func (e *env) printCheckup(found *checkup) {
+	fixed := 0
+	for _, f := range found.findings {
+		fmt.Fprintln(e.stdout, plan.OneLine(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
+		switch {
+		case f.Fixed != "":
+			fixed++
+			fmt.Fprintf(e.stdout, "  fixed: %s\n", plan.OneLine(f.Fixed))
+		case f.Mend != "":
+			fmt.Fprintf(e.stdout, "  %s\n", plan.OneLine(f.Mend))
 		}
 	}
-	if active > 0 {
-		if err := hooks.Probe(c.Context, o); err != nil && !errors.Is(err, hooks.ErrBare) {
-			findings = append(findings, audit.Finding{Code: "hook-probe", Place: "hooks", Message: err.Error(), Mend: "git wf hooks install"})
-		}
+	for _, w := range found.waivers {
+		fmt.Fprintln(e.stdout, plan.OneLine("waived: "+w.String()))
 	}
-	return findings, nil
+	fmt.Fprintf(e.stdout, "%s, %s", plan.Count(found.plans, "plan"), plan.Count(len(found.findings), "finding"))
+	if fixed > 0 {
+		fmt.Fprintf(e.stdout, ", %d fixed", fixed)
+	}
+	fmt.Fprintln(e.stdout)
+	if found.plans > 0 && !found.policy {
+		fmt.Fprintf(e.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
+	}
+}
+
+// progress is a line on the terminal that is written again and again.
+type progress struct {
+	e    *env
+	last time.Time
+	used bool
+}
+
+// showProgress begins a line of progress, where somebody looks.
+func (e *env) showProgress() *progress { return &progress{e: e, last: e.now()} }
+
+func (p *progress) step(text string) {
+	const interval = 200 * time.Millisecond
+	if now := p.e.now(); p.e.interactive && now.Sub(p.last) >= interval {
+		p.last, p.used = now, true
+		fmt.Fprintf(p.e.stderr, "\r\x1b[K%s", clip(plan.OneLine(text), 78))
+	}
+}
+
+func (p *progress) clear() {
+	if p.used {
+		fmt.Fprint(p.e.stderr, "\r\x1b[K")
+	}
 }

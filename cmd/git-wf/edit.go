@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/process"
 )
 
 // editPlan opens the plan that waits to be accepted, or the one that is in force, in the user's editor as git would, and
@@ -42,10 +43,12 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		return nil
 	}
 	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after)
-	if err != nil && len(after) > 0 {
+	if err != nil {
 		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")
-		if writeErr := os.WriteFile(kept, after, 0o666); writeErr == nil {
-			fmt.Fprintf(e.stderr, "what you wrote is kept in %s: mend it, then git wf plan --amend -f FILE\n", kept)
+		if writeErr := os.WriteFile(kept, after, 0o666); writeErr != nil {
+			fmt.Fprintf(e.stderr, "what you wrote could not be kept: %v\n%s", writeErr, plan.Printable(string(after)))
+		} else {
+			fmt.Fprintf(e.stderr, "what you wrote is kept in %s: mend it, then git wf plan --amend -f %[1]s\n", kept)
 		}
 	}
 	return err
@@ -68,7 +71,7 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "git-wf-")
+	dir, err := process.Scratch()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	cmd.Dir, cmd.Env = e.dir, e.environ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return nil, usage("the editor %s failed: %w", editor, err)
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("the editor %s failed: %w", editor, err), hint: "git config core.editor EDITOR, or git wf plan --amend -f FILE"}
 	}
 	return os.ReadFile(file)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/gate"
@@ -87,7 +89,8 @@ func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return nil, err
 	}
-	return snap.StateUnder(claims, e.now()), nil
+	standing := (&engine.Engine{}).Standing(claims, e.now())
+	return snap.StateUnder(standing, e.now()), nil
 }
 
 // engine makes the engine that works on the store's plans.
@@ -103,6 +106,7 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 	return &engine.Engine{
 		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: e.agentSet(c, store),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
+		Assign: sync.OnceValues(func() (agent.Assignment, error) { return e.assignment(store) }),
 	}, nil
 }
 

@@ -81,6 +81,9 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	if b, err = withWaivers(ctx, store, b, policy); err != nil {
+		return err
+	}
 	for _, u := range evidence.Lost(snap.State().Leaves(snap.Plan.RootTaskID)) {
 		fmt.Fprintln(e.stderr, "warning: "+plan.OneLine(u.String()))
 	}
@@ -91,7 +94,9 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 		}
 		root = name
 	}
-	changed, err := export.Place(ctx, store, root, b)
+	shown, end := e.metered(c)
+	changed, err := export.Place(shown, store, root, b)
+	end()
 	if err != nil {
 		return err
 	}
@@ -130,6 +135,9 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 			note += "  signed by " + signedBy(i.Approvals)
 		}
 		fmt.Fprintf(e.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
+	}
+	for _, w := range b.Manifest.Waivers {
+		fmt.Fprintf(e.stdout, "  waived: %s\n", plan.OneLine(w.Path+", by "+w.By+": "+w.Reason))
 	}
 	switch {
 	case landed != "":

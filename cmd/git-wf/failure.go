@@ -12,8 +12,10 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 // The exit codes, as docs/format.md and the manual list them.
@@ -70,16 +72,41 @@ func explain(err error) (code int, hint string) {
 		proof       *gitstore.ProofError
 		unproven    *export.UnprovenError
 		input       *engine.InputError
+		lease       *engine.LeaseError
+		setting     *agent.ConfigError
+		damaged     *gitstore.DamagedError
+		unknown     *agent.UnknownError
+		template    *prompt.TemplateError
+		tooLong     *prompt.BudgetError
+		base        *gate.BaseError
+		session     *plan.SessionError
+		open        *plan.OpenError
+		needed      *plan.AbandonError
+		planType    *engine.TypeError
 	)
 	switch {
 	case errors.As(err, &f):
 		return f.code, f.hint
+	case errors.As(err, &base):
+		return exitUsage, ""
+	case errors.As(err, &session):
+		return exitRefused, session.Hint()
+	case errors.As(err, &open):
+		return exitRefused, open.Hint()
+	case errors.As(err, &needed):
+		return exitRefused, "abandon what needs it first, or git wf plan --amend, which can change that"
+	case errors.As(err, &planType):
+		return exitUsage, "git wf plan --type TYPE, one of " + typeNames() + ", or one of your own templates"
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted, ""
 	case errors.Is(err, gitstore.ErrNoRepository):
 		return exitNoRepository, "git init"
 	case errors.As(err, &absent):
 		return exitRefused, absent.Hint
+	case errors.As(err, &damaged):
+		return exitRefused, "git wf doctor, which shows the way back to what is sound"
+	case errors.As(err, &setting):
+		return exitUsage, setting.Mend()
 	case errors.As(err, &findings):
 		return exitUsage, ""
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -100,6 +127,8 @@ func explain(err error) (code int, hint string) {
 		return exitUsage, "git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)"
 	case errors.Is(err, gitstore.ErrNoPlan):
 		return exitUsage, "git wf plans"
+	case errors.As(err, &lease):
+		return exitUsage, "git config wf.lease 5m"
 	case errors.As(err, &unfinished):
 		return exitRefused, "git wf run, or git wf export --partial"
 	case errors.As(err, &stale):
@@ -107,8 +136,19 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &busy):
 		return exitRefused, "finish it first, or give it up: " + busy.Abort
 	case errors.As(err, &refusedErr):
+		if refusedErr.Hint == "" && refusedErr.Task != "" {
+			return exitRefused, "git wf show " + string(refusedErr.Task) + " shows how it stands"
+		}
 		return exitRefused, refusedErr.Hint
-	case errors.As(err, &collect), errors.As(err, &opinion), errors.As(err, &input):
+	case errors.As(err, &input):
+		return exitUsage, input.Hint
+	case errors.As(err, &unknown):
+		return exitUsage, "git wf agents"
+	case errors.As(err, &template):
+		return exitUsage, "mend " + template.File + ", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
+	case errors.As(err, &tooLong):
+		return exitUsage, fmt.Sprintf("git config wf.agent.NAME.budget %d, or shorten the task", tooLong.Need)
+	case errors.As(err, &collect), errors.As(err, &opinion):
 		return exitUsage, ""
 	}
 	return exitRefused, ""

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func (e *env) hooksCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{
 			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{force}, Action: with(e.hooksInstall)},
-			{Name: "uninstall", Usage: "remove them and restore what was there", Action: with(e.hooksUninstall)},
+			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there", Action: with(e.hooksUninstall)},
 			{Name: "status", Usage: "show which hooks are active, and why others are not", Action: with(e.hooksStatus)},
 		},
 	}
@@ -70,6 +71,16 @@ func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
 	}
 	report, err := hooks.Uninstall(c.Context, o)
 	if err != nil {
+		return err
+	}
+	gone, err := unsettle(c.Context, store)
+	if err != nil {
+		return err
+	}
+	for _, key := range gone {
+		report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "as it was before git wf init"})
+	}
+	if err := clearLocks(c.Context, store); err != nil {
 		return err
 	}
 	e.printHookActions(report)
@@ -131,7 +142,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	switch name {
 	case "pre-commit", "pre-merge-commit":
-		report, err = g.Index(c.Context)
+		report, err = g.Index(c.Context, merging(name, store)...)
 	case "post-merge":
 		report, err = g.Range(c.Context, "ORIG_HEAD..HEAD")
 	case "pre-push":
@@ -173,6 +184,30 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	return err
 }
+
+// merging returns what is being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet, but names
+// each side in the environment.
+func merging(hook string, store *gitstore.Store) []plan.OID {
+	var heads []plan.OID
+	if hook == "pre-merge-commit" {
+		for _, kv := range os.Environ() {
+			if m := gitHead.FindStringSubmatch(kv); m != nil {
+				heads = append(heads, plan.OID(m[1]))
+			}
+		}
+		return heads
+	}
+	data, err := os.ReadFile(filepath.Join(store.GitDir(), "MERGE_HEAD"))
+	if err != nil {
+		return nil
+	}
+	for _, oid := range strings.Fields(string(data)) {
+		heads = append(heads, plan.OID(oid))
+	}
+	return heads
+}
+
+var gitHead = regexp.MustCompile(`^GITHEAD_([0-9a-f]{40})=`)
 
 // hintPlans names the plans that a push leaves behind although its bundles rest on them: without them nobody on the other
 // side can prove a bundle.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -73,8 +74,14 @@ func setStrict(c *cli.Context, store *gitstore.Store) error {
 	case !on && !off:
 		return nil
 	}
-	_, err := store.Git(c.Context, "config", "--local", "wf.strict", strconv.FormatBool(on))
-	return err
+	_, set, err := store.Config(c.Context, "wf.strict")
+	if err != nil {
+		return err
+	}
+	if _, err := store.Git(c.Context, "config", "--local", "wf.strict", strconv.FormatBool(on)); err != nil || set {
+		return err
+	}
+	return remember(c.Context, store, "wf.strict", "")
 }
 
 // initServer sets up a bare repository: its pre-receive hook judges each push as a whole.
@@ -107,15 +114,11 @@ func (e *env) initServer(c *cli.Context, dir string) error {
 // settle makes the settings that go with plans: their refs stay out of git log's decorations, and a fetch brings what a
 // remote has of them into a place of its own, where it can't overwrite a plan of this repository.
 func settle(ctx context.Context, store *gitstore.Store) (changed bool, err error) {
-	settings := [][2]string{{"log.excludeDecoration", "refs/workflow/*"}}
-	remotes, err := store.Git(ctx, "remote")
+	all, err := settings(ctx, store)
 	if err != nil {
 		return false, err
 	}
-	for _, r := range strings.Fields(remotes) {
-		settings = append(settings, [2]string{"remote." + r + ".fetch", "+refs/workflow/*:refs/workflow-remotes/" + r + "/*"})
-	}
-	for _, s := range settings {
+	for _, s := range all {
 		did, err := addSetting(ctx, store, s[0], s[1])
 		if err != nil {
 			return changed, err
@@ -123,6 +126,16 @@ func settle(ctx context.Context, store *gitstore.Store) (changed bool, err error
 		changed = changed || did
 	}
 	return changed, nil
+}
+
+// settings lists the settings that settle makes, keys and values.
+func settings(ctx context.Context, store *gitstore.Store) ([][2]string, error) {
+	all := [][2]string{{"log.excludeDecoration", "refs/workflow/*"}}
+	remotes, err := store.Git(ctx, "remote")
+	for _, r := range strings.Fields(remotes) {
+		all = append(all, [2]string{"remote." + r + ".fetch", "+refs/workflow/*:refs/workflow-remotes/" + r + "/*"})
+	}
+	return all, err
 }
 
 // addSetting adds a value to a setting of this repository that may have several.
@@ -133,7 +146,57 @@ func addSetting(ctx context.Context, store *gitstore.Store, key, value string) (
 	if _, err := store.Git(ctx, "config", "--local", "--add", key, value); err != nil {
 		return false, err
 	}
-	return true, nil
+	return true, remember(ctx, store, key, value)
+}
+
+// addedSetting lists what init has put into this repository's settings, "<key> <value>", so that hooks uninstall takes away that
+// and nothing that was there before. A key alone stands for whatever value it has by then.
+const addedSetting = "wf.added"
+
+func remember(ctx context.Context, store *gitstore.Store, key, value string) error {
+	_, err := store.Git(ctx, "config", "--local", "--add", addedSetting, strings.TrimSpace(key+" "+value))
+	return err
+}
+
+// unsettle takes away what init has put into the settings. Who has changed it since keeps the change.
+func unsettle(ctx context.Context, store *gitstore.Store) (gone []string, err error) {
+	out, err := store.Git(ctx, "config", "--local", "-z", "--get-all", addedSetting)
+	if err != nil {
+		return nil, ctx.Err() // there is none
+	}
+	for _, added := range strings.Split(strings.Trim(out, "\x00"), "\x00") {
+		key, value, _ := strings.Cut(added, " ")
+		args := []string{"config", "--local", "--fixed-value", "--unset-all", key}
+		if value == "" {
+			args = []string{"config", "--local", "--unset-all", key}
+		} else {
+			args = append(args, value)
+		}
+		if _, err := store.Git(ctx, args...); err == nil {
+			gone = append(gone, key)
+		} else if ctx.Err() != nil {
+			return gone, ctx.Err()
+		}
+	}
+	_, err = store.Git(ctx, "config", "--local", "--unset-all", addedSetting)
+	return gone, err
+}
+
+// clearLocks removes the directory of locks where nothing is recorded that they could be of. The move of a ref does not rest on
+// them: they only make writers wait for each other.
+func clearLocks(ctx context.Context, store *gitstore.Store) error {
+	refs, err := store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname)", "refs/workflow", "refs/workflow-claims")
+	if err != nil || refs != "" {
+		return err
+	}
+	dir := filepath.Join(store.CommonDir(), "wf")
+	if err := os.RemoveAll(filepath.Join(dir, "lock")); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+		return os.Remove(dir)
+	}
+	return nil
 }
 
 func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool) (hooks.Options, error) {

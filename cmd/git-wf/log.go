@@ -2,13 +2,17 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/audit"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -17,8 +21,8 @@ func (e *env) logCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "log",
 		Usage: "show the plan's history, one line for each event",
-		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first. With --json, one array.\n" +
-			"With a task, its events alone.",
+		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first, with the waivers of paths in the\n" +
+			"plan's bundle, which are events of the policy. With --json, one array. With a task, its events alone.",
 		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -57,13 +61,14 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 			return err
 		}
 	}
+	waived, err := waiverEvents(c.Context, store, id, task)
+	if err != nil {
+		return err
+	}
 	w := bufio.NewWriter(e.stdout)
 	var printErr error
 	separator := "[\n  "
-	err = store.Log(c.Context, id, func(entry gitstore.LogEntry) bool {
-		if task != "" && entry.Trailers["Wf-Task"] != task {
-			return true
-		}
+	show := func(entry gitstore.LogEntry) bool {
 		n++
 		if c.Bool("json") {
 			data, err := json.Marshal(eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject, entry.Trailers})
@@ -78,7 +83,21 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		return printErr == nil && (most <= 0 || n < most)
+	}
+	more := true
+	err = e.readLog(c, store, id, func(entry gitstore.LogEntry) bool {
+		if task != "" && entry.Trailers["Wf-Task"] != task {
+			return true
+		}
+		for more && len(waived) > 0 && waived[0].Time.After(entry.Time) {
+			more, waived = show(waived[0]), waived[1:]
+		}
+		more = more && show(entry)
+		return more
 	})
+	for err == nil && more && len(waived) > 0 {
+		more, waived = show(waived[0]), waived[1:]
+	}
 	if c.Bool("json") {
 		if n == 0 {
 			fmt.Fprint(w, "[")
@@ -86,4 +105,30 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprint(w, "\n]\n")
 	}
 	return errors.Join(err, printErr, w.Flush())
+}
+
+// waiverEvents are the policy's waivers of paths in the plan's bundle, of a task's files alone if one is named, as events of
+// the plan's log.
+func waiverEvents(ctx context.Context, store *gitstore.Store, id plan.ID, task string) ([]gitstore.LogEntry, error) {
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := audit.Waivers(ctx, store, policy.Commit)
+	if err != nil {
+		return nil, err
+	}
+	var events []gitstore.LogEntry
+	for _, w := range all {
+		_, inside, _ := strings.Cut(w.Path, "/bundle/")
+		dir, _, _ := strings.Cut(inside, "/")
+		if !export.InBundle(w.Path, id) || task != "" && dir != task && !strings.HasSuffix(dir, "_"+task) {
+			continue
+		}
+		events = append(events, gitstore.LogEntry{
+			Commit: w.Commit, Author: plan.Actor{Name: w.By}, Time: w.CreatedAt, Subject: "policy: waive " + w.String(),
+			Trailers: map[string]string{"Wf-Event": plan.EventPolicy},
+		})
+	}
+	return events, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/outline"
@@ -14,22 +15,55 @@ import (
 
 // planOutline makes a plan from a person's Markdown.
 func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
+	file = fileWord(file)
 	o, findings := outline.Parse(file, data)
 	if len(findings) > 0 {
-		return findings
+		return mendOutline(file, findings)
 	}
 	text, findings := o.Plan(outline.Defaults{})
 	if len(findings) > 0 {
-		return findings
+		return mendOutline(file, findings)
 	}
 	d, err := e.draft("the plan made from "+file, text, eng.Policy.Floors)
 	if err != nil {
-		return err
+		return mendOutline(file, err)
+	}
+	if err := beginType(c, eng, d); err != nil {
+		return mendOutline(file, err)
 	}
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, o)
 	}
 	return e.createPlan(c, store, eng, d)
+}
+
+// mendOutline adds to what is wrong with Markdown how to go on.
+func mendOutline(file string, err error) error {
+	return mendFile(err, "mend "+file+"; git wf plan -f FILE --dry-run shows what is read in it; --planner AGENT has an agent plan it instead")
+}
+
+// outlineReads refuses what the outline planner would be asked for in vain: it makes the same of the same text, however
+// often it is asked.
+func (e *env) outlineReads(task string, attached []string) error {
+	name, data := "what is to be made", []byte(task)
+	for _, file := range attached {
+		if !isMarkdown(file) {
+			continue
+		}
+		var err error
+		if data, err = e.readPlan(file); err != nil {
+			return unreadable(plan.OneLine(file), err, "git wf plan --attach FILE")
+		}
+		name = plan.OneLine(file)
+		break
+	}
+	if _, findings := agent.Outline(name, data); len(findings) > 0 {
+		return &failure{
+			code: exitUsage, err: findings,
+			hint: "the planner outline reads Markdown with headings and lists of tasks: mend it, or have an agent plan it with --planner AGENT (git wf agents lists them)",
+		}
+	}
+	return nil
 }
 
 // printOutline shows what was read in a Markdown file: each task with the status that the file gives it, which nobody

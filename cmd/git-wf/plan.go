@@ -22,7 +22,7 @@ func (e *env) planCommand() *cli.Command {
 			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
 			"lines of a file that you hand in are trusted on this machine: read them before.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or a .txt with what is to be planned; - for a plan on standard input"},
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or a .txt with what is to be planned; - for either on standard input"},
 			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"}, Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
 			plannerFlag(),
 			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
@@ -30,6 +30,7 @@ func (e *env) planCommand() *cli.Command {
 			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why the plan is amended"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show the graph and the findings, write nothing"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
+			typeFlag(), complexityFlag(),
 			planFlag(), jsonFlag(),
 		},
 		Action: e.plan,
@@ -43,11 +44,21 @@ func (e *env) plan(c *cli.Context) error {
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
 	change := c.Bool("amend") || c.Bool("edit")
+	if err := checkTypeFlags(c, change); err != nil {
+		return err
+	}
 	switch {
+	case change && c.IsSet("attach"):
+		return usage("--attach belongs to a new plan; git wf answer PLAN-1 --file FILE answers what a planner asks")
 	case change && c.Bool("dry-run"):
 		return usage("--dry-run shows a new plan; leave out --amend and --edit")
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
+	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("reason")) == "":
+		return &failure{
+			code: exitUsage, err: errors.New("nothing says what is to change in the plan"),
+			hint: "git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, or --amend -f FILE, does it yourself",
+		}
 	case change:
 		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 			if c.Bool("edit") {
@@ -59,6 +70,8 @@ func (e *env) plan(c *cli.Context) error {
 		return &failure{code: exitUsage, err: errors.New("no plan was given"), hint: "git wf plan -f FILE, or git wf plan 'what is to be made'"}
 	case file == "" && c.Args().Len() == 1 && isPlanFile(sentence):
 		return &failure{code: exitUsage, err: fmt.Errorf("%s is a file, not something to be made", sentence), hint: "git wf plan -f " + sentence}
+	case file == "" && sentence != "" && c.String("reason") != "":
+		return usage("-m says why a plan is amended; what is to be made is said without it")
 	case file != "" && sentence != "":
 		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence goes into --attach FILE")
 	}
@@ -80,11 +93,19 @@ func (e *env) plan(c *cli.Context) error {
 // planSentence has an agent make the plan of what was asked for.
 func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) error {
 	if c.Bool("dry-run") {
-		return usage("--dry-run needs a plan: an agent's plan exists only once it is made")
+		return &failure{
+			code: exitUsage, err: errors.New("--dry-run needs a plan: an agent's plan exists only once it is made"),
+			hint: "git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
+		}
 	}
 	name, err := e.plannerOf(c, eng, "git wf plan -f FILE")
 	if err != nil {
 		return err
+	}
+	if name == agent.NameOutline {
+		if err := e.outlineReads(task, c.StringSlice("attach")); err != nil {
+			return err
+		}
 	}
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -93,7 +114,10 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: task, Files: e.absolute(c.StringSlice("attach")), Planner: name, Person: person})
+	id, err := eng.BeginPlan(c.Context, engine.Asked{
+		TopTask: task, Files: e.absolute(c.StringSlice("attach")), Planner: name, Person: person,
+		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
+	})
 	if err != nil {
 		return err
 	}
@@ -121,7 +145,10 @@ func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (s
 		if err == nil || errors.Is(err, agent.ErrManual) {
 			err = fmt.Errorf("%s makes no plans", name)
 		}
-		return "", &failure{code: exitUsage, err: err, hint: "git wf agents"}
+		return "", &failure{code: exitUsage, err: err, hint: "git wf agents lists those there are; git config wf.planner AGENT, or --planner AGENT"}
+	}
+	if _, err := eng.Agents.Lookup(name); err != nil {
+		return "", err // before anything is recorded for an agent that can't do it
 	}
 	return name, nil
 }

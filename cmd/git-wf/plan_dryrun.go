@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,10 +16,16 @@ import (
 func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
 	review := plan.ReviewPlan(d.Plan)
 	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
+	missing, err := eng.MissingPaths(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first"}
+	}
 	untrusted := eng.Trust.New(d.Plan)
 	var green plan.Findings
 	if len(untrusted) == 0 {
-		var err error
 		if green, err = eng.RedFirst(c.Context, d); err != nil {
 			return err
 		}
@@ -42,25 +49,32 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 		}
 		e.printTree(e.stdout, s, nil)
 		e.printPlanReview(review)
+		if len(untrusted) > 0 {
+			fmt.Fprintln(e.stderr) // apart from the review above it
+		}
 		e.showLines(untrusted, "not tried on an empty candidate because they are not trusted yet")
 	}
 	switch {
 	case len(green) > 0:
-		return green
+		return &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable"}
 	case review.Verdict != plan.Approved:
-		return refused("", "the review would reject this plan (score %d)", review.Score)
+		return refused("mend what is marked FAIL above, then git wf plan -f FILE", "the review would reject this plan (score %d)", review.Score)
 	}
 	return nil
 }
 
 func (e *env) printPlanReview(r plan.PlanReview) {
 	e.heading(e.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
+	width := 0
+	for _, c := range r.Criteria {
+		width = max(width, len(c.ID))
+	}
 	for _, c := range r.Criteria {
 		word := "pass"
 		if !c.Passed() {
 			word = "FAIL"
 		}
-		fmt.Fprintf(e.stdout, "  %-4s %-4s %s: %s\n", c.ID, word, plan.OneLine(c.Statement), plan.OneLine(c.Evidence))
+		fmt.Fprintf(e.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."), plan.OneLine(c.Evidence))
 	}
 	for _, s := range r.Suggestions {
 		fmt.Fprintf(e.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,20 +33,22 @@ func isPlanFile(word string) bool {
 func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string) error {
 	data, err := e.readPlan(file)
 	if err != nil {
-		return &failure{code: exitUsage, err: fmt.Errorf("read the plan %s: %w", file, err)}
+		return unreadable("the plan "+fileWord(file), err, "git wf plan -f FILE")
 	}
-	if isMarkdown(file) {
-		if c.String("planner") != "" && c.String("planner") != agent.NameOutline {
-			return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
-		}
+	switch kind := kindOf(file, data); {
+	case kind == aSentence, kind == anOutline && c.String("planner") != "" && c.String("planner") != agent.NameOutline:
+		return e.planWords(c, store, eng, file, data)
+	case c.IsSet("attach"):
+		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires says which files it needs")
+	case kind == anOutline:
 		return e.planOutline(c, store, eng, file, data)
-	}
-	if strings.EqualFold(filepath.Ext(file), ".txt") {
-		return e.planSentence(c, store, eng, strings.TrimSpace(string(data)))
 	}
 	d, err := e.draft(file, data, eng.Policy.Floors)
 	if err != nil {
-		return err
+		return mendFile(err, "mend "+fileWord(file)+" and try it: git wf plan -f FILE --dry-run; git wf plan --schema prints the form")
+	}
+	if err := beginType(c, eng, d); err != nil {
+		return mendFile(err, "mend "+fileWord(file)+", or leave out --type; docs/sessions.md says what each type demands")
 	}
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, nil)
@@ -51,12 +56,78 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	return e.createPlan(c, store, eng, d)
 }
 
-func isMarkdown(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".md", ".markdown", ".mdown":
-		return true
+func isMarkdown(name string) bool { return agent.IsMarkdown(name) }
+
+// What a file with something to plan holds.
+const (
+	aPlan     = iota // YAML or JSON
+	anOutline        // Markdown
+	aSentence        // what is to be made
+)
+
+var (
+	planKey = regexp.MustCompile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
+	heading = regexp.MustCompile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
+)
+
+// kindOf says what a file holds: by its name or, where that says nothing, by its text. Nobody takes a sentence for a plan,
+// or the other way round, who looks for the fields of a plan first and for headings then.
+func kindOf(file string, data []byte) int {
+	switch ext := strings.ToLower(filepath.Ext(file)); {
+	case isMarkdown(file):
+		return anOutline
+	case ext == ".txt":
+		return aSentence
+	case ext == ".yaml" || ext == ".yml" || ext == ".json":
+		return aPlan
 	}
-	return false
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	switch {
+	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Match(text), !utf8.Valid(text):
+		return aPlan
+	case heading.Match(text):
+		return anOutline
+	}
+	return aSentence
+}
+
+// planWords has an agent plan what a file says.
+func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
+	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
+	var wrong string
+	switch {
+	case len(data) >= maxPlanFile:
+		wrong = fmt.Sprintf("has more than %d bytes; the long part of what is asked for goes into --attach FILE", plan.MaxFileBytes)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		wrong = "is no text in UTF-8"
+	case text == "":
+		wrong = "is empty; it is to say what is to be made"
+	default:
+		return e.planSentence(c, store, eng, text)
+	}
+	return &failure{code: exitUsage, err: fmt.Errorf("%s %s", fileWord(file), wrong), hint: "git wf plan 'what is to be made' --attach FILE"}
+}
+
+// fileWord is how messages call a file that may be standard input.
+func fileWord(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return plan.OneLine(file)
+}
+
+// unreadable is the error of a file that can't be read; command is the one that wanted it.
+func unreadable(what string, err error, command string) error {
+	return &failure{code: exitUsage, err: fmt.Errorf("read %s: %w", what, err), hint: command + ", with the path of a file that is there and readable, or - for standard input"}
+}
+
+// mendFile adds to what is wrong with a person's plan how to go on.
+func mendFile(err error, hint string) error {
+	var findings plan.Findings
+	if !errors.As(err, &findings) || findings.Has("too-large") { // which says all there is to say
+		return err
+	}
+	return &failure{code: exitUsage, err: err, hint: hint}
 }
 
 // maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
@@ -64,9 +135,7 @@ const maxPlanFile = plan.MaxFileBytes + 1
 
 // draft validates a plan file.
 func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
-	if name == "-" {
-		name = "standard input"
-	}
+	name = fileWord(name)
 	p, err := plan.ParseValid(name, data, floors)
 	if err != nil {
 		return engine.Draft{}, err
@@ -129,6 +198,13 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 
 // tryLines trusts the command lines of a file that a person hands in, and has its criteria tried on nothing.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+	missing, err := eng.MissingPaths(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first"}
+	}
 	fresh := eng.Trust.New(d.Plan)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := eng.RedFirst(c.Context, d)
@@ -136,7 +212,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return err
 	}
 	if len(green) > 0 {
-		return green
+		return &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable, then hand the file in again"}
 	}
 	if err := eng.Trust.Add(fresh); err != nil {
 		return fmt.Errorf("trust the plan's command lines: %w", err)

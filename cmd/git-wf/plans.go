@@ -13,9 +13,13 @@ import (
 
 func (e *env) plansCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "plans",
-		Usage: "list the plans of this repository",
-		Flags: []cli.Flag{jsonFlag()},
+		Name:        "plans",
+		Usage:       "list the plans of this repository",
+		Description: "The active plan of this worktree has a *. Completed plans are kept and left out of the list.",
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list the completed plans too, apart"},
+		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
@@ -30,11 +34,12 @@ type planSummary struct {
 	PlanID plan.ID     `json:"plan_id"`
 	Title  string      `json:"title"`
 	Status plan.Status `json:"status"`
-	Done   int         `json:"done"`
-	Total  int         `json:"total"`
-	Active bool        `json:"active"`
-	Commit plan.OID    `json:"commit"`
-	Error  string      `json:"error,omitempty"` // a plan that can't be read is listed all the same
+	sessionSummary
+	Done   int      `json:"done"`
+	Total  int      `json:"total"`
+	Active bool     `json:"active"`
+	Commit plan.OID `json:"commit"`
+	Error  string   `json:"error,omitempty"` // a plan that can't be read is listed all the same
 }
 
 func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
@@ -46,7 +51,7 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 	if err != nil && !errors.Is(err, gitstore.ErrNoActive) {
 		return err
 	}
-	all := []planSummary{}
+	open, completed := []planSummary{}, []planSummary{}
 	for _, ref := range refs {
 		sum := planSummary{PlanID: ref.ID, Active: ref.ID == active, Commit: ref.Tip}
 		if snap, err := store.Snapshot(c.Context, ref.ID); err != nil {
@@ -54,15 +59,35 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 		} else if s, err := e.state(c.Context, store, snap); err != nil {
 			sum.Error = err.Error()
 		} else {
-			sum.Title, sum.Status = snap.Plan.Title, s.Root().Status
+			sum.Title, sum.Status, sum.sessionSummary = snap.Plan.Title, s.Root().Status, sessionOf(s)
 			sum.Done, sum.Total = progressOf(s)
 		}
-		all = append(all, sum)
+		if sum.SessionStatus == plan.SessionCompleted {
+			completed = append(completed, sum)
+		} else {
+			open = append(open, sum)
+		}
 	}
-	if c.Bool("json") {
-		return e.printJSON(all)
+	switch all := c.Bool("all"); {
+	case c.Bool("json") && all:
+		return e.printJSON(append(open, completed...))
+	case c.Bool("json"):
+		return e.printJSON(open)
+	case len(completed) == 0:
+		e.printPlans(open)
+	case all:
+		e.printPlans(open)
+		e.heading(e.stdout, "Completed")
+		e.printPlans(completed)
+	default:
+		e.printPlans(open)
+		fmt.Fprintf(e.stdout, "and %d completed: git wf plans --all\n", len(completed))
 	}
-	for _, p := range all {
+	return nil
+}
+
+func (e *env) printPlans(list []planSummary) {
+	for _, p := range list {
 		mark := " "
 		if p.Active {
 			mark = "*"
@@ -71,9 +96,12 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 			fmt.Fprintf(e.stdout, "%s %s  unreadable: %s\n", mark, p.PlanID, plan.OneLine(p.Error))
 			continue
 		}
-		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, plan.OneLine(p.Title))
+		paused := ""
+		if p.SessionStatus == plan.SessionPaused {
+			paused = "paused  "
+		}
+		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, paused, plan.OneLine(p.Title))
 	}
-	return nil
 }
 
 func (e *env) switchCommand() *cli.Command {

@@ -60,6 +60,15 @@ func (e *env) policyCommand() *cli.Command {
 				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
 				Flags: []cli.Flag{message}, Action: with(1, 1, "one plan", e.policyRetire),
 			},
+			{
+				Name: "prune", Usage: "say how much git wf prune keeps, and whose decision it is",
+				Flags: []cli.Flag{
+					message,
+					&cli.IntFlag{Name: "keep", Usage: "the newest `N` versions of each task keep their files"},
+					&cli.StringSliceFlag{Name: "by", Usage: "`NAME` of who may prune, and delete archives; may be repeated, and replaces the list"},
+				},
+				Action: with(0, 0, "no arguments", e.policyPrune),
+			},
 			{Name: "log", Usage: "show the policy's history", Action: with(0, 0, "no arguments", e.policyLog)},
 		},
 	}
@@ -171,6 +180,22 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		p.Roots = append(roots, root)
+		return nil
+	})
+}
+
+func (e *env) policyPrune(c *cli.Context, store *gitstore.Store) error {
+	keep, by := c.Int("keep"), c.StringSlice("by")
+	if keep < 1 && len(by) == 0 {
+		return usage("expected --keep N, of 1 or more, or --by NAME")
+	}
+	return e.changePolicy(c, store, "what a prune keeps, and who may", func(p *plan.Policy) error {
+		if c.IsSet("keep") {
+			p.Prune.Keep = keep
+		}
+		if len(by) > 0 {
+			p.Prune.By = by
+		}
 		return nil
 	})
 }

@@ -55,6 +55,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
+	if err := s.RefuseContainer(t.TaskID, "git wf review TASK"); err != nil {
+		return err
+	}
 	if t.NodeType == plan.Check {
 		t = s.Tasks[t.ReviewTargetTaskID]
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
@@ -26,8 +30,8 @@ func (e *env) runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "do not print a line for each event"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
+			if c.NArg() > 0 {
+				return e.withPlan(c, func(_ *gitstore.Store, snap *gitstore.Snapshot) error { return runsNoTask(c, snap) })
 			}
 			if c.Int("jobs") < 1 {
 				return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
@@ -35,6 +39,14 @@ func (e *env) runCommand() *cli.Command {
 			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.carryOut(c, store, snap.ID) })
 		},
 	}
+}
+
+// runsNoTask says why one task is not run by itself: of a container, what it is.
+func runsNoTask(c *cli.Context, snap *gitstore.Snapshot) error {
+	if err := snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"); err != nil {
+		return err
+	}
+	return wantArgs(c, 0, 0, "no arguments")
 }
 
 func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error {
@@ -49,35 +61,61 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 		return err
 	}
 	eng.Jobs = c.Int("jobs")
-	eng.Report = e.progress(c.Bool("quiet") || c.Bool("json"))
-	var state *plan.State
-	if c.Bool("step") {
-		var did bool
-		if state, did, err = eng.Step(c.Context, id); err == nil && did && state.Root().Status != plan.StatusDone {
-			return nil
-		}
-	} else {
-		state, err = eng.Run(c.Context, id)
-	}
-	if err != nil {
+	state, did, err := e.work(c, eng, id)
+	e.tidyUp(c.Context, store)
+	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
 	}
 	snap, err := store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
 	}
-	waits, err := eng.Waits(c.Context, snap, state)
+	x, err := e.explain(c.Context, eng, snap)
 	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		if err := e.printJSON(describe(state, waits)); err != nil {
+		d := describe(x.state, x.waits)
+		d.HeldUp, d.Claims = heldUp(x.open), x.claims
+		if err := e.printJSON(d); err != nil {
 			return err
 		}
 	} else {
-		e.printOutcome(state, waits)
+		e.printOutcome(x)
 	}
-	return runResult(state, waits)
+	return runResult(x)
+}
+
+// work has the engine run or, with --step, do one thing; did says that it was done. Meanwhile what happens is shown.
+func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, did bool, err error) {
+	shown, line := c.Context, func(string) {}
+	if !c.Bool("quiet") && !c.Bool("json") {
+		var end func()
+		shown, line, end = e.showWork(shown, eng)
+		defer end()
+	}
+	ctx, end := untilInterrupted(shown, func() { line("stopping; interrupt again to end at once") })
+	defer end()
+	if c.Bool("step") {
+		return eng.Step(ctx, id)
+	}
+	s, err = eng.Run(ctx, id)
+	return s, false, err
+}
+
+// showWork prints a line for each thing that happens and, on a terminal that can, keeps what is worked on below them.
+// The function that it returns prints a line of another kind, and under the context long copying is shown, too.
+func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.Context, line func(string), end func()) {
+	shown, end = ctx, func() {}
+	if size := e.screen(); size != nil {
+		view := newLiveView(e.stderr, size, e.now, wantColour(e.stderr, e.getenv("NO_COLOR"), e.getenv("TERM")))
+		line, end, eng.Watch = view.line, view.close, view.watch
+		shown = gitstore.WithProgress(ctx, view.step)
+	} else {
+		line = e.lines()
+	}
+	eng.Report = e.report(line)
+	return shown, line, end
 }
 
 // progress prints a line for each thing that happens.
@@ -85,21 +123,56 @@ func (e *env) progress(quiet bool) func(engine.Progress) {
 	if quiet {
 		return nil
 	}
+	return e.report(e.lines())
+}
+
+// lines prints lines as they come, from several goroutines.
+func (e *env) lines() func(string) {
 	var mu sync.Mutex
-	began := e.now()
-	return func(p engine.Progress) {
+	return func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(e.stderr, "%7s  %-12s %s\n", e.now().Sub(began).Round(100*time.Millisecond), p.Task, plan.OneLine(p.Text))
+		fmt.Fprintln(e.stderr, text)
 	}
 }
 
-// printOutcome says how far the plan is and what each open task waits for.
-func (e *env) printOutcome(s *plan.State, waits []engine.Wait) {
+// report makes a line of each thing that happens, with the time since the beginning.
+func (e *env) report(line func(string)) func(engine.Progress) {
+	began := e.now()
+	return func(p engine.Progress) {
+		line(fmt.Sprintf("%7s  %-12s %s", e.now().Sub(began).Round(100*time.Millisecond), p.Task, plan.OneLine(p.Text)))
+	}
+}
+
+// screen says how large the terminal is on which a live view can be shown, nil if there is none.
+func (e *env) screen() func() (columns, rows int) {
+	f, ok := e.stderr.(*os.File)
+	kind := e.getenv("TERM")
+	if runtime.GOOS == "windows" && e.getenv("WT_SESSION") != "" { // the one console there that surely moves its cursor
+		kind = "windows"
+	}
+	if !ok || kind == "" || kind == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return func() (int, int) {
+		columns, rows, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0, 0
+		}
+		return columns, rows
+	}
+}
+
+// printOutcome says how far the plan is, what each open task waits for and what holds up the others.
+func (e *env) printOutcome(x explained) {
+	s, waits := x.state, x.waits
 	done, all := progressOf(s)
 	fmt.Fprintf(e.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
 	for _, w := range waits {
 		fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, plan.OneLine(w.Text))
+		if w.Spent != "" {
+			fmt.Fprintf(e.stdout, "    %s\n", w.Spent)
+		}
 		e.printQuestions(e.stdout, w)
 		if w.Command != "" {
 			fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
@@ -107,7 +180,10 @@ func (e *env) printOutcome(s *plan.State, waits []engine.Wait) {
 	}
 	if finished(s, waits) {
 		fmt.Fprintln(e.stdout, "next: git wf export --commit")
+		return
 	}
+	e.printHeldUp(e.stdout, x.open)
+	e.printClaims(e.stdout, x.claims)
 }
 
 // finished reports whether nothing is left to do. A plan that is assembled is DONE with its last task, but one of its
@@ -118,7 +194,8 @@ func finished(s *plan.State, waits []engine.Wait) bool {
 }
 
 // runResult is the exit code of a run that came to rest.
-func runResult(s *plan.State, waits []engine.Wait) error {
+func runResult(x explained) error {
+	s, waits := x.state, x.waits
 	if finished(s, waits) {
 		return nil
 	}
@@ -130,12 +207,15 @@ func runResult(s *plan.State, waits []engine.Wait) error {
 	if len(waits) > 0 {
 		return errWaiting
 	}
-	for _, t := range s.Plan.Tasks {
-		if t.NodeType != plan.Goal && s.Tasks[t.TaskID].Status == plan.StatusInProgress {
-			return &failure{code: exitWaiting, err: fmt.Errorf("%s is in work elsewhere", t.TaskID), hint: "git wf status"}
+	if err := s.MayBegin(); err != nil {
+		return err // somebody paused it meanwhile
+	}
+	for _, c := range x.claims {
+		if c.Holds {
+			return &failure{code: exitWaiting, err: fmt.Errorf("%s is in work elsewhere: %s", c.Task, c.Owner()), hint: "git wf next --explain"}
 		}
 	}
-	return refused("git wf status", "nothing can go on in %s", s.Plan.PlanID)
+	return refused("git wf next --explain", "nothing can go on in %s", s.Plan.PlanID)
 }
 
 // progressOf counts the leaves that are done, and all of them.

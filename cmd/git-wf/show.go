@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -28,7 +29,7 @@ func (e *env) showCommand() *cli.Command {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
 				return err
 			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.show(c, store, snap) })
+			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.show(c, store, snap) })
 		},
 	}
 }
@@ -42,7 +43,9 @@ type taskDocument struct {
 	Attempts  []plan.Attempt  `json:"attempt_records"`
 	taskInput
 	Consumers []plan.TaskID `json:"consumers"`
-	LocalPath string        `json:"tree_path"` // of the task's records in the plan's tree
+
+	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
+	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
 }
 
 // findTask finds a task by its id; that of a CHECK means its target.
@@ -91,7 +94,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	reviews := snap.Records.Of(t.TaskID).Reviews
 	if len(reviews) == 0 {
-		return refused("", "%s has no review yet", t.TaskID)
+		return refused("git wf show "+string(t.TaskID), "%s has no review yet", t.TaskID)
 	}
 	last := reviews[len(reviews)-1]
 	data, err := store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
@@ -139,6 +142,9 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if d.taskInput, err = readTaskInput(ctx, store, snap, t.TaskID); err != nil {
 		return d, err
 	}
+	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {
+		return d, err
+	}
 	for _, other := range s.Plan.Tasks {
 		if other.NodeType != plan.Action {
 			continue
@@ -182,6 +188,7 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			fmt.Fprintf(w, "      $ %s\n", clip(plan.OneLine(c.Run), 120))
 		}
 	}
+	e.printGoal(w, s, t)
 	if inputs := s.Inputs(t.TaskID); len(inputs) > 0 || len(d.Consumers) > 0 {
 		e.heading(w, "Inputs and consumers")
 		for _, id := range inputs {
@@ -191,8 +198,29 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			fmt.Fprintf(w, "  for  %s\n", id)
 		}
 	}
+	e.printFeasibility(w, t.TaskID, d.Feasibility)
 	e.printTaskInput(w, d.taskInput)
 	e.printVersions(w, s, t, d)
+}
+
+// printGoal shows what a GOAL is made of, and what the root has to meet.
+func (e *env) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
+	if t.NodeType != plan.Goal {
+		return
+	}
+	if len(t.RootAcceptanceCriteria) > 0 {
+		e.heading(w, "Root criteria")
+	}
+	for _, c := range t.RootAcceptanceCriteria {
+		fmt.Fprintf(w, "  %s: %s\n", plan.OneLine(c.ID), plan.OneLine(c.Statement))
+	}
+	e.heading(w, "Tasks below it")
+	for _, below := range s.Plan.Tasks {
+		if below.ParentTaskID == t.TaskID && below.NodeType != plan.Check {
+			ts := s.Tasks[below.TaskID]
+			fmt.Fprintf(w, "  %s %s  %s  %s\n", e.mark(ts.Status), below.TaskID, plan.OneLine(below.Title), e.status(ts.Status))
+		}
+	}
 }
 
 func orDash(s string) string {

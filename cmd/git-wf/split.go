@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -51,15 +52,25 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	r := engine.Replanning{Leaf: leaf, Agent: plan.AgentManual, Reason: c.String("reason"), Person: person}
+	command := "git wf plan --amend -f FILE"
+	if leaf != "" {
+		command = "git wf split " + string(leaf) + " -f FILE"
+	}
 	if name := c.String("file"); name != "" {
 		data, err := e.readPlan(name)
 		if err != nil {
-			return &failure{code: exitUsage, err: fmt.Errorf("read %s: %w", name, err)}
+			return unreadable(fileWord(name), err, command)
 		}
-		return e.handInPlan(c, store, eng, snap.ID, r, name, data)
+		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data), "mend "+fileWord(name)+", then "+command)
 	}
-	if r.Agent, err = e.plannerOf(c, eng, "git wf split TASK -f FILE"); err != nil {
+	if r.Agent, err = e.plannerOf(c, eng, command); err != nil {
 		return err
+	}
+	if r.Agent == agent.NameOutline {
+		return &failure{
+			code: exitUsage, err: errors.New("outline makes new plans only, of Markdown; it can't split or amend one"),
+			hint: "--planner AGENT (git wf agents lists them), or -f FILE with what you make of it yourself",
+		}
 	}
 	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (e *env) statusCommand() *cli.Command {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
 			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				if c.Bool("cost") {
 					return e.showCost(c, store, snap)
 				}
@@ -38,18 +38,15 @@ func (e *env) statusCommand() *cli.Command {
 }
 
 func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	s, err := e.state(c.Context, store, snap)
-	if err != nil {
-		return err
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
-	waits, err := eng.Waits(c.Context, snap, s)
+	x, err := e.explain(c.Context, eng, snap)
 	if err != nil {
 		return err
 	}
+	s, waits := x.state, x.waits
 	checklist, err := export.Checklist(c.Context, store, snap, s, s.Leaves(snap.Plan.RootTaskID))
 	if err != nil {
 		return err
@@ -65,7 +62,7 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	proof := proofOf(s, evidence)
 	if c.Bool("json") {
 		d := describe(s, waits)
-		d.Proof = proof
+		d.Proof, d.HeldUp, d.Claims = proof, heldUp(x.open), x.claims
 		d.RootCriteria = checklist
 		for i := range d.Tasks {
 			t := &d.Tasks[i]
@@ -80,20 +77,25 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	e.printProven(w, s, stale, evidence)
 	e.printChecklist(w, checklist)
 	e.printWaits(w, waits)
+	e.printHeldUp(w, x.open)
+	e.printClaims(w, staleClaims(x.claims))
 	return w.Flush()
 }
 
 // statusDocument is what status --json prints.
 type statusDocument struct {
-	PlanID       plan.ID                `json:"plan_id"`
-	Title        string                 `json:"title"`
-	Status       plan.Status            `json:"status"`
+	PlanID plan.ID     `json:"plan_id"`
+	Title  string      `json:"title"`
+	Status plan.Status `json:"status"`
+	sessionSummary
 	Done         int                    `json:"done"`                 // deliverables that are approved
 	Total        int                    `json:"total"`                // deliverables
 	Proof        string                 `json:"signatures,omitempty"` // only where it was found out
 	RootCriteria []export.RootCriterion `json:"root_criteria,omitempty"`
 	Tasks        []taskSummary          `json:"tasks"`
 	WaitsUpon    []engine.Wait          `json:"waits"`
+	HeldUp       []engine.Obstacle      `json:"held_up,omitempty"` // by a task that waits, and how
+	Claims       []engine.ClaimState    `json:"claims,omitempty"`
 }
 
 type taskSummary struct {
@@ -124,7 +126,7 @@ type reviewSummary struct {
 }
 
 func describe(s *plan.State, waits []engine.Wait) statusDocument {
-	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, Tasks: []taskSummary{}, WaitsUpon: waits}
+	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, sessionSummary: sessionOf(s), Tasks: []taskSummary{}, WaitsUpon: waits}
 	if waits == nil {
 		d.WaitsUpon = []engine.Wait{}
 	}
@@ -211,7 +213,9 @@ func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string
 // printProven prints the tree with what the policy's keys prove of it.
 func (e *env) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
 	done, all := progressOf(s)
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proofOf(s, proof))
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proofOf(s, proof))
+	e.printSession(w, s)
+	fmt.Fprintln(w)
 	treePrinter{env: e, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
 }
 
@@ -228,6 +232,9 @@ func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
 			break
 		}
 		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plan.OneLine(wait.Text))
+		if wait.Spent != "" {
+			fmt.Fprintf(w, "    %s\n", wait.Spent)
+		}
 		if wait.Command != "" {
 			fmt.Fprintf(w, "    %s\n", wait.Command)
 		}

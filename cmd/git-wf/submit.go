@@ -22,10 +22,14 @@ func (e *env) submitCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what was done"},
+			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 2, -1, "a task and the files to hand in"); err != nil {
 				return err
+			}
+			if c.IsSet("claim") && c.Int("claim") < 1 {
+				return usage("--claim: expected the number of a claim, found %d", c.Int("claim"))
 			}
 			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.submit(c, store, snap) })
 		},
@@ -48,7 +52,11 @@ func (e *env) canSubmit(name string) error {
 }
 
 func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if _, err := findTask(snap.State(), c.Args().First()); err != nil {
+	t, err := findTask(snap.State(), c.Args().First())
+	if err != nil {
+		return err
+	}
+	if err := snap.State().RefuseContainer(t.TaskID, "git wf submit TASK PATH..."); err != nil {
 		return err
 	}
 	for _, name := range c.Args().Tail() {
@@ -64,7 +72,11 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	done, err := eng.Submit(c.Context, snap.ID, engineSubmission(e, c, person))
+	sub := engineSubmission(e, c, person)
+	sub.Claim = c.Int("claim")
+	ctx, end := e.metered(c)
+	done, err := eng.Submit(ctx, snap.ID, sub)
+	end()
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,9 @@ func (e *env) printReport(report *gate.Report, format string, asJSON bool) error
 	case format == formatGitHub:
 		return e.printAnnotations(report)
 	default:
+		if report.Note != "" {
+			fmt.Fprintln(e.stderr, "note: "+plan.OneLine(report.Note))
+		}
 		if err := e.printFindings(report, ""); err != nil {
 			return err
 		}
@@ -116,6 +119,9 @@ func (e *env) printBundles(r *gate.Report) {
 		}
 		if b.Older {
 			text += "; the plan has newer approvals"
+		}
+		if b.Archive == "absent" {
+			text += "; from before a prune, by what that kept: the archive is not here"
 		}
 		if !b.Complete {
 			text += "; part of an unfinished plan"

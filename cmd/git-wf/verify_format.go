@@ -41,6 +41,9 @@ func reportFormat(c *cli.Context) (string, error) {
 // printAnnotations prints a report as workflow commands of GitHub, which shows them beside the files of a pull request. All
 // findings are printed: the service cuts the list where it wants, and the log keeps the rest.
 func (e *env) printAnnotations(r *gate.Report) error {
+	if r.Note != "" {
+		fmt.Fprintln(e.stdout, plan.Printable("::notice title=git wf::"+escapeData(r.Note)))
+	}
 	for _, f := range r.Findings {
 		fmt.Fprintln(e.stdout, annotation("error", f))
 	}

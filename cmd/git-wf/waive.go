@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/audit"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -97,9 +101,76 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 	if w.OID == "" {
 		subject = "waive the removal of " + w.Path
 	}
-	return e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
+	err = e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
 		return plan.Change{Body: w.Reason, Add: []plan.Entry{{Path: p.NextRecord("waivers"), Data: plan.Document(w)}}}, nil
 	})
+	if err != nil {
+		return err
+	}
+	return e.listWaiver(c.Context, store, w.Path)
+}
+
+// listWaiver lists the waiver in the manifest of the bundle that the path belongs to, which is staged as it is.
+func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived string) error {
+	policy, err := store.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	root, _ := policy.RootOf(waived)
+	name, _, _ := strings.Cut(strings.TrimPrefix(waived, root.Path+"/"), "/")
+	id := plan.ID(name)
+	path := export.BundleDir(root.Path, id) + "/" + export.ManifestName
+	if !id.Valid() || !export.InBundle(waived, id) || waived == path {
+		return nil
+	}
+	staged, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"cat-file", "blob", ":" + path}, Dir: store.WorkTree()})
+	if err != nil {
+		return ctx.Err() // no manifest is staged, so the bundle does not land anyway
+	}
+	m, err := export.ParseManifest(staged)
+	if err != nil {
+		return nil //nolint:nilerr // nor does one that can't be read; the gate says so
+	}
+	b, err := withWaivers(ctx, store, &export.Bundle{Manifest: m}, policy)
+	if err != nil {
+		return err
+	}
+	oid, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"hash-object", "-w", "--stdin"}, Stdin: bytes.NewReader(b.Data)})
+	if err != nil {
+		return err
+	}
+	if _, err := store.Git(ctx, "update-index", "--cacheinfo", "100644,"+strings.TrimSpace(string(oid))+","+path); err != nil {
+		return err
+	}
+	file := filepath.Join(store.WorkTree(), filepath.FromSlash(path))
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+		if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, staged) { // else somebody is at work on it
+			if err := os.WriteFile(file, b.Data, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintln(e.stdout, plan.OneLine(path+" lists the waiver, and is staged"))
+	return nil
+}
+
+// withWaivers lists the policy's waivers in a bundle's manifest, as of the newest of them: what else changes in the policy
+// does not change the manifest.
+func withWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, policy *gitstore.Policy) (*export.Bundle, error) {
+	all, err := audit.Waivers(ctx, store, policy.Commit)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range all {
+		if export.InBundle(w.Path, b.Manifest.PlanID) {
+			at, err := store.PolicyAt(ctx, string(w.Commit))
+			if err != nil {
+				return nil, err
+			}
+			return export.WithWaivers(b, at, w.Commit)
+		}
+	}
+	return b, nil
 }
 
 // stagedContent is what the index has at a path; a path that HEAD has and the index does not is a removal.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 )
 
@@ -82,6 +83,10 @@ type Result struct {
 	Agent  string          // who answered, if that was a fallback of the agent that was asked
 	Thread string          // the agent's own name for the conversation
 	Usage  *plan.Usage     // nil if it is not known
+
+	Skipped []string            // why others of a chain of fallbacks did not answer, one line for each
+	Replies int                 // how often it answered, replies that broke the contract included
+	Broken  *contract.Violation // how the last reply broke the contract; nil if it did not
 }
 
 // MadeBy is the agent that did the work, when asked is the one that was to do it.

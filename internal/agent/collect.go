@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,6 +21,7 @@ type File struct {
 	Mode   string // as git writes it: ModeFile, ModeExecutable or ModeSymlink
 	Size   int64  // bytes; of a link, of its target's name
 	Target string // of a link, with slashes
+	Source string // where its bytes lie; "" if at its path below the collected directory
 }
 
 // The modes that a file of an artifact can have.
@@ -47,6 +49,7 @@ const (
 	RuleTooMany    Rule = "too many files"
 	RuleName       Rule = "the name is not allowed"
 	RuleCollision  Rule = "two names are the same on some systems"
+	RuleTwice      Rule = "handed in twice"
 )
 
 // CollectError is one rule that an output breaks at one place.
@@ -76,16 +79,7 @@ const maxProblems = 20
 // The error is a *CollectError, or joins several. Nothing is read but names and file metadata; since a file's bytes are
 // read later, whoever reads them must open it below out without following links, too.
 func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
-	if spec == nil {
-		spec = &plan.DeliverableSpec{}
-	}
-	c := &collection{limits: limits, links: map[string]string{}}
-	if c.limits.MaxArtifactBytes == 0 {
-		c.limits.MaxArtifactBytes = plan.DefaultConfig().MaxArtifactBytes
-	}
-	if c.limits.MaxArtifactFiles == 0 {
-		c.limits.MaxArtifactFiles = plan.DefaultConfig().MaxArtifactFiles
-	}
+	c := newCollection(limits)
 	err := withRoot(out, func(root *os.Root, info fs.FileInfo) error {
 		c.root = root
 		w := &walker{root: root, visit: c.visit}
@@ -94,7 +88,64 @@ func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File
 	if err != nil {
 		return nil, err // a walk that was cut short says nothing about what is missing
 	}
-	slices.SortFunc(c.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return c.judge(spec)
+}
+
+// Gather is Collect for files that lie elsewhere, and stay there: of each path that is a directory everything below it is
+// taken as it is; a file is taken under its own name, below the spec's output_dir.
+func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
+	c := newCollection(limits)
+	dir := ""
+	if spec != nil {
+		dir = strings.TrimPrefix(path.Clean("/"+spec.OutputDir), "/")
+	}
+	for _, p := range paths {
+		if err := c.gather(p, dir); err != nil {
+			return nil, err
+		}
+	}
+	return c.judge(spec)
+}
+
+// gather takes in what lies at one path, which may be a link: it is what the person named.
+func (c *collection) gather(name, outputDir string) error {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		c.root, c.source = nil, func(string) string { return real }
+		return c.visit(path.Join(outputDir, filepath.Base(name)), info)
+	}
+	return withRoot(real, func(root *os.Root, info fs.FileInfo) error {
+		c.root, c.source = root, func(below string) string { return filepath.Join(real, filepath.FromSlash(below)) }
+		w := &walker{root: root, visit: c.visit}
+		return w.dir(".", info, 0)
+	})
+}
+
+func newCollection(limits plan.Config) *collection {
+	c := &collection{limits: limits, links: map[string]string{}}
+	if c.limits.MaxArtifactBytes == 0 {
+		c.limits.MaxArtifactBytes = plan.DefaultConfig().MaxArtifactBytes
+	}
+	if c.limits.MaxArtifactFiles == 0 {
+		c.limits.MaxArtifactFiles = plan.DefaultConfig().MaxArtifactFiles
+	}
+	return c
+}
+
+// judge holds all that was found against the rules.
+func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
+	if spec == nil {
+		spec = &plan.DeliverableSpec{}
+	}
+	slices.SortStableFunc(c.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	c.twice()
 	if err := c.declared(spec); err != nil {
 		return nil, err
 	}
@@ -103,9 +154,19 @@ func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File
 	return c.files, c.err()
 }
 
+// twice reports files that are to lie at one path.
+func (c *collection) twice() {
+	for i := range c.files[min(1, len(c.files)):] {
+		if a, b := c.files[i], c.files[i+1]; a.Path == b.Path {
+			c.report(a.Path, RuleTwice, "one file of each path", visible(a.Source)+" and "+visible(b.Source))
+		}
+	}
+}
+
 // collection is what has been found so far, and what is wrong with it.
 type collection struct {
-	root     *os.Root
+	root     *os.Root                 // what visit is told of lies below it
+	source   func(name string) string // where; nil if that need not be said
 	limits   plan.Config
 	files    []File
 	links    map[string]string // path -> target
@@ -116,6 +177,9 @@ type collection struct {
 // visit takes in one file. Its error ends the walk: a limit is passed and no more need be seen.
 func (c *collection) visit(name string, info fs.FileInfo) error {
 	f := File{Path: name, Mode: ModeFile, Size: info.Size()}
+	if c.source != nil {
+		f.Source = c.source(name)
+	}
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
 		target, err := c.root.Readlink(filepath.FromSlash(name))

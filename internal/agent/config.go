@@ -30,28 +30,16 @@ const (
 	WorkspaceWorktree = "worktree" // a linked working tree of the repository
 )
 
-// ConfigError says which setting of which agent can't be used.
-type ConfigError struct {
-	Name, Key, Reason string
-	File              string // "" for git's configuration
-}
-
-func (e *ConfigError) Error() string {
-	key := "wf.agent." + e.Name + "." + e.Key
-	if e.File != "" {
-		key = e.File + ": " + e.Name + "." + e.Key
-	}
-	return visible(key) + ": " + e.Reason
-}
-
 // Setting is one line of git's configuration: wf.agent.NAME.KEY and its value. Git gives keys in lower case.
 type Setting struct{ Key, Value string }
 
 // ParseConfig reads the agents that a user has set up: first agents.yaml, which may be empty, then git's settings, which
-// win. An agent without a kind has the kind of its name, if there is such a kind.
+// win. An agent without a kind has the kind of its name, if there is such a kind. An agent with a setting that can't be
+// used is there, with a *ConfigError as its Wrong: it stops nothing but what needs it. The error is that of a file that
+// can't be read as a whole.
 func ParseConfig(file string, data []byte, settings []Setting) (map[string]Config, error) {
-	agents := map[string]Config{}
-	if err := parseYAML(file, data, agents); err != nil {
+	r := configReader{agents: map[string]Config{}, wrong: map[string][]*ConfigError{}}
+	if err := r.file(file, data); err != nil {
 		return nil, err
 	}
 	lists := map[string]bool{}
@@ -62,37 +50,54 @@ func ParseConfig(file string, data []byte, settings []Setting) (map[string]Confi
 			continue
 		}
 		name, key := rest[:dot], rest[dot+1:]
-		c := agents[name]
+		c := r.agents[name]
 		if key == "fallback" && !lists[name] {
 			c.Fallback, lists[name] = nil, true
 		}
-		if err := c.set(name, key, s.Value); err != nil {
-			return nil, err
-		}
-		agents[name] = c
+		r.note(c.set(name, key, s.Value), name, key)
+		r.agents[name] = c
 	}
-	for name, c := range agents {
+	for name, c := range r.agents {
 		if c.Kind == "" && slices.Contains(backend.Kinds(), name) {
 			c.Kind = name
 		}
 		c.Name = name
-		if err := c.check(); err != nil {
-			return nil, err
-		}
-		agents[name] = c
+		r.agents[name] = c
 	}
-	return agents, nil
+	for name, c := range r.agents {
+		wrong := append(r.wrong[name], c.check(r.agents)...)
+		if len(wrong) > 0 {
+			c.Wrong = wrong[0]
+		}
+		r.agents[name] = c
+	}
+	return r.agents, nil
 }
 
-// parseYAML reads agents.yaml: a mapping from names to the same keys as git's.
-func parseYAML(file string, data []byte, agents map[string]Config) error {
+// configReader collects agents, and what is wrong with them.
+type configReader struct {
+	agents map[string]Config
+	wrong  map[string][]*ConfigError // by agent, in the order of their settings
+}
+
+// note keeps what is wrong with a setting, nil for nothing. What was wrong with an earlier one of the same key does not
+// count any more: the last one does.
+func (r *configReader) note(err *ConfigError, name, key string) {
+	r.wrong[name] = slices.DeleteFunc(r.wrong[name], func(e *ConfigError) bool { return e.Key == key })
+	if err != nil {
+		r.wrong[name] = append(r.wrong[name], err)
+	}
+}
+
+// file reads agents.yaml: a mapping from names to the same keys as git's.
+func (r *configReader) file(file string, data []byte) error {
 	var doc map[string]map[string]yaml.Node
 	err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		c := agents[name]
+		c := r.agents[name]
 		for _, key := range slices.Sorted(maps.Keys(doc[name])) {
 			node := doc[name][key]
 			values := []string{node.Value}
@@ -102,21 +107,25 @@ func parseYAML(file string, data []byte, agents map[string]Config) error {
 					values = append(values, n.Value)
 				}
 			}
+			key := strings.ToLower(key)
 			for _, v := range values {
-				if err := c.set(name, strings.ToLower(key), v); err != nil {
+				err := c.set(name, key, v)
+				if err != nil {
 					err.File = file
-					return err
 				}
+				r.note(err, name, key)
 			}
 		}
-		agents[name] = c
+		r.agents[name] = c
 	}
 	return nil
 }
 
 // set takes up one setting.
 func (c *Config) set(name, key, value string) *ConfigError {
-	bad := func(reason string) *ConfigError { return &ConfigError{Name: name, Key: key, Reason: reason} }
+	bad := func(reason string) *ConfigError {
+		return &ConfigError{Name: name, Key: key, Value: value, Reason: reason}
+	}
 	switch key {
 	case "kind":
 		c.Kind = value
@@ -154,7 +163,7 @@ func (c *Config) set(name, key, value string) *ConfigError {
 		}
 		c.Budget = n
 	default:
-		return bad("unknown; known are kind, command, args, model, baseurl, keyenv, timeout, fallback, workspace, shell, trustcommands, budget")
+		return bad("unknown; known are " + strings.Join(keys[:], ", "))
 	}
 	return nil
 }
@@ -166,25 +175,41 @@ func (c *Config) flag(name, key, value string, into *bool) *ConfigError {
 	case "false", "no", "off", "0":
 		*into = false
 	default:
-		return &ConfigError{Name: name, Key: key, Reason: fmt.Sprintf("%s is neither true nor false", visible(value))}
+		return &ConfigError{Name: name, Key: key, Value: value, Reason: fmt.Sprintf("%s is neither true nor false", visible(value))}
 	}
 	return nil
 }
 
-// check finds settings that do not go together.
-func (c Config) check() error {
-	bad := func(key, reason string) error { return &ConfigError{Name: c.Name, Key: key, Reason: reason} }
+// check finds settings that do not go together, or with what else is set up.
+func (c Config) check(agents map[string]Config) []*ConfigError {
+	bad := func(key, value, reason string) []*ConfigError {
+		return []*ConfigError{{Name: c.Name, Key: key, Value: value, Reason: reason}}
+	}
 	switch {
 	case isBuiltIn(c.Name):
-		return bad("kind", "the name belongs to an agent that needs no setting up")
-	case c.Name == plan.ReviewerChecks || c.Name == plan.ReviewerPlan || c.Name == plan.ReviewerPerson:
-		return bad("kind", "the name stands for something else in plans")
+		return bad("", "", "the name belongs to an agent that needs no setting up")
+	case isReserved(c.Name):
+		return bad("", "", "the name stands for something else in plans")
 	case c.Kind == "":
-		return bad("kind", "is not set; kinds are "+strings.Join(backend.Kinds(), ", "))
+		return bad("kind", "", "is not set; kinds are "+strings.Join(backend.Kinds(), ", "))
 	case !slices.Contains(backend.Kinds(), c.Kind):
-		return bad("kind", visible(c.Kind)+" is no kind; kinds are "+strings.Join(backend.Kinds(), ", "))
+		return bad("kind", c.Kind, visible(c.Kind)+" is no kind; kinds are "+strings.Join(backend.Kinds(), ", "))
 	case c.Workspace != "" && c.Workspace != WorkspaceScratch && c.Workspace != WorkspaceWorktree:
-		return bad("workspace", visible(c.Workspace)+" is neither "+WorkspaceScratch+" nor "+WorkspaceWorktree)
+		return bad("workspace", c.Workspace, visible(c.Workspace)+" is neither "+WorkspaceScratch+" nor "+WorkspaceWorktree)
+	}
+	if wrong := c.Config.Check(); wrong != nil {
+		values := map[string]string{"model": c.Model, "baseurl": c.BaseURL, "command": c.Command}
+		return bad(wrong.Key, values[wrong.Key], wrong.Reason)
+	}
+	for _, name := range c.Fallback {
+		if _, ok := agents[name]; !ok && !slices.Contains(vendors[:], name) {
+			return bad("fallback", strings.Join(c.Fallback, " "), "no agent that could be fallen back upon is called "+visible(name))
+		}
 	}
 	return nil
+}
+
+// isReserved reports whether a name stands for a reviewer that is no agent.
+func isReserved(name string) bool {
+	return name == plan.ReviewerChecks || name == plan.ReviewerPlan || name == plan.ReviewerPerson
 }

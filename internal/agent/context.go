@@ -17,6 +17,8 @@ type Context struct {
 	Inputs   []Input          `json:"inputs"`
 	HandedIn []HandedIn       `json:"handed_in"` // by people
 	Notes    []Note           `json:"notes"`
+
+	Preparation []Prepared `json:"preparation,omitempty"` // steps that were taken before the attempt
 }
 
 // PlanContext is the plan that the task belongs to.
@@ -31,6 +33,15 @@ type Input struct {
 	TaskID  plan.TaskID `json:"task_id"`
 	Version int         `json:"version"`
 	Files   []InputFile `json:"files"`
+	Summary string      `json:"summary,omitempty"` // what was done, and what its review says; for ACTIONs
+}
+
+// Prepared is a step of the task's preparation. Its output is at $WF_IN/<file>, and here as far as there is room.
+type Prepared struct {
+	plan.Prepared
+	Action string   `json:"action,omitempty"`
+	File   string   `json:"file,omitempty"`
+	Advice []string `json:"advice,omitempty"` // what the agent is to do itself
 }
 
 // InputFile is one file of an input.

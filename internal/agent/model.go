@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"gitwf/internal/backend"
 	"gitwf/internal/contract"
@@ -74,6 +75,7 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 			return contract.Reply{}, res, ctxError(ctx, job)
 		}
 		usage.add(answer)
+		res.Replies, res.Skipped = try+1, answer.Skipped
 		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode, answer.LogTail, usage.total()
 		reply, err := parse(want, answer)
 		var broken *contract.Violation
@@ -86,12 +88,21 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		case !errors.As(err, &broken):
 			return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
 		case try == retries(job):
-			res.Kind = Error
-			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s\n%s", try+1, broken, broken.Feedback())
+			res.Kind, res.Broken = Error, broken
+			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s", try+1, violations(broken))
 			return contract.Reply{}, res, nil
 		}
 		req = m.again(req, string(text), answer, broken)
 	}
+}
+
+// violations are all ways in which a reply breaks the contract, one on each line: for people, who read no schema.
+func violations(v *contract.Violation) string {
+	lines := []string{v.Error()}
+	for _, also := range v.Also {
+		lines = append(lines, also.Error())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // retries is how often an agent is told what was wrong with its reply.
@@ -126,7 +137,14 @@ func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {
 
 // fail makes the result that of a backend's error.
 func (r *Result) fail(err error) {
-	r.Kind, r.Message = Error, err.Error()
+	r.Kind, r.Message, r.Skipped = Error, err.Error(), nil
+	if all, ok := err.(interface{ Unwrap() []error }); ok { // of a chain, the last first
+		for _, one := range all.Unwrap() {
+			r.Skipped = append([]string{one.Error()}, r.Skipped...)
+		}
+	} else {
+		r.Skipped = []string{err.Error()}
+	}
 	var e *backend.Error
 	if errors.As(err, &e) {
 		r.ExitCode, r.LogTail = e.ExitCode, e.LogTail

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,60 +16,129 @@ import (
 	"gitwf/internal/plan"
 )
 
-// outliner is the agent that makes a plan from Markdown, by itself: from the files that came with the top task or, if
-// none of them is Markdown, from the top task.
+// outliner is the agent that makes a plan from Markdown, by itself: from what was handed in last when it asked, from the
+// files that came with the top task or, if none of them is Markdown, from the top task. The same text makes the same plan,
+// so where that can't be had, or was rejected, it asks for another text instead of failing until its attempts are used up.
 type outliner struct{}
 
 // mostOutline is the most that is read of one file, a byte more than an outline may have.
 const mostOutline = outline.MaxBytes + 1
 
-// Run makes plan.yaml in Job.Out, or fails with all that is wrong with the Markdown.
+// Run makes plan.yaml in Job.Out, or asks for Markdown with all that is wrong with what there is.
 func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	began := time.Now()
 	if job.Role != RolePlan {
 		return Result{Kind: Error, Message: "outline makes whole plans only; another agent, or git wf split TASK -f FILE, splits a task"}, nil
 	}
-	name, data, err := outlineSource(job)
+	src, err := outlineSource(job)
 	if err != nil {
 		return Result{Kind: Error, Message: err.Error()}, err
 	}
-	o, findings := outline.Parse(name, data)
-	var text []byte
-	if len(findings) == 0 {
-		text, findings = o.Plan(outline.Defaults{})
+	text, findings := Outline(src.name, src.data)
+	var res Result
+	switch {
+	case len(findings) > 0:
+		res = askMarkdown(job, "No plan can be made of "+src.name+": "+some(findings))
+	case job.Feedback != "" && src.asked != job.Attempt-1:
+		res = askMarkdown(job, fmt.Sprintf("The plan made of %s was rejected (git wf show %s --review says why), and the same text makes the same plan.", src.name, job.Task.TaskID))
+	default:
+		if err := os.WriteFile(filepath.Join(job.Out, "plan.yaml"), text, 0o666); err != nil {
+			return Result{Kind: Error, Message: err.Error()}, err
+		}
+		res = Result{Kind: Artifact, Summary: "Made from " + plan.OneLine(src.name)}
 	}
-	if len(findings) > 0 {
-		return Result{Kind: Error, Message: plan.Printable(findings.Error()), Duration: time.Since(began)}, nil
-	}
-	if err := os.WriteFile(filepath.Join(job.Out, "plan.yaml"), text, 0o666); err != nil {
-		return Result{Kind: Error, Message: err.Error()}, err
-	}
-	return Result{Kind: Artifact, Summary: "Made from " + plan.OneLine(name), Duration: time.Since(began)}, nil
+	res.Duration = time.Since(began)
+	return res, nil
 }
 
-// outlineSource is the first Markdown file among what was handed in, by path, or else the top task.
-func outlineSource(job Job) (string, []byte, error) {
-	var files []string
-	err := filepath.WalkDir(job.In, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(path))) {
-			files = append(files, path)
+// Outline makes the text of a plan of Markdown, or finds all that is wrong with it, with its lines.
+func Outline(name string, data []byte) ([]byte, plan.Findings) {
+	o, findings := outline.Parse(name, data)
+	if len(findings) > 0 {
+		return nil, findings
+	}
+	return o.Plan(outline.Defaults{})
+}
+
+// IsMarkdown reports whether a file is one that an outline is read from, by its name.
+func IsMarkdown(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".mdown"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// askedName is the beginning of the names of what the outliner asks for; the number of the attempt follows.
+const askedName = "markdown-"
+
+// askMarkdown ends an attempt in the question for another text.
+func askMarkdown(job Job, why string) Result {
+	q := plan.Question{
+		Name: askedName + strconv.Itoa(job.Attempt), Kind: plan.AskFile,
+		Question: plan.OneLine(why) + " Mend the Markdown and hand the file in.",
+	}
+	return Result{Kind: NeedsInput, Message: q.Question, Needs: []plan.Question{q}}
+}
+
+// some are findings on one line, not all of them if they are many.
+func some(fs plan.Findings) string {
+	const most = 5
+	var lines []string
+	for i, f := range fs {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(fs)-most))
+			break
 		}
-		return err
+		lines = append(lines, f.Error())
+	}
+	return strings.Join(lines, "; ")
+}
+
+// markdown is a text that a plan is made of.
+type markdown struct {
+	name  string
+	data  []byte
+	asked int // the attempt that asked for it; zero if nobody did
+	n     int // of what was handed in under one name, the number
+}
+
+// outlineSource finds the text: what was asked for last, or the first Markdown file of what was handed in, or the top task.
+func outlineSource(job Job) (markdown, error) {
+	var files []markdown
+	err := filepath.WalkDir(job.In, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		m := markdown{name: path}
+		if rel, err := filepath.Rel(job.In, path); err == nil { // inputs/<name>/<number>/<file>
+			if parts := strings.Split(filepath.ToSlash(rel), "/"); len(parts) == 4 {
+				m.n, _ = strconv.Atoi(parts[2])
+				if k, ok := strings.CutPrefix(parts[1], askedName); ok {
+					m.asked, _ = strconv.Atoi(k)
+				}
+			}
+		}
+		if m.asked > 0 || IsMarkdown(path) {
+			files = append(files, m)
+		}
+		return nil
 	})
 	if err != nil {
-		return "", nil, err
+		return markdown{}, err
 	}
 	if len(files) == 0 {
-		return "the top task", []byte(job.TopTask), nil
+		return markdown{name: "the top task", data: []byte(job.TopTask)}, nil
 	}
-	slices.Sort(files)
-	info, err := os.Stat(files[0])
+	first := slices.MinFunc(files, func(a, b markdown) int {
+		return cmp.Or(cmp.Compare(b.asked, a.asked), cmp.Compare(a.n, b.n), cmp.Compare(a.name, b.name))
+	})
+	info, err := os.Stat(first.name)
 	if err == nil && info.Size() > mostOutline {
-		err = os.Truncate(files[0], mostOutline) // it is a copy, and too large in any case
+		err = os.Truncate(first.name, mostOutline) // it is a copy, and too large in any case
 	}
 	if err != nil {
-		return "", nil, err
+		return markdown{}, err
 	}
-	data, err := os.ReadFile(files[0])
-	return filepath.Base(files[0]), data, err
+	if first.data, err = os.ReadFile(first.name); err != nil {
+		return markdown{}, err
+	}
+	first.name = plan.OneLine(filepath.Base(first.name))
+	return first, nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -23,7 +24,12 @@ type Settings struct {
 	Planner  string // makes plans
 	Executor string // does the tasks that name no agent and have no run line; "" leaves them to people
 	Reviewer string // judges what no list of reviewers gives to somebody; "" leaves it to people
+
+	Ignored []*ConfigError // settings of names that no agent can have, by name
 }
+
+// vendors are the command-line agents that need no settings.
+var vendors = [...]string{backend.KindClaude, backend.KindCodex, backend.KindGemini, backend.KindOpencode}
 
 // NewSet makes the set. What the user has set up is read when it is first needed, and once: most plans name nobody but
 // the built-in agents. environ is where programs and keys are looked up.
@@ -31,16 +37,26 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 	return &Set{environ: environ, load: sync.OnceValues(func() (Settings, error) {
 		s, err := load()
 		all := map[string]Config{}
-		for _, name := range []string{backend.KindClaude, backend.KindCodex, backend.KindGemini, backend.KindOpencode} {
+		for _, name := range vendors {
 			all[name] = Config{Config: backend.Config{Name: name, Kind: name}}
 		}
-		maps.Copy(all, s.Agents)
+		for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
+			var wrong *ConfigError
+			if isBuiltIn(name) || isReserved(name) {
+				if errors.As(s.Agents[name].Wrong, &wrong) {
+					s.Ignored = append(s.Ignored, wrong)
+				}
+				continue
+			}
+			all[name] = s.Agents[name]
+		}
 		s.Agents = all
 		return s, err
 	})}
 }
 
-// Settings is what the user has set up; the error says which setting can't be used.
+// Settings is what the user has set up; the error says which file can't be read. Which agents can't be used is theirs to
+// say.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
 // Executor is the agent of tasks that name none and have no run line.
@@ -83,6 +99,24 @@ func (s *Set) Config(name string) (Config, bool) {
 	return c, ok
 }
 
+// Chain is an agent and those that are asked when it can't answer, in order. It is alone if nobody is.
+func (s *Set) Chain(name string) []string {
+	chain := []string{}
+	var add func(name string)
+	add = func(name string) {
+		c, ok := s.Config(name)
+		if !ok || slices.Contains(chain, name) {
+			return
+		}
+		chain = append(chain, name)
+		for _, next := range c.Fallback {
+			add(next)
+		}
+	}
+	add(name)
+	return chain
+}
+
 // Knows reports whether the name is an agent's that can be asked for something. Where the settings can't be used it may
 // be: whoever asks it then learns why not.
 func (s *Set) Knows(name string) bool {
@@ -112,7 +146,8 @@ func (s *Set) WritesFiles(name string) bool {
 }
 
 // Lookup finds an agent by its name. It fails with ErrManual for the work of people, so that a caller learns before it
-// claims the task that there is nothing to run, and with an *UnknownError for a name that nobody has.
+// claims the task that there is nothing to run, with an *UnknownError for a name that nobody has, and with a *ConfigError
+// for an agent with a setting that can't be used.
 func (s *Set) Lookup(name string) (Agent, error) {
 	switch name {
 	case NameExec:

@@ -74,17 +74,11 @@ func TestParseConfig(t *testing.T) {
 		{"the kind of its name", "", settings("wf.agent.claude.model", "opus"), map[string]Config{"claude": {Config: backend.Config{Name: "claude", Kind: "claude", Model: "opus"}}}, ""},
 		{"a file", "local:\n  kind: openai\n  model: m\n  baseurl: http://127.0.0.1:1/v1\n  timeout: 2m\n  fallback: [claude, codex]\n  trustCommands: true\n", nil,
 			map[string]Config{"local": {Config: backend.Config{Name: "local", Kind: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", Timeout: 2 * time.Minute, Fallback: []string{"claude", "codex"}}, TrustCommands: true}}, ""},
-		{"git config wins", "a: {kind: command, command: x, fallback: b}\n", settings("wf.agent.a.command", "y", "wf.agent.a.fallback", "c, d"),
-			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "y", Fallback: []string{"c", "d"}}}}, ""},
-		{"no kind", "", settings("wf.agent.bot.model", "m"), nil, "wf.agent.bot.kind: is not set; kinds are command, claude"},
-		{"a wrong kind", "", settings("wf.agent.bot.kind", "robot"), nil, "robot is no kind"},
-		{"a wrong key", "a: {knd: x}\n", nil, nil, "agents.yaml: a.knd: unknown; known are kind, command"},
-		{"a wrong time", "", settings("wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"), nil, "wf.agent.a.timeout: soon is no time"},
-		{"a built-in name", "", settings("wf.agent.exec.kind", "command"), nil, "wf.agent.exec.kind: the name belongs to an agent that needs no setting up"},
-		{"a reviewer's name", "", settings("wf.agent.person.kind", "command"), nil, "wf.agent.person.kind: the name stands for something else in plans"},
+		{"git config wins", "a: {kind: command, command: x, fallback: b}\n", settings("wf.agent.a.command", "y", "wf.agent.a.fallback", "codex, gemini"),
+			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "y", Fallback: []string{"codex", "gemini"}}}}, ""},
+		{"the last value counts", "a: {kind: comand, command: x, timeout: soon}\n", settings("wf.agent.a.timeout", "late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
+			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x", Timeout: 9 * time.Second}}}, ""},
 		{"no YAML", "a: [", nil, nil, "agents.yaml: yaml: line 1"},
-		{"a wrong flag", "", settings("wf.agent.a.trustcommands", "maybe"), nil, "wf.agent.a.trustcommands: maybe is neither true nor false"},
-		{"a wrong workspace", "", settings("wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"), nil, "home is neither scratch nor worktree"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,6 +94,57 @@ func TestParseConfig(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A setting that can't be used is its agent's alone, and says what would mend it.
+func TestParseConfigWrong(t *testing.T) {
+	tests := []struct {
+		name, yaml string
+		settings   []string
+		agent      string
+		err, mend  string
+	}{
+		{"no kind", "", []string{"wf.agent.bot.model", "m"}, "bot", "wf.agent.bot.kind: is not set; kinds are command, claude", "git config wf.agent.bot.kind KIND"},
+		{"a wrong kind", "", []string{"wf.agent.bot.kind", "robot"}, "bot", "wf.agent.bot.kind: robot is no kind", "git config --replace-all wf.agent.bot.kind KIND"},
+		{"a wrong key in the file", "a: {knd: x}\n", nil, "a", "agents.yaml: a.knd: unknown; known are kind, command", "mend a.knd in agents.yaml"},
+		{"a wrong key", "", []string{"wf.agent.a b.knd", "x"}, "a b", "wf.agent.a b.knd: unknown", "git config --unset-all 'wf.agent.a b.knd'"},
+		{"a wrong time", "", []string{"wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"}, "a", "wf.agent.a.timeout: soon is no time", "git config --replace-all wf.agent.a.timeout 10m"},
+		{"a built-in name", "", []string{"wf.agent.exec.kind", "command"}, "exec", "wf.agent.exec: the name belongs to an agent that needs no setting up", "git config --remove-section wf.agent.exec"},
+		{"a reviewer's name", "", []string{"wf.agent.person.kind", "command"}, "person", "wf.agent.person: the name stands for something else in plans", "git config --remove-section wf.agent.person"},
+		{"a wrong flag", "", []string{"wf.agent.a.trustcommands", "maybe"}, "a", "wf.agent.a.trustcommands: maybe is neither true nor false", "git config --replace-all wf.agent.a.trustcommands false"},
+		{"a wrong workspace", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"}, "a", "home is neither scratch nor worktree", "git config --replace-all wf.agent.a.workspace scratch"},
+		{"no command", "", []string{"wf.agent.a.kind", "command"}, "a", "wf.agent.a.command: missing", "git config wf.agent.a.command COMMAND"},
+		{"no address", "", []string{"wf.agent.a.kind", "openai", "wf.agent.a.model", "m", "wf.agent.a.baseurl", "ftp:"}, "a", "wf.agent.a.baseurl: not an http", "git config --replace-all wf.agent.a.baseurl URL"},
+		{"an unknown fallback", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.fallback", "codex", "wf.agent.a.fallback", "nobody"}, "a",
+			"wf.agent.a.fallback: no agent that could be fallen back upon is called nobody", "git config --replace-all wf.agent.a.fallback AGENT"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			settings := []Setting{{"wf.agent.good.kind", "command"}, {"wf.agent.good.command", "cat"}}
+			for i := 0; i < len(tt.settings); i += 2 {
+				settings = append(settings, Setting{tt.settings[i], tt.settings[i+1]})
+			}
+			got, err := ParseConfig("agents.yaml", []byte(tt.yaml), settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wrong *ConfigError
+			if !errors.As(got[tt.agent].Wrong, &wrong) || !strings.Contains(wrong.Error(), tt.err) || wrong.Mend() != tt.mend {
+				t.Errorf("got %v", got[tt.agent].Wrong)
+			}
+			set := NewSet(func() (Settings, error) { return Settings{Agents: got}, nil }, nil)
+			if _, err := set.Lookup("good"); err != nil {
+				t.Errorf("good: %v", err)
+			}
+			settled := isBuiltIn(tt.agent) || isReserved(tt.agent)
+			if now, _ := set.Settings(); settled != (len(now.Ignored) == 1) || set.Knows(tt.agent) == settled {
+				t.Errorf("ignored are %v", now.Ignored)
+			}
+			if _, err := set.Lookup(tt.agent); !settled && !errors.As(err, &wrong) {
+				t.Errorf("%s: %v", tt.agent, err)
 			}
 		})
 	}

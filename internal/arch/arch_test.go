@@ -34,7 +34,7 @@ var allowed = []struct {
 	{"internal/arch", nil},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
-		"internal/plan", "internal/process", "internal/prompt",
+		"internal/plan", "internal/prepare", "internal/process", "internal/prompt",
 	}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/plan"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/plan"}},
@@ -43,6 +43,7 @@ var allowed = []struct {
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{"internal/backend", "internal/contract", "internal/outline", "internal/plan", "internal/process"}},
 	{"internal/backend", []string{"internal/plan", "internal/process"}},
+	{"internal/prepare", []string{"internal/plan", "internal/process"}},
 	{"internal/check", []string{"internal/plan", "internal/process"}},
 	{"internal/contract", []string{"internal/plan"}},
 	{"internal/gitstore", []string{"internal/plan"}},
@@ -66,7 +67,7 @@ var only = []struct {
 	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
 	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
-	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/estimate", "internal/plan"}, "plan reads what people write, agent and estimate what they set up"},
+	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/engine", "internal/estimate", "internal/plan"}, "plan reads what people write, the others what they set up"},
 	{"github.com/dop251/goja", []string{"internal/graph"}, "the layout library is graph's, and runs nothing else"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/plan"}, "plan reads what people write, contract what agents reply"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},

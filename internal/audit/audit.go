@@ -2,185 +2,200 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
-	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
-// Finding is one thing that is wrong with a plan's ref.
+// Finding is one thing that is wrong with a plan's ref, or around it.
 type Finding struct {
 	Code    string  `json:"code"`
 	PlanID  plan.ID `json:"plan_id"`
-	Place   string  `json:"place"` // a commit and a path, or a path of the newest commit
+	Place   string  `json:"place"` // a commit and a path, a path of the newest commit, a ref, or a file
 	Message string  `json:"message"`
-	Mend    string  `json:"mend,omitempty"` // the command that helps
+	Mend    string  `json:"mend,omitempty"`  // the command that helps
+	Fixed   string  `json:"fixed,omitempty"` // what was done about it
+
+	// Fix does what Mend says, and says what it did. It is nil where that could lose something that somebody may want.
+	Fix func(context.Context) (did string, err error) `json:"-"`
 }
 
-// Plan audits one plan: every commit of its history, and every record of its newest tree.
-func Plan(ctx context.Context, store *gitstore.Store, id plan.ID) ([]Finding, error) {
-	a := auditor{ctx: ctx, store: store, id: id}
-	if err := a.history(gitstore.RefName(id)); err != nil {
+// Options say how a plan is audited.
+type Options struct {
+	Floors   plan.Floors       // of the policy: a plan may only be stricter
+	Progress func(text string) // is told now and then how far it is; may be nil
+}
+
+// Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. Of a history
+// that is damaged it reports how far it is sound, and audits it up to there.
+func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]Finding, error) {
+	a := auditor{ctx: ctx, store: store, id: id, deep: true, options: o}
+	tip, err := a.objects(gitstore.RefName(id))
+	if err != nil || tip == "" {
+		return a.findings, err
+	}
+	before := a.findings
+	a.findings, a.tip = nil, tip
+	damaged := slices.ContainsFunc(before, func(f Finding) bool { return f.Code == "damaged" })
+	err = a.everything()
+	var absent *gitstore.AbsentError
+	switch {
+	case errors.As(err, &absent) && len(before) == 0:
+		a.find("promisor", gitstore.RefName(id), absent.Hint, "%v", absent)
+	case absent != nil: // which has been said
+	case err != nil:
 		return nil, err
 	}
-	if err := a.whole(gitstore.RefName(id)); err != nil {
-		return nil, err
+	if err = ctx.Err(); err == nil && !damaged { // else the ref is not what it was audited at, and goes back first
+		err = a.settle()
 	}
-	snap, err := store.Snapshot(ctx, id)
-	if gitstore.IsAbsent(err) {
-		return nil, err
+	for i := range a.findings {
+		if damaged && strings.HasPrefix(a.findings[i].Mend, back) {
+			a.findings[i].Mend = ""
+		}
+	}
+	return append(before, a.findings...), err
+}
+
+// everything audits what a is about, whose objects are whole.
+func (a *auditor) everything() error {
+	tip := string(a.tip)
+	for _, step := range []func() error{
+		func() error { return a.store.PrefetchTrees(a.ctx, tip) },
+		a.readChecks,
+		func() error { return a.history(tip) },
+		func() error { return a.whole(tip) },
+		a.pruned,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if large, err := a.largePlan(); err != nil || large {
+		return err
+	}
+	snap, err := a.store.SnapshotAt(a.ctx, a.id, a.tip)
+	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
+		return errors.Join(err, a.ctx.Err())
 	}
 	if err != nil {
-		a.find("unreadable", "plan.json", "git log workflow/"+string(id), "%v", err)
-		return a.findings, nil
+		a.find("unreadable", planFile, a.goBackTo(planFile), "%v", err)
+		return nil
 	}
-	return a.findings, a.records(snap)
+	return a.records(snap)
 }
+
+const planFile, policyFile = "plan.json", "policy.json"
 
 type auditor struct {
 	ctx      context.Context
 	store    *gitstore.Store
 	id       plan.ID
+	options  Options
+	tip      plan.OID
 	snap     *gitstore.Snapshot
 	findings []Finding
 	said     map[string]bool // places of which a commit's change was found already
+	deep     bool            // look at events and at every kind of record, as the gate does not need to
+
+	checkOf map[plan.TaskID]plan.TaskID // the CHECK of a task, as far as known
+	made    map[string]bool             // versions, as "TASK vN", that an event up to here has made
+	cut     map[plan.OID]bool           // commits whose parents a shallow clone does not have
+	illegal map[plan.OID]bool           // commits that are no legal events
+	held    map[string]int              // findings by code, beyond which they are only counted
 }
 
-func (a *auditor) find(code, place, mend, format string, args ...any) {
-	a.findings = append(a.findings, Finding{code, a.id, place, fmt.Sprintf(format, args...), mend})
+// mostOfACode bounds how many findings of one kind are listed: whoever writes a hundred thousand of them into a repository must
+// not keep its owner from the others.
+const mostOfACode = 200
+
+func (a *auditor) find(code, place, mend, format string, args ...any) *Finding {
+	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place, Message: fmt.Sprintf(format, args...), Mend: mend})
+	return &a.findings[len(a.findings)-1]
 }
 
-// records checks everything that the plan's tree holds at one commit.
-func (a *auditor) records(snap *gitstore.Snapshot) error {
-	a.snap = snap
-	for _, f := range snap.Plan.Validate(plan.Floors{}) {
-		a.find("bad-plan", "plan.json", "", "%v", f)
+// many reports whether there have been enough findings of a kind; the first time, it says so.
+func (a *auditor) many(code, place string) bool {
+	if a.held == nil {
+		a.held = map[string]int{}
 	}
-	for _, t := range snap.Plan.Tasks {
-		if err := a.task(t); err != nil {
-			return err
-		}
+	a.held[code]++
+	if a.held[code] == mostOfACode {
+		a.find(code, place, "git wf doctor, after these are mended", "and more of the same: no more than %d are listed", mostOfACode)
 	}
-	a.strangers()
-	return a.strays()
+	return a.held[code] >= mostOfACode
+}
+
+func (a *auditor) progress(format string, args ...any) {
+	if a.options.Progress != nil {
+		a.options.Progress(fmt.Sprintf(format, args...))
+	}
 }
 
 // whole reports a history of which a shallow clone has the end alone: what is below was not looked at.
-func (a *auditor) whole(ref string) error {
-	cut, err := a.store.Cut(a.ctx, ref)
+func (a *auditor) whole(rev string) error {
+	cut, err := a.store.Cut(a.ctx, rev)
 	if err == nil && len(cut) > 0 {
 		a.find("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow, "this clone is shallow: what is below this commit was not looked at")
 	}
 	return err
 }
 
-// history checks that every commit that the revisions select only adds paths to each of its parents; plan.json, or
-// policy.json, alone may change. Each parent counts, because what a merge leaves out may be in any of them; so no commit
-// can lose what any commit before it recorded.
-func (a *auditor) history(revs ...string) error {
-	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
-		return fmt.Errorf("read the history of %s: %w", a.id, err)
-	}
-	out, err := a.store.GitIn(a.ctx, gitstore.Invocation{Args: append([]string{
-		"log", "--reverse", "--diff-merges=separate", "--root", "-r", "--name-status", "--no-renames", "-z", "--format=%x01%H",
-	}, revs...)})
+// pruned audits where the history begins anew. What was archived has no ref that could go back, so its commits are looked at as
+// the gate does.
+func (a *auditor) pruned() error {
+	a.deep = false
+	defer func() { a.deep = true }()
+	return a.prunes("", string(a.tip))
+}
+
+// largePlan finds a plan.json that nobody should hold in memory.
+func (a *auditor) largePlan() (bool, error) {
+	const most = 64 << 20
+	size, err := a.store.Git(a.ctx, "cat-file", "-s", string(a.tip)+":"+planFile)
 	if err != nil {
-		return fmt.Errorf("read the history of %s: %w", a.id, err)
+		return false, a.ctx.Err() // that it is missing is found when it is read
 	}
-	for _, commit := range strings.Split(string(out), "\x01")[1:] {
-		fields := strings.Split(strings.Trim(commit, "\x00\n"), "\x00")
-		for i := 1; i+1 < len(fields); i += 2 {
-			a.recorded(strings.TrimSpace(fields[i]), fields[i+1], plan.OID(fields[0]))
-		}
+	if len(size) < len("67108864") || len(size) == len("67108864") && size <= "67108864" {
+		return false, nil
 	}
-	return nil
-}
-
-// recorded takes up what a commit does to one path; git says how, by a letter. What it does to several parents is said once.
-func (a *auditor) recorded(status, path string, commit plan.OID) {
-	place := fmt.Sprintf("%.12s: %s", commit, path)
-	if status != "A" && path != "plan.json" && path != "policy.json" && !a.said[place] {
-		if a.said == nil {
-			a.said = map[string]bool{}
-		}
-		a.said[place] = true
-		a.find("rewritten", place, "git log "+string(commit)+" -- '"+path+"'",
-			"the commit changes what was recorded (%s); records are written once", status)
-	}
-}
-
-// task checks the records of one task against each other. It fails only where they can't be read here.
-func (a *auditor) task(t *plan.Task) error {
-	r := a.snap.Records.Of(t.TaskID)
-	for _, name := range r.Foreign {
-		a.find("foreign", t.TaskID.Dir()+"/"+name, "", "no record has this name; it counts for nothing")
-	}
-	for i, rec := range r.Artifacts {
-		if rec.Version != i+1 {
-			a.find("version-gap", t.TaskID.Dir()+"/artifacts", "", "%s follows version %d", plan.VersionID(rec.Version), i)
-		}
-		if _, err := export.ReadArtifact(a.ctx, a.store, a.snap, t.TaskID, rec.Version); gitstore.IsAbsent(err) {
-			return err
-		} else if err != nil {
-			a.find("bad-artifact", t.TaskID.Dir(), "git wf show "+string(t.TaskID), "%v", err)
-		}
-	}
-	for _, rec := range r.Reviews {
-		if _, ok := r.Version(rec.Version); !ok {
-			a.find("review-of-nothing", t.TaskID.Dir()+"/reviews/"+rec.Dir(), "", "%s has no such version", t.TaskID)
-			continue
-		}
-		if _, err := export.ReadReview(a.ctx, a.store, a.snap, t.TaskID, rec); gitstore.IsAbsent(err) {
-			return err
-		} else if err != nil {
-			a.find("bad-review", t.TaskID.Dir()+"/reviews/"+rec.Dir(), "", "%v", err)
-		}
-	}
-	return nil
-}
-
-// strangers reports records of tasks that the plan does not have.
-func (a *auditor) strangers() {
-	known := map[plan.TaskID]bool{}
-	for _, t := range a.snap.Plan.Tasks {
-		known[t.TaskID] = true
-	}
-	for id := range a.snap.Records.Tasks {
-		if !known[id] {
-			a.find("unknown-task", id.Dir(), "", "plan.json has no task %s", id)
-		}
-	}
-}
-
-// strays reports what is in the plan's tree where no record can be.
-func (a *auditor) strays() error {
-	entries, err := a.store.ListTree(a.ctx, a.snap.Commit, "")
-	if err != nil {
-		return fmt.Errorf("list the tree of %s: %w", a.id, err)
-	}
-	seen := map[string]bool{}
-	for _, e := range entries {
-		place, known := placeOf(e.Path)
-		if known || seen[place] {
-			continue
-		}
-		seen[place] = true
-		a.find("foreign", place, "", "no record belongs here; it counts for nothing")
-	}
-	return nil
+	a.find("too-large", planFile, a.goBackTo(planFile), "has %s bytes, and no plan has more than %d", size, most)
+	return true, nil
 }
 
 // placeOf returns the part of a path that says whose it is, and whether the format knows that place.
-func placeOf(path string) (place string, known bool) {
-	parts := strings.SplitN(path, "/", 4)
+func placeOf(name string) (place string, known bool) {
+	parts := strings.SplitN(name, "/", 4)
 	switch {
-	case path == "plan.json", len(parts) == 2 && (parts[0] == "session" || parts[0] == "notes"):
-		return path, true
+	case name == planFile:
+		return name, true
+	case len(parts) == 2 && parts[0] == plan.SessionDir:
+		_, known = plan.ParseSessionName(parts[1])
+		return name, known
+	case len(parts) == 2 && parts[0] == plan.NotesDir:
+		_, known = plan.ParseNoteName(parts[1])
+		return name, known
+	case len(parts) == 2 && parts[0] == plan.DoctorDir:
+		return name, path.Ext(name) == ".json"
+	case parts[0] == plan.PrunedDir:
+		return ofPrune(name)
 	case parts[0] == "tasks" && len(parts) == 4:
 		place = strings.Join(parts[:3], "/")
 		return place, plan.TaskID(parts[2]).Valid() && plan.TaskID(parts[2]).Dir() == place
 	}
-	return path, false
+	return name, false
+}
+
+// Quote writes a word so that a shell takes it as one, whatever is in it: names of refs come from anywhere.
+func Quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,=^"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -19,6 +19,11 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		if err != nil {
 			return nil, err
 		}
+		if !grew && ref != gitstore.PolicyRef {
+			if grew, err = a.continues(old, next); err != nil {
+				return nil, err
+			}
+		}
 		if !grew {
 			a.find("moved-back", ref, "", "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
 			return a.findings, nil
@@ -42,6 +47,9 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	if !a.id.Valid() {
 		a.find("bad-id", ref, "", "%q is no plan id", name)
 		return a.findings, nil
+	}
+	if err := a.prunes(old, revs...); err != nil {
+		return nil, err
 	}
 	snap, err := store.SnapshotAt(ctx, a.id, next)
 	if gitstore.IsAbsent(err) {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -157,4 +158,53 @@ func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 		a.find("own-review", task.Dir()+"/reviews/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
 			"%s made %s and reviewed it, but the policy wants four eyes", rev.Reviewer, plan.VersionID(rec.Version))
 	}
+}
+
+// Waiver is a waiver of a path, and the commit of the policy that recorded it.
+type Waiver struct {
+	plan.Waiver
+	Commit plan.OID `json:"commit"`
+}
+
+// String says what was waived, by whom, and why.
+func (w Waiver) String() string {
+	what := fmt.Sprintf("%s (%.12s)", w.Path, w.OID)
+	if w.OID == "" {
+		what = "the removal of " + w.Path
+	}
+	return fmt.Sprintf("%s, by %s: %s", what, w.By, w.Reason)
+}
+
+// Waivers lists the waivers of paths that the policy holds at a commit, "" for no policy, the newest first.
+func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Waiver, error) {
+	if policy == "" {
+		return nil, nil
+	}
+	out, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{
+		"-c", "log.showSignature=false", "log", "--topo-order", "--diff-merges=off", "--root", "--diff-filter=A", "--name-only", "--no-renames",
+		"-z", "--format=%x01%H", "--end-of-options", string(policy),
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of the policy: %w", err)
+	}
+	var all []Waiver
+	for _, commit := range strings.Split(string(out), "\x01")[1:] {
+		fields := strings.Split(commit, "\x00")
+		for _, path := range fields[1:] {
+			path = strings.TrimSpace(path)
+			if !strings.HasPrefix(path, "waivers/") {
+				continue
+			}
+			w := Waiver{Commit: plan.OID(fields[0])}
+			data, err := store.ReadFile(ctx, w.Commit, path)
+			if err != nil {
+				return nil, fmt.Errorf("read %s of the policy: %w", path, err)
+			}
+			if err := json.Unmarshal(data, &w.Waiver); err != nil {
+				return nil, fmt.Errorf("read %s of the policy: %w", path, err)
+			}
+			all = append(all, w)
+		}
+	}
+	return all, nil
 }

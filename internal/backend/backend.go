@@ -31,6 +31,16 @@ type Config struct {
 	Shell     bool          // whether a command-line agent without a sandbox may run shell commands
 	Fallback  []string      // the agents to ask, in this order, when this one can't answer; see NewChain
 	Workspace string        // where the caller lets it work: scratch or worktree. Nothing here depends on it
+	Wrong     error         // what the caller found wrong with the settings; nil if nothing
+}
+
+// SettingError is a setting that can't work anywhere.
+type SettingError struct {
+	Agent, Key, Reason string // Key is the setting's last part: kind
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("agent %s: %s: %s", shown(e.Agent), e.Key, e.Reason)
 }
 
 // The limits of an Ask that sets none.
@@ -112,10 +122,14 @@ func Kinds() []string {
 }
 
 // New returns the backend of a configuration, without its fallbacks. environ is where keys and programs are looked up.
-// It fails if the configuration can't work anywhere; whether it can work here is Usable's to say.
+// It fails if the configuration can't work anywhere, with its Wrong or a *SettingError; whether it can work here is
+// Usable's to say.
 func New(c Config, environ []string) (Backend, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
+	if c.Wrong != nil {
+		return nil, c.Wrong
+	}
+	if wrong := c.Check(); wrong != nil {
+		return nil, wrong
 	}
 	base := asker{cfg: c, env: environ, retry: defaultRetry}
 	switch c.Kind {
@@ -137,9 +151,10 @@ func New(c Config, environ []string) (Backend, error) {
 	return &base, nil
 }
 
-func (c Config) validate() error {
-	fail := func(key, format string, args ...any) error {
-		return fmt.Errorf("agent %s: %s: %s", shown(c.Name), key, fmt.Sprintf(format, args...))
+// Check finds the first setting that can't work anywhere, nil if all can.
+func (c Config) Check() *SettingError {
+	fail := func(key, format string, args ...any) *SettingError {
+		return &SettingError{Agent: c.Name, Key: key, Reason: fmt.Sprintf(format, args...)}
 	}
 	api := c.Kind == KindOpenAI || c.Kind == KindAnthropic
 	switch {

@@ -13,36 +13,40 @@ import (
 // Reply.Skipped.
 //
 // The next one is asked when one is unavailable, busy to the end of its tries, or timed out. It is not asked when one
-// refused the content or failed at it: that would be shopping for another opinion.
+// refused the content or failed at it: that would be shopping for another opinion. A fallback whose settings can't be
+// used is one that is unavailable; a fallback that nobody has set up, or wrong settings of the first, are an error.
 func NewChain(name string, configs map[string]Config, environ []string) (Backend, error) {
+	if _, ok := configs[name]; !ok {
+		return nil, fmt.Errorf("no agent is called %s", shown(name))
+	}
 	var c chain
 	var seen []string
-	var add func(name, by string) error
-	add = func(name, by string) error {
-		if slices.Contains(seen, name) {
-			return nil
-		}
+	var add func(name string) error
+	add = func(name string) error {
 		cfg, ok := configs[name]
-		if !ok {
-			return fmt.Errorf("agent %s: fallback: no agent is called %s", shown(by), shown(name))
+		if !ok || slices.Contains(seen, name) {
+			return nil
 		}
 		seen = append(seen, name)
 		b, err := New(cfg, environ)
+		if wrong := cfg.lost(configs); err == nil && wrong != nil {
+			err = wrong
+		}
 		if err != nil {
-			return err
+			if len(c) == 0 {
+				return err
+			}
+			b = broken{&Error{Agent: name, Reason: Unavailable, Message: oneLine(err.Error())}}
 		}
 		c = append(c, b)
 		for _, next := range cfg.Fallback {
-			if err := add(next, name); err != nil {
+			if err := add(next); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if _, ok := configs[name]; !ok {
-		return nil, fmt.Errorf("no agent is called %s", shown(name))
-	}
-	if err := add(name, name); err != nil {
+	if err := add(name); err != nil {
 		return nil, err
 	}
 	if len(c) == 1 {
@@ -50,6 +54,22 @@ func NewChain(name string, configs map[string]Config, environ []string) (Backend
 	}
 	return c, nil
 }
+
+// lost is the error of a fallback that nobody has set up, nil if there is none.
+func (c Config) lost(configs map[string]Config) *SettingError {
+	for _, name := range c.Fallback {
+		if _, ok := configs[name]; !ok {
+			return &SettingError{Agent: c.Name, Key: "fallback", Reason: "no agent is called " + shown(name)}
+		}
+	}
+	return nil
+}
+
+// broken is an agent whose settings can't be used.
+type broken struct{ err error }
+
+func (b broken) Ask(context.Context, Request) (Reply, error) { return Reply{}, b.err }
+func (b broken) Usable(context.Context) error                { return b.err }
 
 // chain asks the first, and the next when one can't answer.
 type chain []Backend

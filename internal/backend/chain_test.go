@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,9 @@ func TestChain(t *testing.T) {
 		"lost":     {Kind: KindCommand, Command: "cat", Fallback: []string{"nobody"}},
 		"hopeless": {Kind: KindCommand, Command: "exit 69", Fallback: []string{"none"}},
 		"none":     {Kind: KindCommand, Command: "exit 69"},
+		"careful":  {Kind: KindCommand, Command: "exit 69", Fallback: []string{"lost", "typo"}},
+		"typo":     {Kind: "comand", Fallback: []string{"late"}},
+		"late":     {Kind: KindCommand, Command: "cat", Wrong: errors.New("timeout: soon is no time"), Fallback: []string{"good"}},
 	}
 	for name, c := range configs {
 		c.Name = name
@@ -37,6 +41,10 @@ func TestChain(t *testing.T) {
 		{"wrong", "", Failed, "exit status 1"},
 		{"never", "", Failed, "exit status 69"},
 		{"hopeless", "", Unavailable, "none: unavailable"},
+		// Fallbacks whose settings can't be used are passed over, and their own fallbacks asked.
+		{"careful", "good", "", "lost: unavailable: agent lost: fallback: no agent is called nobody"},
+		{"careful", "good", "", "typo: unavailable: agent typo: kind: comand is none of"},
+		{"careful", "good", "", "late: unavailable: timeout: soon is no time"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +67,7 @@ func TestChain(t *testing.T) {
 			}
 		})
 	}
-	for name, want := range map[string]string{"lost": "no agent is called nobody", "x": "no agent is called x"} {
+	for name, want := range map[string]string{"lost": "no agent is called nobody", "x": "no agent is called x", "typo": "kind: comand is none of", "late": "soon is no time"} {
 		if _, err := NewChain(name, configs, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, want)
 		}

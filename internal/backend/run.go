@@ -39,7 +39,7 @@ const maxStderr = 64 << 10
 // do runs the program until it has ended. Its standard output is kept apart, at most MaxReply bytes. An exit status is
 // no error; the errors are *Error, and the context's.
 func (r run) do(ctx context.Context) (output, error) {
-	scratch, err := os.MkdirTemp("", "git-wf-ask-")
+	scratch, err := process.Scratch()
 	if err != nil {
 		return output{}, err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // reviewingAgent is the agent whose turn it is to review the task's newest version: one that its list of reviewers names
-// and that this machine knows, or the one that its user has set for what is left to anybody.
+// and that this machine knows, or the one that its user's table or wf.reviewer has for what is left to anybody.
 func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool) {
 	done := func(name string) bool {
 		return slices.ContainsFunc(s.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
@@ -29,7 +29,13 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool)
 			return name, e.Trust.AllCriteria(t.Task)
 		}
 	}
-	name := e.Agents.Reviewer()
+	name := ""
+	if c := s.CheckOf(t.TaskID); c != nil {
+		name = e.byTable(c.Task)
+	}
+	if name == "" {
+		name = e.Agents.Reviewer()
+	}
 	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) && e.Trust.AllCriteria(t.Task)
 }
 
@@ -46,7 +52,7 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		return err
 	}
 	defer e.letGo(ctx, id, h)
-	snap, state, c, err := e.afterClaim(ctx, id, h, checkID)
+	snap, state, c, err := e.afterClaim(ctx, id, checkID)
 	if err != nil || c == nil {
 		return err
 	}
@@ -63,7 +69,7 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), name))
 		reply, res, err = e.askReview(work, snap, t, ev, name, &log)
 	}
-	if work.Err() != nil {
+	if work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
 		return errors.Join(ctx.Err(), errClaimLost(ctx))
 	}
 	if err != nil && res.Message == "" {
@@ -124,6 +130,7 @@ func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snaps
 		takeRequirements(&data)
 		return data, prompt.PlanReview, nil
 	}
+	data.Way = e.way(snap.Plan, agent.RoleCheck)
 	return data, prompt.Check, nil
 }
 

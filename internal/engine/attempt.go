@@ -25,14 +25,20 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil {
 		return err
 	}
-	h, work, err := e.claim(ctx, id, t.TaskID, name)
+	inWorktree := e.inWorktree(t.Task)
+	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name, Worktree: inWorktree})
 	if err != nil {
 		return err
 	}
 	defer e.letGo(ctx, id, h)
-	snap, state, t, err := e.afterClaim(ctx, id, h, t.TaskID)
+	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
 	if err != nil || t == nil {
 		return err
+	}
+	if inWorktree {
+		if err := e.keepsClear(ctx, id, state, t); err != nil {
+			return err
+		}
 	}
 	began := e.Now()
 	g, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
@@ -44,6 +50,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		return err
 	}
 	defer g.remove()
+	if ready, err := e.takeSteps(ctx, work, snap, t, h, g, name); err != nil || !ready {
+		return err
+	}
 
 	e.report(t.TaskID, "started by "+name)
 	began = e.Now()
@@ -54,8 +63,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		return err
 	}
 	res, err := worker.Run(work, job)
-	if work.Err() != nil {
-		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt.
+	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); work.Err() != nil && !done {
+		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. What was finished
+		// just before is recorded, if the claim is still ours.
 		return errors.Join(ctx.Err(), errClaimLost(ctx))
 	}
 	if err != nil && res.Message == "" {
@@ -130,41 +140,45 @@ func errClaimLost(ctx context.Context) error {
 }
 
 // afterClaim looks at the plan again now that nobody else can work on the task; a nil task means that there is nothing
-// left to do. A claim that was taken over is recorded as a lost attempt first, so that a task that kills its worker
-// can't go on for ever.
-func (e *Engine) afterClaim(ctx context.Context, id plan.ID, h *hold, task plan.TaskID) (*gitstore.Snapshot, *plan.State, *plan.TaskState, error) {
+// left to do.
+func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (*gitstore.Snapshot, *plan.State, *plan.TaskState, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	state := snap.State()
-	if h.claim.Number > 1 {
-		version := 0
-		if t := state.Tasks[task]; t != nil && t.NodeType == plan.Check {
-			version = t.Active
-		}
-		lost := plan.AddAttempt{Version: version, Author: agentActor(h.claim.Agent), Attempt: plan.Attempt{
-			TaskID: task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
-			Message: fmt.Sprintf("the worker that held claim %d did not come back", h.claim.Number-1),
-		}}
-		done, err := e.Store.Append(context.WithoutCancel(ctx), id, lost, gitstore.AppendOptions{Now: e.Now()})
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		snap = done.Snapshot
-		state = snap.State()
-	}
-	for _, t := range state.Ready() {
-		if t.TaskID == task {
-			return snap, state, t, nil
-		}
+	if t := state.Tasks[task]; ready(t) {
+		return snap, state, t, nil
 	}
 	return snap, state, nil, nil
 }
 
+// ready reports whether a task can be worked on, or a CHECK be run, now.
+func ready(t *plan.TaskState) bool {
+	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && len(t.WaitsFor) == 0)
+}
+
+// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a working tree. Both have claimed
+// their tasks before they look, so at least one of the two sees the other, and nobody begins who has seen one.
+func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
+	if len(t.FocusPaths()) == 0 {
+		return nil
+	}
+	claims, err := e.Store.Claims(ctx, id)
+	if err != nil {
+		return err
+	}
+	if by := crossedBy(s, t.Task, e.Standing(claims, e.Now())); by != "" {
+		return fmt.Errorf("%s: about the same paths as %s: %w", t.TaskID, by, gitstore.ErrClaimed)
+	}
+	return nil
+}
+
 // deliver records a new version.
 func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, files []agent.File, res agent.Result, took time.Duration) error {
+	ctx = context.WithoutCancel(ctx)
 	batch := e.Store.NewBatch()
+	defer batch.Discard() // if nothing comes of it
 	tree, infos, err := batch.AddDir(ctx, g.out, fileRefs(files))
 	if err != nil {
 		return err
@@ -174,6 +188,7 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
 		SourceCommit: g.source, Inputs: g.inputs, Files: infos, Size: totalSize(infos),
 		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
+		Preparation: h.prepared,
 	}
 	done, err := e.append(ctx, snap.ID, plan.NewVersion{Artifact: a, Author: agentActor(by)}, h, batch)
 	if err != nil {
@@ -190,6 +205,7 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 		Attempt: plan.Attempt{
 			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
 			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Thread: res.Thread, Usage: res.Usage,
+			Preparation: h.prepared,
 		},
 		Version: version, Log: log, Author: agentActor(by),
 	}

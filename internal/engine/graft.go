@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strings"
+	"time"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
@@ -148,9 +152,51 @@ func (e *Engine) tooLarge(p *plan.Plan, r estimate.TaskResult, limits plan.Confi
 	if p.MaySplit(r.TaskID) {
 		why = fmt.Sprintf("the plan has %d tasks already (config.max_leaf_tasks)", limits.MaxLeafTasks)
 	}
+	large := fmt.Sprintf("can't be done in one go (%s)", r.Why)
+	if r.Days > limits.OneShotThresholdPersonDays {
+		because, _, _ := strings.Cut(r.Why, "; more than the threshold") // which is said here
+		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays, because)
+	}
 	return plan.Question{
 		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: plan.Second(e.Now()),
-		Question: fmt.Sprintf("%s is estimated at %g person-days, more than %g (%s), and can't be split further: %s. Say in a text what may be left out or is settled already, or that it is to be done as it is.",
-			r.TaskID, r.Days, limits.OneShotThresholdPersonDays, r.Why, why),
+		Question: fmt.Sprintf("%s %s, and can't be split further: %s. Say in a text what may be left out or is settled already, or that it is to be done as it is.",
+			r.TaskID, large, why),
 	}
+}
+
+// Judgement is what a feasibility check said of one task.
+type Judgement struct {
+	Record     string      `json:"record"` // the path of the whole record in the plan's tree
+	PlanTask   plan.TaskID `json:"plan_task_id"`
+	ArtifactID string      `json:"artifact_id"` // of the plan that was judged
+	Agent      string      `json:"agent,omitempty"`
+	Threshold  float64     `json:"one_shot_threshold_person_days"`
+	CreatedAt  time.Time   `json:"created_at"`
+	estimate.TaskResult
+}
+
+// Judgements are what the feasibility checks of a plan's grafts said of a task, oldest first: the last one counts. For a
+// task that makes plans, what was said of each leaf of its plan.
+func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) ([]Judgement, error) {
+	all := []Judgement{}
+	for _, g := range snap.Plan.Grafts {
+		name := fmt.Sprintf("%s/feasibility/f1-%s.json", g.TaskID.Dir(), g.ArtifactID)
+		data, err := store.ReadFile(ctx, snap.Commit, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var rec estimate.Record
+		if err == nil {
+			err = json.Unmarshal(data, &rec)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		for _, r := range rec.Tasks {
+			if r.TaskID == id || g.TaskID == id {
+				all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
+			}
+		}
+	}
+	return all, nil
 }

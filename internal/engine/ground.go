@@ -43,6 +43,9 @@ type ground struct {
 	rejection []byte           // its REJECTED.md
 	dropped   []prompt.Dropped // what the prompt had no room for
 	unlink    func()           // removes the linked working tree, nil if there is none
+	onlookers onlookers        // of the work that goes on
+	about     agent.Context    // what context holds
+	steps     []prompt.Step    // of the preparation
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
@@ -62,6 +65,7 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
 		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(), inputs: inputs,
+		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
 	if err := e.fill(ctx, g, snap, t); err != nil {
 		g.remove()
@@ -79,6 +83,7 @@ func (e *Engine) repo() string {
 }
 
 func (g *ground) remove() {
+	g.onlookers.end()
 	if g.unlink != nil {
 		g.unlink()
 	}
@@ -101,8 +106,9 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 			g.attempt++
 		}
 	}
+	task := snap.Plan.Effective(t.Task)
 	c := agent.Context{
-		Task:     t.Task,
+		Task:     task,
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},
 		Criteria: t.AcceptanceCriteria,
 	}
@@ -119,6 +125,7 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 	if err := c.Write(g.context); err != nil {
 		return err
 	}
+	g.about, g.steps = c, stepsAhead(task)
 	switch g.role {
 	case agent.RoleAction, agent.RolePlan, agent.RoleSplit:
 		return e.fillAttempt(ctx, g, snap, t)
@@ -235,6 +242,12 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	for _, f := range a.Files {
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
 	}
+	if g.role == agent.RoleAction {
+		if in.Summary, err = e.summary(ctx, snap, t, a); err != nil {
+			return agent.Input{}, err
+		}
+		g.told[len(g.told)-1].Summary = prompt.Text(in.Summary)
+	}
 	return in, nil
 }
 
@@ -324,7 +337,7 @@ func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) 
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work, Out: g.out, In: g.in,
 		Context: g.context, Feedback: g.feedback, Prompt: g.prompt, Repo: g.repo, Role: g.role,
-		Timeout: time.Duration(limit) * time.Second, Log: log, Limits: snap.Plan.Limits(),
+		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &g.onlookers), Limits: snap.Plan.Limits(),
 	}
 }
 
@@ -344,7 +357,7 @@ func agentActor(name string) plan.Actor {
 func fileRefs(files []agent.File) []gitstore.FileRef {
 	refs := make([]gitstore.FileRef, len(files))
 	for i, f := range files {
-		refs[i] = gitstore.FileRef{Path: f.Path, Mode: f.Mode}
+		refs[i] = gitstore.FileRef{Path: f.Path, Mode: f.Mode, Source: f.Source}
 	}
 	return refs
 }

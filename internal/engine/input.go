@@ -65,7 +65,10 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	if r.Number == 0 {
 		open := snap.Records.Of(r.Task).OpenQuestions()
 		if len(open) == 0 {
-			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question", Hint: "git wf status"}
+			if t := snap.Plan.Task(r.Task); t != nil && len(t.Requires) > 0 {
+				return nil, askedForFiles(t)
+			}
+			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question", Hint: "git wf status lists what is asked"}
 		}
 		r.Number = open[0]
 	}
@@ -80,9 +83,31 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	}
 	batch := e.Store.NewBatch()
 	if ev.Files, err = e.handedIn(ctx, batch, snap.Plan.Limits(), ev.Question.Name, nil, r.Files, r.Person); err != nil {
-		return nil, err
+		return nil, hinted(err, fmt.Sprintf("git wf answer %s --question q%d --file FILE", r.Task, r.Number))
 	}
-	return e.append(ctx, id, ev, nil, batch)
+	done, err := e.append(ctx, id, ev, nil, batch)
+	var refused *plan.RefusedError
+	if errors.As(err, &refused) && refused.Hint == "" && ev.Question.Question != "" && !slices.Contains(snap.Records.Of(r.Task).Answers, r.Number) {
+		better := *refused
+		better.Hint = answerCommand(r.Task, ev.Question)
+		if open := snap.Records.Of(r.Task).OpenQuestions(); open[0] != r.Number {
+			command := "git wf answer " + string(r.Task)
+			better.Hint = fmt.Sprintf("%s --question q%d%s", command, r.Number, strings.TrimPrefix(better.Hint, command))
+		}
+		return nil, &better
+	}
+	return done, err
+}
+
+// hinted is an error with the command that hands in a better file, if that is what is wrong.
+func hinted(err error, command string) error {
+	var wrong *InputError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	better := *wrong
+	better.Hint = command
+	return &better
 }
 
 // HandIn records files for a requirement of a task. Without a name they are for the only one that lacks any.
@@ -102,9 +127,29 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
 	if err != nil {
-		return nil, err
+		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task, shellWord(req.Name), anyOf(req.Formats)))
 	}
 	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
+}
+
+// anyOf is the end of a file's name in a command, where only some are allowed.
+func anyOf(formats []string) string {
+	if len(formats) != 1 {
+		return ""
+	}
+	return "." + plan.OneLine(strings.TrimPrefix(formats[0], "."))
+}
+
+// askedForFiles refuses a text for a task that wants files.
+func askedForFiles(t *plan.Task) error {
+	var names []string
+	for _, r := range t.Requires {
+		names = append(names, plan.OneLine(r.Name))
+	}
+	return &plan.RefusedError{
+		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " + strings.Join(names, ", "),
+		Hint: "git wf answer " + string(t.TaskID) + " --for " + shellWord(t.Requires[0].Name) + " --file FILE",
+	}
 }
 
 // wanted finds the requirement of a task that files are handed in for.
@@ -117,7 +162,7 @@ func wanted(t *plan.Task, name string) (plan.Requirement, error) {
 		names = append(names, plan.OneLine(r.Name))
 	}
 	if len(names) == 0 {
-		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question"}
+		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question", Hint: "git wf status lists what is asked and required"}
 	}
 	return plan.Requirement{}, &plan.RefusedError{
 		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
@@ -125,8 +170,8 @@ func wanted(t *plan.Task, name string) (plan.Requirement, error) {
 	}
 }
 
-// InputError is a file that can't be handed in, and why.
-type InputError struct{ File, Reason string }
+// InputError is a file that can't be handed in, and why. Hint is the command that hands in a better one.
+type InputError struct{ File, Reason, Hint string }
 
 func (e *InputError) Error() string { return "hand in " + e.File + ": " + e.Reason }
 
@@ -155,6 +200,8 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		switch {
 		case err != nil:
 			return bad("%v", reasonOf(err))
+		case info.IsDir():
+			return bad("is a directory; its files are handed in one by one")
 		case !info.Mode().IsRegular():
 			return bad("is no file")
 		case info.Size() > limits.MaxArtifactBytes:
@@ -293,7 +340,7 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
 	if err != nil {
-		return err
+		return hinted(err, "move it out of "+InputDir(snap.ID, req.Name)+", then git wf run")
 	}
 	docs = slices.DeleteFunc(docs, func(d plan.InputDocument) bool { return known[d.FileName+"\x00"+d.SHA256] })
 	if len(docs) == 0 {

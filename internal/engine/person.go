@@ -5,10 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
-	"path/filepath"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
@@ -24,18 +20,47 @@ type Submission struct {
 	Person  plan.Actor
 	Session string // of an agent that hands in its work
 	Message string
+	Claim   int // the number of the claim under which it is made, zero for none
 }
 
-// Submit records a submission as the task's next version.
+// Submit records a submission as the task's next version: under the claim that it names or, if it names none, under one
+// for as long as that takes.
 func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitstore.Appended, error) {
-	h, _, err := e.claim(ctx, id, sub.Task, sub.Person.Name)
-	if errors.Is(err, gitstore.ErrClaimed) {
-		return nil, &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it", Hint: "git wf status"}
-	}
+	h, err := e.holdFor(ctx, id, sub)
 	if err != nil {
 		return nil, err
 	}
-	defer e.letGo(ctx, id, h)
+	done, err := e.submit(ctx, id, sub, h)
+	if err == nil || sub.Claim == 0 {
+		e.letGo(ctx, id, h)
+		return done, err
+	}
+	h.stop() // what was refused can be mended and handed in again, under the same claim
+	var claimed *gitstore.ClaimedError
+	if errors.As(err, &claimed) {
+		return nil, e.notHeld(sub.Task, sub.Claim, claimed.Held)
+	}
+	return nil, err
+}
+
+// holdFor is the claim under which a submission is made.
+func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold, error) {
+	if sub.Claim > 0 {
+		return e.adopt(ctx, id, sub.Task, sub.Claim)
+	}
+	h, _, err := e.claim(ctx, id, sub.Task, sub.Person.Name)
+	var claimed *gitstore.ClaimedError
+	if errors.As(err, &claimed) {
+		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held), Hint: "git wf status"}
+		if claimed.Held.PID <= 0 {
+			refused.Hint = fmt.Sprintf("git wf submit %s --claim %d PATH..., if that is you", sub.Task, claimed.Held.Number)
+		}
+		return nil, refused
+	}
+	return h, err
+}
+
+func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, err
@@ -48,22 +73,13 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 	if t.Planning() {
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "makes the plan itself", Hint: "git wf plan -f FILE"}
 	}
-	dir, err := os.MkdirTemp("", "git-wf-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	for _, p := range sub.Paths {
-		if err := gather(p, dir, t.DeliverableSpec.OutputDir); err != nil {
-			return nil, fmt.Errorf("submit %s: %w", p, err)
-		}
-	}
-	files, err := agent.Collect(dir, t.DeliverableSpec, snap.Plan.Limits())
+	files, err := agent.Gather(sub.Paths, t.DeliverableSpec, snap.Plan.Limits())
 	if err != nil {
 		return nil, err
 	}
 	batch := e.Store.NewBatch()
-	tree, infos, err := batch.AddDir(ctx, dir, fileRefs(files))
+	defer batch.Discard() // if nothing comes of it
+	tree, infos, err := batch.AddDir(ctx, "", fileRefs(files))
 	if err != nil {
 		return nil, err
 	}
@@ -71,39 +87,19 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 	if err != nil {
 		return nil, err
 	}
+	by, author, session := sub.Person.Name, sub.Person, sub.Session
+	if agent := h.claim.Agent; agent != by { // who claimed it under an agent's name
+		by, author = agent, agentActor(agent)
+		if session == "" {
+			session = h.claim.Session
+		}
+	}
 	a := plan.Artifact{
-		TaskID: sub.Task, Tree: tree, Agent: sub.Person.Name, Session: sub.Session, CreatedAt: plan.Second(e.Now()),
+		TaskID: sub.Task, Tree: tree, Agent: by, Session: session, CreatedAt: plan.Second(e.Now()),
 		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),
 		Summary: sub.Message,
 	}
-	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: sub.Person, ByPerson: true}, h, batch)
-}
-
-// gather copies what is handed in to where an agent would have written it. Links are kept as links; agent.Collect
-// decides about them.
-func gather(from, out, outputDir string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		return os.CopyFS(out, os.DirFS(from))
-	}
-	to := filepath.Join(out, filepath.FromSlash(path.Clean("/"+outputDir)), filepath.Base(from))
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
+	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
 }
 
 // PersonReview is a person's review of one version, which stays locked from its beginning to its end.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -30,20 +31,27 @@ func (d Draft) candidateName() string {
 
 // CreatePlan records the draft as the first version of a new plan or, if a plan of the same name still waits for an
 // acceptable one, as its next version. It has the built-in review judge it and, if that approves, grafts it: one commit
-// for each. The plan's trusted lines must have been tried (RedFirst) before.
+// for each. Where a process that did the same was killed in between, it goes on from there. The new plan becomes the
+// active one as soon as it exists. The plan's trusted lines must have been tried (RedFirst) before.
 func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State, error) {
-	id, next, err := e.choosePlan(ctx, d.Plan)
-	if err != nil {
+	if err := e.BeginType(d); err != nil {
 		return "", nil, err
-	}
-	if next {
-		state, err := e.HandInPlan(ctx, id, plan.PlanTaskID, d)
-		return id, state, err
 	}
 	batch := e.Store.NewBatch()
 	tree, files, err := batch.AddFiles(map[string][]byte{d.candidateName(): d.Data})
 	if err != nil {
 		return "", nil, err
+	}
+	id, found, err := e.choosePlan(ctx, d.Plan, tree)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case found == planRejected:
+		state, err := e.HandInPlan(ctx, id, plan.PlanTaskID, d)
+		return id, state, err
+	case found == planUnsettled:
+		state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
+		return id, state, err
 	}
 	a := plan.Artifact{
 		TaskID: plan.PlanTaskID, ArtifactID: "v1", Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()),
@@ -58,13 +66,25 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
 		return "", nil, err
 	}
+	if err := e.Store.SetActive(context.WithoutCancel(ctx), id); err != nil {
+		return "", nil, err
+	}
 	state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 	return id, state, err
 }
 
-// choosePlan finds the id for a plan: its own or one made from its title. next is true when a plan of that id waits for
-// a better version of itself; one that is accepted already is another plan, and the new one gets a number.
-func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan) (id plan.ID, next bool, err error) {
+// existing says what choosePlan found under an id.
+type existing int
+
+const (
+	planNone      existing = iota // nothing
+	planRejected                  // a plan that waits for a better version of itself
+	planUnsettled                 // this very plan, neither rejected nor grafted yet
+)
+
+// choosePlan finds the id for a plan: its own or one made from its title. tree is that of its candidate, "" if it has
+// none yet. A plan of that id that is accepted already is another plan, and the new one gets a number.
+func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := plan.NewID(p.Title, n)
 		if p.PlanID != "" {
@@ -72,14 +92,20 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan) (id plan.ID, next
 		}
 		snap, err := e.Store.Snapshot(ctx, id)
 		if errors.Is(err, gitstore.ErrNoPlan) {
-			return id, false, nil
+			return id, planNone, nil
 		}
 		if err != nil {
-			return "", false, err
+			return "", planNone, err
 		}
-		s := snap.State()
-		if t := s.Tasks[plan.PlanTaskID]; t != nil && !snap.Plan.Grafted(t.TaskID) && t.Verdict == plan.Rejected {
-			return id, true, nil
+		t := snap.State().Tasks[plan.PlanTaskID]
+		if t == nil || snap.Plan.Grafted(t.TaskID) {
+			continue
+		}
+		if t.Verdict == plan.Rejected {
+			return id, planRejected, nil
+		}
+		if rec, ok := snap.Records.Of(t.TaskID).Version(t.Active); ok && rec.Files == tree {
+			return id, planUnsettled, nil
 		}
 	}
 }
@@ -91,15 +117,22 @@ type Asked struct {
 	Planner string   // the agent
 	Config  plan.Config
 	Person  plan.Actor
+
+	Type       string          // what the plan begins with, see PlanType; may be empty
+	Complexity plan.Complexity // the least; may be empty
 }
 
 // BeginPlan records what was asked for. The plan is then made like any deliverable: by Plan, or by Run.
 func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
-	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config}
-	id, next, err := e.choosePlan(ctx, asked)
+	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type, Complexity: a.Complexity}
+	if err := e.beginType(asked); err != nil {
+		return "", err
+	}
+	id, found, err := e.choosePlan(ctx, asked, "")
 	if err != nil {
 		return "", err
 	}
+	next := found == planRejected
 	for n := 2; next; n++ { // a rejected plan of that name is another one
 		id = plan.NewID(asked.Title, n)
 		_, err := e.Store.Snapshot(ctx, id)
@@ -112,7 +145,7 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, p.Limits(), requirements, nil, a.Files, a.Person)
 	if err != nil {
-		return "", err
+		return "", hinted(err, "git wf plan --attach FILE 'what is to be made', with the path of a file that is there")
 	}
 	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs}, gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
 	return id, err
@@ -161,7 +194,9 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (
 		s := snap.State()
 		switch t := s.Tasks[task]; {
 		case s.NextReviewStep(t.TaskID) == plan.StepPlan:
-			err = e.reviewPlan(ctx, id, t)
+			if err = e.reviewPlanAlone(ctx, id, t); errors.Is(err, gitstore.ErrClaimed) {
+				err = waitForOthers(ctx)
+			}
 		case slices.Contains(s.Ungrafted(), t):
 			err = e.graft(ctx, id, t)
 		default:
@@ -170,5 +205,15 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (
 		if err != nil {
 			return nil, err
 		}
+	}
+}
+
+// waitForOthers gives another process, which does what is to be done now, a moment for it.
+func waitForOthers(ctx context.Context) error {
+	select {
+	case <-time.After(pulseTime):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

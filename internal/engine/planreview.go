@@ -31,7 +31,9 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		return c, err
 	}
 	s := snap.State()
-	if c.plan, err = s.ParseCandidate(t.TaskID, c.name, c.data, e.Policy.Floors); err == nil {
+	if c.plan, err = s.ParseCandidate(t.TaskID, c.name, c.data, e.Policy.Floors); err != nil {
+		err = taken(s.Plan, t.Task, err)
+	} else {
 		c.whole, err = s.Merged(t.TaskID, c.plan, t.Active)
 	}
 	if errors.As(err, &c.wrong) {
@@ -56,9 +58,19 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		return err
 	}
 	findings := c.wrong
+	if len(findings) == 0 {
+		if findings, err = e.typeFindings(c.whole); err != nil {
+			return err
+		}
+	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {
 		findings = c.whole.Loosens(snap.Plan.Limits())
+	}
+	if len(findings) == 0 && byAgent {
+		if findings, err = e.MissingPaths(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
+			return err
+		}
 	}
 	if len(findings) == 0 && byAgent {
 		fresh := e.Trust.New(c.plan)

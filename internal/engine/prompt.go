@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
@@ -90,8 +91,9 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 func (e *Engine) promptData(snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
-		Task: prompt.TaskOf(t.Task, snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
+		Task: prompt.TaskOf(snap.Plan.Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
+	d.Way = e.way(snap.Plan, roleOf(t.Task))
 	if root := snap.Plan.Task(snap.Plan.RootTaskID); root != nil {
 		for _, c := range root.RootAcceptanceCriteria {
 			d.Root = append(d.Root, prompt.RootCriterion(c))
@@ -104,7 +106,7 @@ func (e *Engine) promptData(snap *gitstore.Snapshot, t *plan.TaskState) prompt.D
 func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) (prompt.Data, error) {
 	d := e.promptData(snap, t)
 	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
-	d.Inputs = g.told
+	d.Inputs, d.Steps = g.told, g.steps
 	var err error
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
 		return d, err
@@ -154,6 +156,9 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 	case leaf != nil:
 		s := snap.State()
 		d.Task = prompt.TaskOf(leaf, s.MinScore(leaf.TaskID))
+		if err := e.tellTooLarge(ctx, snap, leaf, d); err != nil {
+			return err
+		}
 		d.DepthLeft = p.Limits().MaxDecompositionDepth - p.Depth(leaf.TaskID)
 		for _, other := range p.Tasks {
 			if slices.Contains(other.DependsOn, leaf.TaskID) {
@@ -167,6 +172,40 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 		}
 		d.Current = prompt.Text(text)
 	}
+	return nil
+}
+
+// tellTooLarge tells who splits a leaf what the last feasibility check found too large about it, and who said so: they
+// have to know what the size comes from.
+func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf *plan.Task, d *prompt.Data) error {
+	all, err := Judgements(ctx, e.Store, snap, leaf.TaskID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	j := all[len(all)-1]
+	if j.OneShotPass {
+		return nil // a person wants it split all the same, and d.Reason is theirs
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The feasibility check found it too large: %s.\n", strings.TrimRight(j.Why, ".;"))
+	for _, said := range []struct {
+		who string
+		j   *estimate.Judgement
+	}{{"the planner", j.Sources.Planner}, {"the agent", j.Sources.Agent}} {
+		if said.j == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s: %g person-days", said.who, said.j.Days)
+		if said.j.OneShotPass != nil && !*said.j.OneShotPass {
+			b.WriteString(", not in one go")
+		}
+		if said.j.Why != "" {
+			b.WriteString(": " + said.j.Why)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "- the rule: %g person-days: %s\n", j.Sources.Rule.Days, strings.Join(j.Sources.Rule.Why, ", "))
+	d.TooLarge = prompt.Text(b.String())
 	return nil
 }
 
@@ -242,13 +281,18 @@ func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot,
 // mostJudged is the size up to which the text of a file under review can be part of a prompt, in bytes.
 const mostJudged = 64 << 10
 
+// mostRead is how much text of one version's files is read for a prompt, in bytes: no agent is told more.
+const mostRead = 4 << 20
+
 // filesOf describes the files of a version that lie below dir, with the text of those of at most the given size; bundle is
 // the directory that they will have in the bundle.
 func filesOf(dir string, infos []plan.FileInfo, bundle string, most int64) ([]prompt.File, error) {
-	var files []prompt.File
+	files := make([]prompt.File, 0, len(infos))
+	left := int64(mostRead)
 	for _, info := range infos {
 		var content []byte
-		if info.Size <= most && info.Mode != "120000" {
+		if info.Size <= min(most, left) && info.Mode != "120000" {
+			left -= info.Size
 			var err error
 			if content, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(info.Path))); err != nil {
 				return nil, err

@@ -21,7 +21,7 @@ const redFirstTimeout = time.Minute
 // runs this. A line is tried once, however many criteria share it.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	p := d.Plan
-	dir, err := os.MkdirTemp("", "git-wf-red-")
+	dir, err := process.Scratch()
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -57,10 +59,30 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 		open = c.Plan.PlanningOf(r.Leaf)
 	}
 	if d.Plan, err = s.ParseCandidate(open.TaskID, name, data, e.Policy.Floors); err != nil {
-		return d, err
+		return d, taken(s.Plan, open, err)
 	}
 	d.Source, err = e.Store.Head(ctx)
 	return d, err
+}
+
+// taken says of the ids in a fragment that belong to another task which task that is. The findings themselves count the
+// tasks of the plan that would come of the fragment, which nobody has before their eyes.
+func taken(p *plan.Plan, by *plan.Task, err error) error {
+	var fs plan.Findings
+	if !errors.As(err, &fs) || by.SplitTargetTaskID == "" {
+		return err
+	}
+	fs = slices.Clone(fs)
+	for i, f := range fs {
+		if f.Code != "duplicate-id" {
+			continue
+		}
+		fs[i].Found = fmt.Sprintf("%s, twice in this file", f.TaskID)
+		if other := p.Task(f.TaskID); other != nil {
+			fs[i].Found = fmt.Sprintf("%s, which the plan has already: %q", f.TaskID, other.Title)
+		}
+	}
+	return fs
 }
 
 // HandInPlan records a draft as the next version of a planning task, has it reviewed and, if it is approved, grafts it.

@@ -29,7 +29,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 		return err
 	}
 	defer e.letGo(ctx, id, h)
-	snap, state, c, err := e.afterClaim(ctx, id, h, checkID)
+	snap, state, c, err := e.afterClaim(ctx, id, checkID)
 	if err != nil || c == nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	}
 	began := e.Now()
 	subject, results, err := e.Examine(work, snap, state, t.TaskID, t.Active)
-	if work.Err() != nil {
+	if err != nil && work.Err() != nil {
 		return errors.Join(ctx.Err(), errClaimLost(ctx))
 	}
 	if err != nil {
@@ -47,6 +47,28 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 		return e.fail(ctx, id, checkID, t.Active, h, res, e.Now().Sub(began), nil)
 	}
 	return e.conclude(ctx, snap, state, subject, results, h)
+}
+
+// reviewPlanAlone has the built-in review judge a plan while nobody else does.
+func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	checkID := checkOf(snap.Plan, t.TaskID)
+	h, work, err := e.claim(ctx, id, checkID, plan.ReviewerPlan)
+	if err != nil {
+		return err
+	}
+	defer e.letGo(ctx, id, h)
+	_, state, c, err := e.afterClaim(ctx, id, checkID)
+	if err != nil || c == nil || state.NextReviewStep(c.ReviewTargetTaskID) != plan.StepPlan {
+		return err
+	}
+	if err := e.reviewPlan(work, id, state.Tasks[c.ReviewTargetTaskID]); err == nil || work.Err() == nil {
+		return err
+	}
+	return errors.Join(ctx.Err(), errClaimLost(ctx))
 }
 
 // checkOf is the id of the CHECK bound to an ACTION, or the one that it would have.

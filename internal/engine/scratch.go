@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"gitwf/internal/process"
 )
 
 // scratch is the directory below which a run's attempts and reviews have theirs. A finished one that is small stays
@@ -23,7 +25,7 @@ const (
 )
 
 func newScratch() (*scratch, error) {
-	root, err := os.MkdirTemp("", "git-wf-")
+	root, err := process.Scratch()
 	return &scratch{root: root}, err
 }
 

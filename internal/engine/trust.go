@@ -64,6 +64,16 @@ func (t *Trust) AllCriteria(task *plan.Task) bool {
 	return true
 }
 
+// Preparation reports whether every command line of the task's preparation may run.
+func (t *Trust) Preparation(task *plan.Task) bool {
+	for _, line := range task.PreparationLines() {
+		if !t.Has(line) {
+			return false
+		}
+	}
+	return true
+}
+
 // New returns the plan's command lines that are not trusted yet, each once.
 func (t *Trust) New(p *plan.Plan) []plan.CommandLine {
 	seen := map[string]bool{}

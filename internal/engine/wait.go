@@ -16,6 +16,7 @@ type Wait struct {
 	Text      string          `json:"text"`
 	Command   string          `json:"command"`             // that does it
 	Failed    bool            `json:"failed"`              // the task used up its attempts
+	Spent     string          `json:"spent,omitempty"`     // of such a task, on what
 	Questions []plan.Question `json:"questions,omitempty"` // what the task asks
 	Missing   []Missing       `json:"missing,omitempty"`   // the inputs that the task requires and does not have
 }
@@ -48,7 +49,7 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: t.Reason, Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true}, true, nil
+		return Wait{Text: t.Reason, Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true, Spent: spent(s, t)}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		return w, true, err
@@ -59,6 +60,36 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 		return w, ok, nil
 	}
 	return Wait{}, false, nil
+}
+
+// spent lists the attempts or rounds that a task, or the review of its newest version, has used up.
+func spent(s *plan.State, t *plan.TaskState) string {
+	id, version := t.TaskID, 0
+	if t.NodeType == plan.Check {
+		id, version = t.ReviewTargetTaskID, t.Active
+	}
+	r := s.Records.Of(id)
+	reset := r.Reset()
+	var list []string
+	limit := s.Plan.Limits().MaxAttempts
+	if t.Attempts >= limit {
+		for _, a := range r.Attempts {
+			if a.Version == version && a.N > reset.Attempt && a.Kind != plan.AttemptNeedsInput {
+				list = append(list, fmt.Sprintf("a%d %s", a.N, a.Kind))
+			}
+		}
+	} else {
+		for _, rev := range r.Reviews {
+			if rev.Verdict == plan.Rejected && rev.N > reset.Review {
+				list = append(list, fmt.Sprintf("%s rejected by %s (score %d)", plan.VersionID(rev.Version), plan.OneLine(plan.UnescapeName(rev.Reviewer)), rev.Score))
+			}
+		}
+	}
+	const most = 5
+	if n := len(list) - most; n > 0 {
+		list = append([]string{fmt.Sprintf("%d more", n)}, list[n:]...)
+	}
+	return fmt.Sprintf("max_attempts is %d: %s", limit, strings.Join(list, ", "))
 }
 
 // waitForInput says what a task asks or requires, in which form, and where to put it.
@@ -145,6 +176,8 @@ func areOrIs(n int) string {
 
 func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	switch name := e.agentOf(t.Task); {
+	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
+		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
 		return Wait{}, false
 	case t.SplitTargetTaskID != "":

@@ -277,6 +277,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	}
 	item.Review = &ReviewSummary{
 		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.SelfReviewed,
+		waivedCriteria(rev),
 	}
 	return item, true, nil
 }

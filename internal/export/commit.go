@@ -51,10 +51,23 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	if _, err := Stage(ctx, store, BundleDir(root, b.Manifest.PlanID), b.Entries, env); err != nil {
 		return "", err
 	}
+	// Git would read every file of the bundle again to learn that it is the one that the index names.
+	var paths strings.Builder
+	for _, e := range b.Entries {
+		paths.WriteString(BundleDir(root, b.Manifest.PlanID) + "/" + e.Path + "\x00")
+	}
+	if err := git(paths.String(), "update-index", "-z", "--assume-unchanged", "--stdin"); err != nil {
+		return "", err
+	}
 	if git("", "diff-index", "--cached", "--quiet", "--no-ext-diff", "HEAD") == nil {
 		return "", nil
 	}
 	if err := git(message(b.Manifest), "commit", "--quiet", "--file=-"); err != nil {
+		return "", err
+	}
+	// git does not look whether a concurrent gc took the trees that it had written before the branch named them; this
+	// writes those that are missing.
+	if err := git("", "write-tree"); err != nil {
 		return "", err
 	}
 	return store.Head(ctx)

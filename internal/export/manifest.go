@@ -33,11 +33,13 @@ type Manifest struct {
 	Mode          string          `json:"mode"`        // PASS_THROUGH or ASSEMBLE
 	Complete      bool            `json:"complete"`
 	Options       Options         `json:"options"`
-	Signatures    string          `json:"signatures"`              // "signed", or "unsigned": the approvals prove consistency, not identity
-	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"` // the policy whose keys prove the approvals, if they are signed
+	Signatures    string          `json:"signatures"`               // "signed", or "unsigned": the approvals prove consistency, not identity
+	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"`  // the policy whose keys prove the approvals, if they are signed
+	WaiversCommit plan.OID        `json:"waivers_commit,omitempty"` // of the policy, as of which Waivers are listed
 	RootCriteria  []RootCriterion `json:"root_criteria"`
 	Items         []Item          `json:"items"`
-	Files         []File          `json:"files"` // the bundle's own, such as .gitattributes
+	Files         []File          `json:"files"`             // the bundle's own, such as .gitattributes
+	Waivers       []plan.Waiver   `json:"waivers,omitempty"` // of paths in the bundle: other content than it lists may stand there
 }
 
 // Tasks are the tasks that the manifest has items of.
@@ -108,6 +110,8 @@ type ReviewSummary struct {
 	Score              int          `json:"score"`
 	Reviewer           string       `json:"reviewer"`
 	SelfReviewed       bool         `json:"self_reviewed,omitempty"`
+
+	Waived []WaivedCriterion `json:"waived_criteria,omitempty"`
 }
 
 // encode is the canonical form of a manifest.

@@ -33,22 +33,33 @@ func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.
 }
 
 // Place puts the bundle where it belongs: into the working tree, whole or not at all, and into the index. It reports
-// whether anything changed.
+// whether anything changed. Until the index names them, a concurrent gc may take the objects that only the bundle has;
+// they are written again then, and what failed for want of them is tried again.
 func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (bool, error) {
+	const tries = 20
 	dir := BundleDir(root, b.Manifest.PlanID)
 	if err := checkDirs(store.WorkTree(), dir); err != nil {
 		return false, err
 	}
-	tree, err := write(ctx, store, b)
+	batch := store.NewBatch()
+	tree, err := write(ctx, batch, b)
 	if err != nil {
 		return false, err
 	}
-	moved, err := placeFiles(ctx, store, tree, filepath.Join(store.WorkTree(), filepath.FromSlash(dir)))
-	if err != nil {
-		return false, err
+	changed := false
+	for try := 1; ; try++ {
+		moved, err := placeFiles(ctx, store, tree, b.Entries, filepath.Join(store.WorkTree(), filepath.FromSlash(dir)))
+		changed = changed || moved
+		if err == nil {
+			var staged bool
+			staged, err = Stage(ctx, store, dir, b.Entries, nil)
+			changed = changed || staged
+		}
+		lost, keepErr := batch.Keep(ctx)
+		if err == nil || keepErr != nil || !lost || try == tries {
+			return changed, errors.Join(err, keepErr)
+		}
 	}
-	staged, err := Stage(ctx, store, dir, b.Entries, nil)
-	return moved || staged, err
 }
 
 // checkDirs refuses a place that is reached through a symbolic link: what is behind one is not the working tree's to
@@ -74,23 +85,26 @@ func checkDirs(top, dir string) error {
 }
 
 // write makes the objects that only the bundle has, and its tree.
-func write(ctx context.Context, store *gitstore.Store, b *Bundle) (plan.OID, error) {
-	batch := store.NewBatch()
+func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
 	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data, AttributesName: []byte(Attributes)}); err != nil {
 		return "", err
 	}
-	if err := batch.Flush(ctx); err != nil {
+	tree, err := batch.AddTreeOf(b.Entries)
+	if err != nil {
 		return "", err
 	}
-	return store.WriteTreeOf(ctx, b.Entries)
+	return tree, batch.Flush(ctx)
 }
 
-// placeFiles replaces target by the tree's files. The new files are complete beside it before it is touched, so a
-// process that is killed leaves the old bundle or the new one; what it leaves under the other names is removed by the
-// next export.
-func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, target string) (bool, error) {
+// placeFiles replaces target by the tree's files, which are the entries, unless it holds them already. The new files are
+// complete beside it before it is touched, so a process that is killed leaves the old bundle or the new one; what it leaves
+// under the other names is removed by the next export.
+func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entries []gitstore.TreeEntry, target string) (bool, error) {
 	fresh, old := target+".new", target+".old"
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(old)); err != nil {
+		return false, err
+	}
+	if same, err := holds(ctx, target, entries); err != nil || same {
 		return false, err
 	}
 	if err := os.MkdirAll(fresh, 0o777); err != nil {
@@ -99,12 +113,6 @@ func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, targe
 	defer os.RemoveAll(fresh)
 	if err := store.Export(ctx, tree, fresh); err != nil {
 		return false, err
-	}
-	switch same, err := sameTree(fresh, target); {
-	case err != nil:
-		return false, err
-	case same:
-		return false, nil
 	}
 	if err := os.Rename(target, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -154,63 +162,4 @@ func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []git
 		return false, fmt.Errorf("stage the bundle: %w", err)
 	}
 	return true, nil
-}
-
-// sameTree reports whether two directories hold the same files with the same modes.
-func sameTree(a, b string) (bool, error) {
-	left, err := describe(a)
-	if err != nil {
-		return false, err
-	}
-	right, err := describe(b)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil || len(left) != len(right) {
-		return false, err
-	}
-	for name, mode := range left {
-		if right[name] != mode {
-			return false, nil
-		}
-		if same, err := sameFile(filepath.Join(a, name), filepath.Join(b, name), mode); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// describe lists the files below dir with what git would keep of their mode.
-func describe(dir string) (map[string]fs.FileMode, error) {
-	files := map[string]fs.FileMode{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, p)
-		files[rel] = info.Mode() & (fs.ModeType | 0o100)
-		return err
-	})
-	return files, err
-}
-
-func sameFile(a, b string, mode fs.FileMode) (bool, error) {
-	if mode&fs.ModeSymlink != 0 {
-		left, err := os.Readlink(a)
-		if err != nil {
-			return false, err
-		}
-		right, err := os.Readlink(b)
-		return left == right, err
-	}
-	left, err := os.ReadFile(a)
-	if err != nil {
-		return false, err
-	}
-	right, err := os.ReadFile(b)
-	return bytes.Equal(left, right), err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/hooks"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -33,6 +34,7 @@ type Bundle struct {
 	Older      bool     `json:"older"`               // the plan has newer approvals
 	Signatures string   `json:"signatures"`          // signed: by keys of the policy that judges; else unsigned
 	SignedBy   []string `json:"signed_by,omitempty"` // the names of those keys
+	Archive    string   `json:"archive,omitempty"`   // of a plan commit from before a prune: whether the archive is here, or absent
 	Files      int      `json:"files"`
 }
 
@@ -41,7 +43,8 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 	Waived   []Finding `json:"waived"` // would be findings, but for a waiver of exactly these bytes
 	Bundles  []Bundle  `json:"bundles"`
-	Commits  int       `json:"commits"` // that touch a protected root; 0 for the index
+	Commits  int       `json:"commits"`        // that touch a protected root; 0 for the index
+	Note     string    `json:"note,omitempty"` // why something else was judged than was asked for
 }
 
 // OK reports whether everything may land.
@@ -59,11 +62,15 @@ type Gate struct {
 
 	histories map[plan.OID]map[plan.OID]bool // the newest commits of plans, by their tip
 
-	audited map[plan.OID]bool // newest commits of plans whose histories were found to be legal
+	audited map[planTip]bool // newest commits of plans whose histories are known to be legal
 
 	sides map[string][]map[string]bool // what one parent of a merge has changed since it parted from another
 
+	archives map[plan.OID]string // of plan commits from before a prune, as a Bundle says it
+
 	policies []plan.OID // whose histories the policies that manifests name may be in
+
+	alikes []string // pathspecs of names that a file system takes for a protected root
 
 	arriving bool // the commits judged are not part of any branch yet
 }
@@ -74,7 +81,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		store: store, policy: policy, shelf: export.NewShelf(store), tips: map[plan.ID][]plan.OID{},
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
-		sides: map[string][]map[string]bool{}, audited: map[plan.OID]bool{},
+		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
 	}
 }
 
@@ -103,6 +110,8 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	for _, c := range changes {
 		dir, why := g.bundleOf(c.Path)
 		switch {
+		case !hooks.Alike(g.policy.RootPaths(), c.Path):
+			// A pathspec found more than it was meant for.
 		case why == "":
 			if byDir[dir] == nil {
 				dirs = append(dirs, dir)
@@ -197,6 +206,17 @@ func (c *bundleCase) find(code, name string, item *export.Item, hint, format str
 	c.gate.add(c.report, f, Change{Path: f.Path, Mode: now.Mode, OID: now.OID})
 }
 
+// findItem finds what is wrong with a whole item. It is said of one file, unless a waiver lets that content pass: then of the next,
+// since nobody has waived that one.
+func (c *bundleCase) findItem(code string, item *export.Item, hint, format string, args ...any) {
+	before := len(c.report.Findings)
+	for _, f := range item.Files {
+		if c.find(code, f.DestPath, item, hint, format, args...); len(c.report.Findings) > before {
+			return
+		}
+	}
+}
+
 // judge compares the bundle with the one that the plan itself yields.
 func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	c.report = r
@@ -223,7 +243,17 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 		if hint == "" {
 			hint = again
 		}
+		before := len(r.Findings)
 		c.find(refusal.code, export.ManifestName, nil, hint, "%s", refusal.message)
+		if len(r.Findings) > before {
+			return nil
+		}
+		// The manifest is waived, and that means its bytes: what stands beside it is not proven by that.
+		for _, ch := range c.changes {
+			if name := strings.TrimPrefix(ch.Path, c.dir+"/"); name != export.ManifestName {
+				c.find(refusal.code, name, nil, hint, "nothing proves it: %s", refusal.message)
+			}
+		}
 		return nil
 	case err != nil:
 		return err
@@ -242,9 +272,11 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
+	c.waivedCriteria(want)
 	c.bundle = &Bundle{
 		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
 		Older: older, Signatures: evidence.Word(), SignedBy: signers(want, evidence), Files: len(want.Entries),
+		Archive: c.gate.archives[manifest.PlanCommit],
 	}
 	return nil
 }

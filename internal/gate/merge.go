@@ -24,7 +24,11 @@ func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) erro
 	}
 	own := len(l.changes()) > 0
 	if !whole.OK() {
-		changes, err := g.notMerged(ctx, l.commit, changes)
+		parents, err := g.parents(ctx, l.commit)
+		if err != nil {
+			return err
+		}
+		changes, err := g.notMerged(ctx, string(l.commit), parents, changes)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
@@ -53,16 +57,51 @@ func union(diffs [][]Change) []Change {
 	return all
 }
 
-// notMerged keeps the changes that merging the parents does not explain.
-func (g *Gate) notMerged(ctx context.Context, commit plan.OID, changes []Change) ([]Change, error) {
+func (g *Gate) parents(ctx context.Context, commit plan.OID) ([]string, error) {
 	out, err := g.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", string(commit))
 	if err != nil {
 		return nil, err
 	}
-	parents := strings.Fields(out)[1:]
+	return strings.Fields(out)[1:], nil
+}
+
+// judgeMerging judges a merge that is about to be committed, of which what it changes against HEAD may land: against the
+// other parents it may have dropped what they have.
+func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OID, r *Report) error {
+	out, err := g.store.Git(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	parents := []string{string(head)}
+	var diffs [][]Change
+	for _, o := range others {
+		parents = append(parents, string(o))
+		changes, err := g.stagedChanges(ctx, o)
+		if err != nil {
+			return err
+		}
+		diffs = append(diffs, changes)
+	}
+	changes, err := g.notMerged(ctx, out, parents, union(diffs))
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	whole := newReport()
+	if err := g.judge(ctx, tree{list: g.listIndex}, changes, whole); err != nil {
+		return err
+	}
+	if !whole.OK() {
+		r.Findings = append(r.Findings, whole.Findings...)
+	}
+	return nil
+}
+
+// notMerged keeps the changes that merging the parents to this commit or tree does not explain.
+func (g *Gate) notMerged(ctx context.Context, merged string, parents []string, changes []Change) ([]Change, error) {
+	var err error
 	differs := make([]map[string]bool, len(parents)) // from which parent the merge differs where
 	for i, p := range parents {
-		if differs[i], err = g.differing(ctx, p, string(commit)); err != nil {
+		if differs[i], err = g.differing(ctx, p, merged); err != nil {
 			return nil, err
 		}
 	}

@@ -54,6 +54,11 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 			return nil, err
 		}
 	}
+	if server {
+		if err := g.keepsArchives(ctx, moves, r); err != nil {
+			return nil, err
+		}
+	}
 	for _, m := range moves {
 		if m.New == "" || isPlanRef(m.Ref) || isClaimRef(m.Ref) {
 			continue
@@ -123,7 +128,7 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 		g.policies = append(g.policies, m.New)
 	case id.Valid():
 		g.tips[id] = []plan.OID{m.New}
-		g.audited[m.New] = true
+		g.audited[planTip{id, m.New}] = true
 	}
 	return nil
 }
@@ -135,7 +140,11 @@ func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.
 		return nil, nil
 	case m.Ref == gitstore.PolicyRef:
 		return audit.PolicyMove(ctx, g.store, g.policy.Commit, m.New)
-	case g.policy.FourEyes && id.Valid():
+	case id.Valid():
+		more, err := audit.PruneMove(ctx, g.store, g.policy, id, m.Old, m.New)
+		if err != nil || len(more) > 0 || !g.policy.FourEyes {
+			return more, err
+		}
 		return audit.FourEyes(ctx, g.store, id, m.Old, m.New)
 	}
 	return nil, nil

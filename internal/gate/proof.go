@@ -109,8 +109,8 @@ func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
 			}
 			why = strings.Join(each, "; ")
 		}
-		c.find("unsigned", item.Files[0].DestPath, item, mendApproval(item.TaskID),
-			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why)
+		c.findItem("unsigned", item, mendApproval(item.TaskID),
+			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why+c.gate.withoutArchive(b.Manifest.PlanCommit))
 	}
 }
 

@@ -71,7 +71,7 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 	b, err := g.shelf.Build(ctx, evidence, m.Options)
 	var unproven *export.UnprovenError
 	if errors.As(err, &unproven) {
-		return nil, claimRefused(unproven.Approvals[0])
+		return nil, g.claimRefused(ctx, id, m.PlanCommit, unproven.Approvals[0])
 	}
 	if gitstore.IsAbsent(err) {
 		return nil, err
@@ -79,9 +79,14 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 	if err != nil {
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v", m.PlanCommit, err)}
 	}
+	if m.WaiversCommit != "" {
+		if b, err = g.withWaivers(ctx, b, m.WaiversCommit); err != nil {
+			return nil, err
+		}
+	}
 	if !bytes.Equal(b.Data, data) {
 		if lost := evidence.Lost(b.Manifest.Tasks()); len(lost) > 0 {
-			return nil, claimRefused(lost[0])
+			return nil, g.claimRefused(ctx, id, m.PlanCommit, lost[0])
 		}
 		return nil, &refusal{code: "manifest-edited", message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
 	}
@@ -109,6 +114,9 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		if err == nil && ok { // a commit that is not here is in no history
 			return g.legal(ctx, id, tip)
 		}
+	}
+	if found, err := g.archived(ctx, id, tips, commit); found || err != nil {
+		return err
 	}
 	for _, tip := range tips {
 		cut, err := g.store.Cut(ctx, string(tip))
@@ -156,14 +164,20 @@ func (g *Gate) contains(ctx context.Context, tip, commit plan.OID) (bool, error)
 	return g.store.IsAncestor(ctx, commit, tip)
 }
 
+type planTip struct {
+	id  plan.ID
+	tip plan.OID
+}
+
 // legal audits the history of a plan as it was fetched from others, before it proves anything: what is here under the plan's
 // own name was audited when it came.
 func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
-	if g.audited[tip] {
+	if g.audited[planTip{id, tip}] {
 		return nil
 	}
 	own, err := g.store.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", gitstore.RefName(id))
 	if err == nil && own == string(tip) {
+		g.audited[planTip{id, tip}] = true
 		return nil
 	}
 	findings, err := audit.Move(ctx, g.store, gitstore.RefName(id), "", tip)
@@ -177,7 +191,7 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 			hint:    "ask whoever wrote refs/workflow/" + string(id) + "; git wf doctor looks at the plans that are here",
 		}
 	}
-	g.audited[tip] = true
+	g.audited[planTip{id, tip}] = true
 	return nil
 }
 
@@ -218,6 +232,19 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 	return s, err
 }
 
+// wayOut is how a version may land that was rejected since: of a commit that was made while it was approved, by a baseline; of
+// the newest version, by another approval.
+func (c *bundleCase) wayOut(now *plan.State, item export.Item) string {
+	if c.commit == "" {
+		return "git wf show " + string(item.TaskID)
+	}
+	hint := fmt.Sprintf("git wf policy baseline %.12s exempts what landed up to that commit", c.commit)
+	if t := now.Tasks[item.TaskID]; t != nil && plan.VersionID(t.Active) == item.Version() {
+		hint += fmt.Sprintf("; git wf review %s --approve approves the version again", item.TaskID)
+	}
+	return hint
+}
+
 // overturned finds the versions of the bundle that the plan has rejected since, as far as anybody here knows, and
 // reports whether the plan has approved anything newer.
 func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bool, err error) {
@@ -241,7 +268,7 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 		now := snap.State()
 		for i, item := range b.Manifest.Items {
 			if now.VersionVerdict(item.TaskID, item.Version()) == plan.Rejected {
-				c.find("overturned", item.Files[0].DestPath, &b.Manifest.Items[i], "git wf show "+string(item.TaskID),
+				c.findItem("overturned", &b.Manifest.Items[i], c.wayOut(now, item),
 					"%s %s was approved, but a later review rejected it", item.TaskID, item.Version())
 			}
 		}

@@ -43,7 +43,7 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 		}
 		inRoot := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool { return names[n] })
 		if len(names) < max(quorum, 1) || !inRoot {
-			c.find("policy", item.Files[0].DestPath, item, "git wf review "+string(item.TaskID)+" --approve",
+			c.findItem("policy", item, "git wf review "+string(item.TaskID)+" --approve",
 				"%s %s lacks the approvals that the policy demands below %s/ (score at least %d, %d reviewers%s)",
 				item.TaskID, item.Version(), root.Path, minScore, max(quorum, 1), fourEyes(p.FourEyes))
 		}

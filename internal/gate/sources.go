@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gitwf/hooks"
@@ -20,14 +21,14 @@ const (
 // pathspecs select what is below the roots in any spelling: on a file system that folds case, Deliverables/ is
 // deliverables/.
 func (g *Gate) pathspecs() []string {
-	return append([]string{"--"}, hooks.Pathspecs(g.policy.RootPaths())...)
+	return slices.Concat([]string{"--"}, hooks.Pathspecs(g.policy.RootPaths()), g.alikes)
 }
 
 // magic keeps the pathspecs what they are: with GIT_LITERAL_PATHSPECS in the environment they would select nothing.
 const magic = "--no-literal-pathspecs"
 
-// Index judges what is staged, against HEAD.
-func (g *Gate) Index(ctx context.Context) (*Report, error) {
+// Index judges what is staged, against HEAD and, where a merge is about to be committed, against what is merged.
+func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	head, err := g.store.Head(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
 		head, err = emptyTree, nil
@@ -35,12 +36,16 @@ func (g *Gate) Index(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.alikes = hooks.Globs(g.policy.RootPaths())
 	changes, err := g.stagedChanges(ctx, head)
 	if err != nil {
 		return nil, err
 	}
 	r := newReport()
-	return r, g.judge(ctx, tree{list: g.listIndex}, changes, r)
+	if err := g.judge(ctx, tree{list: g.listIndex}, changes, r); err != nil || !r.OK() || len(merged) == 0 {
+		return r, err
+	}
+	return r, g.judgeMerging(ctx, head, merged, r)
 }
 
 func newReport() *Report {
@@ -49,21 +54,24 @@ func newReport() *Report {
 
 // Commit judges one commit: the paths in which it differs from every parent.
 func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
-	one, err := g.log(ctx, "--no-walk", "--end-of-options", string(commit))
+	return g.spelt(ctx, g.one, "--no-walk", "--end-of-options", string(commit))
+}
+
+func (g *Gate) one(ctx context.Context, args ...string) (*Report, error) {
+	one, err := g.log(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
 	return g.judgeAll(ctx, one)
 }
 
-// Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
-// in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes".
-func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
+// walk judges every commit that the revisions select and that touches a protected root.
+func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	exempt, err := g.exempt(ctx)
 	if err != nil {
 		return nil, err
 	}
-	revs = append(revs[:len(revs):len(revs)], exempt...)
+	revs = append(exempt, revs...) // before them: behind a --not, what is exempt would be selected
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
@@ -84,6 +92,10 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 // Whole fails with an *gitstore.AbsentError if the revisions, which a person calls name, run into the end of a shallow clone:
 // commits that belong to them are not here, and nobody can say that those are clean.
 func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
+	revs, _, err := g.based(ctx, revs)
+	if err != nil || revs == nil {
+		return err
+	}
 	cut, err := g.store.Cut(ctx, revs...)
 	if err != nil || len(cut) == 0 {
 		return err

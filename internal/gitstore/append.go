@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gitwf/internal/plan"
@@ -53,6 +54,9 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
+		if err := base.State().Admits(ev); err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
 		change, err := ev.Apply(base.State())
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
@@ -86,6 +90,9 @@ type appending struct {
 	batch             *Batch
 	person, committer plan.Actor
 	policy            *plan.Policy // as it was before, of an event that changes the policy; else nil
+
+	begins func(context.Context, *Batch) (plan.OID, error) // the tree of an event that begins a new history; else nil
+	also   []refChange                                     // that belong to the event, and come first
 
 	// decide looks at the tip, which is empty for a history that is to begin, and says what the event adds to it.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
@@ -131,6 +138,11 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 		tip, change, err = a.decide(ctx)
 	}
 	if err != nil {
+		if a.claim != nil { // what whoever took the claim over has done meanwhile may be all that is in the way
+			if _, _, lost := s.ownClaim(ctx, a.id, *a.claim); errors.Is(lost, ErrClaimed) {
+				err = lost
+			}
+		}
 		return c, change, err
 	}
 	changes := []refChange{{ref: a.ref, old: tip.oid}}
@@ -141,11 +153,11 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 		}
 		changes = append(changes, refChange{ref: ref, old: held.oid})
 	}
-	tree, err := s.writeChange(ctx, a.batch, tip.tree, change)
+	tree, parent, err := a.result(ctx, tip, change)
 	if err != nil {
 		return c, change, err
 	}
-	if c, err = a.addCommit(ctx, tree, tip.oid, change); err != nil {
+	if c, err = a.addCommit(ctx, tree, parent, change); err != nil {
 		return c, change, err
 	}
 	if err := a.batch.Flush(ctx); err != nil {
@@ -179,15 +191,20 @@ func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (
 
 // move moves the refs, or finds out why git did not.
 func (a *appending) move(ctx context.Context, changes []refChange) error {
-	return a.s.moveRefs(ctx, a.s.events, a.batch, changes, func(ctx context.Context) (bool, error) {
+	// git gives refs their values in this order, one after the other.
+	return a.s.moveRefs(ctx, a.s.events, a.batch, slices.Concat(a.also, changes), func(ctx context.Context) (bool, error) {
 		now, err := a.s.commit(ctx, a.ref)
 		switch {
 		case err != nil && !errors.Is(err, ErrNoPlan):
 			return false, err
 		case now.oid == changes[0].new:
+			a.letGo(ctx, changes)
 			return true, nil
 		case now.oid != changes[0].old:
 			return false, errMoved
+		}
+		if err := a.stillApplies(ctx); err != nil {
+			return false, err
 		}
 		if a.claim != nil {
 			held, _, err := a.s.ownClaim(ctx, a.id, *a.claim)
@@ -197,6 +214,18 @@ func (a *appending) move(ctx context.Context, changes []refChange) error {
 			return false, err
 		}
 		return false, nil
+	})
+}
+
+// letGo deletes the claim of an event that has happened: git gives refs their new values one after the other, and one
+// that was killed in the midst of that has left the claim. What can't be deleted now expires by itself.
+func (a *appending) letGo(ctx context.Context, changes []refChange) {
+	if a.claim == nil {
+		return
+	}
+	_ = a.s.moveRefs(ctx, a.s.events, a.batch, changes[1:2], func(ctx context.Context) (bool, error) {
+		_, _, err := a.s.ownClaim(ctx, a.id, *a.claim)
+		return errors.Is(err, ErrClaimed), nil
 	})
 }
 

@@ -64,31 +64,30 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 	return h, ref, err
 }
 
-// Claim takes a lease on c.Task from c.Started to c.Expires and returns it with its number. It fails with ErrClaimed
-// while somebody else's claim has not expired; an expired one is taken over.
+// Claim takes a lease on c.Task, on which there must be no claim, not even an expired one: with a *ClaimedError that says
+// which one there is, it is left alone. Whether that still holds is for the caller to judge, see TakeOver.
 func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {
 	ref, err := claimRef(id, c.Task)
 	if err != nil {
 		return plan.Claim{}, err
 	}
-	// Nearly always there is no claim, and a ref that must not exist yet says whether that is so.
-	c.Number = 1
-	first, err := s.writeClaim(ctx, ref, "", c)
-	if !errors.Is(err, ErrClaimed) {
-		return first, err
-	}
-	held, _, err := s.claim(ctx, id, c.Task)
+	return s.writeClaim(ctx, ref, "", c)
+}
+
+// TakeOver puts a claim in the place of exactly the one that was found, or fails with a *ClaimedError if that has changed
+// meanwhile.
+func (s *Store) TakeOver(ctx context.Context, id plan.ID, found, c plan.Claim) (plan.Claim, error) {
+	held, ref, err := s.claim(ctx, id, c.Task)
 	if err != nil {
 		return plan.Claim{}, err
 	}
-	if held.oid != "" && c.Started.Before(held.Expires) {
-		return plan.Claim{}, claimedError(held.Claim)
+	if held.oid == "" || !sameClaim(held.Claim, found) || !held.Expires.Equal(found.Expires) {
+		return plan.Claim{}, &ClaimedError{held.Claim}
 	}
-	c.Number = held.Number + 1
 	return s.writeClaim(ctx, ref, held.oid, c)
 }
 
-// Renew moves the end of a claim that is still ours; otherwise it fails with ErrClaimed.
+// Renew moves the end of a claim that is still ours; otherwise it fails with a *ClaimedError.
 func (s *Store) Renew(ctx context.Context, id plan.ID, c plan.Claim, expires time.Time) (plan.Claim, error) {
 	held, ref, err := s.ownClaim(ctx, id, c)
 	if err != nil {
@@ -98,13 +97,23 @@ func (s *Store) Renew(ctx context.Context, id plan.ID, c plan.Claim, expires tim
 	return s.writeClaim(ctx, ref, held.oid, c)
 }
 
-// Release gives a claim back if it is still ours; otherwise it fails with ErrClaimed.
+// Release gives a claim back if it is still ours; otherwise it fails with a *ClaimedError.
 func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
 	held, ref, err := s.ownClaim(ctx, id, c)
 	if err != nil {
 		return err
 	}
 	return s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, c.Task)
+}
+
+// Vacate gives a claim back if it is still ours, and leaves its number: the next claim has a higher one.
+func (s *Store) Vacate(ctx context.Context, id plan.ID, c plan.Claim) error {
+	held, ref, err := s.ownClaim(ctx, id, c)
+	if err != nil {
+		return err
+	}
+	_, err = s.writeClaim(ctx, ref, held.oid, plan.Claim{Task: c.Task, Number: c.Number})
+	return err
 }
 
 func (s *Store) ownClaim(ctx context.Context, id plan.ID, c plan.Claim) (heldClaim, string, error) {
@@ -114,23 +123,29 @@ func (s *Store) ownClaim(ctx context.Context, id plan.ID, c plan.Claim) (heldCla
 		held, ref, err = s.claim(ctx, id, c.Task)
 	}
 	if err == nil && (held.oid == "" || !sameClaim(held.Claim, c)) {
-		err = claimedError(held.Claim)
+		err = &ClaimedError{held.Claim}
 	}
 	return held, ref, err
 }
 
-// sameClaim compares all but the end, which Renew moves.
+// sameClaim compares all but the end, which Renew moves. The number and the session tell apart what one process does.
 func sameClaim(a, b plan.Claim) bool {
 	return a.Task == b.Task && a.Agent == b.Agent && a.Session == b.Session && a.Host == b.Host && a.PID == b.PID &&
 		a.Number == b.Number && a.Started.Equal(b.Started)
 }
 
-func claimedError(held plan.Claim) error {
-	if held.Agent == "" {
-		return fmt.Errorf("%s: the claim is gone: %w", held.Task, ErrClaimed)
+// ClaimedError says which claim is in the way; Held is vacant where it is gone. It is an ErrClaimed.
+type ClaimedError struct{ Held plan.Claim }
+
+func (e *ClaimedError) Error() string {
+	if e.Held.Vacant() {
+		return fmt.Sprintf("%s: the claim is gone", e.Held.Task)
 	}
-	return fmt.Errorf("%s: %w: %s until %s", held.Task, ErrClaimed, held.Agent, held.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plan.OneLine(e.Held.Agent), e.Held.Expires.UTC().Format(time.RFC3339))
 }
+
+// Is makes a *ClaimedError an ErrClaimed.
+func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
 func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan.Claim) (plan.Claim, error) {
 	// What the caller gets is what the repository has: no monotonic clock, no local zone.
@@ -163,7 +178,7 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 		case err != nil || now.oid == change.new:
 			return err == nil, err
 		case now.oid != change.old:
-			return false, claimedError(now.Claim)
+			return false, &ClaimedError{now.Claim}
 		}
 		return false, nil
 	})

@@ -3,6 +3,8 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +13,7 @@ import (
 )
 
 func lease(pid int, from time.Time) plan.Claim {
-	return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "s", Host: "h", PID: pid, Started: from, Expires: from.Add(time.Minute)}
+	return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "s", Host: "h", PID: pid, Started: from, Expires: from.Add(time.Minute), Number: 1}
 }
 
 func TestClaimRace(t *testing.T) {
@@ -59,11 +61,18 @@ func TestClaimLife(t *testing.T) {
 	if err != nil || renewed.Number != 1 {
 		t.Fatal(renewed, err)
 	}
-	if _, err := s.Claim(ctx, testID, lease(2, testNow.Add(70*time.Second))); !errors.Is(err, ErrClaimed) {
-		t.Errorf("claim of what was renewed: %v", err)
+	var claimed *ClaimedError
+	if _, err := s.Claim(ctx, testID, lease(2, renewed.Expires.Add(time.Hour))); !errors.As(err, &claimed) || !errors.Is(err, ErrClaimed) || claimed.Held != renewed {
+		t.Errorf("claim of what is there: %v", err)
+	}
+	// What was found before it was renewed is not what is taken over.
+	next := lease(1, renewed.Expires)
+	next.Number = 2
+	if _, err := s.TakeOver(ctx, testID, first, next); !errors.Is(err, ErrClaimed) {
+		t.Errorf("take over of what was renewed: %v", err)
 	}
 	// The same process may take over its own expired claim: only start and number then tell the two apart.
-	second, err := s.Claim(ctx, testID, lease(1, renewed.Expires))
+	second, err := s.TakeOver(ctx, testID, renewed, next)
 	if err != nil || second.Number != 2 {
 		t.Fatal("take over:", second, err)
 	}
@@ -100,4 +109,118 @@ func TestClaimLife(t *testing.T) {
 		t.Errorf("second release: %v", err)
 	}
 	sound(t, dir)
+}
+
+// What is given back leaves its number; nobody can take back what somebody else has taken over.
+func TestVacate(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 1)
+	c, err := s.Claim(ctx, testID, lease(1, testNow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Vacate(ctx, testID, c); err != nil {
+		t.Fatal(err)
+	}
+	claims, err := s.Claims(ctx, testID)
+	if err != nil || !claims["IMPL-1"].Vacant() || claims["IMPL-1"].Number != 1 {
+		t.Errorf("left: %+v, %v", claims, err)
+	}
+	if err := s.Vacate(ctx, testID, c); !errors.Is(err, ErrClaimed) {
+		t.Errorf("second time: %v", err)
+	}
+	next := lease(2, testNow)
+	next.Number = 2
+	if _, err := s.TakeOver(ctx, testID, claims["IMPL-1"], next); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.TakeOver(ctx, testID, claims["IMPL-1"], next); !errors.Is(err, ErrClaimed) {
+		t.Errorf("taken over twice: %v", err)
+	}
+	sound(t, dir)
+}
+
+// What can't be read holds nothing and can be taken over, by one of many.
+func TestUnreadableClaim(t *testing.T) {
+	dir := newRepo(t)
+	start(t, open(t, dir), testID, 1)
+	file := filepath.Join(t.TempDir(), "claim")
+	if err := os.WriteFile(file, []byte("{no json"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	blob := git(t, dir, "hash-object", "-w", file)
+	git(t, dir, "update-ref", "refs/workflow-claims/"+string(testID)+"/IMPL-1", blob)
+	ctx := context.Background()
+	found, err := open(t, dir).Claims(ctx, testID)
+	if err != nil || len(found) != 1 || !found["IMPL-1"].Vacant() {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for w := range 8 {
+		s := open(t, dir)
+		wg.Go(func() {
+			_, err := s.TakeOver(ctx, testID, found["IMPL-1"], lease(w, testNow))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won++
+			} else if !errors.Is(err, ErrClaimed) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if won != 1 {
+		t.Errorf("%d took it over", won)
+	}
+}
+
+// A pulse changes with every event and every claim, however the repository keeps its refs, and with nothing else.
+func TestPulse(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 1)
+	before := s.Pulse(testID)
+	changed := func(what string, want bool) {
+		t.Helper()
+		now := s.Pulse(testID)
+		if (now != before) != want {
+			t.Errorf("%s: changed %v", what, !want)
+		}
+		before = now
+		time.Sleep(10 * time.Millisecond) // some file systems keep time in steps
+	}
+	changed("nothing", false)
+	time.Sleep(10 * time.Millisecond)
+	c, err := s.Claim(ctx, testID, lease(1, testNow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed("a claim", true)
+	if c, err = s.Renew(ctx, testID, c, testNow.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	changed("a renewal", true)
+	git(t, dir, "branch", "other")
+	changed("a branch", false)
+	b := s.NewBatch()
+	files, _, err := b.AddFiles(map[string][]byte{"f": []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(ctx, testID, addVersion("IMPL-1", files), AppendOptions{Now: testNow, Batch: b}); err != nil {
+		t.Fatal(err)
+	}
+	changed("an event", true)
+	git(t, dir, "pack-refs", "--all")
+	changed("packing", true)
+	if err := s.Release(ctx, testID, c); err != nil {
+		t.Fatal(err)
+	}
+	changed("a release", true)
 }

@@ -2,7 +2,6 @@ package gitstore
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -25,6 +24,7 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\n\r\x00") || !isOID(treeish) {
 		return nil, missing
 	}
+	treeish = s.standIn(treeish)
 	if err := s.prefetchDocuments(ctx, treeish); err != nil {
 		return nil, err
 	}
@@ -70,14 +70,8 @@ func (s *Store) readBlob(ctx context.Context, name string, missing error) (data 
 
 // CopyBlob writes the content of a blob to w as it comes. The error is fs.ErrNotExist when there is none.
 func (s *Store) CopyBlob(ctx context.Context, oid plan.OID, w io.Writer) error {
-	if !isOID(oid) {
-		return fmt.Errorf("%q is no object id", oid)
-	}
-	return s.objects.stream(ctx, string(oid), func(kind string, size int64, content io.Reader) error {
-		if kind != "blob" {
-			return &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist}
-		}
-		_, err := io.CopyN(w, content, size)
+	return s.eachBlob(ctx, []plan.OID{oid}, func(_ int, _ int64, content io.Reader) error {
+		_, err := io.Copy(w, content)
 		return err
 	})
 }

@@ -1,12 +1,13 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -36,50 +37,77 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 		return fmt.Errorf("export %s: %w", tree, err)
 	}
 	defer root.Close()
+	x := exporter{root: root, made: map[string]bool{".": true}, progress: Track(ctx, "Writing files", len(entries))}
 	// Links come last, so that no file is written through one.
 	for _, links := range []bool{false, true} {
-		for _, e := range entries {
-			if links != (e.Mode == modeLink) {
-				continue
-			}
-			if err := s.exportOne(ctx, root, e); err != nil {
-				return fmt.Errorf("export %s: %w", e.Path, err)
-			}
+		list := slices.DeleteFunc(slices.Clone(entries), func(e TreeEntry) bool { return links != (e.Mode == modeLink) })
+		if err := x.all(ctx, s, list); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) exportOne(ctx context.Context, root *os.Root, e TreeEntry) error {
+// exporter writes files below a root.
+type exporter struct {
+	root     *os.Root
+	made     map[string]bool // directories that are there
+	progress *Tracker
+}
+
+func (x *exporter) all(ctx context.Context, s *Store, entries []TreeEntry) error {
+	oids := make([]plan.OID, len(entries))
+	for i, e := range entries {
+		oids[i] = e.OID
+	}
+	return s.eachBlob(ctx, oids, func(i int, size int64, content io.Reader) error {
+		if err := x.one(entries[i], x.progress.Follow(content, size)); err != nil {
+			return fmt.Errorf("export %s: %w", entries[i].Path, err)
+		}
+		x.progress.File()
+		return nil
+	})
+}
+
+func (x *exporter) one(e TreeEntry, content io.Reader) error {
 	name := filepath.FromSlash(e.Path)
-	if parent := filepath.Dir(name); parent != "." {
-		if err := root.MkdirAll(parent, 0o777); err != nil {
+	if parent := filepath.Dir(name); !x.made[parent] {
+		if err := x.root.MkdirAll(parent, 0o777); err != nil {
 			return err
 		}
+		x.made[parent] = true
 	}
 	if e.Mode == modeLink {
-		var target bytes.Buffer
-		if err := s.CopyBlob(ctx, e.OID, &target); err != nil {
-			return err
-		}
-		if !staysInside(e.Path, target.String()) {
-			return fmt.Errorf("the link to %q leads out of the directory", target.String())
-		}
-		return root.Symlink(filepath.FromSlash(target.String()), name)
+		return x.link(e, name, content)
 	}
 	perm := os.FileMode(0o644)
 	if e.Mode == modeExecutable {
 		perm = 0o755
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
-	err = s.CopyBlob(ctx, e.OID, f)
+	_, err = io.Copy(f, content)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	return err
+}
+
+// longestTarget bounds the name in a symbolic link, in bytes: no system allows a longer one.
+const longestTarget = 64 << 10
+
+func (x *exporter) link(e TreeEntry, name string, content io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(content, longestTarget))
+	if err != nil {
+		return err
+	}
+	target := string(data)
+	if !staysInside(e.Path, target) {
+		return fmt.Errorf("the link to %q leads out of the directory", target)
+	}
+	return x.root.Symlink(filepath.FromSlash(target), name)
 }
 
 // staysInside reports whether a link at a path leads to a place below the top. A target may go up first and then only

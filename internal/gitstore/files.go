@@ -22,10 +22,11 @@ import (
 type FileInfo = plan.FileInfo
 
 // FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record; empty means
-// what the file system says.
+// what the file system says. Source is where its content lies, if that is elsewhere than at its path.
 type FileRef struct {
-	Path string
-	Mode string
+	Path   string
+	Mode   string
+	Source string
 }
 
 // source is where a large object's bytes can be read again.
@@ -47,35 +48,45 @@ func (r *source) open() (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// inMemory is the size up to which a file is read whole, in bytes.
-const inMemory = 64 << 10
+// Files are read whole up to inMemory, in bytes each, and kept until the batch is flushed up to mostHeld, in bytes in all.
+// The rest is written at once, and read again should a gc take it.
+const (
+	inMemory = 64 << 10
+	mostHeld = 8 << 20
+)
 
 // AddDir adds files below root, and the trees that hold them, and returns the top tree's id with a line for each file,
-// in the order of files. Contents are streamed. The files must stay as they are until the event is appended.
+// in the order of files. Contents are streamed. The files must stay as they are until the event is appended. A batch in
+// which it failed must be discarded.
 func (b *Batch) AddDir(ctx context.Context, root string, files []FileRef) (plan.OID, []FileInfo, error) {
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", nil, err
 	}
+	progress := Track(ctx, "Recording files", len(files))
 	infos := make([]FileInfo, 0, len(files))
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return "", nil, err
 		}
-		info, err := b.addFile(root, f)
+		info, err := b.addFile(root, f, progress)
 		if err != nil {
 			return "", nil, fmt.Errorf("add %s: %w", f.Path, err)
 		}
 		infos = append(infos, info)
+		progress.File()
 	}
 	oid, err := b.addTreeOf(entriesOf(infos))
 	return oid, infos, err
 }
 
-func (b *Batch) addFile(root string, ref FileRef) (FileInfo, error) {
+func (b *Batch) addFile(root string, ref FileRef, progress *Tracker) (FileInfo, error) {
 	if err := checkTreePath(ref.Path); err != nil {
 		return FileInfo{}, err
 	}
-	path := filepath.Join(root, filepath.FromSlash(ref.Path))
+	path := ref.Source
+	if path == "" {
+		path = filepath.Join(root, filepath.FromSlash(ref.Path))
+	}
 	st, err := os.Lstat(path)
 	if err != nil {
 		return FileInfo{}, err
@@ -99,9 +110,28 @@ func (b *Batch) addFile(root string, ref FileRef) (FileInfo, error) {
 		if err != nil {
 			return FileInfo{}, err
 		}
-		return b.fromMemory(info, data), nil
+		return b.fromSmall(info, path, data)
 	}
-	return b.fromDisk(info, path)
+	return b.fromDisk(info, path, progress)
+}
+
+// fromSmall adds a file that was read whole. When enough are kept in memory, its object is written at once.
+func (b *Batch) fromSmall(info FileInfo, path string, data []byte) (FileInfo, error) {
+	before := len(b.order)
+	info = b.fromMemory(info, data)
+	if len(b.order) == before { // the batch has it already
+		return info, nil
+	}
+	if b.held += int64(len(data)); b.held <= mostHeld {
+		return info, nil
+	}
+	b.held -= int64(len(data))
+	o := b.order[before]
+	if err := b.write(o); err != nil {
+		return info, err
+	}
+	o.data, o.source = nil, &source{path}
+	return info, nil
 }
 
 func gitMode(m os.FileMode) string {
@@ -121,7 +151,7 @@ func (b *Batch) fromMemory(info FileInfo, data []byte) FileInfo {
 }
 
 // fromDisk writes a large file's object at once, in the one pass that also computes its hashes.
-func (b *Batch) fromDisk(info FileInfo, path string) (FileInfo, error) {
+func (b *Batch) fromDisk(info FileInfo, path string, progress *Tracker) (FileInfo, error) {
 	src := &source{path}
 	content, size, err := src.open()
 	if err != nil {
@@ -134,7 +164,7 @@ func (b *Batch) fromDisk(info FileInfo, path string) (FileInfo, error) {
 	}
 	b.s.writing.shared.file(f)
 	hash := sha256.New()
-	oid, err := b.s.deflate(f, plumbing.BlobObject, size, io.TeeReader(content, hash))
+	oid, err := b.s.deflate(f, plumbing.BlobObject, size, progress.Follow(io.TeeReader(content, hash), size))
 	if err != nil || b.byOID[oid] != nil {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	} else {

@@ -284,3 +284,23 @@ func parseAll(tasks []*taskNames) map[plan.TaskID]*plan.TaskRecords {
 func misplaced(fan string, id plan.TaskID) bool {
 	return !id.Valid() || !strings.HasPrefix(id.Dir(), "tasks/"+fan+"/")
 }
+
+// withSession adds to the records of tasks what the trees session/ and notes/ say; either may be "".
+func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID) (plan.Records, error) {
+	var names [2][]string
+	for i, oid := range []plan.OID{session, notes} {
+		if oid == "" {
+			continue
+		}
+		entries, err := s.tree(ctx, oid)
+		if err != nil {
+			return records, err
+		}
+		for _, e := range entries {
+			if e.isFile() {
+				names[i] = append(names[i], e.name)
+			}
+		}
+	}
+	return records.WithSession(names[0], names[1]), nil
+}

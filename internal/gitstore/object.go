@@ -50,6 +50,7 @@ type Batch struct {
 	byOID map[plan.OID]*loose
 	order []*loose
 	open  []*loose // whose file is open, because its data may still be on the way to the disk
+	held  int64    // bytes of files that are kept in memory
 
 	volatile bool // nothing has to survive a power cut
 }
@@ -112,6 +113,7 @@ func (b *Batch) Discard() {
 	}
 	b.open = nil
 	for _, o := range b.order {
+		o.file = nil
 		if o.temp != "" && !o.placed {
 			os.Remove(o.temp)
 			o.temp = ""

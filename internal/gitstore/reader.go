@@ -99,21 +99,31 @@ func send(w io.Writer, names []string) error {
 
 // answers reads n answers. When fn fails the rest are still read, so that the next request finds its own answer.
 func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) error {
+	defer r.shrink()
 	var refused error
 	for i := range n {
 		oid, kind, size, err := header(out)
 		if err != nil {
 			return err
 		}
-		if kind != "" {
+		switch {
+		case kind == "":
+			size = 0
+		case size > mostWhole:
+			if _, err := io.CopyN(io.Discard, out, size+1); err != nil {
+				return noEOF(err)
+			}
+			if refused == nil {
+				refused = &callbackError{fmt.Errorf("%s %s has %d bytes, where at most %d can be read", kind, oid, size, mostWhole)}
+			}
+			continue
+		default:
 			if int64(cap(r.buf)) < size+1 {
 				r.buf = make([]byte, size+1)
 			}
 			if _, err := io.ReadFull(out, r.buf[:size+1]); err != nil {
 				return err
 			}
-		} else {
-			size = 0
 		}
 		if refused == nil {
 			if err := fn(i, object{OID: oid, Kind: kind, Data: r.buf[:size]}); err != nil {
@@ -122,6 +132,19 @@ func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) e
 		}
 	}
 	return refused
+}
+
+// Documents, trees and commits are read whole: mostWhole bounds one of them, in bytes, for it may be anybody's. mostKept
+// is how much room stays for the next.
+const (
+	mostWhole = 256 << 20
+	mostKept  = 4 << 20
+)
+
+func (r *reader) shrink() {
+	if cap(r.buf) > mostKept {
+		r.buf = nil
+	}
 }
 
 // header reads "<oid> <kind> <size>", or "<name> missing" and the like, which gives an empty kind.
@@ -173,38 +196,6 @@ func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, 
 		return r.explain(ctx, c.failure(err))
 	}
 	return nil
-}
-
-// stream finds one blob and hands its content to fn as it comes. What fn leaves unread is thrown away.
-func (r *reader) stream(ctx context.Context, name string, fn func(kind string, size int64, content io.Reader) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c, err := r.child()
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	if err := send(c.in, []string{name}); err != nil {
-		r.drop()
-		return c.failure(err)
-	}
-	_, kind, size, err := header(c.out)
-	if err != nil {
-		r.drop()
-		return r.explain(ctx, c.failure(err))
-	}
-	if kind == "" {
-		return fn("", 0, strings.NewReader(""))
-	}
-	content := &io.LimitedReader{R: c.out, N: size}
-	err = fn(kind, size, content)
-	_, restErr := io.CopyN(io.Discard, c.out, content.N+1)
-	if restErr != nil {
-		r.drop()
-		return c.failure(noEOF(restErr))
-	}
-	return err
 }
 
 func (r *reader) child() (*child, error) {

@@ -63,13 +63,17 @@ func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []Review
 	return found, nil
 }
 
-// reviewEvents lists the commits up to one that say of themselves that they recorded a review, by task. Merges are no
-// events.
+// reviewEvents lists the commits up to one, and of what was archived before it, that say of themselves that they recorded a
+// review, by task. Merges are no events.
 func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID][]LogEntry, error) {
+	histories, err := s.histories(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
 	out, err := s.GitIn(ctx, Invocation{Args: []string{
 		"-c", "log.showSignature=false", "log", "-z", "--no-merges", "--no-color", "--no-notes", "--no-patch", "--date=raw", "--encoding=UTF-8",
-		"-E", "--grep=^Wf-Review: r[0-9]+$", "--format=" + logFormat, "--end-of-options", string(tip), "--",
-	}})
+		"-E", "--grep=^Wf-Review: r[0-9]+$", "--format=" + logFormat, "--stdin",
+	}, Stdin: lines(histories)})
 	if err != nil {
 		return nil, err
 	}

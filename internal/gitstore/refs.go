@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -154,10 +155,12 @@ func (u *refUpdater) close() {
 // moveRefs makes all changes or none. When git reports an error its text says nothing: look finds out whether the
 // changes were made, or fails if they no longer can be. If neither, something passed by: a lock that another git held,
 // a gc that took the batch's objects before the refs named them, a packed-refs file that was replaced so quickly that
-// git did not notice. Then it is tried again: a few times, and as often as a gc takes objects, within reason.
+// git did not notice. Then it is tried again: a few times, as often as a gc takes objects, within reason, and for as long
+// as it takes until a lock file can be known for one that a killed git left behind.
 func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange, look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // whether it happened must be known
+	locks := s.refLocks(changes)
 	for try, losses := 1, 0; ; try++ {
 		err := u.update(changes...)
 		if err == nil {
@@ -168,10 +171,12 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes [
 		if done || lookErr != nil {
 			return lookErr
 		}
-		if try == tries {
+		if locks.held(ctx) {
+			try--
+		} else if try == tries {
 			return err
 		}
-		if err := pause(ctx, time.Duration(try*(1+rand.IntN(20)))*time.Millisecond); err != nil {
+		if err := pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
 			return err
 		}
 		// Last before the next move, which a gc then has the least time to spoil.
@@ -235,6 +240,9 @@ func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	if exitCode(err) == 1 {
 		return "", ErrNoActive
 	}
+	if target, ok := PointsTo(filepath.Join(s.gitDir, activeRef)); err != nil && ok {
+		ref, err = target, nil // a plan whose ref is damaged, of which git says nothing
+	}
 	if err != nil {
 		return "", err
 	}
@@ -251,7 +259,33 @@ func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Git(ctx, "symbolic-ref", activeRef, ref)
+	locks := s.lockWatch()
+	locks.limits[filepath.Join(s.gitDir, activeRef+".lock")] = refLockLimit
+	const tries, interval = 3, 50 * time.Millisecond
+	for try := 1; ; try++ {
+		if _, err = s.Git(ctx, "symbolic-ref", activeRef, ref); err == nil {
+			return nil
+		}
+		if locks.held(ctx) {
+			try--
+		} else if try == tries {
+			return err
+		}
+		if err := pause(ctx, interval); err != nil {
+			return err
+		}
+	}
+}
+
+// ClearActive makes no plan the one that this working tree works on, if it is the given one.
+func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
+	active, err := s.Active(ctx)
+	if errors.Is(err, ErrNoActive) || err == nil && active != id {
+		return nil
+	}
+	if err == nil {
+		_, err = s.Git(ctx, "symbolic-ref", "--delete", activeRef)
+	}
 	return err
 }
 

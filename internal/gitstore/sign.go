@@ -41,6 +41,10 @@ func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.C
 		if len(a.policy.Maintainers) > 0 {
 			return a.sealOfPolicy()
 		}
+	} else if kind == plan.EventPruned {
+		if s, err := a.sealOfPrune(ctx); s != nil || err != nil {
+			return s, err
+		}
 	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) && !plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
 		p, err := a.s.demands(ctx)
 		if err != nil {

@@ -105,11 +105,11 @@ func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*S
 func (s *Store) snapshot(ctx context.Context, id plan.ID, name string) (*Snapshot, error) {
 	c, err := s.commit(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("read plan %s: %w", id, err)
+		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
 	}
 	k, err := s.read(ctx, id, c)
 	if err != nil {
-		return nil, fmt.Errorf("read plan %s: %w", id, err)
+		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
 	}
 	s.mu.Lock()
 	s.saveCache(id, k)
@@ -124,15 +124,35 @@ type commitInfo struct {
 }
 
 // commit finds a commit by a ref's name or its id. The long-lived reader may remember an old packed-refs file for a moment,
-// so what is missing is looked for once more by one that has nothing old in its memory.
+// so what is missing is looked for once more by one that has nothing old in its memory. And where several gits repack at
+// once, one that reads may find the pack gone that it was just told of: a ref that is there is asked for again.
 func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
+	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
 	c, err := s.lookCommit(ctx, name)
-	if old && errors.Is(err, ErrNoPlan) {
+	for try := 1; errors.Is(err, ErrNoPlan) && try < tries; try++ {
+		if !old && !s.hasRef(ctx, name) {
+			break
+		}
+		if !old {
+			if err := pause(ctx, interval); err != nil {
+				return c, err
+			}
+		}
+		old = false
 		s.objects.close()
 		c, err = s.lookCommit(ctx, name)
 	}
 	return c, err
+}
+
+// hasRef reports whether there is such a ref, whatever it names.
+func (s *Store) hasRef(ctx context.Context, name string) bool {
+	if !strings.HasPrefix(name, "refs/") {
+		return false
+	}
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(refname)", "--", name)
+	return err == nil && out == name
 }
 
 func (s *Store) lookCommit(ctx context.Context, name string) (c commitInfo, err error) {
@@ -205,13 +225,17 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 		return nil, err
 	}
 	next := &known{unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize}
-	var tasks plan.OID
+	var tasks, session, notes plan.OID
 	for _, e := range root {
 		switch {
 		case e.name == planFile && e.isFile():
 			next.planOID = e.oid
 		case e.name == "tasks" && e.isTree():
 			tasks = e.oid
+		case e.name == plan.SessionDir && e.isTree():
+			session = e.oid
+		case e.name == plan.NotesDir && e.isTree():
+			notes = e.oid
 		}
 	}
 	if next.planOID == "" {
@@ -228,7 +252,11 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 			return nil, err
 		}
 	}
-	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: next.index.records, index: next.index}
+	records, err := s.withSession(ctx, next.index.records, session, notes)
+	if err != nil {
+		return nil, err
+	}
+	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: records, index: next.index}
 	if k.snap != nil && k.snap.Plan == p && k.index != nil {
 		next.snap.from, next.snap.changed = k.snap.state.Load(), next.index.changed
 	}

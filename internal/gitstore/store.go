@@ -37,6 +37,8 @@ type Store struct {
 	locks  map[plan.ID]chan struct{} // held by the goroutine that appends
 	idents map[string]plan.Actor
 
+	standIns map[plan.OID]plan.OID // by archived commit that is not here: one that has its records
+
 	policyAt plan.OID // the commit of policy
 	policy   *plan.Policy
 }

@@ -65,6 +65,11 @@ func (b *builder) task(n *node, parent TaskID, at string) {
 	}
 	b.places[t] = at
 	b.plan.Tasks = append(b.plan.Tasks, t)
+	if parent == "" { // a task inside another one has its parent from there
+		t.standIn(func(field string) bool { return n.child(field) != nil })
+	} else {
+		t.standIn(func(field string) bool { return field == "parent_task_id" || n.child(field) != nil })
+	}
 	switch {
 	case parent == "" || t.ParentTaskID == parent:
 	case t.ParentTaskID == "":

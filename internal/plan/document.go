@@ -41,6 +41,7 @@ type Artifact struct {
 	Summary      string     `json:"summary,omitempty"`
 	Thread       string     `json:"thread,omitempty"` // the agent's own name for the conversation, to go on with for the next version
 	Usage        *Usage     `json:"usage,omitempty"`
+	Preparation  []Prepared `json:"preparation,omitempty"` // what ran before the agent did
 }
 
 // Usage is what an agent says that its work took. Zero is unknown.
@@ -127,6 +128,8 @@ type Attempt struct {
 	Message    string    `json:"message"`
 	Thread     string    `json:"thread,omitempty"`
 	Usage      *Usage    `json:"usage,omitempty"`
+
+	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did, or instead of it
 }
 
 // Decision is the content of the small records that a person makes: resets and marks.

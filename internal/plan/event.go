@@ -54,6 +54,15 @@ const (
 	EventAnswer   = "answer"   // a question has its answer
 	EventInput    = "input"    // files handed in for a task
 	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
+	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
+	EventDeleted  = "deleted"  // what was archived goes
+	EventDoctor   = "doctor"   // what doctor has put right; no status changes
+
+	EventPaused    = "paused"    // no work begins any more
+	EventResumed   = "resumed"   // work may begin again
+	EventCompleted = "completed" // nothing is open, and nothing is added
+	EventAbandoned = "abandoned" // tasks are out of the plan
+	EventRestored  = "restored"  // and in again
 )
 
 // RefusedError says why an event does not apply to the state.
@@ -107,5 +116,5 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver}
+	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, EventAbandoned, EventRestored}
 }

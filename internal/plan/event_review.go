@@ -33,6 +33,8 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "is abandoned")
 	case !ok || check == nil:
 		return Change{}, refuse(t.TaskID, "has no version %q to review", rev.ReviewedArtifactID)
+	case slices.Contains(r.Pruned, version):
+		return Change{}, refuse(t.TaskID, "the files of %s are gone: a prune took them", VersionID(version))
 	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
 		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
 	case !s.MayReview(t.TaskID, rev.Reviewer):
@@ -112,7 +114,7 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 	}
 	r := s.Records.Of(t.TaskID)
 	version := VersionNumber(k.ReviewedArtifactID)
-	if a, ok := r.Version(version); !ok || a.Files != k.Tree {
+	if a, ok := r.Version(version); !ok || a.Files != k.Tree || slices.Contains(r.Pruned, version) {
 		return Change{}, refuse(t.TaskID, "%s is not the version that was checked", k.ReviewedArtifactID)
 	}
 	rec := CheckRecord{N: 1, Version: version}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,7 +50,7 @@ func (p Planner) tasks(id TaskID, title string, parent TaskID, description strin
 }
 
 // Bootstrap is the plan that makes a plan: a root and the ACTION PLAN-1, whose deliverable is the plan itself and which
-// is reviewed like any other. Of asked it takes the title, the top task and the config.
+// is reviewed like any other. Of asked it takes the title, the top task, the config, the type and the complexity.
 func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 	return &Plan{
 		SchemaVersion: SchemaVersion,
@@ -58,6 +59,8 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 		TopTask:       asked.TopTask,
 		RootTaskID:    rootID,
 		Config:        asked.Config,
+		PlanType:      asked.PlanType,
+		Complexity:    asked.Complexity,
 		Tasks: append([]*Task{{TaskID: rootID, NodeType: Goal, Title: asked.Title}},
 			by.tasks(PlanTaskID, "Plan: "+asked.Title, rootID, "The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
@@ -108,11 +111,13 @@ func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error
 		}
 	}
 	p.Grafts = append(slices.Clone(base.Grafts), Graft{task, VersionID(version)})
+	p.keepComplexity(base)
 	return p, nil
 }
 
 // replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan that
-// an agent made, or that is amended, keeps what was asked for, word by word.
+// an agent made, or that is amended, keeps what was asked for, word by word. An amendment that says nothing of the root's
+// checklist or of the config leaves them as they are.
 func replaced(base, candidate *Plan) *Plan {
 	root := candidate.RootTaskID
 	p := &Plan{
@@ -122,14 +127,32 @@ func replaced(base, candidate *Plan) *Plan {
 		TopTask:       candidate.TopTask,
 		RootTaskID:    root,
 		Config:        candidate.Config,
+		PlanType:      cmp.Or(base.PlanType, candidate.PlanType),
+		Complexity:    candidate.Complexity,
+	}
+	if p.PlanType != "" {
+		p.Config.orElse(base.Config) // which the type has given it
 	}
 	if first := base.Task(PlanTaskID); len(base.Grafts) > 0 || first != nil && first.Agent != AgentManual {
 		p.TopTask = base.TopTask
 	}
-	for _, t := range candidate.Tasks {
-		if t.TaskID == root {
-			p.Tasks = append(p.Tasks, t)
+	var asked []RootCriterion
+	if len(base.Grafts) > 0 {
+		asked = base.Task(base.RootTaskID).RootAcceptanceCriteria
+		if p.Config.isZero() {
+			p.Config = base.Config
 		}
+	}
+	for _, t := range candidate.Tasks {
+		if t.TaskID != root {
+			continue
+		}
+		if len(t.RootAcceptanceCriteria) == 0 && len(asked) > 0 {
+			same := *t
+			same.RootAcceptanceCriteria = asked
+			t = &same
+		}
+		p.Tasks = append(p.Tasks, t)
 	}
 	for _, t := range base.Tasks {
 		if !t.TaskID.reserved() {

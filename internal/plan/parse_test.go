@@ -72,7 +72,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			start := time.Now()
 			p, err := Parse("p", []byte(tt.data))
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > time.Minute { // without a bound it would be hours
 				t.Errorf("took %v", d)
 			}
 			var fs Findings

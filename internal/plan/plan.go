@@ -17,14 +17,16 @@ const (
 
 // Plan is the graph made of a top task: the content of plan.json.
 type Plan struct {
-	SchemaVersion int     `json:"schema_version"`
-	PlanID        ID      `json:"plan_id"`
-	Title         string  `json:"title"`
-	TopTask       string  `json:"top_task"` // verbatim
-	RootTaskID    TaskID  `json:"root_task_id"`
-	Config        Config  `json:"config"`
-	Tasks         []*Task `json:"tasks"`
-	Grafts        []Graft `json:"grafts,omitempty"`
+	SchemaVersion int        `json:"schema_version"`
+	PlanID        ID         `json:"plan_id"`
+	Title         string     `json:"title"`
+	TopTask       string     `json:"top_task"` // verbatim
+	RootTaskID    TaskID     `json:"root_task_id"`
+	Config        Config     `json:"config"`
+	Tasks         []*Task    `json:"tasks"`
+	Grafts        []Graft    `json:"grafts,omitempty"`
+	PlanType      string     `json:"plan_type,omitempty"`  // what it began with: the name of a file in templates/types
+	Complexity    Complexity `json:"complexity,omitempty"` // the least; see AssessComplexity
 }
 
 // Task returns the task with the id, nil if there is none.
@@ -57,6 +59,8 @@ type Config struct {
 	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty"` // of one criterion's run line
 	MaxArtifactBytes           int64    `json:"max_artifact_bytes,omitempty"`
 	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty"`
+	MaxIDLevels                int      `json:"max_id_levels,omitempty"` // of a task's id: 2 allows IMPL-1.2; no limit by default
+	TaskDocument               string   `json:"task_document,omitempty"` // StrictTaskDocument, or nothing
 }
 
 func (c Config) isZero() bool { return reflect.ValueOf(c).IsZero() }

@@ -25,6 +25,8 @@ type Policy struct {
 	FourEyes      bool     `json:"four_eyes"`   // nobody approves what they made
 	NoWaivers     bool     `json:"no_waivers"`
 	PlanReviewers []string `json:"plan_reviewers"` // each must approve a plan, beside plan-review: agents, people
+
+	Prune PruneRules `json:"prune,omitzero"` // how much a prune keeps, and whose decision it is
 }
 
 // DefaultRoot is the protected directory of a repository whose policy names none.
@@ -112,6 +114,7 @@ func (p *Policy) Check() Findings {
 		}
 	}
 	p.checkKeys(bad)
+	p.checkPrune(bad)
 	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
 		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1", "")
 	}

@@ -24,9 +24,11 @@ const (
 // File is the name of the file that carries the verdict: APPROVED.md or REJECTED.md.
 func (v Verdict) File() string { return string(v) + ".md" }
 
-// Records is what a plan's tree holds beside plan.json, by task. It is read from names alone.
+// Records is what a plan's tree holds beside plan.json, by task and of the whole. It is read from names alone.
 type Records struct {
-	Tasks map[TaskID]*TaskRecords
+	Tasks   map[TaskID]*TaskRecords
+	Session []SessionRecord // of the plan as a whole (session.go), in ascending order
+	Notes   []NoteRecord
 }
 
 // Of returns the records of a task; a task without any has empty ones.
@@ -41,6 +43,7 @@ func (r Records) Of(id TaskID) *TaskRecords {
 // with its target.
 type TaskRecords struct {
 	Artifacts []ArtifactRecord
+	Pruned    []int // the versions whose files a prune has taken (event_prune.go)
 	Reviews   []ReviewRecord
 	Checks    []CheckRecord
 	Attempts  []AttemptRecord
@@ -146,6 +149,9 @@ type Claim struct {
 	Started time.Time `json:"started"`
 	Expires time.Time `json:"expires"`
 	Number  int       `json:"number"` // grows with each claim of the task
+
+	Process  string `json:"process,omitempty"`  // tells the owner's process from another one that has its PID
+	Worktree bool   `json:"worktree,omitempty"` // the owner works in a working tree of the repository
 }
 
 // Claims are the claims on a plan's tasks.
@@ -186,6 +192,7 @@ const (
 	halfArtifact
 	halfVerdict
 	halfReview
+	halfStub
 )
 
 func halfOf(base string) half {
@@ -198,6 +205,9 @@ func halfOf(base string) half {
 		return halfVerdict
 	case "review.json":
 		return halfReview
+	}
+	if stubTree(base) != "" {
+		return halfStub
 	}
 	return 0
 }
@@ -262,9 +272,9 @@ func (t *TaskRecords) addArtifact(n Name, halves map[string]half) bool {
 	case "files":
 		return halves[dir]&halfArtifact != 0 && keep(&t.Artifacts, ArtifactRecord{Version: version, Files: n.OID})
 	case "artifact.json":
-		return halves[dir]&halfFiles != 0
+		return halves[dir]&(halfFiles|halfStub) != 0
 	}
-	return false
+	return t.addStub(version, stubTree(base), halves[dir])
 }
 
 func (t *TaskRecords) addReview(n Name, halves map[string]half) bool {
@@ -382,6 +392,7 @@ func (r *recordName) ends(end string) bool { return !r.bad && r.rest == end }
 
 func (t *TaskRecords) sort() {
 	slices.SortFunc(t.Artifacts, func(a, b ArtifactRecord) int { return a.Version - b.Version })
+	slices.Sort(t.Pruned)
 	// Of two reviews with one number, which only a foreign writer makes, a rejection has the last word.
 	slices.SortFunc(t.Reviews, func(a, b ReviewRecord) int {
 		return cmp.Or(a.N-b.N, strings.Compare(string(a.Verdict), string(b.Verdict)))

@@ -88,7 +88,7 @@ func (v *validator) index() {
 		}
 		if first, taken := v.at[t.TaskID]; taken {
 			v.add(i, "duplicate-id", "task_id", "the id belongs to another task already", "an id of its own",
-				fmt.Sprintf("%s, also tasks[%d] (%s)", t.TaskID, first, quote(v.plan.Tasks[first].Title)), "task_id: "+string(v.freeID(t.TaskID)))
+				fmt.Sprintf("%s, also %s", t.TaskID, quote(v.plan.Tasks[first].Title)), "task_id: "+string(v.freeID(t.TaskID)))
 			continue
 		}
 		v.at[t.TaskID] = i
@@ -149,6 +149,7 @@ func (v *validator) config() {
 		}
 	}
 	v.negative()
+	v.documentMode()
 }
 
 func (v *validator) looser(path, field string, floor, have int) {
@@ -174,6 +175,7 @@ func (v *validator) negative() {
 		{"check_timeout_seconds", float64(c.CheckTimeoutSeconds)},
 		{"max_artifact_bytes", float64(c.MaxArtifactBytes)},
 		{"max_artifact_files", float64(c.MaxArtifactFiles)},
+		{"max_id_levels", float64(c.MaxIDLevels)},
 	} {
 		if limit.value < 0 {
 			v.top("bad-value", "config."+limit.field, "is negative", "zero for the default, or more", fmt.Sprint(limit.value), "")

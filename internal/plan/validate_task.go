@@ -29,6 +29,7 @@ func (v *validator) task(i int, t *Task) {
 	v.fields(i, t)
 	v.dependencies(i, t)
 	v.requirements(i, t)
+	v.document(i, t)
 }
 
 // fields refuses the fields that another kind of task has: they would be read by nobody.

@@ -72,7 +72,7 @@ func TestRules(t *testing.T) {
 		want             string // the whole line, after the file's name
 	}{
 		{name: "duplicate id", code: "duplicate-id", yaml: replace("task_id: IMPL-2\n", "task_id: IMPL-1\n"),
-			want: `13: tasks[1].task_id: IMPL-1: the id belongs to another task already (expected an id of its own; found IMPL-1, also tasks[1] ("Numbers"); for example task_id: IMPL-1.2)`},
+			want: `13: tasks[1].task_id: IMPL-1: the id belongs to another task already (expected an id of its own; found IMPL-1, also "Numbers"; for example task_id: IMPL-1.2)`},
 		{name: "bad id", code: "bad-value", yaml: replace("task_id: IMPL-1\n", "task_id: impl-1\n"), want: `6: tasks[0].task_id: does not have the right form`},
 		{name: "missing parent", code: "unknown-parent", yaml: more("IMPL-4", "parent_task_id: IMPL-9, covers: [R1], "+specX),
 			want: `tasks[3].parent_task_id: IMPL-4: names a task that does not exist (expected the id of a GOAL of this plan; found "IMPL-9"; for example parent_task_id: IMPL-`},

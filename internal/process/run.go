@@ -64,14 +64,16 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{Reason: Interrupted, ExitCode: -1}, nil
 	}
+	killed, leave := enter(ctx)
+	defer leave()
 	begin := time.Now()
 	r, err := c.start()
 	if err != nil {
 		return Result{Reason: NotStarted, ExitCode: -1}, fmt.Errorf("start %q: %w", shorten(c.Line), err)
 	}
-	reason := r.wait(ctx, c.Timeout)
+	reason := r.wait(ctx, killed, c.Timeout)
 	if reason != Exited {
-		r.stop(orDefault(c.Grace, DefaultGrace))
+		r.stop(orDefault(c.Grace, DefaultGrace), killed)
 	}
 	r.finish()
 	res := Result{Reason: reason, Duration: time.Since(begin), OutputErr: r.output.err}
@@ -163,7 +165,7 @@ func (c Command) feed(cmd *exec.Cmd) (*os.File, error) {
 }
 
 // wait returns when the main process has ended or there is a reason to stop it.
-func (r *running) wait(ctx context.Context, timeout time.Duration) Reason {
+func (r *running) wait(ctx context.Context, killed <-chan struct{}, timeout time.Duration) Reason {
 	var timer <-chan time.Time
 	if timeout > 0 {
 		t := time.NewTimer(timeout)
@@ -175,6 +177,8 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) Reason {
 		return Exited
 	case <-ctx.Done():
 		return Interrupted
+	case <-killed:
+		return Interrupted
 	case <-timer:
 		return TimedOut
 	case <-r.output.over:
@@ -182,10 +186,10 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) Reason {
 	}
 }
 
-// stop asks the group to end and waits until it has, or for the grace period. The group counts as ended when its
+// stop asks the group to end and waits until it has, for the grace period, or until it is to be killed. The group counts as ended when its
 // main process has and nobody holds the output: a shell dies at once of the signal while the program that it runs may
 // still be putting things away.
-func (r *running) stop(grace time.Duration) {
+func (r *running) stop(grace time.Duration, killed <-chan struct{}) {
 	r.group.terminate()
 	t := time.NewTimer(grace)
 	defer t.Stop()
@@ -193,6 +197,8 @@ func (r *running) stop(grace time.Duration) {
 		select {
 		case <-done:
 		case <-t.C:
+			return
+		case <-killed:
 			return
 		}
 	}

@@ -19,9 +19,11 @@ type Data struct {
 	Inputs   []Input    // approved versions and files handed in
 	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
 	Answers  []Answer   // to what was asked earlier, oldest first
+	Steps    []Step     // of the task's preparation, in order; of an action
 	Notes    []Note     // oldest first
 	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers with text alone
 	Contract string     // the form of the answer: Markdown, printed as it is. Binding
+	Way      string     // what the plan's type says to this role: Markdown, printed as it is. Binding
 
 	// check, plan-review
 	Candidate *Candidate
@@ -32,7 +34,8 @@ type Data struct {
 	Floors       plan.Floors // of the policy
 	Agents       []Agent     // that tasks may name
 	Current      Text        // the plan as it is, of one that is amended
-	Reason       Text        // why it is amended, or why the leaf is split
+	Reason       Text        // why it is amended, or why the leaf is split, by whoever wanted it
+	TooLarge     Text        // what the feasibility check found too large about the leaf, and who said so. Not binding
 	Leaves       []Leaf      // to be estimated
 	Dependants   []plan.TaskID
 	DepthLeft    int // levels that may still be added below the leaf
@@ -94,6 +97,19 @@ type Input struct {
 	Version int    // of the task; zero for what was handed in
 	Dir     string // below $WF_IN, where the paths of Files start
 	Files   []File
+	Summary Text // what was done and what its review says; "" for what was handed in, and for reviewers
+}
+
+// Step is one step of the task's preparation.
+type Step struct {
+	Number  int
+	Name    string
+	Action  string
+	Result  string // done, skipped, answered, given, not taken yet
+	Problem string // why it was skipped or answered
+	File    string // below $WF_IN, with the output
+	Output  Text
+	Advice  Text // what the agent is to do itself. Binding
 }
 
 // File is one file. Make it with FileOf.

@@ -51,7 +51,7 @@ func (c *fieldChecker) block(name string, dot reflect.Type) {
 func (c *fieldChecker) fail(n parse.Node, format string, args ...any) {
 	if c.err == nil {
 		at, _ := c.tree.ErrorContext(n)
-		c.err = fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
+		c.err = templateError(fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -13,12 +13,15 @@ const (
 	aNote kind = iota
 	anAnswer
 	anInput
+	aSummary
+	aPreparation
 	theTopTask // as background
 	theDiff
 	aRequirement
 	theCurrentPlan
 	aCandidate // and the description of a leaf to be estimated
 	anOutput
+	aJudgement
 	theRejection
 	binding
 )
@@ -32,12 +35,15 @@ var kinds = [...]struct {
 	aNote:          {"notes", 8 << 10},
 	anAnswer:       {"earlier answers", 16 << 10},
 	anInput:        {"text of inputs", MaxInputText},
+	aSummary:       {"summaries of inputs", 4 << 10},
+	aPreparation:   {"output of the preparation", 32 << 10},
 	theTopTask:     {"the top task, as background", 8 << 10},
 	theDiff:        {"the difference to the last reviewed version", 64 << 10},
 	aRequirement:   {"text of requirement files", 64 << 10},
 	theCurrentPlan: {"the plan as it is", 256 << 10},
 	aCandidate:     {"text under review or to be estimated", MaxFileText},
 	anOutput:       {"output of what was run", 8 << 10},
+	aJudgement:     {"what was found too large", 8 << 10},
 	theRejection:   {"text of the last rejection", 64 << 10},
 	binding:        {"", 0},
 }

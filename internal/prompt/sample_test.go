@@ -42,6 +42,14 @@ func sample(role Role) Data {
 		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
 		Notes:   []Note{{1, "decision", "Prices include tax."}, {2, "learning", "The server is slow."}},
 	}
+	if role == Action {
+		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"
+		d.Steps = []Step{
+			{Number: 1, Name: "find_pages", Action: "Search the pages", Result: "done", File: "preparation/pages", Output: "index.html:1:<p>\n"},
+			{Number: 2, Name: "old_rules", Action: "Read the old rules", Result: "skipped", Problem: "read RULES.md: no such file"},
+			{Number: 3, Name: "look_around", Result: "given", Advice: "Explore the shop with your own tools."},
+		}
+	}
 	if role == Check || role == PlanReview {
 		d.Candidate = &Candidate{
 			Version: 2, Dir: "/tmp/candidate", DiffFrom: 1, Diff: "--- a/index.html\n+++ b/index.html\n@@ -1 +1 @@\n-<p>\n+<link href=style.css>\n",
@@ -65,6 +73,9 @@ func sample(role Role) Data {
 	d.Dependants, d.DepthLeft, d.LeavesLeft = []plan.TaskID{"IMPL-5", "IMPL-6"}, 3, 1990
 	if role == Split || role == Plan {
 		d.Reason = "The page and the basket are two things."
+	}
+	if role == Split {
+		d.TooLarge = "The agent says 22: twenty pages, each with texts of its own."
 	}
 	return d
 }

@@ -54,12 +54,20 @@ func (s *sealer) data(role Role, d Data) Data {
 	d.Notes = mapped(d.Notes, func(n Note) Note {
 		return Note{n.Number, line(n.Category), s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)}
 	})
+	d.Steps = mapped(d.Steps, func(t Step) Step {
+		name := t.Name
+		t.Name, t.Action, t.Result, t.Problem, t.File = line(t.Name), line(t.Action), line(t.Result), line(beginning(t.Problem)), line(t.File)
+		t.Output = s.text(aPreparation, t.Output, "output of step %s", name)
+		t.Advice = s.text(binding, t.Advice, "step %s", name)
+		return t
+	})
 	d.Candidate = s.candidate(d.Candidate)
 	d.Requirements = mapped(d.Requirements, func(f File) File { return s.file(aRequirement, "requirement", f) })
 	d.Floors.Reviewers = lines(d.Floors.Reviewers)
 	d.Agents = mapped(d.Agents, func(a Agent) Agent { return Agent{line(a.Name), line(a.Kind), line(a.About)} })
 	d.Current = s.text(theCurrentPlan, d.Current, "the plan as it is")
 	d.Reason = s.text(binding, d.Reason, "reason")
+	d.TooLarge = s.text(aJudgement, d.TooLarge, "feasibility of %s", d.Task.ID)
 	d.Leaves = mapped(d.Leaves, func(l Leaf) Leaf {
 		l.Title, l.Format, l.Files = line(l.Title), line(l.Format), lines(l.Files)
 		l.Description = s.text(aCandidate, l.Description, "leaf %s", l.ID)
@@ -93,6 +101,7 @@ func (s *sealer) input(in Input) Input {
 	name := in.what()
 	in.Name, in.Dir = line(in.Name), line(in.Dir)
 	in.Files = mapped(in.Files, func(f File) File { return s.file(anInput, name, f) })
+	in.Summary = s.text(aSummary, in.Summary, "summary of %s", name)
 	return in
 }
 

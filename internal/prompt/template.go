@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -22,13 +21,13 @@ func load(files fs.FS, role Role) (*template.Template, error) {
 		at := place(files, name)
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
+			return nil, &TemplateError{at, fmt.Errorf("%s: %w", at, err).Error()}
 		}
 		if main, err = set.New(at).Parse(string(data)); err != nil {
 			return nil, templateError(err)
 		}
 		if strings.TrimSpace(string(data)) == "" {
-			return nil, fmt.Errorf("%s:1: the template is empty; remove the file to get the built-in one", at)
+			return nil, &TemplateError{at, at + ":1: the template is empty; remove the file to get the built-in one"}
 		}
 	}
 	if err := checkFields(main); err != nil {
@@ -36,6 +35,14 @@ func load(files fs.FS, role Role) (*template.Template, error) {
 	}
 	return main, nil
 }
+
+// TemplateError is a template that can't be used: where, and what is wrong.
+type TemplateError struct {
+	File string // with the layer that it lies in, if that has a name
+	text string // begins with file and line
+}
+
+func (e *TemplateError) Error() string { return e.text }
 
 // functions are what templates can call beside the built-in functions of text/template.
 func functions() template.FuncMap {
@@ -47,7 +54,12 @@ func functions() template.FuncMap {
 
 // templateError is an error of text/template with the file and the line first.
 func templateError(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "template: "))
+	text := strings.TrimPrefix(err.Error(), "template: ")
+	file := text
+	if at := lineOf.FindStringIndex(text); at != nil {
+		file = text[:at[0]]
+	}
+	return &TemplateError{file, text}
 }
 
 // Vet checks the templates of all roles. It fails with the first thing that is wrong: the file, the line and what it is.
@@ -67,6 +79,7 @@ type skeleton struct {
 }
 
 var (
+	lineOf     = regexp.MustCompile(`:[0-9]+:`)
 	seal       = regexp.MustCompile(sealMark + `([0-9]+)` + sealMark)
 	blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 )
@@ -81,7 +94,7 @@ func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, erro
 	for _, m := range seal.FindAllStringSubmatchIndex(text, -1) {
 		n, err := strconv.Atoi(text[m[2]:m[3]])
 		if err != nil || n >= len(s.parts) {
-			return nil, fmt.Errorf("prompt for %s: the template prints a seal that nobody made", role)
+			return nil, &TemplateError{role.File(), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
 		}
 		piece := text[from:m[0]]
 		if len(k.parts) > 0 && !strings.HasPrefix(piece, "\n") {
@@ -100,7 +113,7 @@ func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, erro
 	}
 	k.pieces = append(k.pieces, last)
 	if i := strings.Index(strings.Join(k.pieces, ""), sealMark); i >= 0 {
-		return nil, fmt.Errorf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)
+		return nil, &TemplateError{role.File(), fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
 	}
 	return k, nil
 }

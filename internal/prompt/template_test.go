@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,6 +55,10 @@ func TestOverride(t *testing.T) {
 				t.Error(err)
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			var wrong *TemplateError
+			if err != nil && (!errors.As(err, &wrong) || !strings.HasSuffix(wrong.File, tt.file)) {
+				t.Errorf("the template that is wrong is %+v", wrong)
 			}
 		})
 	}

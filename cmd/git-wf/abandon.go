@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) abandonCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "abandon",
+		Usage:     "give a task up, or with --restore take it back into the plan",
+		ArgsUsage: "TASK",
+		Description: "Refused where other tasks depend on it, or where an item of the top task's checklist would be covered by nothing. Of a\n" +
+			"GOAL, everything below it that is not approved goes with it; of the root, all that is left of the plan.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(), reasonFlag("why; needed unless with --restore"),
+			&cli.BoolFlag{Name: "restore", Usage: "take an abandoned task back, and what is below it"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1, "one task"); err != nil {
+				return err
+			}
+			if err := e.inAttempt(); err != nil {
+				return err
+			}
+			if !c.Bool("restore") && strings.TrimSpace(c.String("reason")) == "" {
+				return usage("giving a task up needs a --reason")
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.abandon(c, store, snap) })
+		},
+	}
+}
+
+func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	t, err := findTask(s, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if err := inWork(s, t); err != nil && !c.Bool("restore") {
+		return err
+	}
+	d, person, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	var ev plan.Event = plan.Abandon{Task: t.TaskID, Decision: d, Author: person}
+	if c.Bool("restore") {
+		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
+	}
+	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
+	if err != nil {
+		return err
+	}
+	after := done.Snapshot.State()
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			PlanID plan.ID     `json:"plan_id"`
+			TaskID plan.TaskID `json:"task_id"`
+			Status plan.Status `json:"status"`
+			Marked int         `json:"marked"` // tasks, with those below
+			Commit plan.OID    `json:"commit"`
+		}{snap.ID, t.TaskID, after.Tasks[t.TaskID].Status, len(done.Change.Add), done.Commit})
+	}
+	fmt.Fprintf(e.stdout, "%s\n%s is %s\n", plan.OneLine(done.Change.Subject), t.TaskID, after.Tasks[t.TaskID].Status)
+	return nil
+}
+
+// inWork refuses to take away what somebody is working on, or reviewing.
+func inWork(s *plan.State, t *plan.TaskState) error {
+	for _, other := range s.Plan.Tasks {
+		o := s.Tasks[other.TaskID]
+		about := o
+		if o.NodeType == plan.Check && s.Tasks[o.ReviewTargetTaskID] != nil {
+			about = s.Tasks[o.ReviewTargetTaskID]
+		}
+		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
+			return refused("git wf status shows who; git wf pause lets nothing new begin", "%s is %s", o.TaskID, plan.OneLine(o.Reason))
+		}
+	}
+	return nil
+}

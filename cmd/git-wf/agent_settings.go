@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/estimate"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/prompt"
+	"gitwf/templates"
+)
+
+// agentSet knows the agents that this machine's user has set up. What is set up is read when it is needed.
+func (e *env) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
+	return agent.NewSet(func() (agent.Settings, error) {
+		s, err := e.agentSettings(c.Context, store)
+		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer} {
+			if name := c.String(flag); name != "" {
+				*role = name
+			}
+		}
+		return s, err
+	}, e.environ)
+}
+
+// agentSettings reads agents.yaml and git's configuration.
+func (e *env) agentSettings(ctx context.Context, store *gitstore.Store) (agent.Settings, error) {
+	var s agent.Settings
+	settings, err := store.Settings(ctx, "wf.")
+	if err != nil {
+		return s, err
+	}
+	var own []agent.Setting
+	for _, kv := range settings {
+		switch kv[0] {
+		case "wf.planner":
+			s.Planner = kv[1]
+		case "wf.executor":
+			s.Executor = kv[1]
+		case "wf.reviewer":
+			s.Reviewer = kv[1]
+		}
+		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
+	}
+	file := filepath.Join(e.configDir(), "agents.yaml")
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if s.Agents, err = agent.ParseConfig(file, data, own); err != nil {
+		return s, &failure{code: exitUsage, err: err, hint: "mend " + file + ", a mapping from names of agents to their settings (docs/agents.md)"}
+	}
+	for _, a := range s.Agents {
+		var wrong *agent.ConfigError
+		if errors.As(a.Wrong, &wrong) && wrong.File == "" {
+			wrong.Scope = settingScope(ctx, store, "wf.agent."+wrong.Name+"."+wrong.Key)
+		}
+	}
+	return s, nil
+}
+
+// settingScope is where in git's configuration the setting stands that counts, or the last of those that begin with the
+// key: local, global, system; "" if that can't be told.
+func settingScope(ctx context.Context, store *gitstore.Store, key string) string {
+	out, err := store.Git(ctx, "config", "--show-scope", "--null", "--get-regexp", "^"+regexp.QuoteMeta(key))
+	if err != nil {
+		return ""
+	}
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") // scope, then key and value, of each
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[len(fields)-2]
+}
+
+// configDir is where the user's own files for git wf are.
+func (e *env) configDir() string {
+	if dir := e.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "git-wf")
+	}
+	return filepath.Join(e.getenv("HOME"), ".config", "git-wf")
+}
+
+// layers are the places where templates may lie, the user's own before those of the program.
+func (e *env) layers(store *gitstore.Store) []prompt.Layer {
+	var layers []prompt.Layer
+	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"), filepath.Join(e.configDir(), "templates")} {
+		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
+	}
+	return layers
+}
+
+func (e *env) templates(store *gitstore.Store) fs.FS {
+	return prompt.Keep(prompt.Layers(append(e.layers(store), prompt.Layer{FS: templates.FS})...))
+}
+
+// weights are those of the program with what the user's own tables say else.
+func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
+	data, err := fs.ReadFile(templates.FS, estimate.File)
+	if err != nil {
+		return estimate.Weights{}, err
+	}
+	w, err := estimate.ParseWeights(estimate.File, data, estimate.Weights{})
+	if err != nil {
+		return w, err
+	}
+	layers := e.layers(store)
+	for i := len(layers) - 1; i >= 0; i-- {
+		data, err := fs.ReadFile(layers[i].FS, estimate.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return w, err
+		}
+		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data), w); err != nil {
+			return w, &failure{code: exitUsage, err: err, hint: "mend " + filepath.Join(layers[i].Name, estimate.File) + ", or remove it to get the built-in weights"}
+		}
+	}
+	return w, nil
+}
+
+// assignment is the table of who does which kind of task: the first that there is, the user's own before the program's.
+func (e *env) assignment(store *gitstore.Store) (agent.Assignment, error) {
+	for _, layer := range append(e.layers(store), prompt.Layer{FS: templates.FS}) {
+		data, err := fs.ReadFile(layer.FS, agent.AssignFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		file := filepath.Join(layer.Name, agent.AssignFile)
+		if err != nil {
+			return agent.Assignment{}, err
+		}
+		table, err := agent.ParseAssignment(file, data)
+		if err != nil {
+			return table, &failure{code: exitUsage, err: err, hint: "mend " + file + ", or remove it to get the built-in table"}
+		}
+		return table, nil
+	}
+	return agent.Assignment{}, nil
+}

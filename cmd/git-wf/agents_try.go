@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/contract"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/process"
+)
+
+// tryLimit is how long git wf agents test waits for an answer.
+const tryLimit = 2 * time.Minute
+
+// tried is what came of asking an agent.
+type tried struct {
+	Agent      string      `json:"agent"` // who answered, or was asked
+	Pass       bool        `json:"pass"`
+	Message    string      `json:"message,omitempty"`
+	DurationMS int64       `json:"duration_ms"`
+	Replies    int         `json:"replies"` // replies that broke the contract included
+	Usage      *plan.Usage `json:"usage,omitempty"`
+	Chain      []chainLink `json:"chain"`
+
+	res agent.Result
+}
+
+// chainLink is an agent of a chain of fallbacks.
+type chainLink struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	State string `json:"state"` // answered, down, not asked
+	Why   string `json:"why,omitempty"`
+}
+
+// The states of a chainLink.
+const (
+	linkAnswered = "answered"
+	linkDown     = "down"
+	linkNotAsked = "not asked"
+)
+
+// testAgent asks an agent for the smallest thing that the contract knows, and says what came of it.
+func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
+	name := c.Args().First()
+	set := e.agentSet(c, store)
+	judge, err := set.Judge(name)
+	var unknown *agent.UnknownError
+	switch {
+	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual || name == agent.NameOutline):
+		return &failure{code: exitUsage, err: fmt.Errorf("%s is built in and answers nobody: there is nothing to test", name), hint: "git wf agents"}
+	case errors.As(err, &unknown):
+		return &failure{code: exitUsage, err: err, hint: "git wf agents lists them; git config wf.agent." + plan.OneLine(name) + ".kind KIND sets one up"}
+	case err != nil:
+		return err
+	}
+	if !c.Bool("json") {
+		fmt.Fprintf(e.stdout, "asking %s, as a reviewer is asked, whether two and two are four; for at most %s\n", chainWords(set, name), tryLimit)
+	}
+	t, err := e.tryAgent(c, judge, name)
+	if err != nil {
+		return err
+	}
+	t.Chain = chainOf(set, name, t)
+	if c.Bool("json") {
+		err = e.printJSON(t)
+	} else {
+		t.print(e.stdout)
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.Pass:
+		return nil
+	case c.Bool("json"):
+		return errSaid
+	case t.res.Broken != nil:
+		return refused("git wf agents schema prints the form; docs/agents.md explains it", "%s gave no answer that can be used", plan.OneLine(t.Agent))
+	}
+	return refused("git wf agents says what each agent lacks", "%s gave no answer that can be used", plan.OneLine(name))
+}
+
+// tryAgent makes the round trip in a place of its own.
+func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
+	dir, err := process.Scratch()
+	if err != nil {
+		return t, err
+	}
+	defer os.RemoveAll(dir)
+	job := agent.Job{
+		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1, Role: agent.RoleCheck,
+		Dir: filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"), Prompt: filepath.Join(dir, "prompt.md"),
+		Repo: dir, Environ: e.environ, Timeout: tryLimit,
+	}
+	for _, d := range []string{job.Dir, job.Out, job.In} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			return t, err
+		}
+	}
+	text := "This tries the connection. Criterion A1 is: two and two are four. Judge it.\n\nAnswer with one JSON object and nothing else, such as:\n\n" +
+		string(contract.Example(contract.RoleCheck, contract.Review))
+	if err := os.WriteFile(job.Prompt, []byte(text), 0o666); err != nil {
+		return t, err
+	}
+	want := contract.Want{Role: contract.RoleCheck, Criteria: []plan.Criterion{{ID: "A1", Statement: "Two and two are four.", Severity: plan.Must, CheckMethod: plan.ManualReview}}}
+	_, res, err := judge.Judge(c.Context, job, want)
+	if err != nil {
+		return t, err
+	}
+	return tried{
+		Agent: res.MadeBy(name), Pass: res.Kind == agent.Artifact, Message: res.Message, DurationMS: res.Duration.Milliseconds(),
+		Replies: res.Replies, Usage: res.Usage, res: res,
+	}, nil
+}
+
+// chainWords names an agent with its fallbacks.
+func chainWords(set *agent.Set, name string) string {
+	var words []string
+	for _, n := range set.Chain(name) {
+		a, _ := set.Config(n)
+		words = append(words, plan.OneLine(fmt.Sprintf("%s (%s)", n, strings.TrimSpace(a.Kind+" "+a.Model))))
+	}
+	return strings.Join(words, ", then ")
+}
+
+// chainOf says of each agent of the chain whether it answered, and why not.
+func chainOf(set *agent.Set, name string, t tried) []chainLink {
+	var links []chainLink
+	for _, n := range set.Chain(name) {
+		a, _ := set.Config(n)
+		l := chainLink{Name: n, Kind: a.Kind, State: linkNotAsked}
+		for _, why := range t.res.Skipped {
+			if rest, ok := strings.CutPrefix(why, n+": "); ok && l.State == linkNotAsked {
+				l.State, l.Why = linkDown, rest
+			}
+		}
+		if t.Replies > 0 && n == t.Agent {
+			l.State = linkAnswered
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+func (t tried) print(w io.Writer) {
+	names := 0 // columns
+	for _, l := range t.Chain {
+		names = max(names, cells(plan.OneLine(l.Name)))
+	}
+	for _, l := range t.Chain {
+		said := l.State
+		switch l.State {
+		case linkDown:
+			said = plan.OneLine(l.Why) // begins with the reason: unavailable, busy, failed
+		case linkAnswered:
+			said = t.answered()
+		}
+		fmt.Fprintf(w, "  %s  %s\n", padded(plan.OneLine(l.Name), names), said)
+	}
+	if t.Pass {
+		fmt.Fprintf(w, "%s keeps the contract\n", plan.OneLine(t.Agent))
+		return
+	}
+	text := t.Message
+	if t.Replies == 0 {
+		text = t.res.LogTail // the rest has been said
+		if text != "" {
+			text = "end of its output:\n" + text
+		}
+	}
+	for line := range strings.Lines(plan.Printable(text)) {
+		fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
+	}
+}
+
+// answered says how long an answer took, and what it cost as far as the agent says so.
+func (t tried) answered() string {
+	took := t.res.Duration.Round(time.Millisecond)
+	text := fmt.Sprintf("answered in %s", took)
+	if t.Replies > 1 {
+		text = fmt.Sprintf("answered %d times, as it was told what was wrong, in %s", t.Replies, took)
+	}
+	if t.Usage == nil {
+		return text + "; it reports no tokens and no cost"
+	}
+	text += fmt.Sprintf("; %d tokens in, %d out", t.Usage.InputTokens, t.Usage.OutputTokens)
+	if t.Usage.CostUSD > 0 {
+		return text + ", " + dollars(t.Usage.CostUSD)
+	}
+	return text + ", no cost reported"
+}

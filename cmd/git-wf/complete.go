@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) completeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "complete",
+		Usage:     "end a plan in which nothing is open, with its metrics and lessons",
+		ArgsUsage: "[PLAN]",
+		Description: "Refused while a task is neither approved nor abandoned; there is no way to force it. Afterwards nothing is added to\n" +
+			"the plan, it is listed by git wf plans --all, and it is no longer the active one of this worktree.",
+		Flags: []cli.Flag{planFlag(), jsonFlag(), reasonFlag("what is to be said about its end")},
+		Action: func(c *cli.Context) error {
+			if err := e.inAttempt(); err != nil {
+				return err
+			}
+			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.complete(c, store, snap.ID) })
+		},
+	}
+}
+
+func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	d, person, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	done, doc, err := eng.Complete(c.Context, id, d, person)
+	if err != nil {
+		return err
+	}
+	if err := store.ClearActive(c.Context, id); err != nil {
+		return fmt.Errorf("%s is completed, but still the active plan here: %w", id, err)
+	}
+	note := ""
+	for _, added := range done.Change.Add {
+		if strings.HasPrefix(added.Path, plan.NotesDir+"/") {
+			note = added.Path
+		}
+	}
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			PlanID plan.ID `json:"plan_id"`
+			sessionSummary
+			Commit    plan.OID        `json:"commit"`
+			Learnings string          `json:"learnings"` // the path of the note in the plan's tree
+			Metrics   plan.Metrics    `json:"metrics"`
+			Tasks     []plan.TaskCost `json:"tasks"`
+		}{id, sessionOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks})
+	}
+	m := doc.Metrics
+	fmt.Fprintf(e.stdout, "%s: completed\n", id)
+	fmt.Fprintf(e.stdout, "  %s, %d approved, %d abandoned\n", plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
+	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plan.Count(m.Versions, "version"), plan.Count(m.Rounds, "round"), plan.Count(m.Rejections, "rejection"), m.Attempts)
+	fmt.Fprintf(e.stdout, "  %s from the first event to the last, %s in review\n", time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
+	if m.InputTokens+m.OutputTokens > 0 {
+		fmt.Fprintf(e.stdout, "  %d tokens in, %d out, %s\n", m.InputTokens, m.OutputTokens, dollars(m.CostUSD))
+	}
+	fmt.Fprintf(e.stdout, "lessons: git show workflow/%s:%s\n", id, note)
+	return nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// withReadable is withPlan for the commands that only look: of a damaged plan they show what it was at its newest sound
+// commit, say so, and exit with 1.
+func (e *env) withReadable(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
+	return e.withStore(c.Context, func(store *gitstore.Store) error {
+		id, err := e.planID(c, store)
+		if err != nil {
+			return err
+		}
+		snap, err := store.Snapshot(c.Context, id)
+		if err == nil {
+			return f(store, snap)
+		}
+		sound, ok := soundCommit(err)
+		if !ok {
+			return err
+		}
+		if snap, err = store.SnapshotAt(c.Context, id, sound); err != nil {
+			return err
+		}
+		return errors.Join(f(store, snap), e.warnDamaged(id, sound))
+	})
+}
+
+// soundCommit is the commit up to which a damaged plan can be read.
+func soundCommit(err error) (plan.OID, bool) {
+	var d *gitstore.DamagedError
+	if !errors.As(err, &d) || d.Damage.Sound == "" {
+		return "", false
+	}
+	return d.Damage.Sound, true
+}
+
+// warnDamaged is the end of a command that could show a part alone.
+func (e *env) warnDamaged(id plan.ID, sound plan.OID) error {
+	return &failure{
+		code: exitRefused, hint: "git wf doctor",
+		err: fmt.Errorf("plan %s is damaged; this is what it was at its newest sound commit, %.12s", id, sound),
+	}
+}
+
+// readLog hands the events of a plan to show, newest first; of a damaged one, those up to its newest sound commit.
+func (e *env) readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitstore.LogEntry) bool) error {
+	shown := 0
+	err := store.Log(c.Context, id, func(entry gitstore.LogEntry) bool { shown++; return show(entry) })
+	if err = store.Damaged(c.Context, id, err); err == nil {
+		return nil
+	}
+	sound, ok := soundCommit(err)
+	if !ok || shown > 0 {
+		return err
+	}
+	return errors.Join(store.LogFrom(c.Context, id, sound, show), e.warnDamaged(id, sound))
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"gitwf/hooks"
+	"gitwf/internal/audit"
+	"gitwf/internal/gitstore"
+)
+
+// setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are missing. A
+// bare repository has none of them.
+func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
+	if store.WorkTree() == "" {
+		return nil, nil
+	}
+	findings, err := e.hookFindings(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	more, err := settingFindings(ctx, store)
+	return append(findings, more...), err
+}
+
+// settingFindings reports the settings that go with plans and are not there.
+func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
+	wanted, err := settings(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	var findings []audit.Finding
+	for _, s := range wanted {
+		if _, err := store.Git(ctx, "config", "--local", "--get", "--fixed-value", s[0], s[1]); err == nil || ctx.Err() != nil {
+			continue
+		}
+		findings = append(findings, audit.Finding{
+			Code: "config", Place: s[0], Message: "does not have " + s[1],
+			Mend: "git config --local --add " + audit.Quote(s[0]) + " " + audit.Quote(s[1]),
+			Fix: func(ctx context.Context) (string, error) {
+				_, err := addSetting(ctx, store, s[0], s[1])
+				return "added " + s[1], err
+			},
+		})
+	}
+	return findings, ctx.Err()
+}
+
+// hookFindings reports the hooks that do not run the gate, or not as this program would write them for the policy's roots.
+func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
+	var findings []audit.Finding
+	if _, err := strictMode(ctx, store); err != nil {
+		return []audit.Finding{{
+			Code: "config", Place: "wf.strict", Message: "is neither true nor false, so nobody knows which hooks there should be",
+			Mend: "git config --local --unset-all wf.strict",
+		}}, ctx.Err()
+	}
+	o, err := e.hookOptions(ctx, store, false)
+	if err != nil {
+		return nil, ctx.Err() // the policy can't be read, which its own audit finds
+	}
+	all, err := hooks.Status(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	install := func(ctx context.Context) (string, error) {
+		report, err := e.installHooks(ctx, store, false)
+		var did []string
+		for _, a := range report.Actions {
+			did = append(did, a.Did)
+		}
+		if len(did) == 0 {
+			did = []string{"installed with the others"}
+		}
+		return strings.Join(did, "; "), err
+	}
+	active := 0
+	for _, h := range all {
+		f := audit.Finding{Code: "hook", Place: h.Name, Message: h.Reason, Mend: "git wf hooks install", Fix: install}
+		if st, err := os.Stat(h.Path); err == nil && h.Mode != "" && !h.Active && st.Mode().IsRegular() {
+			// Switched off: what else is in the file may be so on purpose, and is for its owner to say.
+			f.Mend, f.Fix = "chmod +x "+audit.Quote(h.Path), nil
+			findings = slices.Insert(findings, 0, f) // before those whose mend refuses because of it
+		} else if h.Reason != "" || !h.Active {
+			findings = append(findings, f)
+		}
+		if h.Active {
+			active++
+		}
+	}
+	if active > 0 {
+		if err := hooks.Probe(ctx, o); err != nil && !errors.Is(err, hooks.ErrBare) && len(findings) == 0 {
+			findings = append(findings, audit.Finding{Code: "hook-probe", Place: "hooks", Message: err.Error(), Mend: "git wf hooks install", Fix: install})
+		}
+	}
+	return findings, nil
+}

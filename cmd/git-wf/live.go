@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/width"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// liveView shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
+// what has happened. It keeps to the width of the terminal, so that each of its lines is one row, and leaves nothing
+// behind when it is closed.
+type liveView struct {
+	out    io.Writer
+	size   func() (columns, rows int) // zero if unknown
+	now    func() time.Time
+	colour bool
+	began  time.Time
+
+	mu    sync.Mutex
+	plan  string
+	done  int
+	all   int
+	doing []engine.Doing
+	files gitstore.Step // the copying that was last heard of; all done if there is none
+	since time.Time     // when that began
+	title map[plan.TaskID]string
+	drawn []int // width of each row that is on the screen
+	stale bool  // what is on the screen is not what is to be seen
+	last  time.Time
+
+	stop chan struct{}
+	over chan struct{}
+}
+
+// How often the view is drawn: what happens in between is shown together.
+const (
+	drawTime    = 100 * time.Millisecond
+	elapsedTime = time.Second
+)
+
+func newLiveView(out io.Writer, size func() (int, int), now func() time.Time, colour bool) *liveView {
+	v := &liveView{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}), over: make(chan struct{})}
+	go func() {
+		defer close(v.over)
+		tick := time.NewTicker(drawTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-v.stop:
+				return
+			case <-tick.C:
+				v.mu.Lock()
+				if v.stale || v.now().Sub(v.last) >= elapsedTime {
+					v.draw()
+				}
+				v.mu.Unlock()
+			}
+		}
+	}()
+	return v
+}
+
+// watch takes up what is worked on.
+func (v *liveView) watch(s *plan.State, doing []engine.Doing) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plan, v.doing, v.title, v.stale = string(s.Plan.PlanID), doing, map[plan.TaskID]string{}, true
+	v.done, v.all = progressOf(s)
+	for _, d := range doing {
+		if t := s.Tasks[d.Task]; t != nil {
+			v.title[d.Task] = plan.OneLine(t.Title)
+		}
+	}
+}
+
+// step takes up how far the copying of a deliverable is.
+func (v *liveView) step(s gitstore.Step) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.files.Fraction() == 1 {
+		v.since = v.now()
+	}
+	v.files, v.stale = s, true
+}
+
+// copying is the line about the copying under way; "" if there is none that takes long.
+func (v *liveView) copying() string {
+	if v.files.Fraction() == 1 || v.now().Sub(v.since) < elapsedTime {
+		return ""
+	}
+	return strings.Repeat(" ", 9) + stepText(v.files, 0)
+}
+
+// line prints what has happened above the view.
+func (v *liveView) line(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fmt.Fprint(v.out, v.erasure()+text+"\n")
+	v.drawn, v.stale = nil, true
+}
+
+// close takes the view away.
+func (v *liveView) close() {
+	close(v.stop)
+	<-v.over
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fmt.Fprint(v.out, v.erasure())
+	v.drawn = nil
+}
+
+// erasure takes the drawn rows away and leaves the cursor where the first of them began. A terminal that has become
+// narrower since has broken them into more rows.
+func (v *liveView) erasure() string {
+	if len(v.drawn) == 0 {
+		return ""
+	}
+	columns, _ := v.dimensions()
+	rows := 0
+	for _, w := range v.drawn {
+		rows += max(1, (w+columns-1)/columns)
+	}
+	up := ""
+	if rows > 1 {
+		up = fmt.Sprintf("\x1b[%dA", rows-1)
+	}
+	return "\r" + up + "\x1b[J"
+}
+
+func (v *liveView) dimensions() (columns, rows int) {
+	columns, rows = v.size()
+	if columns <= 0 {
+		columns = 80
+	}
+	if rows <= 0 {
+		rows = 24
+	}
+	return columns, rows
+}
+
+// draw puts the view on the screen, in one write.
+func (v *liveView) draw() {
+	columns, rows := v.dimensions()
+	lines := v.lines(columns-1, max(rows-2, 1)) // a full row would make some terminals begin another
+	var b strings.Builder
+	b.WriteString(v.erasure())
+	v.drawn = nil
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		cut := fit(l, columns-1)
+		v.drawn = append(v.drawn, cells(cut))
+		if v.colour && i == len(lines)-1 {
+			cut = "\x1b[1m" + cut + "\x1b[0m"
+		}
+		b.WriteString(cut)
+	}
+	fmt.Fprint(v.out, b.String())
+	v.stale, v.last = false, v.now()
+}
+
+// lines are the rows of the view, at most so many: the tasks that are worked on, and the plan.
+func (v *liveView) lines(columns, most int) []string {
+	var lines []string
+	copying := v.copying()
+	if copying != "" {
+		most--
+	}
+	for i, d := range v.doing {
+		if len(lines) >= most-2 && len(v.doing)-i > 1 {
+			lines = append(lines, fmt.Sprintf("  ... and %d more", len(v.doing)-i))
+			break
+		}
+		what := d.What + " by "
+		if d.Elsewhere {
+			what = "elsewhere: " + what
+		}
+		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", elapsed(v.now().Sub(d.Since)), d.Task, what, plan.OneLine(d.Agent), v.title[d.Task]))
+	}
+	if copying != "" {
+		lines = append(lines, copying)
+	}
+	return append(lines, v.progress(columns))
+}
+
+// progress is the line about the plan, with a bar where there is room for one.
+func (v *liveView) progress(columns int) string {
+	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, elapsed(v.now().Sub(v.began)), plan.OneLine(v.plan))
+	const longest, shortest = 30, 10
+	room := min(columns-len("[]  ")-cells(text), longest)
+	if room < shortest || v.all == 0 {
+		return text
+	}
+	full := room * v.done / v.all
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", room-full) + "]  " + text
+}
+
+// elapsed is a time in minutes and seconds.
+func elapsed(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// fit cuts a text to so many columns.
+func fit(s string, columns int) string {
+	used := 0
+	for i, r := range s {
+		if used += cellsOf(r); used > columns {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// cells is how many columns of a terminal a text takes.
+func cells(s string) int {
+	n := 0
+	for _, r := range s {
+		n += cellsOf(r)
+	}
+	return n
+}
+
+func cellsOf(r rune) int {
+	switch k := width.LookupRune(r).Kind(); {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case k == width.EastAsianWide || k == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,434 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// claimAgentKey is the setting of git's configuration that names who claims.
+const claimAgentKey = "wf.claimagent"
+
+func (e *env) nextCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "next",
+		Usage:     "give an outside agent its next task, or say what each open task waits for",
+		ArgsUsage: "[TASK]",
+		Description: "Prints a task that can be worked on now, and what its maker has to know. With --claim the task is yours until the\n" +
+			"claim ends: renew it before, hand the work in with git wf submit --claim N, or give it back. Exits with 3 when\n" +
+			"there is nothing to do now, with 1 when a task used up its attempts.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "claim", Usage: "take the task; the number that is printed goes with what you hand in"},
+			&cli.StringFlag{Name: "agent", Usage: "claim under this `NAME`", DefaultText: claimAgentKey + ", or git's user.name"},
+			&cli.StringFlag{Name: "lease", Usage: "hold the claim for this `TIME`, such as 20m", DefaultText: "wf.lease, or 5m"},
+			&cli.IntFlag{Name: "renew", Usage: "let the claim `N` of TASK end later"},
+			&cli.IntFlag{Name: "release", Usage: "give the claim `N` of TASK back"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "with --release: why it can't be done; recorded as an attempt that failed"},
+			&cli.BoolFlag{Name: "explain", Usage: "say what each open task waits for, or TASK alone"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := nextUsage(c); err != nil {
+				return err
+			}
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.next(c, store, snap) })
+		},
+	}
+}
+
+// nextUsage finds options that do not go together.
+func nextUsage(c *cli.Context) error {
+	if err := wantArgs(c, 0, 1, "at most one task"); err != nil {
+		return err
+	}
+	var modes []string
+	for _, name := range []string{"claim", "renew", "release", "explain"} {
+		if c.IsSet(name) {
+			modes = append(modes, "--"+name)
+		}
+	}
+	moves := c.IsSet("renew") || c.IsSet("release")
+	switch {
+	case len(modes) > 1:
+		return usage("%s exclude each other", strings.Join(modes, " and "))
+	case moves && !c.Args().Present():
+		return usage("%s: expected the task whose claim it is, as in git wf next IMPL-1 %s 1", modes[0], modes[0])
+	case c.IsSet("message") && !c.IsSet("release"):
+		return usage("--message goes with --release")
+	case c.IsSet("agent") && moves:
+		return usage("--agent goes with --claim: a claim keeps its owner")
+	}
+	for _, name := range []string{"renew", "release"} {
+		if c.IsSet(name) && c.Int(name) < 1 {
+			return usage("--%s: expected the number of a claim, found %d", name, c.Int(name))
+		}
+	}
+	return nil
+}
+
+func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	want := engine.Wanted{Claim: c.Bool("claim")}
+	if name := c.Args().First(); name != "" {
+		t, err := findTask(snap.State(), name)
+		if err != nil {
+			return err
+		}
+		want.Task = t.TaskID
+	}
+	if text := c.String("lease"); text != "" {
+		if want.Lease, err = engine.ParseLease("--lease", text); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.IsSet("renew"):
+		return e.renewClaim(c, eng, snap.ID, want)
+	case c.IsSet("release"):
+		return e.releaseClaim(c, eng, snap.ID, want)
+	case c.Bool("explain"):
+		return e.explainNext(c, eng, snap, want.Task)
+	}
+	if want.Agent, err = e.claimAgent(c, store, want.Claim); err != nil {
+		return err
+	}
+	offer, err := eng.Offer(c.Context, snap.ID, want)
+	if err != nil {
+		return err
+	}
+	if offer == nil {
+		return e.nothingNext(c, eng, store)
+	}
+	return e.printOffer(c, offer)
+}
+
+// claimAgent is the name under which a task is claimed.
+func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
+	setting, name := "--agent", c.String("agent")
+	if name == "" && !c.IsSet("agent") {
+		settings, err := store.Settings(c.Context, claimAgentKey)
+		if err != nil {
+			return "", err
+		}
+		for _, s := range settings {
+			setting, name = s[0], s[1]
+		}
+	}
+	if name != "" || c.IsSet("agent") {
+		if wrong := engine.CheckAgentName(name); wrong != "" {
+			return "", usage("%s: %s", setting, wrong)
+		}
+		return name, nil
+	}
+	if !claims {
+		return "", nil // nobody has to be named to look
+	}
+	person, err := store.Person(c.Context)
+	return person.Name, err
+}
+
+func (e *env) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
+	claim, err := eng.RenewClaim(c.Context, id, want.Task, c.Int("renew"), want.Lease)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(claim)
+	}
+	fmt.Fprintf(e.stdout, "%s: claim %d holds until %s\n", want.Task, claim.Number, clock(claim.Expires))
+	return nil
+}
+
+func (e *env) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
+	n := c.Int("release")
+	if err := eng.ReleaseClaim(c.Context, id, want.Task, n, c.String("message")); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			Task     plan.TaskID `json:"task_id"`
+			Released int         `json:"released"`
+		}{want.Task, n})
+	}
+	fmt.Fprintf(e.stdout, "%s: claim %d is given back\n", want.Task, n)
+	return nil
+}
+
+// offerDocument is a task as next --json prints it.
+type offerDocument struct {
+	TaskID             plan.TaskID           `json:"task_id"`
+	Title              string                `json:"title"`
+	Status             plan.Status           `json:"status"`
+	Agent              string                `json:"agent"` // whom the plan names; "" is anybody
+	Claim              *plan.Claim           `json:"claim"`
+	DeliverableSpec    *plan.DeliverableSpec `json:"deliverable_spec"`
+	AcceptanceCriteria []plan.Criterion      `json:"acceptance_criteria"`
+	Inputs             []offerInput          `json:"inputs"`
+	Feedback           *string               `json:"feedback"` // the REJECTED.md of the version that is to be redone
+	Prompt             string                `json:"prompt"`
+	Submit             string                `json:"submit"`
+	Renew              string                `json:"renew,omitempty"`
+	Release            string                `json:"release,omitempty"`
+}
+
+// offerInput is an approved version that the task is made from.
+type offerInput struct {
+	plan.Input
+	Command string `json:"command"` // that writes its files into the directory DIR
+}
+
+// nextDocument is what next --json prints. Task is null where there is none now, and with --explain.
+type nextDocument struct {
+	PlanID plan.ID             `json:"plan_id"`
+	Status plan.Status         `json:"status"`
+	Done   int                 `json:"done"`
+	Total  int                 `json:"total"`
+	Task   *offerDocument      `json:"task"`
+	Open   []engine.Obstacle   `json:"open,omitempty"` // what each open task waits for
+	Claims []engine.ClaimState `json:"claims,omitempty"`
+}
+
+func describeNext(s *plan.State) nextDocument {
+	d := nextDocument{PlanID: s.Plan.PlanID, Status: s.Root().Status}
+	d.Done, d.Total = progressOf(s)
+	return d
+}
+
+func describeOffer(o *engine.Offer) *offerDocument {
+	t := o.Task
+	d := &offerDocument{
+		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Claim: o.Claim, DeliverableSpec: t.DeliverableSpec,
+		AcceptanceCriteria: t.AcceptanceCriteria, Inputs: []offerInput{}, Prompt: o.Prompt.Text,
+		Submit: "git wf submit " + string(t.TaskID) + " PATH...",
+	}
+	for _, in := range o.Inputs {
+		d.Inputs = append(d.Inputs, offerInput{in, "git archive " + string(in.Tree) + " | tar -x -C DIR"})
+	}
+	if o.Feedback != "" {
+		d.Feedback = &o.Feedback
+	}
+	if o.Claim != nil {
+		d.Submit = fmt.Sprintf("git wf submit %s --claim %d PATH...", t.TaskID, o.Claim.Number)
+		d.Renew = fmt.Sprintf("git wf next %s --renew %d", t.TaskID, o.Claim.Number)
+		d.Release = fmt.Sprintf("git wf next %s --release %d", t.TaskID, o.Claim.Number)
+	}
+	return d
+}
+
+func (e *env) printOffer(c *cli.Context, o *engine.Offer) error {
+	d := describeOffer(o)
+	if c.Bool("json") {
+		doc := describeNext(o.Snapshot.State())
+		doc.Task = d
+		return e.printJSON(doc)
+	}
+	w := bufio.NewWriter(e.stdout)
+	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plan.OneLine(d.Title), 60), d.Status)
+	if d.Claim != nil {
+		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plan.OneLine(d.Claim.Agent), clock(d.Claim.Expires))
+		fmt.Fprintf(w, "renew:     %s\ngive back: %s\n", d.Renew, d.Release)
+	} else {
+		fmt.Fprintf(w, "claim:     git wf next %s --claim\n", d.TaskID)
+	}
+	for _, in := range d.Inputs {
+		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)
+	}
+	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
+	fmt.Fprintf(w, "An answer in JSON is not wanted: the files are. Where the task says WF_OUT, take any directory of yours.\n\n%s", plan.Printable(d.Prompt))
+	for _, dropped := range o.Prompt.Dropped {
+		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(dropped.What), dropped.Bytes, dropped.Why)
+	}
+	return w.Flush()
+}
+
+// explained is where a plan stands, and what holds it up.
+type explained struct {
+	state  *plan.State
+	waits  []engine.Wait
+	claims []engine.ClaimState
+	open   []engine.Obstacle
+}
+
+// explain finds out what each open task waits for.
+func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (x explained, err error) {
+	if x.claims, err = eng.ClaimStates(ctx, snap.ID); err != nil {
+		return x, err
+	}
+	held := plan.Claims{}
+	for _, c := range x.claims {
+		held[c.Task] = c.Claim
+	}
+	x.state = snap.StateUnder(eng.Standing(held, e.now()), e.now())
+	if x.waits, err = eng.Waits(ctx, snap, x.state); err != nil {
+		return x, err
+	}
+	x.open = engine.Explain(x.state, x.waits, x.claims)
+	return x, nil
+}
+
+func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {
+	x, err := e.explain(c.Context, eng, snap)
+	if err != nil {
+		return err
+	}
+	if only != "" {
+		if t := x.state.Tasks[only]; t.NodeType == plan.Check {
+			only = t.ReviewTargetTaskID
+		}
+		var open []engine.Obstacle
+		for _, o := range x.open {
+			if o.Task == only {
+				open = append(open, o)
+			}
+		}
+		x.open = open
+	}
+	if c.Bool("json") {
+		return e.printJSON(x.document())
+	}
+	w := bufio.NewWriter(e.stdout)
+	d := describeNext(x.state)
+	fmt.Fprintf(w, "%s: %s, %d of %d done\n", d.PlanID, d.Status, d.Done, d.Total)
+	if t := x.state.Tasks[only]; t != nil && len(x.open) == 0 {
+		fmt.Fprintf(w, "  %s: %s\n", only, t.Status)
+	}
+	printObstacles(w, x.open, len(x.open))
+	if only == "" {
+		e.printClaims(w, x.claims)
+	}
+	return w.Flush()
+}
+
+func (x explained) document() nextDocument {
+	d := describeNext(x.state)
+	d.Open, d.Claims = x.open, x.claims
+	return d
+}
+
+// nothingNext says why there is no task for an outside agent now.
+func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.Store) error {
+	id, err := e.planID(c, store)
+	if err != nil {
+		return err
+	}
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	x, err := e.explain(c.Context, eng, snap)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = e.printJSON(x.document())
+	} else {
+		w := bufio.NewWriter(e.stdout)
+		d := describeNext(x.state)
+		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", d.PlanID, d.Status, d.Done, d.Total)
+		printObstacles(w, x.open, mostShown)
+		e.printClaims(w, x.claims)
+		err = w.Flush()
+	}
+	if err != nil || len(x.open) == 0 {
+		return err
+	}
+	for _, o := range x.open {
+		if !o.Failed {
+			return errWaiting
+		}
+	}
+	return errSaid
+}
+
+// mostShown is how many lines a command spends on what it was not asked about.
+const mostShown = 10
+
+func printObstacles(w io.Writer, open []engine.Obstacle, most int) {
+	for i, o := range open {
+		if i == most {
+			fmt.Fprintf(w, "  and %d more: git wf next --explain\n", len(open)-most)
+			break
+		}
+		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plan.OneLine(o.Text))
+		if o.Command != "" {
+			fmt.Fprintf(w, "    %s\n", plan.OneLine(o.Command))
+		}
+	}
+}
+
+// printClaims says who holds what, and which claims nobody keeps any more.
+func (e *env) printClaims(w io.Writer, claims []engine.ClaimState) {
+	for i, c := range claims {
+		if i == 0 {
+			e.heading(w, "Claims")
+		}
+		if i == mostShown {
+			fmt.Fprintf(w, "  and %d more\n", len(claims)-mostShown)
+			break
+		}
+		fmt.Fprintf(w, "  %s\n", claimLine(c))
+	}
+}
+
+// claimLine is a claim for people: who, until when, and what becomes of it.
+func claimLine(c engine.ClaimState) string {
+	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), clock(c.Expires))
+	if c.PID > 0 {
+		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), c.PID, plan.OneLine(c.Host), clock(c.Expires))
+	}
+	switch {
+	case !c.Holds:
+		return line + ": " + c.Why + "; " + c.Command + " takes it over"
+	case c.Why != "":
+		return line + ": " + c.Why
+	}
+	return line
+}
+
+// staleClaims are those that nobody keeps any more, or of which that can't be said.
+func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
+	var stale []engine.ClaimState
+	for _, c := range claims {
+		if c.Why != "" {
+			stale = append(stale, c)
+		}
+	}
+	return stale
+}
+
+// heldUp are the obstacles that a list of what waits for somebody does not show: those at the end of a longer chain, or
+// of one that leads to a task which used up what it had.
+func heldUp(open []engine.Obstacle) []engine.Obstacle {
+	var held []engine.Obstacle
+	for _, o := range open {
+		if o.Stuck && (len(o.Chain) > 1 || o.Failed && len(o.Chain) > 0) {
+			o.Command = ""
+			held = append(held, o)
+		}
+	}
+	return held
+}
+
+// printHeldUp says which tasks wait for which, as far as that is not said by then.
+func (e *env) printHeldUp(w io.Writer, open []engine.Obstacle) {
+	held := heldUp(open)
+	if len(held) > 0 {
+		e.heading(w, "Held up")
+		printObstacles(w, held, mostShown)
+	}
+}
+
+// clock is a time for people; the date only matters on another day.
+func clock(t time.Time) string { return t.Local().Format(time.DateTime) }

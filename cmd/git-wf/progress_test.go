@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitwf/internal/gitstore"
+)
+
+func TestStepText(t *testing.T) {
+	for _, tt := range []struct {
+		step gitstore.Step
+		took time.Duration
+		want string
+	}{
+		{gitstore.Step{What: "Writing files", All: 4}, 0, "Writing files:   0% (0/4)"},
+		{gitstore.Step{What: "Writing files", All: 4, Done: 1, Bytes: 3 << 20, Part: 0.5}, 2 * time.Second, "Writing files:  37% (1/4), 3.0 MiB | 1.5 MiB/s"},
+		{gitstore.Step{What: "Writing files", All: 1, Bytes: 1 << 30, Part: 0.5}, 500 * time.Millisecond, "Writing files:  50% (0/1), 1.0 GiB"},
+		{gitstore.Step{What: "Writing\x1b[31m", All: 1, Done: 1}, 0, "Writing�[31m: 100% (1/1)"},
+		{gitstore.Step{}, 0, ": 100% (0/0)"},
+	} {
+		if got := stepText(tt.step, tt.took); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// Work that is soon done is not shown; the line is not drawn more often than an eye can follow, has no rest of a longer one
+// behind it, and is gone at the end.
+func TestMeter(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(0, 0)
+	m := &meter{out: &out, size: func() (int, int) { return 30, 0 }, now: func() time.Time { return now }, delay: meterDelay("")}
+	at := func(after time.Duration, s gitstore.Step, want string) {
+		t.Helper()
+		now = now.Add(after)
+		out.Reset()
+		m.show(s)
+		if out.String() != want {
+			t.Errorf("wrote %q, want %q", out.String(), want)
+		}
+	}
+	s := gitstore.Step{What: "Writing files", All: 1000}
+	at(0, s, "")
+	at(1900*time.Millisecond, s, "")
+	s.Done, s.Bytes = 500, 1<<20
+	at(100*time.Millisecond, s, "\rWriting files:  50% (500/1000")
+	at(99*time.Millisecond, s, "")
+	short := gitstore.Step{What: "Keeping", All: 1}
+	at(time.Millisecond, short, "")
+	at(2*time.Second, short, "\rKeeping:   0% (0/1)          ")
+	out.Reset()
+	m.end()
+	if want := "\r" + strings.Repeat(" ", 19) + "\r"; out.String() != want {
+		t.Errorf("the end wrote %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	m.end()
+	if out.Len() > 0 {
+		t.Errorf("nothing was to be taken away, but %q was written", out.String())
+	}
+}
+
+func TestMeterDelay(t *testing.T) {
+	for setting, want := range map[string]time.Duration{"": 2 * time.Second, "0": 0, "7": 7 * time.Second, "-1": 2 * time.Second, "soon": 2 * time.Second} {
+		if got := meterDelay(setting); got != want {
+			t.Errorf("%q: %v, want %v", setting, got, want)
+		}
+	}
+}
+
+// A run's view has a line about the copying of a deliverable, if it takes long.
+func TestLiveViewCopying(t *testing.T) {
+	now := time.Unix(0, 0)
+	v := &liveView{now: func() time.Time { return now }}
+	half := gitstore.Step{What: "Writing files", All: 2, Done: 1, Bytes: 1 << 20}
+	v.step(gitstore.Step{What: "Writing files", All: 2})
+	now = now.Add(elapsedTime - 1)
+	v.step(half)
+	if got := v.lines(80, 20); len(got) != 1 {
+		t.Errorf("too early: %q", got)
+	}
+	now = now.Add(1)
+	if got := v.lines(80, 20); len(got) != 2 || strings.TrimSpace(got[0]) != "Writing files:  50% (1/2), 1.0 MiB" {
+		t.Errorf("got %q", got)
+	}
+	v.step(gitstore.Step{What: "Writing files", All: 2, Done: 2})
+	if got := v.lines(80, 20); len(got) != 1 {
+		t.Errorf("after its end: %q", got)
+	}
+}

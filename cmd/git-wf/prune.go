@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) pruneCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "prune",
+		Usage: "begin a plan's history anew, without the files of versions that nobody approved",
+		Description: "Keeps every record, every version that was approved, and the newest versions of each task. The history before moves\n" +
+			"to refs/workflow-archive/<plan>; its space is freed when that is deleted.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task", DefaultText: "the policy's, or 3"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show what would go, and change nothing"},
+			&cli.BoolFlag{Name: "delete-archive", Usage: "delete what earlier prunes of the plan archived"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			switch {
+			case c.IsSet("keep") && c.Int("keep") < 1:
+				return usage("--keep %d: the newest version of a task always stays", c.Int("keep"))
+			case c.Bool("delete-archive") && (c.IsSet("keep") || c.Bool("dry-run")):
+				return usage("--delete-archive goes with neither --keep nor --dry-run")
+			}
+			if err := e.inAttempt(); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error {
+				id, err := e.planID(c, store)
+				if err != nil {
+					return err
+				}
+				if c.Bool("delete-archive") {
+					return e.deleteArchive(c, store, id)
+				}
+				return e.prune(c, store, id)
+			})
+		},
+	}
+}
+
+// pruneReport is what prune prints with --json.
+type pruneReport struct {
+	PlanID  plan.ID        `json:"plan_id"`
+	DryRun  bool           `json:"dry_run"`
+	Commit  plan.OID       `json:"commit"`  // with which the new history begins; "" if none does
+	Archive plan.OID       `json:"archive"` // the newest commit of the history before
+	Keep    int            `json:"keep"`
+	Events  int            `json:"events"`
+	Dropped []plan.Dropped `json:"dropped"`
+	Objects int            `json:"objects"` // that only the history before has
+	Bytes   int64          `json:"bytes"`   // that these take on disk
+}
+
+func (e *env) prune(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	ctx := c.Context
+	keep, err := keptVersions(c, store)
+	if err != nil {
+		return err
+	}
+	r := pruneReport{PlanID: id, DryRun: c.Bool("dry-run"), Dropped: []plan.Dropped{}}
+	var doc plan.PruneDocument
+	if r.DryRun {
+		doc, err = store.PlanPrune(ctx, id, keep)
+	} else {
+		var done *gitstore.Appended
+		if doc, done, err = store.Prune(ctx, id, keep, e.now()); err == nil {
+			r.Commit = done.Commit
+		}
+	}
+	if errors.Is(err, gitstore.ErrNothingToPrune) {
+		if c.Bool("json") {
+			return e.printJSON(r)
+		}
+		fmt.Fprintln(e.stdout, gitstore.ErrNothingToPrune)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Archive, r.Keep, r.Events, r.Dropped = doc.Archive, doc.Keep, doc.Events, doc.Dropped
+	if r.Objects, r.Bytes, err = store.Freed(ctx, id, doc); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(r)
+	}
+	e.printPrune(r)
+	return nil
+}
+
+// keptVersions is how many of the newest versions stay: as the user says, or the policy.
+func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
+	if c.IsSet("keep") {
+		return c.Int("keep"), nil
+	}
+	policy, err := store.Policy(c.Context)
+	if err != nil {
+		return 0, err
+	}
+	if policy.Prune.Keep > 0 {
+		return policy.Prune.Keep, nil
+	}
+	return plan.DefaultKeep, nil
+}
+
+func (e *env) printPrune(r pruneReport) {
+	would := ""
+	if r.DryRun {
+		would = "would "
+	}
+	for i, d := range r.Dropped {
+		if i == mostFindings {
+			fmt.Fprintf(e.stdout, "and %d more\n", len(r.Dropped)-i)
+			break
+		}
+		fmt.Fprintf(e.stdout, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
+	}
+	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
+	fmt.Fprintf(e.stdout, "%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
+		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb, plan.Count(r.Keep, "version"))
+	fmt.Fprintf(e.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"), verb)
+	if r.DryRun {
+		return
+	}
+	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
+	fmt.Fprintf(e.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
+	fmt.Fprintf(e.stdout, "next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive frees the space\n", ref, archive)
+}
+
+// bytesText is a number of bytes for people.
+func bytesText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return plan.Count(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	gone, err := store.DeleteArchive(c.Context, id, plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now())}, e.now())
+	switch {
+	case errors.Is(err, gitstore.ErrNoArchive):
+		return e.noArchive(c.Context, store, id)
+	case err != nil:
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			PlanID  plan.ID    `json:"plan_id"`
+			Deleted []plan.OID `json:"deleted"`
+		}{id, gone})
+	}
+	for _, oid := range gone {
+		fmt.Fprintf(e.stdout, "%s: the history up to %.12s is deleted\n", id, oid)
+	}
+	fmt.Fprintf(e.stdout, "next: git gc --prune=now frees the space at once; on a server: git push --atomic <remote> %s :%s\n",
+		gitstore.RefName(id), gitstore.ArchiveRefName(id))
+	return nil
+}
+
+// noArchive is the error where there is nothing to delete: here never was an archive, or it was not fetched.
+func (e *env) noArchive(ctx context.Context, store *gitstore.Store, id plan.ID) error {
+	tip, err := store.Tip(ctx, id)
+	if err != nil {
+		return err
+	}
+	archives, err := store.Archives(ctx, tip)
+	if err != nil {
+		return err
+	}
+	hint := "git wf prune"
+	if len(archives) > 0 && !archives[len(archives)-1].Deleted {
+		hint = fmt.Sprintf("git fetch <remote> %[1]s:%[1]s", gitstore.ArchiveRefName(id))
+	}
+	return refused(hint, "%s: %v", id, gitstore.ErrNoArchive)
+}

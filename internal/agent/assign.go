@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"gitwf/internal/plan"
+)
+
+// AssignFile is the name of the table's file among the templates.
+const AssignFile = "assign.yaml"
+
+// Assignment says which agent does a task that names none, by the kind of the task and the words of its title (seed 1).
+type Assignment struct {
+	Rules []AssignRule // the first that fits and whose agent there is
+}
+
+// AssignRule is one row of the table, and what it fits.
+type AssignRule struct {
+	Name       string   `yaml:"name"`
+	Agent      string   `yaml:"agent"`
+	Types      []string `yaml:"types"`       // of meta.type, whatever the title says
+	Words      []string `yaml:"words"`       // of the title; of several rules that whose word comes first
+	OtherTypes []string `yaml:"other_types"` // of meta.type, where no word decides
+	Checks     bool     `yaml:"checks"`      // every CHECK
+}
+
+const (
+	maxAssignBytes = 1 << 20
+	maxAssignRules = 1000
+)
+
+// ParseAssignment reads the table, in YAML or JSON. Errors begin with the name of the file.
+func ParseAssignment(name string, data []byte) (Assignment, error) {
+	if len(data) > maxAssignBytes {
+		return Assignment{}, fmt.Errorf("%s: %d bytes; a table of agents has at most %d", name, len(data), maxAssignBytes)
+	}
+	var doc struct {
+		Rules []AssignRule `yaml:"rules"`
+	}
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	dec.KnownFields(true)
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return Assignment{}, fmt.Errorf("%s: %s", name, plan.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+	}
+	if len(doc.Rules) > maxAssignRules {
+		return Assignment{}, fmt.Errorf("%s: %d rules; at most %d are allowed", name, len(doc.Rules), maxAssignRules)
+	}
+	for i, r := range doc.Rules {
+		if r.Agent == "" || plan.OneLine(r.Agent) != r.Agent {
+			return Assignment{}, fmt.Errorf("%s: rules[%d].agent: expected the name of an agent, found %s", name, i, visible(r.Agent))
+		}
+		if len(r.Types)+len(r.Words)+len(r.OtherTypes) == 0 && !r.Checks {
+			return Assignment{}, fmt.Errorf("%s: rules[%d]: fits no task; expected types, words, other_types or checks: true", name, i)
+		}
+		for j, w := range r.Words {
+			if strings.TrimSpace(w) == "" {
+				return Assignment{}, fmt.Errorf("%s: rules[%d].words[%d]: is empty", name, i, j)
+			}
+		}
+	}
+	return Assignment(doc), nil
+}
+
+// Of is the agent for a task, "" if no rule fits. there reports whether an agent of a name is set up: a rule whose agent is not
+// is passed over.
+func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
+	var able []AssignRule
+	for _, r := range a.Rules {
+		if there(r.Agent) {
+			able = append(able, r)
+		}
+	}
+	first := func(fits func(AssignRule) bool) string {
+		if i := slices.IndexFunc(able, fits); i >= 0 {
+			return able[i].Agent
+		}
+		return ""
+	}
+	if t.NodeType != plan.Action {
+		return first(func(r AssignRule) bool { return r.Checks && t.NodeType == plan.Check })
+	}
+	if name := first(func(r AssignRule) bool { return slices.Contains(r.Types, t.MetaType()) }); name != "" {
+		return name
+	}
+	best, at := "", len(t.Title)
+	for _, r := range able {
+		if i := wordAt(t.Title, r.Words); i >= 0 && i < at {
+			best, at = r.Agent, i
+		}
+	}
+	if best != "" {
+		return best
+	}
+	return first(func(r AssignRule) bool { return slices.Contains(r.OtherTypes, t.MetaType()) })
+}
+
+// wordAt is where the first of the words stands in a title, -1 if none does: one of Chinese, Japanese or Korean anywhere, of
+// other scripts at the beginning of a word ("review" is in "reviewing").
+func wordAt(title string, words []string) int {
+	title = strings.ToLower(title)
+	at := -1
+	for _, w := range words {
+		w = strings.ToLower(strings.TrimSpace(w))
+		initial, _ := utf8.DecodeRuneInString(w)
+		anywhere := unicode.In(initial, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+		for from := 0; from < len(title); {
+			i := strings.Index(title[from:], w)
+			if i < 0 {
+				break
+			}
+			i += from
+			before, _ := utf8.DecodeLastRuneInString(title[:i])
+			if anywhere || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+				if at < 0 || i < at {
+					at = i
+				}
+				break
+			}
+			from = i + len(w)
+		}
+	}
+	return at
+}

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// keys are what can be set of an agent.
+var keys = [...]string{"kind", "command", "args", "model", "baseurl", "keyenv", "timeout", "fallback", "workspace", "shell", "trustcommands", "budget"}
+
+// ConfigError says which setting of which agent can't be used, and what would mend it.
+type ConfigError struct {
+	Name, Key string // Key is "" where it is the name that can't be used
+	Value     string // "" if it is not set
+	Reason    string
+	File      string // "" for git's configuration
+	Scope     string // where in git's configuration: local, global, system; "" if that is not known
+}
+
+// Setting is the setting as its user knows it.
+func (e *ConfigError) Setting() string {
+	key := e.Name
+	if e.Key != "" {
+		key += "." + e.Key
+	}
+	if e.File != "" {
+		return visible(e.File + ": " + key)
+	}
+	return visible("wf.agent." + key)
+}
+
+func (e *ConfigError) Error() string { return e.Setting() + ": " + e.Reason }
+
+// Mend is the command that mends the setting, where it stands.
+func (e *ConfigError) Mend() string {
+	if e.File != "" {
+		return "mend " + visible(e.Name+"."+e.Key) + " in " + visible(e.File)
+	}
+	command := "git config "
+	if e.Scope == "global" || e.Scope == "system" || e.Scope == "worktree" {
+		command += "--" + e.Scope + " "
+	}
+	key := word("wf.agent." + e.Name + "." + e.Key)
+	value, known := example(e.Key)
+	switch {
+	case e.Key == "":
+		return command + "--remove-section " + word("wf.agent."+e.Name)
+	case !known:
+		return command + "--unset-all " + key
+	case e.Value != "":
+		command += "--replace-all "
+	}
+	return command + key + " " + value
+}
+
+// example is a value that may be right for a setting that can be wrong, or what it stands for.
+func example(key string) (value string, known bool) {
+	switch key {
+	case "kind", "command", "model":
+		return strings.ToUpper(key), true
+	case "baseurl":
+		return "URL", true
+	case "fallback":
+		return "AGENT", true
+	case "timeout":
+		return "10m", true
+	case "budget":
+		return "196608", true
+	case "workspace":
+		return WorkspaceScratch, true
+	case "shell", "trustcommands":
+		return "false", true
+	}
+	return "", false
+}
+
+// word is s as one word of a command that somebody may copy.
+func word(s string) string {
+	s = plan.OneLine(s)
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// claims looks at every claim: whether there is such a task, and whether somebody still works on it.
+func (s *surroundings) claims() error {
+	byPlan := map[plan.ID][]ref{}
+	for _, r := range s.all {
+		name, ok := strings.CutPrefix(r.name, claimRefs)
+		if !ok || r.symref != "" {
+			continue
+		}
+		id, task, _ := strings.Cut(name, "/")
+		if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
+			s.orphan(r, "", "no task can have this name")
+			continue
+		}
+		byPlan[plan.ID(id)] = append(byPlan[plan.ID(id)], r)
+	}
+	ids := make([]plan.ID, 0, len(byPlan))
+	for id := range byPlan {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		if err := s.claimsOf(id, byPlan[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
+	snap, err := s.store.Snapshot(s.ctx, id)
+	if errors.Is(err, gitstore.ErrNoPlan) {
+		for _, r := range refs {
+			s.orphan(r, id, "there is no plan "+string(id))
+		}
+		return s.ctx.Err()
+	}
+	if err != nil {
+		return s.ctx.Err() // what is wrong with the plan is found by its own audit
+	}
+	held, err := s.store.Claims(s.ctx, id)
+	if err != nil {
+		return fmt.Errorf("read the claims of %s: %w", id, err)
+	}
+	for _, r := range refs {
+		task := plan.TaskID(r.name[strings.LastIndexByte(r.name, '/')+1:])
+		c, ok := held[task]
+		switch t := snap.Plan.Task(task); {
+		case t == nil:
+			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
+		case ok:
+			s.claim(r, snap, c)
+		}
+	}
+	return nil
+}
+
+// orphan reports a claim on nothing. Deleting it harms nobody: nothing can be recorded under it.
+func (s *surroundings) orphan(r ref, id plan.ID, why string) {
+	if s.many("orphan-claim", r.name) {
+		return
+	}
+	mend := deleteRef(r.name, r.oid)
+	f := s.find("orphan-claim", r.name, mend, "%s", why)
+	f.PlanID = id
+	f.Fix = func(ctx context.Context) (string, error) {
+		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
+		return "deleted the claim " + string(r.oid[:12]), err
+	}
+}
+
+// claim reports a claim that nobody holds any more. One that was given back stays for its number.
+func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
+	code, why := "", ""
+	_, stands := s.Standing(plan.Claims{c.Task: c})[c.Task]
+	switch {
+	case c.Vacant() && c.Number == 0:
+		code, why = "bad-claim", "can't be read, and counts as expired"
+	case c.Vacant() || stands:
+		return
+	case s.Now.Before(c.Expires):
+		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plan.OneLine(c.Agent), c.PID)
+	default:
+		code = "expired-claim"
+		why = fmt.Sprintf("held by %s on %s until %s", plan.OneLine(c.Agent), plan.OneLine(c.Host), c.Expires.UTC().Format(time.RFC3339))
+		if runs(c) {
+			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)
+		}
+	}
+	if s.many(code, r.name) {
+		return
+	}
+	f := s.find(code, r.name, "git wf doctor --fix", "%s", why)
+	f.PlanID = snap.ID
+	if code == "expired-claim" && runs(c) {
+		f.Mend = fmt.Sprintf("kill %d && git wf doctor --fix", c.PID)
+		return
+	}
+	f.Fix = func(ctx context.Context) (string, error) { return s.release(ctx, snap, r, c) }
+}
+
+// release gives a claim up as whoever takes it over would: by recording the attempt as lost, so that a task that kills its
+// worker is not tried for ever.
+func (s *surroundings) release(ctx context.Context, snap *gitstore.Snapshot, r ref, c plan.Claim) (string, error) {
+	lost := plan.AddAttempt{Attempt: plan.Attempt{
+		TaskID: c.Task, Kind: plan.AttemptLost, Agent: c.Agent, Session: c.Session, CreatedAt: plan.Second(s.Now),
+		Message: fmt.Sprintf("the worker that held claim %d did not come back", c.Number),
+	}}
+	t := snap.Plan.Task(c.Task)
+	if t.NodeType == plan.Check {
+		lost.Version = snap.Records.Of(t.ReviewTargetTaskID).Active()
+	}
+	_, unfit := lost.Apply(snap.State())
+	if c.Vacant() || unfit != nil { // nobody's, or of a task that has no attempts
+		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
+		return "deleted the claim " + string(r.oid[:12]), err
+	}
+	done, err := s.store.Append(ctx, snap.ID, lost, gitstore.AppendOptions{Now: s.Now, Claim: &c})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("recorded the attempt as lost (%.12s) and gave the claim up", done.Commit), nil
+}
+
+// runs reports whether there is a process on this host that may be a claim's owner.
+func runs(c plan.Claim) bool {
+	host, err := os.Hostname()
+	return err == nil && c.Host == host && alive(c.PID)
+}
+
+// alive reports whether there is a process of that number, as far as can be known.
+func alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false // Windows finds no process that has ended
+	}
+	defer p.Release()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}

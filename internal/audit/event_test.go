@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gitwf/internal/plan"
+)
+
+// Whoever adds a kind of event has to say what it may add: a kind without a row would make every commit of it a finding.
+func TestEveryEventHasARule(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../plan/event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Event") || len(spec.Values) != 1 {
+			return true
+		}
+		lit, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		kind, err := strconv.Unquote(lit.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		_, known := adds[kind]
+		if !known && kind != plan.EventPruned && kind != plan.EventPolicy {
+			t.Errorf("%s (%q) has no row in adds", spec.Names[0].Name, kind)
+		}
+		return true
+	})
+	if n < 14 {
+		t.Errorf("found %d kinds of event", n)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"refs/workflow/WFS-a": "refs/workflow/WFS-a", "": "''", "a b": "'a b'", "$(x)": "'$(x)'", "it's": `'it'\''s'`, "a;b": "'a;b'", "\x1b": "'\x1b'",
+	} {
+		if got := Quote(word); got != want {
+			t.Errorf("Quote(%q) = %s, want %s", word, got, want)
+		}
+	}
+}

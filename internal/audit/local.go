@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+const activeRef = "WORKFLOW_HEAD"
+
+// worktree is one of the repository's working trees, as git lists them.
+type worktree struct {
+	dir, gitDir string // gitDir is "" where it can't be found
+	gone        bool   // its directory is not there
+	locked      bool
+}
+
+// pointers looks at the active plan of every working tree.
+func (s *surroundings) pointers() error {
+	trees, err := s.worktrees()
+	if err != nil {
+		return err
+	}
+	for _, w := range trees {
+		file := filepath.Join(w.gitDir, activeRef)
+		if w.gone {
+			s.goneWorktree(w, file)
+			continue
+		}
+		at := "--git-dir=" + w.gitDir
+		target, err := s.store.Git(s.ctx, at, "symbolic-ref", "--quiet", activeRef)
+		if ref, ok := gitstore.PointsTo(file); err != nil && ok {
+			target, err = ref, nil
+		}
+		_, statErr := os.Lstat(file)
+		id := plan.ID(strings.TrimPrefix(target, planRefs))
+		place := activeRef
+		if w.gitDir != s.store.GitDir() {
+			place = plan.OneLine(w.dir) + ": " + activeRef
+		}
+		switch {
+		case err != nil && errors.Is(statErr, fs.ErrNotExist):
+		case err != nil:
+			f := s.find("bad-pointer", place, "rm "+Quote(file), "is no symbolic ref, so no plan is active there")
+			f.Fix = func(context.Context) (string, error) {
+				return "removed it; no plan is active there now", os.Remove(file)
+			}
+		case !strings.HasPrefix(target, planRefs) || !id.Valid() || !s.plans[id]:
+			mend := "git " + Quote(at) + " symbolic-ref -d " + activeRef
+			f := s.find("lost-pointer", place, mend, "stands for %s, and there is no such plan", plan.OneLine(target))
+			f.Fix = func(ctx context.Context) (string, error) {
+				_, err := s.store.Git(ctx, at, "symbolic-ref", "-d", activeRef)
+				return "removed it; no plan is active there now", err
+			}
+		}
+	}
+	return s.ctx.Err()
+}
+
+// goneWorktree reports what git keeps for a working tree that worked on a plan, and is no longer there. Others are not ours to
+// speak of.
+func (s *surroundings) goneWorktree(w worktree, file string) {
+	if _, err := os.Lstat(file); w.locked || err != nil && !strings.HasPrefix(filepath.Base(w.dir), "git-wf-") {
+		return
+	}
+	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+Quote(w.dir), "the working tree is gone, and git still keeps a place for it")
+	f.Fix = func(ctx context.Context) (string, error) {
+		_, err := s.store.Git(ctx, "worktree", "remove", "--force", w.dir)
+		return "gave its place up", err
+	}
+}
+
+// worktrees lists the working trees. What git prints is one line each, and a path with a newline in it can't be told apart: it is
+// left out.
+func (s *surroundings) worktrees() ([]worktree, error) {
+	out, err := s.store.Git(s.ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, fmt.Errorf("list the working trees: %w", err)
+	}
+	dirs := s.adminDirs()
+	var all []worktree
+	for _, block := range strings.Split(out, "\n\n") {
+		var w worktree
+		for line := range strings.Lines(block) {
+			key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+			switch key {
+			case "worktree":
+				w.dir = value
+			case "locked":
+				w.locked = true
+			}
+		}
+		if len(all) == 0 {
+			w.gitDir = s.store.CommonDir() // the main one comes first
+		} else {
+			w.gitDir = dirs[filepath.Clean(w.dir)]
+			_, err := os.Stat(w.dir)
+			w.gone = errors.Is(err, fs.ErrNotExist)
+		}
+		if w.gitDir != "" {
+			all = append(all, w)
+		}
+	}
+	return all, nil
+}
+
+// adminDirs are the places that git keeps for linked working trees, by the directory of each.
+func (s *surroundings) adminDirs() map[string]string {
+	root := filepath.Join(s.store.CommonDir(), "worktrees")
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	dirs := map[string]string{}
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		if data, err := os.ReadFile(filepath.Join(dir, "gitdir")); err == nil {
+			dirs[filepath.Dir(filepath.Clean(filepath.FromSlash(strings.TrimSpace(string(data)))))] = dir
+		}
+	}
+	return dirs
+}
+
+// caches reports cache files that can't be what was written. One that another version wrote is none of them.
+func (s *surroundings) caches() {
+	for _, file := range s.store.DamagedCaches(s.Now) {
+		if s.many("bad-cache", file) {
+			return
+		}
+		f := s.find("bad-cache", plan.OneLine(file), "rm "+Quote(file), "the cache is damaged; it is passed over, and made again when it is needed")
+		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
+	}
+}
+
+// oldLock is the age from which a lock of git's is taken for one that a dead git has left: git holds a lock for as long as it
+// writes one file.
+const oldLock = time.Hour
+
+// locks reports the files with which git keeps others away from our refs, when nobody can be at work behind them any more.
+func (s *surroundings) locks() {
+	dirs := []string{s.store.CommonDir()}
+	if s.store.GitDir() != s.store.CommonDir() {
+		dirs = append(dirs, s.store.GitDir())
+	}
+	for _, dir := range dirs {
+		for _, name := range []string{activeRef, "packed-refs", "config"} {
+			s.lock(filepath.Join(dir, name+".lock"), name == activeRef)
+		}
+	}
+	for _, refs := range []string{planRefs, claimRefs} {
+		root := filepath.Join(s.store.CommonDir(), filepath.FromSlash(refs))
+		_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(file, ".lock") {
+				s.lock(file, true)
+			}
+			return s.ctx.Err()
+		})
+	}
+}
+
+func (s *surroundings) lock(file string, ours bool) {
+	st, err := os.Lstat(file)
+	if err != nil || s.Now.Sub(st.ModTime()) < oldLock || s.many("stale-lock", file) {
+		return
+	}
+	f := s.find("stale-lock", plan.OneLine(file), "rm "+Quote(file), "a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
+	if ours {
+		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
+	}
+}
+
+var (
+	scratchName = regexp.MustCompile(`^git-wf-(?:([0-9]+)-)?[a-z0-9-]*[0-9]+$`)
+	indexName   = regexp.MustCompile(`^wf-index-[0-9]+$`)
+)
+
+// After which time without a change something that a process has left counts as left: where the process is known and gone, and
+// where it is not known.
+const (
+	deadScratch    = 10 * time.Minute
+	unknownScratch = 7 * 24 * time.Hour
+)
+
+// leftovers reports the directories that dead processes have left. A throwaway repository of git wf demo stays for its user.
+func (s *surroundings) leftovers() {
+	for dir, names := range map[string]*regexp.Regexp{s.Temp: scratchName, s.store.GitDir(): indexName} {
+		if dir == "" {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			m := names.FindStringSubmatch(e.Name())
+			if m == nil || strings.HasPrefix(e.Name(), "git-wf-demo-") {
+				continue
+			}
+			pid := 0
+			if len(m) > 1 && m[1] != "" {
+				pid, _ = strconv.Atoi(m[1])
+			}
+			s.leftover(filepath.Join(dir, e.Name()), pid)
+		}
+	}
+}
+
+func (s *surroundings) leftover(path string, pid int) {
+	st, err := os.Lstat(path)
+	if err != nil || !st.IsDir() && !st.Mode().IsRegular() {
+		return
+	}
+	if st.IsDir() {
+		if _, err := os.ReadDir(path); err != nil {
+			return // somebody else's
+		}
+	}
+	age := s.Now.Sub(st.ModTime())
+	if pid > 0 && (alive(pid) || age < deadScratch) || pid == 0 && age < unknownScratch || s.many("scratch", path) {
+		return
+	}
+	why := "its process is gone"
+	if pid == 0 {
+		why = fmt.Sprintf("nothing in it has changed for %d days", int(age.Hours()/24))
+	}
+	f := s.find("scratch", plan.OneLine(path), "rm -rf "+Quote(path), "left over from work on a task: %s", why)
+	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
+}

@@ -1,0 +1,285 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// objects reads every object of the ref's history and returns the commit up to which it can be audited: the newest sound
+// one, or "" if there is none.
+func (a *auditor) objects(ref string) (plan.OID, error) {
+	a.progress("%s: looking for its objects", a.id)
+	held, err := a.store.Git(a.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "--", ref)
+	tip := plan.OID("")
+	for line := range strings.Lines(held) {
+		f := strings.Fields(line)
+		if len(f) > 2 && f[1] == ref {
+			return "", nil // a symbolic ref, which the audit of the refs reports
+		}
+		if len(f) > 1 && f[1] == ref {
+			tip = plan.OID(f[0])
+		}
+	}
+	kind, kindErr := a.store.Git(a.ctx, "cat-file", "-t", string(tip))
+	if err == nil && tip != "" && kindErr == nil && kind != "commit" {
+		a.find("not-a-commit", ref, a.forced(deleteRef(ref, tip)), "holds a %s, not a commit", kind)
+		return "", nil
+	}
+	if err == nil && tip != "" {
+		check, err := a.store.Verify(a.ctx, []plan.OID{tip}, func(done, of int) {
+			a.progress("%s: object %d of %d", a.id, done, of)
+		})
+		if err != nil {
+			return "", err
+		}
+		if check.Sound() {
+			return tip, a.promised(check, ref)
+		}
+	}
+	if a.ctx.Err() != nil {
+		return "", a.ctx.Err()
+	}
+	a.progress("%s: damaged; looking how far it can be read", a.id)
+	d, err := a.store.Salvage(a.ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if d == nil { // it has been mended meanwhile
+		return tip, nil
+	}
+	a.damage(d)
+	return d.Sound, nil
+}
+
+// promised asks, where objects were left with a remote, whether that still gives them.
+func (a *auditor) promised(check *gitstore.Check, ref string) error {
+	if check.Absent == 0 {
+		return nil
+	}
+	remote, err := a.store.Unreachable(a.ctx)
+	if err != nil {
+		a.find("promisor", ref, "git fetch "+Quote(remote), "%s of it are with %s alone, which does not answer: %v",
+			plan.Count(check.Absent, "object"), remote, err)
+	}
+	return a.ctx.Err()
+}
+
+// damage reports what is damaged, and the way back to what is not.
+func (a *auditor) damage(d *gitstore.Damage) {
+	what := "the ref itself holds nonsense"
+	if len(d.Bad) > 0 {
+		what = fmt.Sprintf("%s missing or damaged (%.12s", plan.Count(len(d.Bad), "object"), d.Bad[0])
+		if len(d.Bad) > 1 {
+			what += ", ..."
+		}
+		what += ")"
+	}
+	if d.Sound == "" {
+		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another clone may have it", what)
+		return
+	}
+	lost := "; nothing after it can be read"
+	if d.After > 0 {
+		lost = fmt.Sprintf("; %s after it", plan.Count(d.After, "event"))
+	}
+	a.find("damaged", d.Ref, a.recover(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound, d.Subject, lost)
+}
+
+// recover is the command that moves a ref to its newest sound commit, and keeps what it held under another name where
+// there is something to keep. A ref that git can't even read has to make room first.
+func (a *auditor) recover(d *gitstore.Damage) string {
+	var steps []string
+	if d.TipHere {
+		steps = append(steps, keep(d.Ref, d.Tip))
+	}
+	if d.Tip == "" {
+		steps = append(steps, "rm "+Quote(a.store.CommonDir()+"/"+d.Ref))
+	}
+	switch {
+	case d.Sound == "" && d.Tip != "":
+		steps = append(steps, a.forced(deleteRef(d.Ref, d.Tip)))
+	case d.Sound != "" && d.Tip == "":
+		steps = append(steps, a.forced("git update-ref --no-deref --create-reflog "+Quote(d.Ref)+" "+string(d.Sound)))
+	case d.Sound != "":
+		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", Quote(d.Ref), d.Sound, d.Tip)))
+	}
+	return strings.Join(steps, " && ")
+}
+
+// DamagedRefs is where the mends of findings keep what they give up.
+const DamagedRefs = "refs/workflow-damaged/"
+
+// keep is the command that keeps a commit under another name.
+func keep(ref string, tip plan.OID) string {
+	name := strings.TrimPrefix(ref, "refs/workflow/")
+	return fmt.Sprintf("git update-ref %s %s", Quote(fmt.Sprintf("%s%s/%.12s", DamagedRefs, name, tip)), tip)
+}
+
+func deleteRef(ref string, held plan.OID) string {
+	return strings.TrimSpace("git update-ref --no-deref -d " + Quote(ref) + " " + string(held))
+}
+
+// back marks a mend as the way back to before a commit; settle makes the command of it.
+const back = "back to before "
+
+// goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go back to
+// before it.
+func (a *auditor) goBack(commit plan.OID) string {
+	if !a.deep || a.tip == "" {
+		return ""
+	}
+	return back + string(commit)
+}
+
+// goBackTo is goBack to before the commit that last changed a path of the newest tree.
+func (a *auditor) goBackTo(path string) string {
+	if !a.deep || a.tip == "" {
+		return ""
+	}
+	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
+		"--format=%H", "--end-of-options", string(a.tip), "--", ":(top,literal)"+path)
+	if err != nil || commit == "" {
+		return ""
+	}
+	return a.goBack(plan.OID(commit))
+}
+
+// outlaw is goBack for a commit that is no legal event.
+func (a *auditor) outlaw(commit plan.OID) string {
+	if a.illegal == nil {
+		a.illegal = map[plan.OID]bool{}
+	}
+	a.illegal[commit] = true
+	return a.goBack(commit)
+}
+
+// settle makes one command of all ways back: the one to before the first commit that did something wrong. What comes after goes
+// too, so the newest commit is kept under another name.
+func (a *auditor) settle() error {
+	first, err := a.firstCulprit()
+	if err != nil || first == "" {
+		return err
+	}
+	ref := gitstore.RefName(a.id)
+	command := keep(ref, a.tip) + " && "
+	parent, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
+	if err != nil || a.cut[first] {
+		command += a.forced(deleteRef(ref, a.tip))
+	} else {
+		command += a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", Quote(ref), parent, a.tip))
+	}
+	for i := range a.findings {
+		if strings.HasPrefix(a.findings[i].Mend, back) {
+			a.findings[i].Mend = command
+		}
+	}
+	return a.ctx.Err()
+}
+
+// firstCulprit is the earliest of the commits that findings want to go back to before.
+func (a *auditor) firstCulprit() (plan.OID, error) {
+	culprits := map[string]bool{}
+	for commit := range a.illegal {
+		culprits[string(commit)] = true // whose records are wrong because of it
+	}
+	for _, f := range a.findings {
+		if commit, ok := strings.CutPrefix(f.Mend, back); ok && len(a.illegal) == 0 {
+			culprits[commit] = true
+		}
+	}
+	if len(culprits) == 0 {
+		return "", nil
+	}
+	out, err := a.store.Git(a.ctx, "rev-list", "--topo-order", "--reverse", "--end-of-options", string(a.tip))
+	if err != nil {
+		return "", fmt.Errorf("read the history of %s: %w", a.id, err)
+	}
+	for commit := range strings.FieldsSeq(out) {
+		if culprits[commit] {
+			return plan.OID(commit), nil
+		}
+	}
+	return "", nil
+}
+
+// forced lets a command of git's pass the hooks: strict mode refuses, with good reason, that a plan's ref goes back.
+func (a *auditor) forced(command string) string {
+	aside := "git -c core.hooksPath=/dev/null "
+	const hook = "hook.git-wf-reference-transaction"
+	if _, set, err := a.store.Config(a.ctx, hook+".command"); err == nil && set {
+		aside += "-c " + hook + ".enabled=false "
+	}
+	return aside + strings.TrimPrefix(command, "git ")
+}
+
+// History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of the
+// policy. Whether the policy allows them is Policy's.
+func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
+	a := auditor{ctx: ctx, store: store, id: policyID, deep: true, options: o}
+	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
+	if _, statErr := os.Lstat(filepath.Join(store.CommonDir(), filepath.FromSlash(gitstore.PolicyRef))); err != nil || held == "" && statErr != nil {
+		return nil, err
+	}
+	tip, err := a.objects(gitstore.PolicyRef)
+	if err != nil || tip == "" || len(a.findings) > 0 {
+		return nameless(a.findings), err
+	}
+	a.tip = tip
+	if err := a.history(string(tip)); err != nil {
+		return nil, err
+	}
+	entries, err := store.ListTree(ctx, tip, "")
+	if err != nil {
+		return nil, fmt.Errorf("list the tree of the policy: %w", err)
+	}
+	for _, e := range entries {
+		if !policyPath(e.Path) && !a.many("foreign", e.Path) {
+			a.find("foreign", e.Path, a.goBackTo(e.Path), "no record of a policy has this name; it counts for nothing")
+		}
+	}
+	more, err := Policy(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range more {
+		a.policyFinding(f)
+	}
+	return nameless(a.findings), a.settle()
+}
+
+// policyID stands for the policy where a history has a plan's id.
+const policyID plan.ID = "policy"
+
+// policyFinding takes up what Policy found, with the way back, unless the history's own audit has found it.
+func (a *auditor) policyFinding(f Finding) {
+	for _, known := range a.findings {
+		if known.Code == f.Code && known.Place == f.Place {
+			return
+		}
+	}
+	at, _, _ := strings.Cut(f.Place, ":")
+	if commit, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", at+"^{commit}"); err == nil && commit != "" {
+		f.Mend = a.goBack(plan.OID(commit))
+	} else if mend := a.goBackTo(policyFile); mend != "" {
+		f.Mend = mend
+	}
+	a.findings = append(a.findings, f)
+}
+
+func nameless(findings []Finding) []Finding {
+	for i := range findings {
+		findings[i].PlanID = ""
+	}
+	return findings
+}
+
+func policyPath(name string) bool {
+	dir, file, _ := strings.Cut(name, "/")
+	return name == policyFile || (dir == "waivers" || dir == "retired") && strings.HasSuffix(file, ".json") && !strings.Contains(file, "/")
+}

@@ -1,0 +1,293 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// records checks everything that the plan's tree holds at one commit.
+func (a *auditor) records(snap *gitstore.Snapshot) error {
+	a.snap = snap
+	a.progress("%s: looking at its records", a.id)
+	a.bindings()
+	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
+	if err != nil {
+		return fmt.Errorf("list the tree of %s: %w", a.id, err)
+	}
+	for _, t := range snap.Plan.Tasks {
+		a.names(t)
+	}
+	docs, err := a.sized(a.documents(entries))
+	if err != nil {
+		return err
+	}
+	if err := a.read(docs, entries); err != nil {
+		return err
+	}
+	a.strangers()
+	a.strays(entries)
+	if a.deep {
+		a.modes(entries)
+	}
+	return nil
+}
+
+// bindings checks what plan.json says of itself.
+func (a *auditor) bindings() {
+	p := a.snap.Plan
+	mend := ""
+	if fs := p.Validate(plan.Floors{}); len(fs) > 0 {
+		mend = a.goBackTo(planFile)
+		for _, f := range fs {
+			if !a.many("bad-plan", planFile) {
+				a.find("bad-plan", planFile, mend, "%v", f)
+			}
+		}
+	} else if a.deep && len(p.Grafts) > 0 {
+		for _, f := range p.Validate(a.options.Floors) {
+			t := p.Task(f.TaskID)
+			if t != nil && t.NodeType == plan.Check {
+				t = p.Task(t.ReviewTargetTaskID)
+			}
+			planning := t != nil && t.Planning() // the policy's floors are for deliverables
+			if !planning && !a.many("below-policy", planFile) {
+				a.find("below-policy", planFile, "git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
+			}
+		}
+	}
+	if a.deep && p.PlanID != a.id {
+		a.find("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
+	}
+}
+
+// names checks what the names of a task's records say about each other.
+func (a *auditor) names(t *plan.Task) {
+	dir := t.TaskID.Dir()
+	r := a.snap.Records.Of(t.TaskID)
+	missing := func(code, name string, version int) {
+		if _, ok := r.Version(version); !ok && !a.many(code, dir+"/"+name) {
+			a.find(code, dir+"/"+name, a.goBackTo(dir+"/"+name), "%s has no such version", t.TaskID)
+		}
+	}
+	for _, name := range r.Foreign {
+		if !a.many("foreign", dir+"/"+name) {
+			a.find("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name), "no record has this name; it counts for nothing")
+		}
+	}
+	for i, rec := range r.Artifacts {
+		if rec.Version != i+1 {
+			a.find("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)), "%s follows version %d", plan.VersionID(rec.Version), i)
+		}
+	}
+	for _, rec := range r.Reviews {
+		missing("review-of-nothing", "reviews/"+rec.Dir(), rec.Version)
+	}
+	if !a.deep {
+		return
+	}
+	for _, rec := range r.Checks {
+		missing("check-of-nothing", "checks/"+rec.Name(), rec.Version)
+	}
+	for _, rec := range r.Waivers {
+		missing("waiver-of-nothing", "waivers/"+rec.Name(), rec.Version)
+	}
+	for _, rec := range r.Attempts {
+		if rec.Version > 0 {
+			missing("attempt-of-nothing", "attempts/"+rec.Name(), rec.Version)
+		}
+	}
+	for _, n := range r.Answers {
+		if !slices.Contains(r.Questions, n) && !a.many("answer-of-nothing", dir) {
+			name := fmt.Sprintf("%s/answers/q%d.json", dir, n)
+			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", t.TaskID)
+		}
+	}
+}
+
+// document is one record that is JSON: where it is, and the object that holds it.
+type document struct {
+	task plan.TaskID
+	name string // below the task's directory
+	oid  plan.OID
+}
+
+func (d document) path() string { return d.task.Dir() + "/" + d.name }
+
+// documents lists the records whose content is looked at: of a shallow audit, versions and reviews alone. The names of others
+// say nothing that counts.
+func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
+	var docs []document
+	for _, e := range entries {
+		task, name, ok := taskPath(e.Path)
+		if !ok || path.Ext(name) != ".json" || strings.Contains(name, "/files/") || !strings.HasPrefix(e.Mode, "100") {
+			continue
+		}
+		kind, _, _ := strings.Cut(name, "/")
+		counts := kind == "artifacts" && path.Base(name) == "artifact.json" || kind == "reviews" && path.Base(name) == "review.json"
+		if (counts || a.deep) && !slices.Contains(a.snap.Records.Of(task).Foreign, name) && a.snap.Plan.Task(task) != nil {
+			docs = append(docs, document{task, name, e.OID})
+		}
+	}
+	return docs
+}
+
+// mostDocument bounds a record, in bytes. The longest evidence is far below.
+const mostDocument = 32 << 20
+
+// sized finds the documents that are too large to be read, and leaves them out.
+func (a *auditor) sized(docs []document) ([]document, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	oids := make([]plan.OID, len(docs))
+	for i, d := range docs {
+		oids[i] = d.oid
+	}
+	sizes, err := a.store.Sizes(a.ctx, oids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(docs, func(d document) bool {
+		if sizes[d.oid] <= mostDocument {
+			return false
+		}
+		if !a.many("too-large", d.path()) {
+			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d", sizes[d.oid], mostDocument)
+		}
+		return true
+	}), nil
+}
+
+// read reads all documents with one request and compares each with its place.
+func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
+	at := map[plan.OID][]document{}
+	oids := make([]plan.OID, 0, len(docs))
+	for _, d := range docs {
+		if at[d.oid] == nil {
+			oids = append(oids, d.oid)
+		}
+		at[d.oid] = append(at[d.oid], d)
+	}
+	whys := make(map[document]string)
+	err := a.store.ReadDocuments(a.ctx, a.snap, oids, func(oid plan.OID, data []byte) {
+		for _, d := range at[oid] {
+			if why := a.judge(d, data, entries); why != "" {
+				whys[d] = why
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read the records of %s: %w", a.id, err)
+	}
+	for _, d := range docs { // in the order of their paths
+		if whys[d] != "" {
+			a.misfit(d, whys[d])
+		}
+	}
+	return nil
+}
+
+// misfit reports a document that does not fit its place.
+func (a *auditor) misfit(d document, why string) {
+	code, place := "bad-record", d.path()
+	switch kind, _, _ := strings.Cut(d.name, "/"); kind {
+	case "artifacts":
+		code, place = "bad-artifact", d.task.Dir()
+	case "reviews":
+		code, place = "bad-review", path.Dir(d.path())
+	}
+	if !a.many(code, place) {
+		a.find(code, place, a.goBackTo(path.Dir(d.path())), "%s: %s", d.name, why)
+	}
+}
+
+// judge says why a document does not belong where it is; "" if it does.
+func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
+	j := judge{a: a, d: d, r: a.snap.Records.Of(d.task), name: strings.TrimSuffix(path.Base(d.name), ".json"), entries: entries}
+	kind, _, _ := strings.Cut(d.name, "/")
+	switch kind {
+	case "artifacts":
+		return j.artifact(data)
+	case "reviews":
+		return j.review(data)
+	case "checks":
+		return j.check(data)
+	case "attempts":
+		return j.attempt(data)
+	case "questions":
+		return j.question(data)
+	case "answers":
+		return j.answer(data)
+	case "inputs":
+		return j.input(data)
+	case "waivers":
+		return j.waiver(data)
+	case "resets", "marks":
+		return decode(data, &plan.Decision{})
+	}
+	var any map[string]any
+	return decode(data, &any)
+}
+
+func decode(data []byte, v any) string {
+	if err := json.Unmarshal(data, v); err != nil {
+		return "is no such document: " + err.Error()
+	}
+	return ""
+}
+
+// strangers reports records of tasks that the plan does not have.
+func (a *auditor) strangers() {
+	known := map[plan.TaskID]bool{}
+	for _, t := range a.snap.Plan.Tasks {
+		known[t.TaskID] = true
+	}
+	var unknown []plan.TaskID
+	for id := range a.snap.Records.Tasks {
+		if !known[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	slices.Sort(unknown)
+	for _, id := range unknown {
+		if !a.many("unknown-task", id.Dir()) {
+			a.find("unknown-task", id.Dir(), a.goBackTo(id.Dir()), "plan.json has no task %s", id)
+		}
+	}
+}
+
+// strays reports what is in the plan's tree where no record can be.
+func (a *auditor) strays(entries []gitstore.TreeEntry) {
+	seen := map[string]bool{}
+	for _, e := range entries {
+		place, known := placeOf(e.Path)
+		if known || seen[place] || a.many("foreign", place) {
+			continue
+		}
+		seen[place] = true
+		a.find("foreign", place, a.goBackTo(place), "no record belongs here; it counts for nothing")
+	}
+}
+
+// modes reports records that are links, programs or repositories, and paths that a tree has twice.
+func (a *auditor) modes(entries []gitstore.TreeEntry) {
+	for i, e := range entries {
+		if _, known := placeOf(e.Path); !known {
+			continue
+		}
+		deliverable := strings.Contains(e.Path, "/files/")
+		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000")
+		if !fine && !a.many("bad-mode", e.Path) {
+			a.find("bad-mode", e.Path, a.goBackTo(e.Path), "has the mode %s; a record is a plain file, 100644", e.Mode)
+		}
+		if i > 0 && entries[i-1].Path == e.Path && !a.many("twice", e.Path) {
+			a.find("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in which one they take")
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Around says what the surroundings of the plans are audited by.
+type Around struct {
+	Now  time.Time
+	Temp string // the system's directory for temporary files; "" to leave it alone
+
+	Standing func(plan.Claims) plan.Claims // those of the claims that hold
+}
+
+// Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, caches and locks in the
+// git directory, and what dead processes have left.
+func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Finding, error) {
+	s := surroundings{auditor: auditor{ctx: ctx, store: store}, Around: o, plans: map[plan.ID]bool{}}
+	if err := s.refs(); err != nil {
+		return nil, err
+	}
+	if err := s.claims(); err != nil {
+		return nil, err
+	}
+	if err := s.pointers(); err != nil {
+		return nil, err
+	}
+	s.policyElsewhere()
+	s.caches()
+	s.locks()
+	s.leftovers()
+	return s.findings, ctx.Err()
+}
+
+type surroundings struct {
+	auditor
+	Around
+	all   []ref
+	plans map[plan.ID]bool
+}
+
+// ref is one ref in one of our namespaces.
+type ref struct {
+	name, symref string
+	oid          plan.OID
+}
+
+// The namespaces that are ours.
+const (
+	planRefs    = "refs/workflow/"
+	claimRefs   = "refs/workflow-claims/"
+	remoteRefs  = "refs/workflow-remotes/"
+	archiveRefs = "refs/workflow-archive/"
+)
+
+// refs looks at every ref whose name begins as ours do.
+func (s *surroundings) refs() error {
+	out, err := s.store.Git(s.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/workflow*/**")
+	if err != nil {
+		return fmt.Errorf("list the refs: %w", err)
+	}
+	for line := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimRight(line, "\n"), " ", 3)
+		for len(f) < 3 {
+			f = append(f, "")
+		}
+		s.all = append(s.all, ref{name: f[1], oid: plan.OID(f[0]), symref: f[2]})
+	}
+	for _, r := range s.all {
+		s.ref(r)
+	}
+	return s.brokenRefs()
+}
+
+func (s *surroundings) ref(r ref) {
+	why := ""
+	id, isPlan := strings.CutPrefix(r.name, planRefs)
+	switch {
+	case r.symref != "":
+		if !s.many("symbolic-ref", r.name) {
+			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+Quote(r.name), "stands for %s; a plan's history has a ref of its own", r.symref)
+		}
+		return
+	case isPlan && id != "policy" && !plan.ID(id).Valid():
+		why = "no plan can have this name"
+	case isPlan:
+		s.plans[plan.ID(id)] = id != "policy"
+		return
+	case strings.HasPrefix(r.name, claimRefs), strings.HasPrefix(r.name, remoteRefs), strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, DamagedRefs):
+		return // claims are looked at by themselves; the others hold whatever was fetched or kept
+	default:
+		why = "no ref of this program begins so"
+	}
+	if !s.many("foreign-ref", r.name) {
+		s.find("foreign-ref", r.name, s.forced(deleteRef(r.name, r.oid)), "%s; it counts for nothing", why)
+	}
+}
+
+// brokenRefs finds files that should be refs and hold nonsense: git passes over them. Those of plans are found by the audit of
+// each.
+func (s *surroundings) brokenRefs() error {
+	known := map[string]bool{}
+	for _, r := range s.all {
+		known[r.name] = true
+	}
+	for _, dir := range []string{planRefs, claimRefs} {
+		root := filepath.Join(s.store.CommonDir(), filepath.FromSlash(dir))
+		_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, ".lock") || s.ctx.Err() != nil {
+				return s.ctx.Err()
+			}
+			rel, err := filepath.Rel(s.store.CommonDir(), file)
+			if err != nil {
+				return err
+			}
+			name := filepath.ToSlash(rel)
+			if known[name] || s.many("broken-ref", name) {
+				return nil
+			}
+			if id := plan.ID(strings.TrimPrefix(name, planRefs)); dir == planRefs && id.Valid() {
+				s.plans[id] = true
+				return nil
+			}
+			s.find("broken-ref", name, "rm "+Quote(file), "the file holds no object id, and git passes over it")
+			return nil
+		})
+	}
+	return s.ctx.Err()
+}
+
+// BrokenPlans are plans whose ref git can't read, and so does not list.
+func BrokenPlans(store *gitstore.Store, listed []gitstore.PlanRef) []plan.ID {
+	entries, err := os.ReadDir(filepath.Join(store.CommonDir(), filepath.FromSlash(planRefs)))
+	if err != nil {
+		return nil // there is none, or refs are kept otherwise
+	}
+	var broken []plan.ID
+	for _, e := range entries {
+		id := plan.ID(e.Name())
+		if e.Type().IsRegular() && id.Valid() && !slices.ContainsFunc(listed, func(r gitstore.PlanRef) bool { return r.ID == id }) {
+			broken = append(broken, id)
+		}
+	}
+	return broken
+}
+
+// policyElsewhere reports plans that are bound by no policy although a remote has one.
+func (s *surroundings) policyElsewhere() {
+	if slices.ContainsFunc(s.all, func(r ref) bool { return r.name == gitstore.PolicyRef }) || len(s.plans) == 0 {
+		return
+	}
+	for _, r := range s.all {
+		fetched, ok := strings.CutPrefix(r.name, remoteRefs)
+		remote, isPolicy := strings.CutSuffix(fetched, "/policy")
+		if ok && isPolicy {
+			s.find("no-policy", r.name, fmt.Sprintf("git update-ref --create-reflog %s %s", gitstore.PolicyRef, r.oid),
+				"the plans here are under no policy, but %s has one", remote)
+			return
+		}
+	}
+}

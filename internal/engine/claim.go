@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// DefaultLease is how long a claim holds unless its owner renews it.
+const DefaultLease = 5 * time.Minute
+
+// leaseKey is the setting of git's configuration that says otherwise.
+const leaseKey = "wf.lease"
+
+const shortestLease = time.Second
+
+// LeaseError says what is wrong with the length of a lease.
+type LeaseError struct {
+	Setting string // or option
+	Value   string
+}
+
+func (e *LeaseError) Error() string {
+	return fmt.Sprintf("%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q", e.Setting, shortestLease, plan.MaxLease, plan.OneLine(e.Value))
+}
+
+// ParseLease reads the length of a lease: a number with a unit, or of seconds.
+func ParseLease(setting, value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if seconds, atoiErr := strconv.Atoi(value); atoiErr == nil && seconds <= int(plan.MaxLease/time.Second) {
+		d, err = time.Duration(seconds)*time.Second, nil
+	}
+	if err != nil || d < shortestLease || d > plan.MaxLease {
+		return 0, &LeaseError{setting, value}
+	}
+	return d, nil
+}
+
+// LeaseTime is how long a claim holds: Lease or, if that is zero, wf.lease.
+func (e *Engine) LeaseTime(ctx context.Context) (time.Duration, error) {
+	e.leaseMu.Lock()
+	defer e.leaseMu.Unlock()
+	if e.Lease > 0 {
+		return e.Lease, nil
+	}
+	settings, err := e.Store.Settings(ctx, leaseKey)
+	if err != nil {
+		return 0, err
+	}
+	lease := DefaultLease
+	for _, s := range settings {
+		if !strings.EqualFold(s[0], leaseKey) {
+			continue
+		}
+		if lease, err = ParseLease(leaseKey, s[1]); err != nil {
+			return 0, err
+		}
+	}
+	e.Lease = lease
+	return lease, nil
+}
+
+// owner is this process, as its claims name it.
+func (e *Engine) owner() owner {
+	e.ownerOnce.Do(func() { e.self = thisOwner() })
+	return e.self
+}
+
+// standing says until when a claim holds, by the clock here; ok is false if it does not hold any more, and why says so.
+// Of one whose times can't be true nobody here knows the end: it holds, and a run watches whether it is renewed.
+func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why string, ok bool) {
+	until = c.Until(e.owner().host)
+	switch {
+	case c.Vacant():
+		return until, "was given back", false
+	case e.owner().gone(c):
+		return until, fmt.Sprintf("its owner, process %d, is gone", c.PID), false
+	case !now.Before(until):
+		return until, "expired", false
+	case c.Misdated(now):
+		if e.seen.overdue(c, now, e.Lease) {
+			return until, "was not renewed while this run watched", false
+		}
+		return now.Add(plan.MaxLease), "", true
+	}
+	return until, "", true
+}
+
+// Standing are those of the claims that hold, as seen from here, with the time until when others here have to respect
+// them as the end.
+func (e *Engine) Standing(claims plan.Claims, now time.Time) plan.Claims {
+	all := plan.Claims{}
+	for id, c := range claims {
+		if until, _, ok := e.standing(c, now); ok {
+			c.Expires = until
+			all[id] = c
+		}
+	}
+	return all
+}
+
+// hold is a claim on a task, renewed until it is given up.
+type hold struct {
+	claim    plan.Claim
+	ended    int  // claims of the task that have left a record
+	released bool // with the event that it was for
+	lost     bool // a claim was taken over whose owner did not come back
+	stop     func()
+	prepared []plan.Prepared // of the attempt under the claim
+}
+
+// take takes a claim, over from somebody whose claim no longer holds if need be, or fails with gitstore.ErrClaimed.
+func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayClaim(snap.State(), want); err != nil {
+		return nil, err
+	}
+	h := &hold{ended: snap.State().ClaimsEnded(want.Task), stop: func() {}}
+	var found plan.Claim
+	for tries, there := 3, false; !there; tries-- {
+		want.Number = h.ended + 1
+		h.claim, err = e.Store.Claim(ctx, id, want)
+		if !errors.Is(err, gitstore.ErrClaimed) || tries == 0 {
+			return h, err
+		}
+		var lookErr error // one that ended just before it was looked at is not in the way
+		if found, there, lookErr = e.claimOn(ctx, id, want.Task); lookErr != nil {
+			return nil, lookErr
+		}
+	}
+	_, _, stands := e.standing(found, want.Started)
+	ours := e.owner().owns(found) // whoever held it in this process has let go of it, or would not ask for it again
+	if stands && !ours {
+		return nil, &gitstore.ClaimedError{Held: found}
+	}
+	h.lost = !found.Vacant() && !ours
+	want.Number = max(found.Number, h.ended) + 1
+	h.claim, err = e.Store.TakeOver(ctx, id, found, want)
+	return h, err
+}
+
+// mayClaim is refused in a plan whose session takes no new work. A person may still review what is there in a paused one.
+func mayClaim(s *plan.State, want plan.Claim) error {
+	if s.SessionStatus() == plan.SessionPaused && want.Agent == plan.ReviewerPerson {
+		return nil
+	}
+	return s.MayBegin()
+}
+
+// claimOn is the claim on a task, a vacant one if there is none.
+func (e *Engine) claimOn(ctx context.Context, id plan.ID, task plan.TaskID) (c plan.Claim, there bool, err error) {
+	claims, err := e.Store.Claims(ctx, id)
+	c, there = claims[task]
+	c.Task = task
+	return c, there, err
+}
+
+// claim takes the task for this process, or fails with gitstore.ErrClaimed. The context it returns ends when the claim is
+// lost.
+func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context, error) {
+	return e.claimAs(ctx, id, plan.Claim{Task: task, Agent: agent})
+}
+
+// claimAs is claim for one that says more than who claims what.
+func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hold, context.Context, error) {
+	lease, err := e.LeaseTime(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	self := e.owner()
+	want.Session, want.Host, want.PID, want.Process = rand.Text(), self.host, self.pid, self.process
+	want.Started = e.Now()
+	want.Expires = want.Started.Add(lease)
+	h, err := e.take(ctx, id, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := e.keep(ctx, id, h, lease)
+	if err := e.recordLost(ctx, id, h); err != nil {
+		e.letGo(ctx, id, h)
+		return nil, nil, err
+	}
+	return h, work, nil
+}
+
+// keep renews a claim until it is given up. The context it returns ends when the claim is lost: without it somebody else
+// may do the same work.
+func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Duration) context.Context {
+	work, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	h.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done // a renewal that is under way would undo the release that follows
+	})
+	claim, expires := h.claim, h.claim.Expires
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-work.Done():
+				return
+			case <-tick.C:
+			}
+			next := e.Now().Add(lease)
+			_, err := e.Store.Renew(context.WithoutCancel(work), id, claim, next)
+			switch {
+			case err == nil:
+				expires = next
+			case errors.Is(err, gitstore.ErrClaimed) || !e.Now().Before(expires):
+				cancel()
+				return
+			}
+			// Else it could not be written now, and there is time to try again.
+		}
+	}()
+	return work
+}
+
+// recordLost records that the worker did not come back whose claim was taken over. Such attempts count, so that a task
+// that kills its worker can't go on for ever.
+func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
+	if !h.lost {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // the claim is ours already, and nobody else would record it
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	version := 0
+	t := snap.State().Tasks[h.claim.Task]
+	if t != nil && t.NodeType == plan.Check {
+		version = t.Active
+	}
+	if t == nil || t.NodeType == plan.Check && version == 0 {
+		return nil // nothing was there to be worked on
+	}
+	lost := plan.AddAttempt{Version: version, Author: agentActor(h.claim.Agent), Attempt: plan.Attempt{
+		TaskID: h.claim.Task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
+		Message: fmt.Sprintf("the worker that held claim %d did not come back", h.claim.Number-1),
+	}}
+	done, err := e.Store.Append(ctx, id, lost, gitstore.AppendOptions{Now: e.Now()})
+	if err != nil {
+		return err
+	}
+	h.lost, h.ended = false, done.Snapshot.State().ClaimsEnded(h.claim.Task)
+	return nil
+}
+
+// letGo gives up a claim, unless an event has released it.
+func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
+	h.stop()
+	if h.released {
+		return
+	}
+	// A claim that can't be given back now expires by itself.
+	ctx = context.WithoutCancel(ctx)
+	if h.claim.Number > h.ended+1 {
+		_ = e.Store.Vacate(ctx, id, h.claim) // the next number would be one that somebody else has had
+		return
+	}
+	_ = e.Store.Release(ctx, id, h.claim)
+}
+
+// append records an event and releases the claim in the same transaction. What was done is recorded even if the user
+// wants to stop: a cancelled context must not throw finished work away.
+func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold, batch *gitstore.Batch) (*gitstore.Appended, error) {
+	ctx = context.WithoutCancel(ctx)
+	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
+	if h != nil {
+		o.Claim = &h.claim
+		h.stop()
+	}
+	done, err := e.Store.Append(ctx, id, ev, o)
+	if h == nil || err != nil {
+		return done, err
+	}
+	h.released = true
+	if h.claim.Number > done.Snapshot.State().ClaimsEnded(h.claim.Task) {
+		// More claims have ended than have left a record: the number must not be given out again.
+		_, _ = e.Store.Claim(ctx, id, plan.Claim{Task: h.claim.Task, Number: h.claim.Number})
+	}
+	return done, nil
+}
+
+// ownerOf says for people who holds a claim, and where.
+func ownerOf(c plan.Claim) string {
+	who := plan.OneLine(c.Agent)
+	if c.PID > 0 {
+		return fmt.Sprintf("%s in process %d on %s", who, c.PID, plan.OneLine(c.Host))
+	}
+	return fmt.Sprintf("%s (claim %d)", who, c.Number)
+}

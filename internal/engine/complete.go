@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/check"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Complete ends the work on a plan: it collects what the work took and what it taught, and records both. It fails with a
+// *plan.OpenError while anything is open.
+func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, author plan.Actor) (*gitstore.Appended, plan.CompletionDocument, error) {
+	for tries := 5; ; tries-- {
+		snap, err := e.Store.Snapshot(ctx, id)
+		if err != nil {
+			return nil, plan.CompletionDocument{}, err
+		}
+		ev := plan.Complete{Author: author, Seen: snap.Records.Count()}
+		if open := snap.State().Open(); len(open) > 0 {
+			return nil, ev.Document, &plan.OpenError{Plan: id, Root: snap.Plan.RootTaskID, Open: open}
+		}
+		var lessons lessons
+		if ev.Document, lessons, err = e.measure(ctx, snap); err != nil {
+			return nil, ev.Document, fmt.Errorf("collect the metrics of %s: %w", id, err)
+		}
+		ev.Document.By, ev.Document.CreatedAt, ev.Document.Reason = d.By, d.CreatedAt, d.Reason
+		ev.Learnings = lessons.write(snap.Plan, ev.Document)
+		done, err := e.Store.Append(ctx, id, ev, gitstore.AppendOptions{Now: e.Now()})
+		var moved *plan.MovedOnError
+		if errors.As(err, &moved) && tries > 0 {
+			continue
+		}
+		return done, ev.Document, err
+	}
+}
+
+// measure counts what the work on a plan took, and notes what went wrong on the way.
+func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.CompletionDocument, lessons, error) {
+	s := snap.State()
+	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType, Complexity: snap.Plan.AssessComplexity(), Tasks: []plan.TaskCost{}}
+	m := measurement{ctx: ctx, engine: e, snap: snap, first: snap.Time}
+	err := e.Store.Log(ctx, snap.ID, func(l gitstore.LogEntry) bool {
+		m.saw(l.Time)
+		return true
+	})
+	if err != nil {
+		return doc, m.lessons, err
+	}
+	costs, err := e.Costs(ctx, snap)
+	if err != nil {
+		return doc, m.lessons, err
+	}
+	for _, t := range snap.Plan.Tasks {
+		if t.NodeType != plan.Action {
+			continue
+		}
+		c := plan.TaskCost{TaskID: t.TaskID, Title: t.Title, Status: s.Tasks[t.TaskID].Status}
+		if err := m.task(t, &c.Effort); err != nil {
+			return doc, m.lessons, err
+		}
+		for _, cost := range costs {
+			if cost.Task == t.TaskID {
+				c.AddUsage(&cost.Usage)
+			}
+		}
+		doc.Tasks = append(doc.Tasks, c)
+		doc.Metrics.Add(c.Effort)
+		if !t.Planning() {
+			doc.Metrics.Tasks++
+			doc.Metrics.Approved += one(c.Status == plan.StatusDone)
+			doc.Metrics.Abandoned += one(c.Status == plan.StatusAbandoned)
+		}
+	}
+	doc.Metrics.StartedAt, doc.Metrics.EndedAt = plan.Second(m.first), plan.Second(snap.Time)
+	doc.Metrics.WallSeconds = int64(doc.Metrics.EndedAt.Sub(doc.Metrics.StartedAt) / time.Second)
+	return doc, m.lessons, nil
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// measurement goes through the records of a plan.
+type measurement struct {
+	ctx     context.Context
+	engine  *Engine
+	snap    *gitstore.Snapshot
+	first   time.Time // of all that was seen; after a prune the history begins late, but the records are whole
+	lessons lessons
+}
+
+func (m *measurement) saw(t time.Time) {
+	if !t.IsZero() && t.Before(m.first) {
+		m.first = t
+	}
+}
+
+// task adds up what a task and its CHECK took. What agents reported is not in it.
+func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
+	r := m.snap.Records.Of(t.TaskID)
+	effort.Versions, effort.Reviews, effort.Attempts = len(r.Artifacts), len(r.Reviews), len(r.Attempts)
+	effort.Retries, effort.Waivers = len(r.Resets), len(r.Waivers)
+	made, judged := map[int]time.Time{}, map[int]time.Time{}
+	for _, v := range r.Artifacts {
+		a, err := export.ReadArtifact(m.ctx, m.engine.Store, m.snap, t.TaskID, v.Version)
+		if err != nil {
+			return err
+		}
+		m.saw(a.CreatedAt)
+		made[v.Version] = a.CreatedAt
+		effort.WorkSeconds += seconds(a.DurationMS)
+	}
+	for _, rec := range r.Reviews {
+		rev, err := export.ReadReview(m.ctx, m.engine.Store, m.snap, t.TaskID, rec)
+		if err != nil {
+			return err
+		}
+		if rev.CreatedAt.After(judged[rec.Version]) {
+			judged[rec.Version] = rev.CreatedAt
+		}
+		if rec.Verdict == plan.Rejected {
+			effort.Rejections++
+			m.lessons.rejected(t, rev)
+		}
+	}
+	effort.Rounds = len(judged)
+	for version, at := range judged {
+		if begun, ok := made[version]; ok && at.After(begun) {
+			effort.ReviewSeconds += at.Sub(begun).Seconds()
+		}
+	}
+	return m.trouble(t, r, effort)
+}
+
+func seconds(ms int64) float64 { return float64(ms) / 1000 }
+
+// trouble reads what was tried in vain, tried again, waived or given up.
+func (m *measurement) trouble(t *plan.Task, r *plan.TaskRecords, effort *plan.Effort) error {
+	kinds := map[string]int{}
+	for _, rec := range r.Attempts {
+		var a plan.Attempt
+		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "attempts/"+rec.Name(), &a); err != nil {
+			return err
+		}
+		m.saw(a.CreatedAt)
+		effort.WorkSeconds += seconds(a.DurationMS)
+		kinds[rec.Kind]++
+	}
+	m.lessons.tried(t, kinds, len(r.Resets))
+	for _, rec := range r.Waivers {
+		var w plan.WaiverDocument
+		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "waivers/"+rec.Name(), &w); err != nil {
+			return err
+		}
+		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion, w.ArtifactID), w.Decision))
+	}
+	if n := len(r.Marks); n > 0 && r.Abandoned() {
+		var d plan.Decision
+		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "marks/"+r.Marks[n-1].Name(), &d); err != nil {
+			return err
+		}
+		m.lessons.abandoned = append(m.lessons.abandoned, decided(fmt.Sprintf("%s: %s", t.TaskID, t.Title), d))
+	}
+	return nil
+}
+
+// lessons is what a plan's end has to tell, ready to be written: each a line of text from plans and people.
+type lessons struct {
+	criteria                          []criterionLesson // in the order in which they first failed
+	reasons, again, waived, abandoned []string
+}
+
+// criterionLesson is a criterion that versions were rejected for.
+type criterionLesson struct {
+	task     plan.TaskID
+	id, text string
+	times    int
+	evidence string // of the last time
+}
+
+func (l *lessons) rejected(t *plan.Task, rev plan.Review) {
+	l.reasons = append(l.reasons, fmt.Sprintf("%s %s, by %s (score %d): %s", t.TaskID, rev.ReviewedArtifactID, rev.Reviewer, rev.Score, firstLine(rev.Reason)))
+	for _, c := range rev.Criteria {
+		if c.Result != plan.ResultFail {
+			continue
+		}
+		i := slices.IndexFunc(l.criteria, func(k criterionLesson) bool { return k.task == t.TaskID && k.id == c.ID })
+		if i < 0 {
+			i = len(l.criteria)
+			l.criteria = append(l.criteria, criterionLesson{task: t.TaskID, id: c.ID, text: c.Statement})
+		}
+		l.criteria[i].times++
+		l.criteria[i].evidence = firstLine(c.Evidence)
+	}
+}
+
+func (l *lessons) tried(t *plan.Task, kinds map[string]int, retries int) {
+	var what []string
+	for _, kind := range []string{plan.AttemptError, plan.AttemptLost, plan.AttemptNoop, plan.AttemptNeedsInput} {
+		if n := kinds[kind]; n > 0 {
+			what = append(what, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	if retries > 0 {
+		what = append(what, fmt.Sprintf("%d of its limits set back", retries))
+	}
+	if len(what) > 0 {
+		l.again = append(l.again, fmt.Sprintf("%s: %s", t.TaskID, strings.Join(what, ", ")))
+	}
+}
+
+func decided(what string, d plan.Decision) string {
+	return fmt.Sprintf("%s, by %s: %s", what, d.By, firstLine(d.Reason))
+}
+
+// write makes the note: Markdown, in which whatever comes from plans, commands and people stays text.
+func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
+	var b strings.Builder
+	m := doc.Metrics
+	fmt.Fprintf(&b, "# What %s taught\n\n%s\n\n", p.PlanID, check.Inline(p.Title))
+	fmt.Fprintf(&b, "%s, %d approved, %d abandoned. %s in %s, %s. %s from the first event to the last, %s of them in review.\n",
+		plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plan.Count(m.Versions, "version"), plan.Count(m.Rounds, "round"),
+		plan.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
+	if m.InputTokens+m.OutputTokens > 0 {
+		fmt.Fprintf(&b, "Agents reported %d tokens in, %d out, $%.4f.\n", m.InputTokens, m.OutputTokens, m.CostUSD)
+	}
+	const most = 200
+	if len(l.criteria) > 0 {
+		slices.SortStableFunc(l.criteria, func(a, b criterionLesson) int { return b.times - a.times })
+		b.WriteString("\n## Criteria that versions were rejected for\n\n| task | criterion | times | the last time |\n| --- | --- | --- | --- |\n")
+		for _, c := range l.criteria[:min(len(l.criteria), most)] {
+			fmt.Fprintf(&b, "| %s | %s: %s | %d | %s |\n", c.task, check.Inline(c.id), check.Inline(c.text), c.times, check.Inline(c.evidence))
+		}
+	}
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{
+		{"Rejections", l.reasons}, {"Tried in vain", l.again}, {"Waived", l.waived}, {"Given up", l.abandoned},
+	} {
+		if len(part.lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n", part.title)
+		for _, line := range part.lines[:min(len(part.lines), most)] {
+			fmt.Fprintf(&b, "- %s\n", check.Inline(line))
+		}
+		if more := len(part.lines) - most; more > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", more)
+		}
+	}
+	return []byte(b.String())
+}

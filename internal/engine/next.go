@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
+)
+
+// Offer is a task for an agent that works outside of a run, and what it has to know.
+type Offer struct {
+	Snapshot *gitstore.Snapshot
+	Task     *plan.TaskState
+	Claim    *plan.Claim // nil unless it was asked for
+	Prompt   prompt.Prompt
+	Inputs   []plan.Input
+	Feedback string // the REJECTED.md of the version that is to be redone
+}
+
+// Wanted says which task an outside agent wants.
+type Wanted struct {
+	Task  plan.TaskID   // "" is any
+	Agent string        // its name
+	Claim bool          // take it
+	Lease time.Duration // of the claim; zero means LeaseTime
+}
+
+// Offer finds the next task for an outside agent, and claims it if that is wanted. It is nil when there is none now.
+// Tasks for that agent come first, then those for anybody, then those that a run would do by their run line.
+func (e *Engine) Offer(ctx context.Context, id plan.ID, w Wanted) (*Offer, error) {
+	for {
+		snap, err := e.Store.Snapshot(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		claims, err := e.Store.Claims(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		claims = e.Standing(claims, e.Now())
+		s := snap.StateUnder(claims, e.Now())
+		t, err := e.choose(s, claims, w)
+		if err != nil || t == nil {
+			return nil, err
+		}
+		o := &Offer{Snapshot: snap, Task: t}
+		if w.Claim {
+			if o.Claim, err = e.claimOutside(ctx, id, t.TaskID, w); errors.Is(err, gitstore.ErrClaimed) {
+				continue // somebody was faster
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := e.describe(ctx, snap, o); err != nil {
+			return nil, err
+		}
+		return o, nil
+	}
+}
+
+// choose finds the task that is wanted.
+func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.TaskState, error) {
+	if w.Task != "" {
+		t := s.Tasks[w.Task]
+		if err := s.RefuseContainer(w.Task, "git wf next TASK"); err != nil {
+			return nil, err
+		}
+		switch {
+		case t == nil || t.NodeType != plan.Action || t.Planning():
+			return nil, &plan.RefusedError{Task: w.Task, Reason: "is no task that makes a deliverable", Hint: "git wf next --explain"}
+		case !ready(t):
+			reason := string(t.Status)
+			if t.Reason != "" {
+				reason += ": " + t.Reason
+			}
+			return nil, &plan.RefusedError{Task: w.Task, Reason: "is " + reason, Hint: "git wf next --explain"}
+		}
+		if by := crossedBy(s, t.Task, claims); by != "" {
+			return nil, &plan.RefusedError{Task: w.Task, Reason: "is about the same paths as " + string(by) + ", which is being worked on", Hint: "git wf next"}
+		}
+		return t, nil
+	}
+	var best *plan.TaskState
+	bestRank := 0
+	for _, t := range s.Ready() {
+		if t.NodeType != plan.Action || t.Planning() || crossedBy(s, t.Task, claims) != "" {
+			continue
+		}
+		if rank, ok := e.suits(t.Task, w.Agent); ok && (best == nil || rank < bestRank) {
+			best, bestRank = t, rank
+		}
+	}
+	return best, nil
+}
+
+// suits says how well a task suits an outside agent: less is better.
+func (e *Engine) suits(t *plan.Task, name string) (rank int, ok bool) {
+	switch by := agent.Name(t); {
+	case name != "" && by == name:
+		return 0, true
+	case by == agent.NameManual:
+		return 1, true
+	case by == agent.NameExec:
+		return 2, true
+	}
+	return 0, false
+}
+
+// claimOutside takes a claim that no process keeps: it holds until its end, unless it is renewed. The agent is taken to
+// work in a working tree of the repository.
+func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID, w Wanted) (*plan.Claim, error) {
+	lease := w.Lease
+	if lease == 0 {
+		var err error
+		if lease, err = e.LeaseTime(ctx); err != nil {
+			return nil, err
+		}
+	}
+	now := e.Now()
+	h, err := e.take(ctx, id, plan.Claim{
+		Task: task, Agent: w.Agent, Session: rand.Text(), Host: e.owner().host, Started: now, Expires: now.Add(lease), Worktree: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = e.recordLost(ctx, id, h)
+	var s *plan.State
+	var t *plan.TaskState
+	if err == nil {
+		_, s, t, err = e.afterClaim(ctx, id, task)
+	}
+	if err == nil && t != nil {
+		err = e.keepsClear(ctx, id, s, t)
+	}
+	switch {
+	case err == nil && (t == nil || h.claim.Number <= s.ClaimsEnded(task)):
+		// The task was done, or claimed by somebody else and recorded, since it was chosen.
+		err = fmt.Errorf("%s: %w", task, gitstore.ErrClaimed)
+	case err == nil:
+		return &h.claim, nil
+	}
+	e.letGo(ctx, id, h)
+	return nil, err
+}
+
+// describe fills in what the agent has to know.
+func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer) error {
+	s := snap.State()
+	t := s.Tasks[o.Task.TaskID]
+	o.Inputs = approvedInputs(snap, s, t.TaskID)
+	var err error
+	if o.Prompt, err = e.Prompt(ctx, snap, t.TaskID); err != nil || t.Verdict != plan.Rejected {
+		return err
+	}
+	var g ground
+	err = e.lastReview(ctx, &g, snap, t, t.Active)
+	o.Feedback = string(g.rejection)
+	return err
+}
+
+// adopt takes up a claim by its number, which its owner was told. An older number is refused: somebody else has claimed
+// the task since.
+func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number int) (*hold, error) {
+	found, _, err := e.claimOn(ctx, id, task)
+	if err != nil {
+		return nil, err
+	}
+	if found.Vacant() || found.Number != number || found.PID > 0 {
+		return nil, e.notHeld(task, number, found)
+	}
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &hold{claim: found, ended: snap.State().ClaimsEnded(task), stop: func() {}}, nil
+}
+
+// notHeld says why a claim does not hold under its number, and what to do.
+func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
+	refused := &plan.RefusedError{Task: task, Hint: fmt.Sprintf("git wf next %s --claim, and go on under its number", task)}
+	switch {
+	case found.Vacant():
+		refused.Reason = fmt.Sprintf("claim %d is over: its work was recorded, or it was given back or taken over", number)
+	case found.Number == number:
+		refused.Reason = fmt.Sprintf("claim %d belongs to a run: %s", number, ownerOf(found))
+		refused.Hint = "git wf status"
+	case found.Number > number:
+		refused.Reason = fmt.Sprintf("claim %d was taken over: claim %d is held by %s until %s", number, found.Number, ownerOf(found), found.Expires.Local().Format(time.DateTime))
+		refused.Hint = fmt.Sprintf("git wf next %s --explain; what you made is still yours to hand in, once the task is free again", task)
+	default:
+		refused.Reason = fmt.Sprintf("there was no claim %d; the newest is claim %d, held by %s", number, found.Number, ownerOf(found))
+		refused.Hint = "git wf next --explain"
+	}
+	return refused
+}
+
+// RenewClaim moves the end of an outside agent's claim; lease zero means LeaseTime. One that has expired can be renewed
+// as long as nobody has taken it over.
+func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int, lease time.Duration) (plan.Claim, error) {
+	if lease == 0 {
+		var err error
+		if lease, err = e.LeaseTime(ctx); err != nil {
+			return plan.Claim{}, err
+		}
+	}
+	h, err := e.adopt(ctx, id, task, number)
+	if err != nil {
+		return plan.Claim{}, err
+	}
+	c, err := e.Store.Renew(ctx, id, h.claim, e.Now().Add(lease))
+	return c, e.orNotHeld(err, task, number)
+}
+
+// ReleaseClaim gives an outside agent's claim back. With a reason, that is recorded as an attempt that failed, which
+// counts; without, it says nothing about the task.
+func (e *Engine) ReleaseClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int, reason string) error {
+	h, err := e.adopt(ctx, id, task, number)
+	if err != nil {
+		return err
+	}
+	if reason == "" {
+		return e.orNotHeld(e.Store.Vacate(ctx, id, h.claim), task, number)
+	}
+	res := agent.Result{Kind: agent.Error, Message: reason}
+	return e.orNotHeld(e.fail(ctx, id, task, 0, h, res, e.Now().Sub(h.claim.Started), nil), task, number)
+}
+
+func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {
+	var claimed *gitstore.ClaimedError
+	if errors.As(err, &claimed) {
+		return e.notHeld(task, number, claimed.Held)
+	}
+	return err
+}
+
+// reservedNames are those that an outside agent can't have: they mean somebody else in a plan.
+var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutline, plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson}
+
+// CheckAgentName says what is wrong with the name of an outside agent, "" if nothing is.
+func CheckAgentName(name string) string {
+	const most = 100
+	switch {
+	case name == "" || len(name) > most || plan.OneLine(name) != name:
+		return fmt.Sprintf("expected a name of at most %d bytes, on one line", most)
+	case slices.Contains(reservedNames[:], name):
+		return name + " stands for something else in plans"
+	}
+	return ""
+}

@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/prepare"
+	"gitwf/internal/process"
+	"gitwf/internal/prompt"
+)
+
+// preparation is the directory below WF_IN with the outputs of a task's steps, and the role of their commands.
+const preparation = "preparation"
+
+// takeSteps takes the steps of a task's preparation, and puts what they found where the agent learns of it. ready is false if the
+// attempt is over with them: then it is recorded, as failed or as a question.
+func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, name string) (ready bool, err error) {
+	task := snap.Plan.Effective(t.Task)
+	if len(g.steps) == 0 || g.role != agent.RoleAction {
+		return true, nil
+	}
+	began := e.Now()
+	out, err := e.runSteps(work, snap, task, g)
+	if work.Err() != nil { // as of an attempt: it says nothing about the task
+		return false, errors.Join(ctx.Err(), errClaimLost(ctx))
+	}
+	if err != nil {
+		return false, err
+	}
+	h.prepared = out.Records()
+	if out.Failed != nil {
+		return false, e.unprepared(ctx, snap, t, h, out, e.Now().Sub(began))
+	}
+	err = e.tellSteps(ctx, g, snap, t, name, out)
+	var tooLong *prompt.BudgetError
+	if errors.As(err, &tooLong) {
+		return false, e.fail(ctx, snap.ID, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
+	}
+	return err == nil, err
+}
+
+// runSteps runs them in a working tree of the repository: the agent's own if it has one, else one that lasts as long as they do.
+func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome, error) {
+	if !e.Trust.Preparation(task) {
+		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID, Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
+	}
+	results := filepath.Join(g.in, preparation)
+	if err := os.Mkdir(results, 0o777); err != nil {
+		return prepare.Outcome{}, err
+	}
+	dir := g.work
+	if g.unlink == nil && slices.ContainsFunc(task.Steps(), plan.Step.Runs) {
+		tree := *g
+		tree.work, tree.unlink = filepath.Join(g.dir, "repository"), nil
+		dir = tree.work
+		if g.source == "" { // nothing was committed yet, and nothing can be read
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				return prepare.Outcome{}, err
+			}
+		} else if err := e.makeWorktree(ctx, &tree); err != nil {
+			return prepare.Outcome{}, err
+		} else {
+			defer tree.unlink()
+		}
+	}
+	layOutSummaries(dir, snap.ID, g.about.Inputs)
+	answers, err := e.stepAnswers(ctx, snap, task)
+	if err != nil {
+		return prepare.Outcome{}, err
+	}
+	return prepare.Run(ctx, prepare.Ground{
+		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers,
+		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
+		Environ: process.Environ(e.Environ, "WF_ROLE="+preparation, "WF_REPO="+g.repo, "WF_IN="+g.in, "WF_CONTEXT="+g.context,
+			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(g.attempt)),
+	})
+}
+
+// layOutSummaries puts the summaries of the inputs where seed 1 has them, so that its commands find them. Where the repository
+// itself has something else there, it stays: the summaries are in WF_CONTEXT too.
+func layOutSummaries(dir string, id plan.ID, inputs []agent.Input) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	at := ".workflow/" + string(id) + "/.summaries"
+	if len(inputs) == 0 || root.MkdirAll(at, 0o777) != nil {
+		return
+	}
+	for _, in := range inputs {
+		for _, name := range []string{string(in.TaskID) + "-summary.md", string(in.TaskID) + ".md"} {
+			if _, err := root.Lstat(at + "/" + name); err != nil {
+				_ = root.WriteFile(at+"/"+name, []byte(in.Summary), 0o666)
+			}
+		}
+	}
+}
+
+// stepQuestion is the name of the question that a failed step becomes.
+func stepQuestion(step string) string { return "preparation: " + plan.OneLine(step) }
+
+// stepAnswers are the answers to questions that steps became, by the name of the step: the newest of each.
+func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task) (map[string]string, error) {
+	answers := map[string]string{}
+	r := snap.Records.Of(task.TaskID)
+	for _, n := range r.Answers {
+		if !slices.Contains(r.Questions, n) {
+			continue
+		}
+		q, err := e.question(ctx, snap, task.TaskID, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range task.Steps() {
+			if q.Name != stepQuestion(s.Name) {
+				continue
+			}
+			var a plan.Answer
+			if err := e.readRecord(ctx, snap, task.TaskID, fmt.Sprintf("answers/q%d.json", n), &a); err != nil {
+				return nil, err
+			}
+			answers[s.Name] = a.Text
+		}
+	}
+	return answers, nil
+}
+
+// unprepared records an attempt that ended with a step: as a question where the step wants a person, else as failed.
+func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, out prepare.Outcome, took time.Duration) error {
+	s := out.Failed
+	message := fmt.Sprintf("the preparation failed: step %s: %s", plan.OneLine(s.Name), s.Record.Problem)
+	if tail := strings.TrimSpace(lastPart(s.Output)); tail != "" {
+		message += "\nend of its output:\n" + tail
+	}
+	res := agent.Result{Kind: agent.Error, Message: message}
+	if s.Record.ExitCode != nil {
+		res.ExitCode = *s.Record.ExitCode
+	}
+	log := stepLog(out)
+	if !out.Ask {
+		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+	}
+	res.Kind = agent.NeedsInput
+	res.Needs = []plan.Question{{
+		Name: stepQuestion(s.Name), Kind: plan.AskText,
+		Question: message + "\nMend what it needs, and answer; the step is tried again. If it fails again, your answer is taken as its result.",
+	}}
+	return e.needs(ctx, snap, t, h, res, took, log)
+}
+
+// lastPart is the end of an output, as far as a message has room.
+func lastPart(s string) string {
+	const most = 2000
+	if len(s) <= most {
+		return s
+	}
+	return "..." + strings.ToValidUTF8(s[len(s)-most:], "")
+}
+
+// stepLog is the log of an attempt that went no further than its preparation.
+func stepLog(out prepare.Outcome) []byte {
+	var b strings.Builder
+	for _, s := range out.Steps {
+		fmt.Fprintf(&b, "== %s: %s\n%s\n", plan.OneLine(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
+	}
+	return []byte(b.String())
+}
+
+// tellSteps makes prompt and context again, with what the steps found.
+func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, out prepare.Outcome) error {
+	g.steps, g.about.Preparation = nil, nil
+	for i, s := range out.Steps {
+		p := agent.Prepared{Prepared: s.Record, Action: s.Action, Advice: s.Advice}
+		p.Output = s.Output
+		told := promptStep(s.Step, i)
+		told.Result, told.Output, told.Problem, told.Advice = s.Record.Result, prompt.Text(s.Output), s.Record.Problem, prompt.Text(strings.Join(s.Advice, "\n"))
+		if s.File != "" {
+			p.File = preparation + "/" + s.File
+			told.File = p.File
+		}
+		g.steps = append(g.steps, told)
+		g.about.Preparation = append(g.about.Preparation, p)
+	}
+	if err := g.about.Write(g.context); err != nil {
+		return err
+	}
+	d, err := e.attemptData(ctx, g, snap, t, name)
+	if err != nil {
+		return err
+	}
+	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
+}
+
+// stepsAhead are the steps of a task's preparation before any of them is taken.
+func stepsAhead(t *plan.Task) []prompt.Step {
+	if t.NodeType != plan.Action || t.Planning() {
+		return nil
+	}
+	var steps []prompt.Step
+	for i, s := range t.Steps() {
+		steps = append(steps, promptStep(s, i))
+	}
+	return steps
+}
+
+func promptStep(s plan.Step, i int) prompt.Step {
+	return prompt.Step{Number: i + 1, Name: s.Name, Action: s.Action, Result: "not taken yet"}
+}
+
+// summary is what a dependency's approved version says for those who build on it: what was done, its files, and its review.
+func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, a plan.Artifact) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s %s: %s\n", t.TaskID, a.ArtifactID, plan.OneLine(t.Title))
+	if text := strings.TrimSpace(plan.Printable(a.Summary)); text != "" {
+		fmt.Fprintf(&b, "\n%s\n", lastPart(text))
+	}
+	b.WriteString("\n## Files\n\n")
+	const most = 50
+	for i, f := range a.Files {
+		if i == most {
+			fmt.Fprintf(&b, "- and %d more\n", len(a.Files)-most)
+			break
+		}
+		fmt.Fprintf(&b, "- %s, %s\n", plan.OneLine(f.Path), plan.Count(int(f.Size), "byte"))
+	}
+	rev, err := e.approval(ctx, snap, t.TaskID, plan.VersionNumber(a.ArtifactID))
+	if err != nil || rev == nil {
+		return b.String(), err
+	}
+	fmt.Fprintf(&b, "\n## Review\n\nApproved by %s, score %d.", plan.OneLine(rev.Reviewer), rev.Score)
+	if rev.Reason != "" {
+		b.WriteString(" " + plan.OneLine(lastPart(rev.Reason)))
+	}
+	b.WriteString("\n")
+	for _, c := range rev.Criteria {
+		fmt.Fprintf(&b, "- %s %s: %s\n", plan.OneLine(c.ID), c.Result, plan.OneLine(c.Statement))
+	}
+	for _, s := range rev.Suggestions {
+		fmt.Fprintf(&b, "- for later (%s): %s\n", plan.OneLine(s.Priority), plan.OneLine(s.Text))
+	}
+	return b.String(), nil
+}
+
+// approval is the newest review that approved a version, nil if there is none.
+func (e *Engine) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (*plan.Review, error) {
+	for _, r := range slices.Backward(snap.Records.Of(id).Reviews) {
+		if r.Version == version && r.Verdict == plan.Approved {
+			rev, err := export.ReadReview(ctx, e.Store, snap, id, r)
+			return &rev, err
+		}
+	}
+	return nil, nil
+}
+
+// assigned is the agent that does a task which names none: the one that its meta.agent names, or its kind and title by the user's
+// table; "" if there is none, or none of that name is set up here.
+func (e *Engine) assigned(t *plan.Task) string {
+	if t.NodeType != plan.Action || t.Planning() {
+		return ""
+	}
+	if name := t.MetaAgent(); e.isSetUp(name) {
+		return name
+	}
+	return e.byTable(t)
+}
+
+// byTable is the agent that the user's table has for a task or a CHECK, "" if there is none.
+func (e *Engine) byTable(t *plan.Task) string {
+	if e.Assign == nil {
+		return ""
+	}
+	table, err := e.Assign()
+	if err != nil {
+		return "" // canAssign reports it
+	}
+	return table.Of(t, e.isSetUp)
+}
+
+func (e *Engine) isSetUp(name string) bool {
+	_, ok := e.Agents.Config(name)
+	return ok
+}
+
+// canAssign fails if the user's table can't be read: tasks would go to somebody else than it says.
+func (e *Engine) canAssign() error {
+	if e.Assign == nil {
+		return nil
+	}
+	_, err := e.Assign()
+	return err
+}
+
+// MissingPaths finds the focus_paths of a strict draft that HEAD does not have, placed in the draft's file.
+func (e *Engine) MissingPaths(ctx context.Context, d Draft) (plan.Findings, error) {
+	if d.Plan.Config.TaskDocument != plan.StrictTaskDocument {
+		return nil, nil
+	}
+	head, err := e.Store.Head(ctx)
+	if err != nil && !errors.Is(err, gitstore.ErrUnborn) {
+		return nil, err
+	}
+	has := map[string]bool{}
+	if head != "" {
+		out, err := e.Store.Git(ctx, "ls-tree", "-r", "-t", "-z", "--name-only", "--full-tree", string(head))
+		if err != nil {
+			return nil, fmt.Errorf("list the files of HEAD: %w", err)
+		}
+		for name := range strings.SplitSeq(out, "\x00") {
+			has[name] = true
+		}
+	}
+	return plan.Locate(d.Name, d.Data, d.Plan.MissingPaths(func(path string) bool { return has[path] })), nil
+}

@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// run is one call of Run or Step: a step over the derived state, in a loop that sleeps until something changes. All that
+// it remembers between two steps is what it has under way itself, and what it need not say or try twice.
+type run struct {
+	*Engine
+	id      plan.ID
+	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
+	done    chan outcome
+	held    plan.Claims          // of other processes, as last read
+	claims  plan.Claims          // those of them that stand
+	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
+	once    bool
+	started int
+
+	planning  bool                // only tasks that make plans
+	untrusted map[plan.TaskID]int // planning tasks, by the version whose command lines may not run
+}
+
+func (e *Engine) newRun(id plan.ID) *run {
+	return &run{
+		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
+		done: make(chan outcome),
+	}
+}
+
+// outcome is how one piece of work ended.
+type outcome struct {
+	task plan.TaskID
+	err  error
+}
+
+func (r *run) loop(ctx context.Context) (*plan.State, error) {
+	if _, err := r.LeaseTime(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.canAssign(); err != nil {
+		return nil, err
+	}
+	if err := r.mayBegin(ctx); err != nil {
+		return nil, err
+	}
+	place, err := newScratch()
+	if err != nil {
+		return nil, err
+	}
+	r.scratch, r.seen = place, &sightings{first: map[plan.TaskID]sighting{}}
+	defer func() {
+		r.scratch, r.seen = nil, nil
+		place.remove()
+	}()
+	if err := r.readClaims(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.takeInputs(ctx, r.id); err != nil {
+		return nil, err
+	}
+	return r.steps(ctx)
+}
+
+// mayBegin is refused in a plan whose session takes no new work.
+func (r *run) mayBegin(ctx context.Context) error {
+	snap, err := r.Store.Snapshot(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	return snap.State().MayBegin()
+}
+
+// steps repeats the step until nothing is left to do, or to wait for.
+func (r *run) steps(ctx context.Context) (*plan.State, error) {
+	var failed error
+	for {
+		pulse := r.Store.Pulse(r.id) // before the state is read: what changes from now on is a reason to look again
+		state, err := r.state(ctx)
+		failed = errors.Join(failed, err)
+		if failed == nil && ctx.Err() == nil {
+			for _, w := range r.next(state) {
+				r.start(ctx, w)
+			}
+		}
+		r.show(state)
+		if len(r.running) == 0 {
+			rests, err := r.rests(ctx, failed)
+			if rests || err != nil {
+				return state, err
+			}
+		}
+		if out, ended := r.await(ctx, pulse); ended {
+			failed = errors.Join(failed, r.took(ctx, out, failed))
+		}
+	}
+}
+
+// rests reports whether a run that has nothing under way is over, and with which error.
+func (r *run) rests(ctx context.Context, failed error) (bool, error) {
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	if failed != nil || r.once {
+		return true, failed
+	}
+	if len(r.claims) == 0 { // nobody's way was crossed yet; that does not mean that nobody is there
+		if err := r.readClaims(ctx); err != nil {
+			return true, err
+		}
+	}
+	return !r.othersWork(), nil
+}
+
+// took takes note of how a piece of work ended. What failed before is not said twice: a store that can't be written fails
+// for all.
+func (r *run) took(ctx context.Context, out outcome, failed error) error {
+	delete(r.running, out.task)
+	var untrusted *untrustedError
+	var session *plan.SessionError
+	switch {
+	case errors.As(out.err, &session):
+		r.started-- // it was paused before the work began; the next look at it ends the run
+	case errors.As(out.err, &untrusted):
+		r.untrusted[untrusted.task] = untrusted.version
+	case errors.Is(out.err, gitstore.ErrClaimed):
+		// Another process has it. Look at what the others hold before choosing again.
+		r.started--
+		return r.readClaims(ctx)
+	case failed == nil:
+		return out.err
+	}
+	return nil
+}
+
+// How a run that has room for more work finds out that there is some. Looking at the pulse costs a few microseconds.
+const (
+	pulseTime = 200 * time.Millisecond
+	lookTime  = 5 * time.Second // after which the repository itself is looked at, whatever the pulse says
+)
+
+// await sleeps until a piece of work has ended, or something has changed that may make more work.
+func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, ended bool) {
+	var tick <-chan time.Time
+	if !r.once && r.room() > 0 && ctx.Err() == nil {
+		t := time.NewTicker(pulseTime)
+		defer t.Stop()
+		tick = t.C
+	}
+	var interrupted <-chan struct{}
+	if len(r.running) == 0 {
+		interrupted = ctx.Done()
+	}
+	for began := time.Now(); ; {
+		select {
+		case out := <-r.done:
+			return out, true
+		case <-interrupted:
+			return outcome{}, false
+		case <-tick:
+			if r.Store.Pulse(r.id) != pulse || r.fallen() || time.Since(began) > lookTime {
+				return outcome{}, false
+			}
+		}
+	}
+}
+
+// fallen reports whether a claim of another process stands no more: it expired, or its process is gone.
+func (r *run) fallen() bool {
+	for id := range r.claims {
+		if _, _, ok := r.standing(r.held[id], r.Now()); !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// readClaims reads what other processes hold. Our own claims are left out: r.running knows them better.
+func (r *run) readClaims(ctx context.Context) error {
+	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(claims, func(_ plan.TaskID, c plan.Claim) bool { return r.owner().owns(c) })
+	r.seen.note(claims, r.Now())
+	r.held, r.claims = claims, r.Standing(claims, r.Now())
+	return nil
+}
+
+// othersWork reports whether another process is at work on the plan, and says so once for each task. What a person
+// reviews, or an outside agent has claimed, does not count: it takes as long as it takes.
+func (r *run) othersWork() bool {
+	work := false
+	for _, id := range slices.Sorted(maps.Keys(r.claims)) {
+		c := r.claims[id]
+		if c.Agent == plan.ReviewerPerson || c.PID <= 0 {
+			continue
+		}
+		work = true
+		if !r.waited[id] {
+			r.waited[id] = true
+			r.report(id, fmt.Sprintf("in work by %s, whose claim holds until %s", ownerOf(c), c.Expires.Local().Format(time.TimeOnly)))
+		}
+	}
+	return work
+}
+
+func (r *run) state(ctx context.Context) (*plan.State, error) {
+	if len(r.claims) > 0 { // they change without a word to us
+		if err := r.readClaims(ctx); err != nil {
+			return nil, err
+		}
+	}
+	snap, err := r.Store.Snapshot(context.WithoutCancel(ctx), r.id)
+	if err != nil {
+		return nil, err
+	}
+	return snap.StateUnder(r.claims, r.Now()), nil
+}
+
+// work is one piece of work that the engine can do now.
+type work struct {
+	task     *plan.TaskState // an ACTION
+	do       func(ctx context.Context, id plan.ID, t *plan.TaskState) error
+	what     string // attempt, review, ...
+	agent    string
+	worktree bool // the agent works in a linked working tree
+	since    time.Time
+}
+
+// room is how many pieces of work can be started.
+func (r *run) room() int {
+	room := max(r.Jobs, 1) - len(r.running)
+	if r.once {
+		room = min(room, 1-r.started)
+	}
+	return room
+}
+
+// next chooses what to start, up to the number of jobs.
+func (r *run) next(s *plan.State) []work {
+	if s.MayBegin() != nil {
+		return nil // somebody paused the plan meanwhile: what is under way ends, and nothing follows it
+	}
+	free := r.room()
+	var chosen []work
+	choose := func(w work) {
+		if _, busy := r.running[w.task.TaskID]; len(chosen) < free && !busy && !r.crossed(s, w, chosen) {
+			chosen = append(chosen, w)
+		}
+	}
+	for _, t := range s.Ungrafted() {
+		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
+	}
+	for _, t := range s.Ready() {
+		if len(chosen) >= free {
+			break // in a long plan far more is ready than can be started
+		}
+		if w, ok := r.Engine.work(s, t); ok && r.may(w.task) {
+			choose(w)
+		}
+	}
+	return chosen
+}
+
+// may reports whether the run works on the task.
+func (r *run) may(t *plan.TaskState) bool {
+	if r.planning && !t.Planning() {
+		return false
+	}
+	version, waits := r.untrusted[t.TaskID]
+	return !waits || version != t.Active
+}
+
+// crossed reports whether work in a linked working tree would be about the same paths as what is under way in another.
+func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
+	if !w.worktree {
+		return false
+	}
+	for _, other := range slices.AppendSeq(slices.Clone(chosen), maps.Values(r.running)) {
+		if other.worktree && plan.SameFocus(other.task.Task, w.task.Task) {
+			return true
+		}
+	}
+	return crossedBy(s, w.task.Task, r.claims) != ""
+}
+
+// crossedBy is a task that is worked on in a working tree, under one of the claims, and is about the same paths; "" if
+// there is none.
+func crossedBy(s *plan.State, t *plan.Task, claims plan.Claims) plan.TaskID {
+	for id, c := range claims {
+		if other := s.Tasks[id]; c.Worktree && id != t.TaskID && other != nil && plan.SameFocus(other.Task, t) {
+			return id
+		}
+	}
+	return ""
+}
+
+// work says what the engine itself can do about a ready task; ok is false when somebody else must act.
+func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
+	if t.NodeType == plan.Check {
+		return e.reviewWork(s, s.Tasks[t.ReviewTargetTaskID])
+	}
+	name := e.agentOf(t.Task)
+	w = work{task: t, do: e.attempt, what: "attempt", agent: name, worktree: e.inWorktree(t.Task)}
+	if name == agent.NameExec {
+		return w, e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
+	}
+	return w, e.Agents.Knows(name) && e.Trust.Preparation(t.Task)
+}
+
+func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {
+	w = work{task: target, what: "review"}
+	switch s.NextReviewStep(target.TaskID) {
+	case plan.StepRunChecks:
+		w.do, w.agent = e.review, plan.ReviewerChecks
+		return w, e.Trust.AllCriteria(target.Task)
+	case plan.StepPlan:
+		w.do, w.agent = e.reviewPlanAlone, plan.ReviewerPlan
+		return w, true
+	case plan.StepPerson:
+		w.agent, ok = e.reviewingAgent(s, target)
+		w.do = func(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+			return e.reviewByAgent(ctx, id, t, w.agent)
+		}
+		return w, ok
+	}
+	return work{}, false
+}
+
+// agentOf is the name of the agent that does a task.
+func (e *Engine) agentOf(t *plan.Task) string {
+	if t.Agent == "" && t.Run == "" {
+		if name := e.assigned(t); name != "" {
+			return name
+		}
+		if name := e.Agents.Executor(); name != "" {
+			return name
+		}
+	}
+	return agent.Name(t)
+}
+
+// inWorktree reports whether a task's agent works in a linked working tree of the repository.
+func (e *Engine) inWorktree(t *plan.Task) bool {
+	c, _ := e.Agents.Config(e.agentOf(t))
+	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == agent.RoleAction
+}
+
+func (r *run) start(ctx context.Context, w work) {
+	w.since = r.Now()
+	r.running[w.task.TaskID] = w
+	r.started++
+	go func() {
+		err := w.do(ctx, r.id, w.task)
+		if errors.Is(err, gitstore.ErrClaimed) {
+			// Two that are in each other's way must not try again in step.
+			time.Sleep(time.Duration(1+rand.IntN(30)) * time.Millisecond)
+		}
+		r.done <- outcome{w.task.TaskID, err}
+	}()
+}
+
+// show tells whoever watches what is under way, here first.
+func (r *run) show(s *plan.State) {
+	if r.Watch == nil || s == nil {
+		return
+	}
+	var all []Doing
+	for id, w := range r.running {
+		all = append(all, Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since})
+	}
+	for id, c := range r.claims {
+		d := Doing{Task: id, What: "attempt", Agent: ownerOf(c), Since: c.Started, Elsewhere: true}
+		if t := s.Tasks[id]; t != nil && t.NodeType == plan.Check {
+			d.Task, d.What = t.ReviewTargetTaskID, "review"
+		}
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b Doing) int {
+		if a.Elsewhere != b.Elsewhere {
+			if a.Elsewhere {
+				return 1
+			}
+			return -1
+		}
+		return a.Since.Compare(b.Since)
+	})
+	r.Watch(s, all)
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+
+	"gitwf/internal/plan"
+)
+
+// RunningLog is the file that has what the work on an ACTION, or the review of it, has printed so far, for those who look
+// on; commonDir is the repository's. It is there only while the work goes on, and only on the machine that does it.
+func RunningLog(commonDir string, id plan.ID, task plan.TaskID) string {
+	return filepath.Join(commonDir, "wf", "running", string(id), string(task)+".log")
+}
+
+// mostShown is how much of a log those who look on can see.
+const mostShown = 1 << 20
+
+// onlookers is a log's second writer. That it can't be written must not disturb the work.
+type onlookers struct {
+	path   string
+	file   *os.File
+	size   int
+	failed bool
+}
+
+// Write appends to the file, which the first words make.
+func (o *onlookers) Write(p []byte) (int, error) {
+	if o.file == nil && !o.failed && len(p) > 0 {
+		err := os.MkdirAll(filepath.Dir(o.path), 0o777)
+		if err == nil {
+			o.file, err = os.OpenFile(o.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+		}
+		o.failed = err != nil
+	}
+	if o.file != nil && o.size < mostShown {
+		n, err := o.file.Write(p)
+		o.size += n
+		o.failed = err != nil
+	}
+	return len(p), nil
+}
+
+// end removes the file: what is worth keeping is recorded with the attempt.
+func (o *onlookers) end() {
+	if o.file != nil {
+		o.file.Close()
+		_ = os.Remove(o.path) // a leftover is overwritten by the next attempt
+		o.file = nil
+	}
+}

@@ -1,0 +1,82 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
+// in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". It fails
+// with a *BaseError for a range without a base.
+func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
+	revs, note, err := g.based(ctx, revs)
+	if err != nil {
+		return nil, err
+	}
+	r := newReport()
+	if revs != nil {
+		r, err = g.spelt(ctx, g.walk, revs...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Note = note
+	return r, nil
+}
+
+// BaseError says that a range has no beginning: to git, "..HEAD" selects nothing, and a job whose variable is not set would
+// pass whatever the branch holds.
+type BaseError struct{ Range string }
+
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("%q has no base, so it selects nothing: is a variable of the job not set?", e.Range)
+}
+
+var (
+	noCommit = regexp.MustCompile(`^0{40,64}$`)
+	fullID   = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
+	rangeOf  = regexp.MustCompile(`^(.*?)\.\.(\.?)(.*)$`)
+)
+
+// based takes a range as services name it that tell a job what was pushed. The base of a new branch is all zeros, that of
+// a branch which was pushed with force is often gone: then all that its end has is judged, up to the policy's baseline, and
+// note says so. An end of zeros is a branch that was deleted: nothing is selected.
+func (g *Gate) based(ctx context.Context, revs []string) (out []string, note string, err error) {
+	for _, rev := range revs {
+		m := rangeOf.FindStringSubmatch(rev)
+		if m == nil || strings.HasPrefix(rev, "-") {
+			out = append(out, rev)
+			continue
+		}
+		base, end := m[1], m[3]
+		why := ""
+		switch {
+		case base == "" && m[2] == "":
+			return nil, "", &BaseError{rev}
+		case noCommit.MatchString(end):
+			return nil, "the branch was deleted: there is nothing to judge", nil
+		case noCommit.MatchString(base):
+			why = "the branch is new"
+		case fullID.MatchString(base) && !g.here(ctx, base):
+			why = fmt.Sprintf("its base %.12s is not here", base)
+		}
+		if why == "" {
+			out = append(out, rev)
+			continue
+		}
+		if end == "" {
+			end = "HEAD"
+		}
+		out = append(out, end)
+		note = fmt.Sprintf("%s: all of %s is judged that no baseline of the policy exempts", why, end)
+	}
+	return out, note, ctx.Err()
+}
+
+// here reports whether this repository has a commit.
+func (g *Gate) here(ctx context.Context, oid string) bool {
+	_, err := g.store.Git(ctx, "cat-file", "-e", oid+"^{commit}")
+	return err == nil || ctx.Err() != nil
+}

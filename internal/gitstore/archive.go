@@ -1,0 +1,372 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+)
+
+// A prune begins a plan's history anew and keeps the old one below archiveRefs: both refs move in one transaction, so that
+// at every moment each recorded event can be reached. An archive only grows: the next prune joins its history and the
+// archive by a commit with both as parents.
+const archiveRefs = "refs/workflow-archive/"
+
+// ErrNothingToPrune: the history is a single commit, that of the last prune.
+var ErrNothingToPrune = errors.New("there is nothing to prune")
+
+// ErrNoArchive: nothing of the plan is archived here.
+var ErrNoArchive = errors.New("nothing of the plan is archived here")
+
+// ArchiveRefName is the full name of the ref that keeps a plan's archived histories. The id must be valid.
+func ArchiveRefName(id plan.ID) string { return archiveRefs + string(id) }
+
+// IsArchiveRef returns the plan whose archive a ref keeps.
+func IsArchiveRef(ref string) (plan.ID, bool) {
+	name, ok := strings.CutPrefix(ref, archiveRefs)
+	return plan.ID(name), ok && plan.ID(name).Valid()
+}
+
+// Prune begins a new history of the plan that keeps, of each task, the newest versions whole, and archives the old one. It
+// is decided on the newest state, like an event, and again when somebody else was faster.
+func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) (plan.PruneDocument, *Appended, error) {
+	var done plan.PruneDocument
+	fail := func(err error) (plan.PruneDocument, *Appended, error) {
+		return plan.PruneDocument{}, nil, fmt.Errorf("prune %s: %w", id, err)
+	}
+	ref, err := planRef(id)
+	if err != nil {
+		return fail(err)
+	}
+	a := &appending{s: s, id: id, ref: ref, now: now}
+	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
+		tip, err := s.commit(ctx, ref)
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		p, err := s.pruning(ctx, id, tip, plan.PruneDocument{Keep: keep, By: a.person.Name, CreatedAt: plan.Second(now)})
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		done, a.begins = p.doc, p.write
+		a.also, err = a.archive(ctx, tip)
+		return tip, plan.Pruned(p.doc), err
+	}
+	c, change, err := a.run(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	k, err := s.read(context.WithoutCancel(ctx), id, c)
+	if err != nil {
+		return fail(err)
+	}
+	return done, &Appended{Commit: c.oid, Change: change, Snapshot: k.snap}, nil
+}
+
+// PlanPrune says what Prune would do now, and writes nothing.
+func (s *Store) PlanPrune(ctx context.Context, id plan.ID, keep int) (plan.PruneDocument, error) {
+	ref, err := planRef(id)
+	if err != nil {
+		return plan.PruneDocument{}, err
+	}
+	tip, err := s.commit(ctx, ref)
+	if err == nil {
+		var p *pruning
+		if p, err = s.pruning(ctx, id, tip, plan.PruneDocument{Keep: keep}); err == nil {
+			return p.doc, nil
+		}
+	}
+	return plan.PruneDocument{}, fmt.Errorf("prune %s: %w", id, err)
+}
+
+// stillApplies reports with errMoved that a ref which was to move with the event has moved already, and what to do with it has to
+// be decided again.
+func (a *appending) stillApplies(ctx context.Context) error {
+	for _, c := range a.also {
+		now, err := a.s.commit(ctx, c.ref)
+		if err != nil && !errors.Is(err, ErrNoPlan) {
+			return err
+		}
+		if now.oid != c.old {
+			return errMoved
+		}
+	}
+	return nil
+}
+
+// result is the tree of the event's commit, and its parent.
+func (a *appending) result(ctx context.Context, tip commitInfo, change plan.Change) (tree, parent plan.OID, err error) {
+	if a.begins != nil {
+		tree, err = a.begins(ctx, a.batch)
+		return tree, "", err
+	}
+	tree, err = a.s.writeChange(ctx, a.batch, tip.tree, change)
+	return tree, tip.oid, err
+}
+
+// archive moves the archive's ref so that it reaches the history up to the tip, and all that it reaches already. It moves
+// before the plan's ref does, since git may be killed between the two: nothing is ever out of reach.
+func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, error) {
+	ref := ArchiveRefName(a.id)
+	before, err := a.s.commit(ctx, ref)
+	switch {
+	case errors.Is(err, ErrNoPlan):
+		return []refChange{{ref: ref, new: tip.oid}}, nil
+	case err != nil || before.oid == tip.oid: // killed between the two, the last time
+		return nil, err
+	}
+	if grew, err := a.s.IsAncestor(ctx, before.oid, tip.oid); err != nil || grew {
+		return []refChange{{ref: ref, old: before.oid, new: tip.oid}}, err
+	}
+	who := fmt.Sprintf("%s %d %s", ident(a.committer), a.now.Unix(), a.now.Local().Format("-0700"))
+	text := fmt.Sprintf("tree %s\nparent %s\nparent %s\nauthor %s\ncommitter %s\n\narchive: one more history of %s\n",
+		tip.tree, tip.oid, before.oid, who, who, a.id)
+	return []refChange{{ref: ref, old: before.oid, new: a.add(text).oid}}, nil
+}
+
+// DeleteArchive deletes the plan's archive, and records in the plan who did, in one transaction. What it held is gone with
+// the next gc, unless another ref or the remotes' copies still reach it; the plan's reflog is made to forget it. The policy
+// says who may (plan.Policy.MayDeleteArchive).
+func (s *Store) DeleteArchive(ctx context.Context, id plan.ID, d plan.Decision, now time.Time) ([]plan.OID, error) {
+	fail := func(err error) ([]plan.OID, error) { return nil, fmt.Errorf("delete the archive of %s: %w", id, err) }
+	ref, err := planRef(id)
+	if err != nil {
+		return fail(err)
+	}
+	var gone []plan.OID
+	a := &appending{s: s, id: id, ref: ref, now: now}
+	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
+		p, err := s.demands(ctx)
+		if err == nil {
+			if why := p.MayDeleteArchive(a.committer.Name); why != "" {
+				err = &ProofError{why, "git wf policy show; a maintainer may name who does: git wf policy prune --by NAME"}
+			}
+		}
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		tip, err := s.commit(ctx, ref)
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		kept, err := s.commit(ctx, ArchiveRefName(id))
+		if errors.Is(err, ErrNoPlan) {
+			err = ErrNoArchive
+		}
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		archives, err := s.Archives(ctx, tip.oid)
+		if err != nil {
+			return commitInfo{}, plan.Change{}, err
+		}
+		var dirs []string
+		gone = nil
+		for _, ar := range archives {
+			if !ar.Deleted {
+				dirs, gone = append(dirs, ar.Dir), append(gone, ar.Tip)
+			}
+		}
+		if len(dirs) == 0 {
+			return commitInfo{}, plan.Change{}, &recordedError{kept}
+		}
+		a.also = []refChange{{ref: ArchiveRefName(id), old: kept.oid}}
+		return tip, plan.ArchiveDeleted(dirs, d), nil
+	}
+	_, _, err = a.run(ctx)
+	var recorded *recordedError
+	if errors.As(err, &recorded) && recorded.archive.oid != "" {
+		_, err = s.Git(ctx, "-c", "core.hooksPath=/dev/null", "update-ref", "-d", ArchiveRefName(id), string(recorded.archive.oid))
+	}
+	if err != nil {
+		return fail(err)
+	}
+	_, err = s.Git(ctx, "reflog", "expire", "--expire-unreachable=now", ref)
+	return gone, err
+}
+
+// recordedError: the plan says already that all was deleted, but the archive is here: git was killed after the one and before the
+// other, or the archive was fetched again. Only its ref is left to delete.
+type recordedError struct{ archive commitInfo }
+
+func (e *recordedError) Error() string { return "the plan says already that it was deleted" }
+
+// sealOfPrune is that of a prune under a policy that says who may.
+func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
+	p, err := a.s.demands(ctx)
+	if err != nil || len(p.Prune.By) == 0 {
+		return nil, err
+	}
+	if len(p.Keys) > 0 {
+		return &seal{p.Keys, func(signer string) string { return p.MayPrune(a.committer.Name, signer) }}, nil
+	}
+	if why := p.MayPrune(a.committer.Name, ""); why != "" {
+		return nil, &ProofError{why, "git wf policy show"}
+	}
+	return nil, nil
+}
+
+// pruning is one prune, decided.
+type pruning struct {
+	s      *Store
+	tip    commitInfo
+	n      int // of the prune
+	doc    plan.PruneDocument
+	events []byte
+	plans  []plan.OID
+}
+
+// pruning decides what a prune of the history up to a commit does. Of the document only what the caller chose is taken:
+// the same history and choice make the same tree, so that anybody who has the history can check it.
+func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice plan.PruneDocument) (*pruning, error) {
+	if cut, err := s.Cut(ctx, string(tip.oid)); err != nil || len(cut) > 0 {
+		if err == nil {
+			err = &AbsentError{What: "this clone is shallow and has only the end of the plan's history", Hint: Unshallow}
+		}
+		return nil, err
+	}
+	h, err := s.archivedEvents(ctx, tip.oid)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.events) < 2 {
+		return nil, ErrNothingToPrune
+	}
+	k, err := s.read(ctx, id, tip)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.Archives(ctx, tip.oid)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := s.formerPlans(ctx, tip.oid, before, h.plans)
+	if err != nil {
+		return nil, err
+	}
+	p := &pruning{s: s, tip: tip, n: 1, events: h.encode(), plans: h.plans}
+	if len(before) > 0 {
+		p.n = before[len(before)-1].N + 1
+	}
+	p.doc = plan.PruneDocument{
+		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: len(h.events), By: choice.By, CreatedAt: choice.CreatedAt,
+		Dropped: plan.DroppedBy(k.snap.Plan, k.snap.Records, choice.Keep, quorums(plans)),
+	}
+	return p, nil
+}
+
+// quorums is the smallest quorum that each task had in any of the plans.
+func quorums(plans []*plan.Plan) func(plan.TaskID) int {
+	least := map[plan.TaskID]int{}
+	for _, p := range plans {
+		s := plan.Derive(p, plan.Records{}, nil, time.Time{})
+		for id := range s.Tasks {
+			if q := s.Quorum(id); least[id] == 0 || q < least[id] {
+				least[id] = q
+			}
+		}
+	}
+	return func(id plan.TaskID) int { return max(least[id], 1) }
+}
+
+// formerPlans reads every plan.json that the plan ever had.
+func (s *Store) formerPlans(ctx context.Context, tip plan.OID, before []Archive, now []plan.OID) ([]*plan.Plan, error) {
+	oids := slices.Clone(now)
+	for _, ar := range before {
+		entries, err := s.ListTree(ctx, tip, ar.Dir+"/"+plan.PlansDir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			oids = append(oids, e.OID)
+		}
+	}
+	slices.Sort(oids)
+	var plans []*plan.Plan
+	for _, oid := range slices.Compact(oids) {
+		data, err := s.ReadBlob(ctx, oid)
+		if err != nil {
+			return nil, err
+		}
+		p, err := plan.Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("a former %s: %w", planFile, err)
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// write adds the prune's tree to the batch.
+func (p *pruning) write(ctx context.Context, b *Batch) (plan.OID, error) {
+	top := &cutting{}
+	for _, d := range p.doc.Dropped {
+		top.insert(strings.Split(d.Dir(), "/"), plan.StubName(d.Tree))
+	}
+	tree, err := p.s.cut(ctx, b, p.tip.tree, top)
+	if err != nil {
+		return "", err
+	}
+	dir := plan.PruneDir(p.n, p.tip.oid)
+	add := &addition{}
+	entries := []plan.Entry{
+		{Path: path.Join(dir, plan.PruneFile), Data: plan.Document(p.doc)},
+		{Path: path.Join(dir, plan.EventsFile), Data: p.events},
+	}
+	for _, oid := range p.plans {
+		entries = append(entries, plan.Entry{Path: path.Join(dir, plan.PlansDir, string(oid)+".json"), OID: oid})
+	}
+	for i := range entries {
+		if err := add.insert(&entries[i]); err != nil {
+			return "", err
+		}
+	}
+	return p.s.graft(ctx, b, tree, "", add, nil)
+}
+
+// cutting is a tree of directories on the way to those in which a stub takes the place of files/.
+type cutting struct {
+	below map[string]*cutting
+	stub  string
+}
+
+func (c *cutting) insert(names []string, stub string) {
+	for _, name := range names {
+		if c.below == nil {
+			c.below = map[string]*cutting{}
+		}
+		if c.below[name] == nil {
+			c.below[name] = &cutting{}
+		}
+		c = c.below[name]
+	}
+	c.stub = stub
+}
+
+// cut adds to the batch what a tree is without the files that go, and returns its id.
+func (s *Store) cut(ctx context.Context, b *Batch, tree plan.OID, c *cutting) (plan.OID, error) {
+	old, err := s.tree(ctx, tree)
+	if err != nil {
+		return "", err
+	}
+	next := make([]rawEntry, 0, len(old)+1)
+	for _, e := range old {
+		if c.stub != "" && e.name == "files" {
+			e = rawEntry{mode: modeFile, name: c.stub, oid: b.add(plumbing.BlobObject, nil)}
+		}
+		if child := c.below[e.name]; child != nil && e.isTree() {
+			if e.oid, err = s.cut(ctx, b, e.oid, child); err != nil {
+				return "", err
+			}
+		}
+		next = append(next, e)
+	}
+	return b.addTree(next)
+}

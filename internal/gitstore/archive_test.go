@@ -1,0 +1,391 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"gitwf/internal/plan"
+)
+
+// prune prunes the plan of the tests.
+func prune(t testing.TB, s *Store, keep int) plan.PruneDocument {
+	t.Helper()
+	doc, _, err := s.Prune(context.Background(), testID, keep, testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// addReview adds a review, to the names alone.
+func addReview(task plan.TaskID, n, version int, verdict plan.Verdict) event {
+	return func(*plan.State) (plan.Change, error) {
+		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "ann", Verdict: verdict}
+		dir := task.Dir() + "/reviews/" + rec.Dir()
+		return plan.Change{Subject: "review", Trailers: []plan.Trailer{{Key: "Wf-Event", Value: "review"}}, Add: []plan.Entry{
+			{Path: dir + "/" + verdict.File(), Data: []byte("# " + verdict + "\n")}, {Path: dir + "/review.json", Data: fmt.Appendf(nil, "{\"n\": %d}\n", n)},
+		}}, nil
+	}
+}
+
+func addPath(path string) event {
+	return func(*plan.State) (plan.Change, error) {
+		return plan.Change{Subject: path, Add: []plan.Entry{{Path: path, Data: []byte(path)}}}, nil
+	}
+}
+
+func must(t testing.TB, s *Store, ev plan.Event) {
+	t.Helper()
+	if _, err := s.Append(context.Background(), testID, ev, AppendOptions{Now: testNow}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func versions(t testing.TB, s *Store, task plan.TaskID, contents ...string) {
+	t.Helper()
+	for _, c := range contents {
+		if _, err := appendVersion(s, task, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Of every commit that prunes archived, what the newest tree keeps is what the commit itself says.
+func TestSnapshotArchived(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 2)
+	versions(t, s, "IMPL-1", "one", "two", "three")
+	must(t, s, addReview("IMPL-1", 1, 1, plan.Approved))
+	must(t, s, addReview("IMPL-1", 2, 2, plan.Rejected))
+	must(t, s, event(func(st *plan.State) (plan.Change, error) {
+		p := testPlan(testID, 3)
+		return plan.Change{Subject: "graft", Plan: p}, nil
+	}))
+	must(t, s, addPath(plan.TaskID("IMPL-2").Dir()+"/attempts/a1-error.json"))
+	// Two that both went on, and a merge that has all of both.
+	fork := git(t, dir, "rev-parse", RefName(testID))
+	versions(t, s, "IMPL-2", "left")
+	left := git(t, dir, "rev-parse", RefName(testID))
+	git(t, dir, "update-ref", RefName(testID), fork)
+	must(t, s, addPath(plan.TaskID("IMPL-3").Dir()+"/attempts/a1-lost.json"))
+	right := git(t, dir, "rev-parse", RefName(testID))
+	tree := git(t, dir, "merge-tree", "--write-tree", left, right)
+	git(t, dir, "update-ref", RefName(testID), git(t, dir, "commit-tree", "-m", "join", "-p", left, "-p", right, tree))
+	versions(t, s, "IMPL-1", "four")
+
+	first := prune(t, s, 1)
+	if got := droppedText(first); got != "IMPL-1 v2, IMPL-1 v3" {
+		t.Fatalf("the files of %s went", got)
+	}
+	versions(t, s, "IMPL-1", "five", "six")
+	second := prune(t, s, 1)
+	if got := droppedText(second); got != "IMPL-1 v4, IMPL-1 v5" {
+		t.Fatalf("the files of %s went", got)
+	}
+	if _, _, err := s.Prune(ctx, testID, 1, testNow); !errors.Is(err, ErrNothingToPrune) {
+		t.Errorf("a third prune at once: %v", err)
+	}
+	versions(t, s, "IMPL-1", "seven")
+	tip, err := s.Tip(ctx, testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits := strings.Fields(git(t, dir, "rev-list", string(first.Archive), string(second.Archive)))
+	for _, c := range commits {
+		want, err := open(t, dir).SnapshotAt(ctx, testID, plan.OID(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader := open(t, dir)
+		got, err := reader.SnapshotArchived(ctx, testID, tip, plan.OID(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(kept(want), kept(got)); diff != "" || !got.Time.Equal(want.Time) || got.Commit != want.Commit {
+			t.Errorf("%.12s (- itself, + kept): %s", c, diff)
+		}
+		if data, err := reader.ReadFile(ctx, plan.OID(c), plan.TaskID("IMPL-1").Dir()+"/artifacts/v1/artifact.json"); err != nil && len(want.Records.Of("IMPL-1").Artifacts) > 0 {
+			t.Errorf("%.12s: artifact.json: %s, %v", c, data, err)
+		}
+	}
+	if len(commits) != first.Events+second.Events {
+		t.Errorf("%d commits are archived, the prunes say %d and %d", len(commits), first.Events, second.Events)
+	}
+	if _, err := s.SnapshotArchived(ctx, testID, tip, tip); !errors.Is(err, ErrNoPlan) {
+		t.Errorf("a commit that is not archived: %v", err)
+	}
+	sound(t, dir)
+}
+
+func droppedText(d plan.PruneDocument) string {
+	var all []string
+	for _, v := range d.Dropped {
+		all = append(all, string(v.TaskID)+" "+v.ArtifactID)
+	}
+	return strings.Join(all, ", ")
+}
+
+// kept is what a bundle is made from.
+func kept(s *Snapshot) any {
+	type state struct {
+		Plan    *plan.Plan
+		Records map[plan.TaskID]plan.TaskRecords
+	}
+	c := state{s.Plan, map[plan.TaskID]plan.TaskRecords{}}
+	for id, r := range s.Records.Tasks {
+		same := *r
+		same.Pruned = nil
+		c.Records[id] = same
+	}
+	return c
+}
+
+// What a writer was told is recorded stays, whoever prunes beside it.
+func TestPruneBesideWriters(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	const writers, each = 3, 8
+	start(t, s, testID, writers)
+	commits := make(chan plan.OID, writers*each)
+	var wg sync.WaitGroup
+	for w := range writers {
+		own := open(t, dir)
+		wg.Go(func() {
+			for i := range each {
+				done, err := appendVersion(own, testTask(w+1), fmt.Sprintf("%d of %d", i, w))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				commits <- done.Commit
+			}
+		})
+	}
+	own := open(t, dir)
+	wg.Go(func() {
+		for range 5 {
+			_, _, err := own.Prune(context.Background(), testID, 2, testNow)
+			if err != nil && !errors.Is(err, ErrNothingToPrune) {
+				t.Error(err)
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	wg.Wait()
+	close(commits)
+	snap, err := open(t, dir).Snapshot(context.Background(), testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for w := range writers {
+		if r := snap.Records.Of(testTask(w + 1)); r.Active() != each || len(r.Artifacts) != each {
+			t.Errorf("%s has v%d, of %d versions", testTask(w+1), r.Active(), len(r.Artifacts))
+		}
+	}
+	all := strings.Fields(git(t, dir, "rev-list", RefName(testID), ArchiveRefName(testID)))
+	for c := range commits {
+		if !slices.Contains(all, string(c)) {
+			t.Errorf("%s was reported and is in no history", c)
+		}
+	}
+	sound(t, dir)
+}
+
+// Neither ref moves where one of them can't, and the plan goes on as before.
+func TestPruneMovesBothRefsOrNone(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	start(t, s, testID, 1)
+	versions(t, s, "IMPL-1", "one", "two")
+	inTheWay := ArchiveRefName(testID) + "/x" // git can't keep a ref of that name beside the archive's
+	git(t, dir, "update-ref", inTheWay, "HEAD")
+	before := git(t, dir, "for-each-ref")
+	if _, _, err := s.Prune(context.Background(), testID, 1, testNow); err == nil {
+		t.Error("the archive's ref can't be made, and the prune succeeded")
+	}
+	if after := git(t, dir, "for-each-ref"); after != before {
+		t.Errorf("refs moved:\n%s\nwere\n%s", after, before)
+	}
+	git(t, dir, "update-ref", "-d", inTheWay)
+	versions(t, s, "IMPL-1", "three")
+	prune(t, s, 1)
+}
+
+// git moves refs one after the other, and may be killed in between: the next command ends what was begun.
+func TestPruneGoesOnAfterAKill(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 1)
+	versions(t, s, "IMPL-1", "one", "two")
+	tip := git(t, dir, "rev-parse", RefName(testID))
+	git(t, dir, "update-ref", ArchiveRefName(testID), tip) // the archive's ref comes first
+	prune(t, s, 1)
+	if got := git(t, dir, "rev-parse", ArchiveRefName(testID)); got != tip {
+		t.Errorf("the archive is %s, not the tip that was pruned", got)
+	}
+	// The same with an event after the kill, in a plan that was pruned before.
+	versions(t, s, "IMPL-1", "three")
+	git(t, dir, "update-ref", ArchiveRefName(testID), git(t, dir, "commit-tree", "-m", "join", "-p", RefName(testID), "-p", tip, RefName(testID)+"^{tree}"))
+	versions(t, s, "IMPL-1", "four")
+	last := prune(t, s, 1)
+	for _, c := range []string{tip, string(last.Archive)} {
+		git(t, dir, "merge-base", "--is-ancestor", c, ArchiveRefName(testID))
+	}
+	// The deletion is recorded, and the ref is still there.
+	if _, err := s.AppendPolicy(ctx, testNow, func(p *Policy) (plan.Change, error) {
+		next := p.Policy
+		next.Prune.By = []string{"Ada"}
+		return plan.Change{Subject: "policy", Policy: &next}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	archive := git(t, dir, "rev-parse", ArchiveRefName(testID))
+	for round := range 2 {
+		gone, err := s.DeleteArchive(ctx, testID, plan.Decision{By: "Ada"}, testNow)
+		if err != nil || len(gone) != 2-2*round {
+			t.Fatalf("round %d: deleted %v, %v", round, gone, err)
+		}
+		if out := git(t, dir, "for-each-ref", ArchiveRefName(testID)); out != "" {
+			t.Errorf("round %d: the archive is still there: %s", round, out)
+		}
+		git(t, dir, "update-ref", ArchiveRefName(testID), archive)
+	}
+	sound(t, dir)
+}
+
+// A prune writes the same tree wherever it is made.
+func TestPruneTreeFollowsFromTheHistory(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	start(t, s, testID, 1)
+	versions(t, s, "IMPL-1", "one", "two", "three")
+	doc := prune(t, s, 2)
+	tree, err := open(t, dir).PruneTree(context.Background(), doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, dir, "rev-parse", RefName(testID)+"^{tree}"); got != string(tree) {
+		t.Errorf("the tree is %s, made again it is %s", got, tree)
+	}
+	doc.Keep = 1
+	if other, err := s.PruneTree(context.Background(), doc); err != nil || other == tree {
+		t.Errorf("another choice makes %s, %v", other, err)
+	}
+}
+
+// What a prune keeps of an event takes less than the event did, and what the archive alone has is what a gc frees.
+func TestPruneFrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a long history")
+	}
+	dir := newRepo(t)
+	s := open(t, dir)
+	const events = 1500
+	start(t, s, testID, 1)
+	var in bytes.Buffer
+	tip := git(t, dir, "rev-parse", RefName(testID))
+	for i := range events {
+		fmt.Fprintf(&in, "commit %s\ncommitter Ada <ada@example.com> %d +0000\ndata 7\nattempt\n", RefName(testID), 1800000000+i)
+		if i == 0 {
+			fmt.Fprintf(&in, "from %s\n", tip)
+		}
+		fmt.Fprintf(&in, "M 100644 inline %s/attempts/a%d-error.json\ndata 3\n{}\n\n", plan.TaskID("IMPL-1").Dir(), i+1)
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Stdin = dir, &in
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("fast-import: %v\n%s", err, out)
+	}
+	size := func() int64 {
+		git(t, dir, "reflog", "expire", "--all", "--expire=now", "--expire-unreachable=now")
+		git(t, dir, "repack", "-a", "-d", "-q")
+		git(t, dir, "prune", "--expire=now")
+		packs, err := filepath.Glob(filepath.Join(dir, ".git", "objects", "pack", "*.pack"))
+		if err != nil || len(packs) != 1 {
+			t.Fatalf("packs %v, %v", packs, err)
+		}
+		st, err := os.Stat(packs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Size()
+	}
+	before := size()
+	doc := prune(t, s, 1)
+	_, frees, err := s.Freed(context.Background(), testID, doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := size()
+	git(t, dir, "update-ref", "-d", ArchiveRefName(testID))
+	after := size()
+	t.Logf("%d events: %d bytes, with the archive %d, without %d; said to be freed: %d; an event took %d bytes and takes %d",
+		events, before, both, after, frees, before/events, (both-before)/events)
+	if got := both - after; got < frees*8/10 || got > frees*12/10 {
+		t.Errorf("%d bytes were freed, %d were announced", got, frees)
+	}
+	if each := (both - before) / events; each > 80 {
+		t.Errorf("a prune keeps %d bytes of an event", each)
+	}
+	if after >= before {
+		t.Errorf("nothing was freed: %d of %d bytes are left", after, before)
+	}
+}
+
+func TestDecodeEvents(t *testing.T) {
+	id := strings.Repeat("0a", 20)
+	tests := []struct{ name, text, want string }{
+		{"two", `{"commit":"` + id + `","time":1}` + "\n" + `{"commit":"` + id + `","time":2}` + "\n", ""},
+		{"nothing", "", ""},
+		{"no JSON", "x\n", "line 1"},
+		{"a parent that follows", `{"commit":"` + id + `","parents":[0]}` + "\n", "does not come before"},
+		{"a negative parent", `{"commit":"` + id + `","parents":[-1]}` + "\n", "does not come before"},
+		{"no commit", `{"commit":"HEAD"}` + "\n", "is no commit"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			events, err := decodeEvents([]byte(tt.text))
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, %v, want %q", events, err, tt.want)
+			}
+		})
+	}
+}
+
+// Whatever stands in events.jsonl, reading it ends, and what is read is written the same way.
+func FuzzEvents(f *testing.F) {
+	id := strings.Repeat("0a", 20)
+	f.Add([]byte(`{"commit":"` + id + `","time":1,"plan":"` + id + `"}` + "\n" + `{"commit":"` + id + `","time":2,"add":{"IMPL-1":["x"]}}` + "\n"))
+	f.Add([]byte(`{"commit":"` + id + `","parents":[]}` + "\n" + `{"commit":"` + id + `","parents":[0,0]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := decodeEvents(data)
+		if err != nil || len(events) == 0 {
+			return
+		}
+		present(events, len(events)-1)
+		again, err := decodeEvents((&history{events: events}).encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(events, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("written and read again: %s", diff)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package gitstore
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gitwf/internal/plan"
+)
+
+// bytesOf are n bytes that nothing compresses, the same for the same seed.
+func bytesOf(seed byte, n int) string {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data) // it never fails
+	return string(data)
+}
+
+// Loose, packed or borrowed, a blob is read as it was written; the empty one, too.
+func TestEachBlob(t *testing.T) {
+	contents := []string{"", "small\n", strings.Repeat("text that is compressed\n", 50000), bytesOf(1, 3<<20), bytesOf(2, 17<<20)}
+	for _, kind := range []string{"loose", "packed", "some packed", "borrowed"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := newRepo(t)
+			var oids []plan.OID
+			add := func(content string) {
+				write(t, dir, "content", content)
+				oids = append(oids, plan.OID(git(t, dir, "hash-object", "-w", "content")))
+				git(t, dir, "update-index", "--add", "--cacheinfo", "100644,"+string(oids[len(oids)-1])+",f"+strconv.Itoa(len(oids)))
+			}
+			for i, c := range contents {
+				add(c)
+				if kind == "some packed" && i == 2 {
+					git(t, dir, "repack", "-q", "-a", "-d")
+				}
+			}
+			switch kind {
+			case "packed":
+				git(t, dir, "repack", "-q", "-a", "-d")
+			case "borrowed":
+				other := filepath.Join(t.TempDir(), "other")
+				git(t, ".", "clone", "-q", "-s", dir, other)
+				dir = other
+			}
+			s := open(t, dir)
+			got := make([]string, len(oids))
+			err := s.eachBlob(context.Background(), oids, func(i int, size int64, content io.Reader) error {
+				data, err := io.ReadAll(content)
+				if int64(len(data)) != size {
+					t.Errorf("blob %d: %d bytes, said to be %d", i, len(data), size)
+				}
+				got[i] = string(data)
+				return err
+			})
+			if err != nil || !slices.Equal(got, contents) {
+				t.Errorf("error %v; the contents are the same: %v", err, slices.Equal(got, contents))
+			}
+			// What is not wanted is not read on: neither of this blob nor of the next.
+			enough := errors.New("enough")
+			slices.Reverse(oids)
+			for _, wanted := range []error{enough, nil} {
+				count := 0
+				err = s.eachBlob(context.Background(), oids, func(int, int64, io.Reader) error { count++; return wanted })
+				if wanted == nil && (err != nil || count != len(oids)) || wanted != nil && (!errors.Is(err, enough) || count != 1) {
+					t.Errorf("%v: %d blobs, error %v", wanted, count, err)
+				}
+			}
+		})
+	}
+}
+
+func TestEachBlobMissing(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	tree := plan.OID(git(t, dir, "rev-parse", "HEAD^{tree}"))
+	for _, packed := range []bool{false, true} {
+		if packed {
+			git(t, dir, "gc", "-q", "--prune=now")
+		}
+		for _, oid := range []plan.OID{tree, plan.OID(strings.Repeat("12", 20))} {
+			err := s.eachBlob(context.Background(), []plan.OID{oid}, func(int, int64, io.Reader) error { return nil })
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s, packed %v: %v", oid, packed, err)
+			}
+		}
+	}
+	err := s.eachBlob(context.Background(), []plan.OID{"../../config"}, func(int, int64, io.Reader) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "is no object id") {
+		t.Errorf("no id: %v", err)
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	if err := s.eachBlob(stopped, []plan.OID{tree}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// A loose object that is not what its name says is never handed on as if it were.
+func TestLooseDamaged(t *testing.T) {
+	const content = "what was approved\n"
+	deflated := func(text string) string {
+		var b bytes.Buffer
+		z := zlib.NewWriter(&b)
+		_, _ = io.WriteString(z, text) // into memory
+		z.Close()
+		return b.String()
+	}
+	whole := deflated("blob 18\x00" + content)
+	for _, tt := range []struct{ name, file, want string }{
+		{"sound", whole, ""},
+		{"other content", deflated("blob 18\x00" + strings.ToUpper(content)), "its content is that of"},
+		{"shorter than it says", deflated("blob 19\x00" + content), "unexpected EOF"},
+		{"longer than it says", deflated("blob 17\x00" + content), "longer than it says"},
+		{"cut off", whole[:len(whole)-6], "unexpected EOF"},
+		{"without its checksum", whole[:len(whole)-4], "EOF"},
+		{"wrong checksum", whole[:len(whole)-1] + "x", "invalid checksum"},
+		{"empty", "", "EOF"},
+		{"not compressed", "blob 18\x00" + content, "invalid header"},
+		{"no header", deflated(strings.Repeat("x", 99)), "no header"},
+		{"no size", deflated("blob x\x00" + content), "invalid syntax"},
+		{"negative size", deflated("blob -1\x00" + content), "negative"},
+		{"immense size", deflated("blob 99999999999999999999\x00" + content), "out of range"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "object")
+			if err := os.WriteFile(name, []byte(tt.file), 0o444); err != nil {
+				t.Fatal(err)
+			}
+			var l looseReader
+			var got []byte
+			found, err := l.read(name, wantedID(t, content), func(_ int64, r io.Reader) (err error) {
+				got, err = io.ReadAll(r)
+				return err
+			})
+			switch {
+			case !found:
+				t.Error("not found")
+			case tt.want == "" && (err != nil || string(got) != content):
+				t.Errorf("%q, %v", got, err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "git fsck")):
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func wantedID(t *testing.T, content string) plan.OID {
+	t.Helper()
+	var s Store
+	return s.NewBatch().AddBlob([]byte(content))
+}
+
+// Many small files are not kept in memory all, and those that were written early survive a gc like the others.
+func TestAddDirManySmall(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	start(t, s, testID, 1)
+	src := t.TempDir()
+	var refs []FileRef
+	for i := range 3 * mostHeld / inMemory {
+		name := "f" + strconv.Itoa(i)
+		write(t, src, name, bytesOf(byte(i), inMemory))
+		refs = append(refs, FileRef{Path: "there/" + name, Source: filepath.Join(src, name)})
+	}
+	var steps []Step
+	ctx := WithProgress(context.Background(), func(s Step) { steps = append(steps, s) })
+	b := s.NewBatch()
+	tree, infos, err := b.AddDir(ctx, "", refs)
+	if err != nil || len(infos) != len(refs) || infos[1].Path != "there/f1" {
+		t.Fatal(len(infos), err)
+	}
+	held := 0
+	for _, o := range b.order {
+		held += len(o.data)
+	}
+	if held > mostHeld+1<<20 {
+		t.Errorf("%d bytes are kept", held)
+	}
+	if last := steps[len(steps)-1]; last.Done != len(refs) || last.Fraction() != 1 || steps[0].Fraction() != 0 {
+		t.Errorf("first step %+v, last %+v", steps[0], last)
+	}
+	git(t, dir, "prune", "--expire=now") // takes the temporary files
+	if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", tree), AppendOptions{Now: testNow, Batch: b}); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, dir)
+	out := t.TempDir()
+	if err := s.Export(context.Background(), tree, out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(out, "there", "f7"))
+	if err != nil || string(data) != bytesOf(7, inMemory) {
+		t.Errorf("f7 is another: %v", err)
+	}
+}
+
+// An interrupt ends the reading of a large file, and what was written of it goes with the batch.
+func TestAddDirInterrupted(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	src := t.TempDir()
+	write(t, src, "a", bytesOf(1, 1<<20))
+	write(t, src, "big", bytesOf(2, 4<<20))
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ctx = WithProgress(ctx, func(s Step) {
+		if s.Done == 1 && s.Part > 0.2 {
+			stop()
+		}
+	})
+	b := s.NewBatch()
+	if _, _, err := b.AddDir(ctx, src, []FileRef{{Path: "a"}, {Path: "big"}}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	b.Discard()
+	left, err := filepath.Glob(filepath.Join(dir, ".git", "objects", "tmp_*"))
+	if err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+// What is too large to be a document is passed over, and the next answer is the right one.
+func TestReaderTooLarge(t *testing.T) {
+	dir := newRepo(t)
+	f, err := os.Create(filepath.Join(dir, "huge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(mostWhole+1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	huge := git(t, dir, "-c", "core.compression=1", "hash-object", "-w", "huge")
+	s := open(t, dir)
+	if _, err := s.ReadBlob(context.Background(), plan.OID(huge)); err == nil || !strings.Contains(err.Error(), "at most 268435456 can be read") {
+		t.Errorf("error %v", err)
+	}
+	readme := plan.OID(git(t, dir, "rev-parse", "HEAD:README"))
+	if data, err := s.ReadBlob(context.Background(), readme); err != nil || string(data) != "hello\n" {
+		t.Errorf("the next answer: %q, %v", data, err)
+	}
+	if cap(s.objects.buf) > mostKept {
+		t.Errorf("%d bytes are kept", cap(s.objects.buf))
+	}
+}

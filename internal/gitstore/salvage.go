@@ -1,0 +1,487 @@
+package gitstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Damage says how far a history can be read whose newest commit, or something that it needs, is not here as it was.
+type Damage struct {
+	Ref     string
+	Tip     plan.OID // what the ref holds; "" if that is no object id
+	TipHere bool     // the commit itself can be read, so that another ref can keep it
+	Sound   plan.OID // the newest commit that is whole, with all that was before it; "" if there is none
+	Subject string   // of Sound
+	After   int      // commits after Sound, as far as they can be counted
+	Bad     []plan.OID
+}
+
+// DamagedError says that a plan can't be read because objects of it are damaged or missing.
+type DamagedError struct {
+	ID     plan.ID
+	Damage *Damage
+	Err    error // what could not be read
+}
+
+func (e *DamagedError) Error() string {
+	what := fmt.Sprintf("plan %s is damaged", e.ID)
+	if e.Damage.Sound == "" {
+		return fmt.Sprintf("%s, and no commit of it is whole: %v", what, e.Err)
+	}
+	return fmt.Sprintf("%s; its newest sound commit is %.12s (%s): %v", what, e.Damage.Sound, plan.OneLine(e.Damage.Subject), e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Salvage looks how far the history of a ref can be read. It is nil where nothing is damaged or the ref does not exist. Where
+// the ref itself holds nonsense, or its commit is gone, the ref's log says what it held before, and what was
+// fetched of the plan is looked at, too.
+func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
+	held, exists, err := s.heldBy(ctx, ref)
+	if err != nil || !exists {
+		return nil, err
+	}
+	d := &Damage{Ref: ref, Tip: held}
+	v := &salvage{s: s, commits: map[plan.OID]*salvaged{}, trees: map[plan.OID]bool{}}
+	if v.cut, err = s.shallowEnds(); err != nil {
+		return nil, err
+	}
+	from := []plan.OID{held}
+	if err := v.walk(ctx, held); err != nil {
+		return nil, err
+	}
+	d.TipHere = held != "" && v.commits[held] != nil
+	if v.lost {
+		more, err := s.formerTips(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		for _, oid := range more {
+			if err := v.walk(ctx, oid); err != nil {
+				return nil, err
+			}
+		}
+		from = append(from, more...)
+	}
+	if err := v.judge(ctx); err != nil {
+		return nil, err
+	}
+	if d.TipHere && v.commits[held].sound {
+		return nil, nil
+	}
+	best := v.newest(from)
+	d.Bad = v.bad
+	if best == nil {
+		return d, nil
+	}
+	d.Sound, d.Subject = best.oid, best.subject
+	d.After = v.after(held, best.oid)
+	return d, nil
+}
+
+// Damaged explains why a plan can't be read, if that is because of damage, by a *DamagedError; else the error is what it was.
+func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
+	return s.damaged(ctx, id, planRefs+string(id), err)
+}
+
+// LogFrom is Log from another commit than the newest one.
+func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
+	enough := errors.New("enough")
+	err := s.Follow(ctx, func(out *bufio.Reader) error {
+		for {
+			e, err := readLogEntry(out)
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			case !yield(e):
+				return enough
+			}
+		}
+	}, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw", "--encoding=UTF-8", "--format="+logFormat,
+		"--end-of-options", string(commit), "--")
+	if err != nil && !errors.Is(err, enough) {
+		return fmt.Errorf("log of %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) error {
+	if err == nil || ctx.Err() != nil || IsAbsent(err) || !strings.HasPrefix(ref, planRefs) {
+		return err
+	}
+	d, salvageErr := s.Salvage(ctx, ref)
+	if salvageErr != nil || d == nil {
+		return err
+	}
+	return &DamagedError{ID: id, Damage: d, Err: err}
+}
+
+// heldBy is what a ref holds, also when no object has that name. A ref that holds no object id at all is one that exists.
+func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bool, err error) {
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
+	if err != nil {
+		return "", false, err
+	}
+	for line := range strings.Lines(out) {
+		if oid, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
+			return plan.OID(oid), true, nil
+		}
+	}
+	// git passes over what is no ref.
+	st, err := os.Lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref)))
+	return "", err == nil && st.Mode().IsRegular(), nil
+}
+
+// formerTips are other commits from which the history of a ref may be found again: those of its log, newest first, and what
+// was fetched from remotes.
+func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) {
+	const most = 1000
+	var tips []plan.OID
+	add := func(oid string) {
+		if isOID(plan.OID(oid)) && strings.Trim(oid, "0") != "" && len(tips) < most && !slices.Contains(tips, plan.OID(oid)) {
+			tips = append(tips, plan.OID(oid))
+		}
+	}
+	// git shows a log only of a ref that it can read.
+	data, err := os.ReadFile(filepath.Join(s.commonDir, "logs", filepath.FromSlash(ref)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the log of %s: %w", ref, err)
+	}
+	all := strings.Split(string(data), "\n")
+	for _, line := range slices.Backward(all) {
+		if f := strings.Fields(line); len(f) > 1 {
+			add(f[1])
+			add(f[0])
+		}
+	}
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", "refs/workflow-remotes/*/"+strings.TrimPrefix(ref, planRefs))
+	for oid := range strings.FieldsSeq(out) {
+		add(oid)
+	}
+	return tips, err
+}
+
+// shallowEnds are the commits whose parents a shallow clone does not have.
+func (s *Store) shallowEnds() (map[plan.OID]bool, error) {
+	data, err := os.ReadFile(filepath.Join(s.commonDir, "shallow"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read where the history of this shallow clone ends: %w", err)
+	}
+	ends := map[plan.OID]bool{}
+	for oid := range strings.FieldsSeq(string(data)) {
+		ends[plan.OID(oid)] = true
+	}
+	return ends, nil
+}
+
+// salvaged is one commit that could be read.
+type salvaged struct {
+	oid, tree plan.OID
+	parents   []plan.OID
+	subject   string
+	depth     int // commits on the longest way to a root
+	sound     bool
+	judged    bool
+}
+
+type salvage struct {
+	s       *Store
+	cut     map[plan.OID]bool
+	commits map[plan.OID]*salvaged // nil for one that can't be read
+	order   []*salvaged            // as found: a commit before its parents, but for those of merges
+	trees   map[plan.OID]bool      // true for one that lacks something
+	bad     []plan.OID
+	lost    bool // a commit can't be read
+}
+
+// walk reads commits from a tip to the roots, or to where it goes no further: a few at a time, each being known by its child.
+func (v *salvage) walk(ctx context.Context, tip plan.OID) error {
+	if tip == "" {
+		v.lost = true
+		return nil
+	}
+	level := []plan.OID{tip}
+	for len(level) > 0 {
+		var names []string
+		for _, oid := range level {
+			if _, known := v.commits[oid]; !known {
+				v.commits[oid] = nil
+				names = append(names, string(oid))
+			}
+		}
+		level = level[:0]
+		err := v.read(ctx, names, func(i int, o scanned) error {
+			if o.bad || o.kind != "commit" {
+				v.lost = true
+				v.note(plan.OID(names[i]))
+				return nil
+			}
+			c := parseSalvaged(plan.OID(names[i]), string(o.data))
+			if v.cut[c.oid] {
+				c.parents = nil
+			}
+			v.commits[c.oid] = c
+			v.order = append(v.order, c)
+			level = append(level, c.parents...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read scans a few objects through the long-lived reader, which spares a process for each commit of a long history, and
+// through one that survives damage where that fails.
+func (v *salvage) read(ctx context.Context, names []string, fn func(int, scanned) error) error {
+	if len(names) == 0 {
+		return nil
+	}
+	whole := make([]scanned, len(names))
+	err := v.s.objects.each(ctx, names, func(i int, o object) error {
+		whole[i] = scanned{kind: o.Kind, data: slices.Clone(o.Data), bad: o.Kind == "" || string(o.OID) != names[i]}
+		return nil
+	})
+	if err != nil {
+		return v.s.scan(ctx, names, fn)
+	}
+	for i, w := range whole {
+		if err := fn(i, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *salvage) note(oid plan.OID) {
+	if len(v.bad) < mostBad {
+		v.bad = append(v.bad, oid)
+	}
+}
+
+func parseSalvaged(oid plan.OID, text string) *salvaged {
+	c := &salvaged{oid: oid}
+	head, message, _ := strings.Cut(text, "\n\n")
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch {
+		case key == "tree":
+			c.tree = plan.OID(value)
+		case key == "parent" && isOID(plan.OID(value)):
+			c.parents = append(c.parents, plan.OID(value))
+		}
+	}
+	c.subject, _, _ = strings.Cut(message, "\n")
+	return c
+}
+
+// judge finds out which commits are whole, with all that was before them.
+func (v *salvage) judge(ctx context.Context) error {
+	var roots []plan.OID
+	for _, c := range v.order {
+		roots = append(roots, c.tree)
+	}
+	if err := v.judgeTrees(ctx, roots); err != nil {
+		return err
+	}
+	for _, c := range v.order {
+		v.judgeCommit(c)
+	}
+	return nil
+}
+
+// judgeTrees reads every tree and blob below the roots once, and then passes what is missing up, level by level.
+func (v *salvage) judgeTrees(ctx context.Context, roots []plan.OID) error {
+	bad := map[plan.OID]bool{}
+	blobs := map[plan.OID]bool{}
+	level := roots
+	for len(level) > 0 {
+		var names []string
+		for _, oid := range level {
+			if _, known := v.trees[oid]; !known {
+				v.trees[oid] = false
+				names = append(names, string(oid))
+			}
+		}
+		level = nil
+		err := v.s.scan(ctx, names, func(i int, o scanned) error {
+			entries, err := parseTree(o.data)
+			if o.bad || o.kind != "tree" || err != nil {
+				bad[plan.OID(names[i])] = true
+				v.note(plan.OID(names[i]))
+				return nil
+			}
+			for _, e := range entries {
+				if e.isTree() {
+					level = append(level, e.oid)
+				} else if e.isFile() {
+					blobs[e.oid] = true
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := v.judgeBlobs(ctx, blobs, bad); err != nil {
+		return err
+	}
+	return v.passUp(ctx, bad)
+}
+
+func (v *salvage) judgeBlobs(ctx context.Context, blobs, bad map[plan.OID]bool) error {
+	names := make([]string, 0, len(blobs))
+	for oid := range blobs {
+		names = append(names, string(oid))
+	}
+	slices.Sort(names)
+	if v.s.Partial(ctx) {
+		return nil // what was left with a remote is no damage, and asking for it would fetch it
+	}
+	return v.s.scan(ctx, names, func(i int, o scanned) error {
+		if o.bad || o.kind != "blob" {
+			bad[plan.OID(names[i])] = true
+			v.note(plan.OID(names[i]))
+		}
+		return nil
+	})
+}
+
+// passUp marks the trees that hold something bad, until no more are found: as often as trees are deep. Reading them again costs
+// less than remembering what is in each tree of a long history.
+func (v *salvage) passUp(ctx context.Context, bad map[plan.OID]bool) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	var names []string
+	for oid := range v.trees {
+		if bad[oid] {
+			v.trees[oid] = true
+		} else {
+			names = append(names, string(oid))
+		}
+	}
+	slices.Sort(names)
+	for more := true; more; {
+		more = false
+		err := v.s.scan(ctx, names, func(i int, o scanned) error {
+			if v.trees[plan.OID(names[i])] {
+				return nil
+			}
+			entries, err := parseTree(o.data)
+			if err == nil && slices.ContainsFunc(entries, func(e rawEntry) bool { return bad[e.oid] }) {
+				v.trees[plan.OID(names[i])], bad[plan.OID(names[i])], more = true, true, true
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeCommit judges a commit after its parents, with a stack of its own: a history may be longer than ours.
+func (v *salvage) judgeCommit(c *salvaged) {
+	stack := []*salvaged{c}
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		waits := false
+		for _, p := range top.parents {
+			if parent := v.commits[p]; parent != nil && !parent.judged {
+				stack = append(stack, parent)
+				waits = true
+			}
+		}
+		if waits {
+			continue
+		}
+		stack = stack[:len(stack)-1]
+		if top.judged {
+			continue
+		}
+		top.judged, top.depth = true, 1
+		top.sound = !v.trees[top.tree] && top.tree != ""
+		for _, p := range top.parents {
+			parent := v.commits[p]
+			if parent == nil {
+				top.sound = false
+				continue
+			}
+			top.sound = top.sound && parent.sound
+			top.depth = max(top.depth, parent.depth+1)
+		}
+	}
+}
+
+// newest is the sound commit with the longest history below the first of the tips that has one. What one tip leads to goes
+// before what another one does, because they are in the order of how much they can be trusted.
+func (v *salvage) newest(tips []plan.OID) *salvaged {
+	for _, tip := range tips {
+		var best *salvaged
+		v.below(tip, func(c *salvaged) bool {
+			if c.sound && (best == nil || c.depth > best.depth) {
+				best = c
+			}
+			return !c.sound
+		})
+		if best != nil {
+			return best
+		}
+	}
+	return nil
+}
+
+// after counts the commits from a tip that are not in the history of another one.
+func (v *salvage) after(tip, sound plan.OID) int {
+	old := map[plan.OID]bool{}
+	v.below(sound, func(c *salvaged) bool { old[c.oid] = true; return true })
+	n := 0
+	v.below(tip, func(c *salvaged) bool {
+		if !old[c.oid] {
+			n++
+		}
+		return !old[c.oid]
+	})
+	return n
+}
+
+// below visits the commits that can be reached from a tip; it goes on behind one for which visit is true.
+func (v *salvage) below(tip plan.OID, visit func(*salvaged) bool) {
+	seen := map[plan.OID]bool{}
+	level := []plan.OID{tip}
+	for len(level) > 0 {
+		oid := level[len(level)-1]
+		level = level[:len(level)-1]
+		if c := v.commits[oid]; c != nil && !seen[oid] {
+			seen[oid] = true
+			if visit(c) {
+				level = append(level, c.parents...)
+			}
+		}
+	}
+}
+
+// PointsTo reads a symbolic ref from its file, for one that git refuses to read because what it stands for is damaged.
+func PointsTo(file string) (ref string, ok bool) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	ref, ok = strings.CutPrefix(strings.TrimSpace(string(data)), "ref: ")
+	return ref, ok && !strings.Contains(ref, "\n")
+}

@@ -1,0 +1,274 @@
+package gitstore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Check is what Verify has found out about the objects of some histories.
+type Check struct {
+	Objects int        // that were read
+	Absent  int        // that a partial clone has left with a remote
+	Bad     []plan.OID // that should be here and can't be read, or are something else than their names say; at most mostBad
+	Broken  bool       // the histories could not even be listed to their end: some commit or tree can't be read
+}
+
+// Sound reports whether everything that is here can be read.
+func (c *Check) Sound() bool { return len(c.Bad) == 0 && !c.Broken }
+
+// mostBad bounds how many damaged objects are told apart: each may cost a git of its own, which dies of it.
+const mostBad = 200
+
+// Verify reads every object that the commits need, and compares each with its name: what git fsck does, of these histories
+// alone. It takes two processes, and nothing but the list of names is kept in memory. tick is called now and then with the
+// number of objects read. Nothing is fetched in a partial clone.
+func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of int)) (*Check, error) {
+	c := &Check{}
+	if len(tips) == 0 {
+		return c, nil
+	}
+	roots := make([]string, len(tips))
+	for i, t := range tips {
+		if !isOID(t) {
+			return nil, fmt.Errorf("%q is no object id", t)
+		}
+		roots[i] = string(t)
+	}
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(roots), Args: []string{
+		"rev-list", "--objects", "--no-object-names", "--missing=print", "--stdin",
+	}})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	c.Broken = err != nil
+	partial := s.Partial(ctx)
+	names := make([]string, 0, len(out)/41)
+	for len(out) > 0 {
+		line, rest, _ := bytes.Cut(out, []byte("\n"))
+		out = rest
+		name, missing := strings.CutPrefix(string(line), "?")
+		switch {
+		case missing && partial:
+			c.Absent++
+		case missing:
+			c.add(plan.OID(name))
+		case name != "":
+			names = append(names, name)
+		}
+	}
+	err = s.scan(ctx, names, func(i int, v scanned) error {
+		c.Objects++
+		if v.bad {
+			c.add(plan.OID(names[i]))
+		}
+		if tick != nil && c.Objects%4096 == 0 {
+			tick(c.Objects, len(names))
+		}
+		return nil
+	})
+	return c, err
+}
+
+func (c *Check) add(oid plan.OID) {
+	if len(c.Bad) < mostBad {
+		c.Bad = append(c.Bad, oid)
+	} else {
+		c.Broken = true // and more
+	}
+}
+
+// scanned is what a scan found under a name. Data is there for commits and trees alone, and until fn returns.
+type scanned struct {
+	kind string
+	data []byte
+	bad  bool // missing, unreadable, or another object than its name says
+}
+
+// mostData bounds the commits and trees that are held in memory whole, in bytes; a larger one is read and compared, and
+// counts as bad, because nothing of ours is so large.
+const mostData = 64 << 20
+
+// scan reads objects by their ids and says of each what it is. A git that dies of one is followed by another, which begins
+// behind it; so that this ends, what is left after mostBad deaths counts as bad.
+func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scanned) error) error {
+	done, deaths := 0, 0
+	for done < len(names) {
+		n, err := s.scanOnce(ctx, names[done:], func(i int, v scanned) error { return fn(done+i, v) })
+		done += n
+		if err == nil {
+			return nil
+		}
+		var refused *callbackError
+		if ok := asCallback(err, &refused); ok {
+			return refused.err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if deaths++; deaths > mostBad {
+			for ; done < len(names); done++ {
+				if err := fn(done, scanned{bad: true}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if done < len(names) {
+			if err := fn(done, scanned{bad: true}); err != nil {
+				return err
+			}
+			done++
+		}
+	}
+	return nil
+}
+
+func asCallback(err error, target **callbackError) bool {
+	c, ok := err.(*callbackError) //nolint:errorlint // it is never wrapped
+	*target = c
+	return ok
+}
+
+// scanOnce scans until the end or until git dies, and says how many answers were whole.
+func (s *Store) scanOnce(ctx context.Context, names []string, fn func(i int, v scanned) error) (int, error) {
+	c, err := startChild(s.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return 0, err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	go func() {
+		w := bufio.NewWriterSize(c.in, 64<<10)
+		for _, n := range names {
+			w.WriteString(n)
+			if w.WriteByte('\n') != nil {
+				break // git has died, and its answers say where
+			}
+		}
+		w.Flush()
+		c.in.Close()
+	}()
+	var buf bytes.Buffer
+	for i := range names {
+		v, err := readScanned(c.out, names[i], &buf)
+		if err == nil {
+			if err = fn(i, v); err != nil {
+				err = &callbackError{err}
+			}
+		}
+		if err != nil {
+			c.interrupt()
+			c.stop()
+			return i, err
+		}
+	}
+	c.stop()
+	return len(names), nil
+}
+
+// readScanned reads one answer and compares its hash with its name.
+func readScanned(out *bufio.Reader, name string, buf *bytes.Buffer) (v scanned, err error) {
+	oid, kind, size, err := header(out)
+	if err != nil {
+		return v, err
+	}
+	if kind == "" {
+		return scanned{bad: true}, nil
+	}
+	sum := sha1.New()
+	fmt.Fprintf(sum, "%s %d\x00", kind, size)
+	content := io.LimitReader(out, size)
+	keep := (kind == "commit" || kind == "tree") && size <= mostData
+	if keep {
+		buf.Reset()
+		content = io.TeeReader(content, buf)
+	}
+	n, err := io.Copy(sum, content)
+	if err == nil && n < size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		_, err = out.Discard(1)
+	}
+	if err != nil {
+		return v, noEOF(err)
+	}
+	v.kind = kind
+	v.bad = string(oid) != name || hex.EncodeToString(sum.Sum(nil)) != name || kind != "blob" && !keep
+	if keep {
+		v.data = buf.Bytes()
+	}
+	return v, nil
+}
+
+// Sizes finds how large blobs are, in bytes, with one request for all. What is not here has none.
+func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64, error) {
+	if err := s.Prefetch(ctx, oids); err != nil {
+		return nil, err
+	}
+	var in strings.Builder
+	for _, oid := range oids {
+		in.WriteString(string(oid) + "\n")
+	}
+	out, err := s.GitIn(ctx, Invocation{Stdin: strings.NewReader(in.String()), Args: []string{
+		"cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	sizes := make(map[plan.OID]int64, len(oids))
+	for line := range strings.Lines(string(out)) {
+		oid, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			sizes[plan.OID(oid)] = n
+		}
+	}
+	return sizes, nil
+}
+
+// Unreachable asks the remotes with which a partial clone has left objects whether they answer. It names the last one
+// asked; the error is nil if one did.
+func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
+	for _, remote = range s.promisors(ctx) {
+		_, err = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote, "HEAD"}})
+		if err == nil {
+			return remote, nil
+		}
+	}
+	return remote, err
+}
+
+// Follow runs git with the arguments and lets read take what it prints while it runs, however much that is. When read fails,
+// git is stopped.
+func (s *Store) Follow(ctx context.Context, read func(out *bufio.Reader) error, args ...string) error {
+	c, err := startChild(s.dir, args...)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	readErr := read(c.out)
+	if readErr != nil {
+		c.interrupt()
+	}
+	c.stop()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case readErr != nil && !errors.Is(readErr, io.ErrUnexpectedEOF): // else it was git that failed first
+		return readErr
+	case readErr != nil || !c.cmd.ProcessState.Success():
+		return s.explain(ctx, c.failure(readErr))
+	}
+	return nil
+}

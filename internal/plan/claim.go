@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// How claims are judged across hosts (docs/format.md, section 6).
+const (
+	ClockTolerance = time.Minute    // by which the clocks of two hosts may differ
+	MaxLease       = 24 * time.Hour // of a claim, counted from its last renewal
+)
+
+// Vacant reports whether nobody holds the claim: it was given back, and stays for its number, or it can't be read.
+func (c Claim) Vacant() bool { return c.Agent == "" }
+
+// Until is the time, by the clock of a host, from which others there may take the claim over. The owner's clock set
+// Expires; that of another host may be ahead of it.
+func (c Claim) Until(host string) time.Time {
+	if c.Host == host {
+		return c.Expires
+	}
+	return c.Expires.Add(ClockTolerance)
+}
+
+// Misdated reports whether no clock within the tolerance can have written the claim's times by now: the owner's clock
+// is ahead, or the one that now comes from was set back. When it ends can then only be found out by watching it.
+func (c Claim) Misdated(now time.Time) bool {
+	return !c.Vacant() && (c.Started.After(now.Add(ClockTolerance)) || c.Expires.After(now.Add(MaxLease+ClockTolerance)))
+}
+
+// ClaimsEnded is how many claims of a task, an ACTION or a CHECK, have left a record at least: the number of a new claim
+// is above it, so that numbers grow although a claim is deleted when its work is recorded.
+func (s *State) ClaimsEnded(id TaskID) int {
+	t := s.Tasks[id]
+	if t == nil {
+		return 0
+	}
+	check := t.NodeType == Check
+	if check {
+		id = t.ReviewTargetTaskID
+	}
+	r := s.Records.Of(id)
+	n := len(r.Artifacts)
+	if check {
+		n = len(r.Reviews) + len(r.Checks)
+	}
+	for _, a := range r.Attempts {
+		if check == (a.Version > 0) {
+			n++
+		}
+	}
+	if !check && s.Plan.Grafted(id) {
+		n++
+	}
+	return n
+}
+
+// FocusPaths are the paths of the repository that a task's context says it is about (seed 1); nil if it names none. A
+// plan that came from elsewhere may say anything there: what is no list of texts counts for nothing.
+func (t *Task) FocusPaths() []string {
+	list, ok := t.Context["focus_paths"].([]any)
+	if !ok {
+		return nil
+	}
+	var paths []string
+	for _, v := range list {
+		if p, ok := v.(string); ok && strings.TrimSpace(p) != "" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
+// for the directory before its first wildcard. In doubt they are: file systems that know no case are reckoned with.
+func SameFocus(a, b *Task) bool {
+	for _, p := range a.FocusPaths() {
+		for _, q := range b.FocusPaths() {
+			if p, q := focus(p), focus(q); below(p, q) || below(q, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// focus is a path of the repository in a form that can be compared; "" is the whole repository.
+func focus(p string) string {
+	p = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), `\`, "/"))
+	if i := strings.IndexAny(p, "*?["); i >= 0 {
+		p = p[:strings.LastIndexByte(p[:i], '/')+1]
+	}
+	return strings.TrimPrefix(path.Clean("/"+p), "/")
+}
+
+func below(p, dir string) bool {
+	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
+}

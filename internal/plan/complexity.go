@@ -1,0 +1,71 @@
+package plan
+
+// Complexity is how much there is to a plan, by its number of tasks and their levels (seed 1, "Complexity
+// Classification").
+type Complexity string
+
+// The complexities, in ascending order.
+const (
+	Simple  Complexity = "simple"  // fewer than 5 tasks, on one level
+	Medium  Complexity = "medium"  // 5 to 15 tasks, or more than one level
+	Complex Complexity = "complex" // more than 15 tasks
+)
+
+// rank orders the complexities; what is none comes before all.
+func (c Complexity) rank() int {
+	switch c {
+	case Simple:
+		return 1
+	case Medium:
+		return 2
+	case Complex:
+		return 3
+	}
+	return 0
+}
+
+// Valid reports whether c is one of the three.
+func (c Complexity) Valid() bool { return c.rank() > 0 }
+
+// HigherComplexity is the higher of the two.
+func HigherComplexity(a, b Complexity) Complexity {
+	if b.rank() > a.rank() {
+		return b
+	}
+	return a
+}
+
+// AssessComplexity is the complexity of the plan as it is: that of its tasks or the one that it was given, whichever is
+// higher. Every task counts that makes a deliverable, also an abandoned one: a plan never becomes simpler than it was.
+func (p *Plan) AssessComplexity() Complexity {
+	return HigherComplexity(p.Complexity, p.countedComplexity())
+}
+
+func (p *Plan) countedComplexity() Complexity {
+	n, below := 0, false
+	for _, t := range p.Tasks {
+		if t.NodeType == Action && !t.Planning() {
+			n++
+			below = below || t.ParentTaskID != p.RootTaskID && t.ParentTaskID != ""
+		}
+	}
+	switch {
+	case n > 15:
+		return Complex
+	case n >= 5 || below:
+		return Medium
+	}
+	return Simple
+}
+
+// keepComplexity gives the plan that takes the place of base at least the complexity that base had. It is written down only
+// where it does not follow from the tasks.
+func (p *Plan) keepComplexity(base *Plan) {
+	floor := base.Complexity
+	if len(base.Grafts) > 0 { // before, base has none of the tasks
+		floor = base.AssessComplexity()
+	}
+	if p.Complexity = HigherComplexity(p.Complexity, floor); p.Complexity.rank() <= p.countedComplexity().rank() {
+		p.Complexity = ""
+	}
+}

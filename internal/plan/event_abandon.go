@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// AbandonError says what a task is still needed for.
+type AbandonError struct {
+	Task  TaskID
+	Needs []string // each a reason for people, in plan order
+}
+
+func (e *AbandonError) Error() string {
+	const most = 20
+	list := e.Needs
+	if len(list) > most {
+		list = append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(e.Needs)-most))
+	}
+	return fmt.Sprintf("%s can't be abandoned:\n  %s", e.Task, strings.Join(list, "\n  "))
+}
+
+// Abandon takes a task out of the plan. A GOAL takes everything below it that is not DONE with it; what is DONE stays. The
+// root stands for the whole plan, which is then given up.
+type Abandon struct {
+	Task     TaskID
+	Decision Decision
+	Author   Actor
+}
+
+// Apply is refused with an *AbandonError where other tasks depend on what would go, or where a root criterion would be
+// covered by nothing.
+func (e Abandon) Apply(s *State) (Change, error) {
+	t := s.Tasks[e.Task]
+	switch {
+	case t == nil:
+		return Change{}, refuse(e.Task, "no such task in %s", s.Plan.PlanID)
+	case t.NodeType == Check:
+		return Change{}, &RefusedError{e.Task, "reviews " + string(t.ReviewTargetTaskID) + ", and goes with it", "git wf abandon " + string(t.ReviewTargetTaskID)}
+	case t.Status == StatusAbandoned:
+		return Change{}, refuse(e.Task, "is abandoned already")
+	case e.Decision.Reason == "":
+		return Change{}, refuse(e.Task, "giving it up needs a reason")
+	case t.NodeType == Action && t.Planning() && s.Plan.Grafted(t.TaskID):
+		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
+	}
+	goes := s.goesWith(t)
+	if needs := s.needs(t, goes); len(needs) > 0 {
+		return Change{}, &AbandonError{e.Task, needs}
+	}
+	subject := fmt.Sprintf("%s: abandoned", e.Task)
+	if n := len(goes) - 1; n > 0 {
+		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
+	}
+	return s.marked(e.Task, goes, EventAbandoned, MarkAbandoned, subject, e.Decision, e.Author), nil
+}
+
+// goesWith are the task and, of a GOAL, the tasks below it that are neither DONE nor abandoned. Planning tasks that are
+// part of the plan already stay: they are its history.
+func (s *State) goesWith(t *TaskState) []TaskID {
+	goes := []TaskID{t.TaskID}
+	for _, other := range s.order {
+		if other == t || other.NodeType == Check || other.Status == StatusAbandoned || !slices.Contains(s.Lineage(other.Task), t.TaskID) {
+			continue
+		}
+		if other.Status != StatusDone || other.Planning() && !s.Plan.Grafted(other.TaskID) {
+			goes = append(goes, other.TaskID)
+		}
+	}
+	return goes
+}
+
+// needs says what the tasks that would go are needed for. A plan that is given up as a whole needs nothing.
+func (s *State) needs(t *TaskState, goes []TaskID) []string {
+	if t.TaskID == s.Plan.RootTaskID {
+		return nil
+	}
+	gone := make(map[TaskID]bool, len(goes))
+	for _, id := range goes {
+		gone[id] = true
+	}
+	stays := func(id TaskID) bool {
+		other := s.Tasks[id]
+		return other != nil && !gone[id] && other.Status != StatusAbandoned
+	}
+	var needs []string
+	for _, id := range goes {
+		for _, d := range s.shape.dependants[id] {
+			if stays(d) {
+				needs = append(needs, fmt.Sprintf("%s depends on %s", d, id))
+			}
+		}
+	}
+	// Who depends on a GOAL depends on its leaves, and must not be left with nothing.
+	for _, above := range s.Lineage(t.Task)[1:] {
+		if len(s.shape.dependants[above]) == 0 || slices.ContainsFunc(s.Leaves(above), stays) {
+			continue
+		}
+		for _, d := range s.shape.dependants[above] {
+			if stays(d) {
+				needs = append(needs, fmt.Sprintf("%s depends on %s, of which nothing would be left", d, above))
+			}
+		}
+	}
+	for _, g := range s.order {
+		f := g.FinalDeliverableSpec
+		switch {
+		case f == nil || !stays(g.TaskID):
+		case gone[f.AssembleTaskID]:
+			needs = append(needs, fmt.Sprintf("%s is assembled by %s", g.TaskID, f.AssembleTaskID))
+		default:
+			for _, id := range f.IncludeChildren {
+				if gone[id] {
+					needs = append(needs, fmt.Sprintf("%s delivers %s (final_deliverable_spec.include_children)", g.TaskID, id))
+				}
+			}
+		}
+	}
+	return append(needs, s.uncovered(stays)...)
+}
+
+// uncovered lists the root criteria that are covered now, and would not be by the tasks that stay.
+func (s *State) uncovered(stays func(TaskID) bool) []string {
+	now, then := map[string]bool{}, map[string]bool{}
+	for _, t := range s.order {
+		if t.NodeType != Action || t.Planning() || t.Status == StatusAbandoned {
+			continue
+		}
+		ids := slices.Clone(t.Covers)
+		for _, c := range t.AcceptanceCriteria {
+			ids = append(ids, c.Covers...)
+		}
+		for _, id := range ids {
+			now[id] = true
+			then[id] = then[id] || stays(t.TaskID)
+		}
+	}
+	var needs []string
+	if root := s.Root(); root != nil {
+		for _, c := range root.RootAcceptanceCriteria {
+			if now[c.ID] && !then[c.ID] {
+				needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID, OneLine(c.Statement)))
+			}
+		}
+	}
+	return needs
+}
+
+// Restore takes an abandoned task back into the plan; a GOAL with every abandoned task below it.
+type Restore struct {
+	Task     TaskID
+	Decision Decision
+	Author   Actor
+}
+
+// Apply is refused for a task that is not abandoned, and where it would depend on, or stand below, one that stays so.
+func (e Restore) Apply(s *State) (Change, error) {
+	t := s.Tasks[e.Task]
+	if t == nil {
+		return Change{}, refuse(e.Task, "no such task in %s", s.Plan.PlanID)
+	}
+	if t.NodeType == Check || t.Status != StatusAbandoned {
+		return Change{}, refuse(e.Task, "is %s, not abandoned", t.Status)
+	}
+	back := []TaskID{t.TaskID}
+	for _, other := range s.order {
+		if other != t && other.NodeType != Check && other.Status == StatusAbandoned && slices.Contains(s.Lineage(other.Task), t.TaskID) {
+			back = append(back, other.TaskID)
+		}
+	}
+	for _, above := range s.Lineage(t.Task)[1:] {
+		if s.Tasks[above].Status == StatusAbandoned {
+			return Change{}, &RefusedError{e.Task, "stands below " + string(above) + ", which is abandoned too", "git wf abandon --restore " + string(above)}
+		}
+	}
+	for _, id := range back {
+		for _, d := range s.Tasks[id].DependsOn {
+			if dep := s.Tasks[d]; dep != nil && dep.Status == StatusAbandoned && !slices.Contains(back, d) {
+				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d), "git wf abandon --restore " + string(d)}
+			}
+		}
+	}
+	subject := fmt.Sprintf("%s: restored", e.Task)
+	if n := len(back) - 1; n > 0 {
+		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
+	}
+	return s.marked(e.Task, back, EventRestored, MarkRestored, subject, e.Decision, e.Author), nil
+}
+
+// marked is the change that marks tasks, all by one decision.
+func (s *State) marked(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
+	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(event, about), Author: author}
+	for _, id := range ids {
+		rec := MarkRecord{N: 1, Kind: kind}
+		if marks := s.Records.Of(id).Marks; len(marks) > 0 {
+			rec.N = marks[len(marks)-1].N + 1
+		}
+		c.Add = append(c.Add, Entry{Path: id.Dir() + "/marks/" + rec.Name(), Data: Document(d)})
+	}
+	return c
+}

@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// DoctorDir is where a plan's tree says what doctor has put right.
+const DoctorDir = "doctor"
+
+// Mended is one thing that doctor has put right.
+type Mended struct {
+	Code   string `json:"code"`
+	PlanID ID     `json:"plan_id,omitempty"` // "" for what belongs to no plan
+	Place  string `json:"place"`
+	Did    string `json:"did"`
+}
+
+// MendDocument is the content of a file below doctor/.
+type MendDocument struct {
+	Mended    []Mended  `json:"mended"`
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name to two
+// of them.
+func (d MendDocument) Name() string {
+	return fmt.Sprintf("%s-%x.json", d.CreatedAt.UTC().Format("20060102T150405Z"), sha1.Sum(Document(d)))[:len("20060102T150405Z-")+12] + ".json"
+}
+
+// Mend records what doctor has put right. It changes no status.
+type Mend struct{ Document MendDocument }
+
+// Apply is refused if nothing was.
+func (e Mend) Apply(*State) (Change, error) {
+	d := e.Document
+	if len(d.Mended) == 0 {
+		return Change{}, fmt.Errorf("doctor has put nothing right")
+	}
+	var body strings.Builder
+	for _, m := range d.Mended {
+		fmt.Fprintf(&body, "%s %s: %s\n", m.Code, OneLine(m.Place), OneLine(m.Did))
+	}
+	return Change{
+		Subject:  fmt.Sprintf("doctor: %s put right", Count(len(d.Mended), "thing")),
+		Body:     body.String(),
+		Trailers: []Trailer{{"Wf-Event", EventDoctor}},
+		Add:      []Entry{{Path: DoctorDir + "/" + d.Name(), Data: Document(d)}},
+	}, nil
+}

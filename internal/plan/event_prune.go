@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A prune begins a new history with the tree of the old one's newest commit, less the files of versions that nobody
+// approved and that are not among a task's newest. Nothing else goes: artifact.json, reviews and all other records stay,
+// and a stub beside artifact.json keeps the identity of what went, so that every status, counter and number is what it
+// was. docs/format.md, section 6, has the rules.
+
+// DefaultKeep is how many of a task's newest versions a prune keeps whole where nothing else is said.
+const DefaultKeep = 3
+
+// PruneRules are what a policy says of prunes.
+type PruneRules struct {
+	Keep int      `json:"keep,omitempty"` // of each task's newest versions; zero means DefaultKeep
+	By   []string `json:"by,omitempty"`   // who may prune, and delete what was archived; none: anybody may prune, nobody delete
+}
+
+func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
+	if p.Prune.Keep < 0 {
+		bad("bad-number", "prune.keep", "can't be negative", strconv.Itoa(p.Prune.Keep))
+	}
+	for i, name := range p.Prune.By {
+		if len(p.Keys) > 0 && !p.HasKey(name) {
+			bad("pruner-without-key", fmt.Sprintf("prune.by[%d]", i), "has no key, so nothing proves who they are", name)
+		}
+	}
+}
+
+// MayPrune says why somebody may not begin a new history of a plan; "" if they may. The arguments are those of MayChange.
+func (p *Policy) MayPrune(committer, signer string) string {
+	list := strings.Join(p.Prune.By, ", ")
+	switch {
+	case len(p.Prune.By) == 0:
+	case len(p.Keys) == 0 && !slices.Contains(p.Prune.By, committer):
+		return fmt.Sprintf("the policy lets only these prune (%s; by name, which nothing proves), and %s is none of them", list, committer)
+	case len(p.Keys) == 0:
+	case signer == "":
+		return fmt.Sprintf("the policy lets only these prune (%s), and the commit is signed with no key of it", list)
+	case !slices.Contains(p.Prune.By, signer):
+		return fmt.Sprintf("the policy lets only these prune (%s), and %s, who signed the commit, is none of them", list, signer)
+	}
+	return ""
+}
+
+// MayDeleteArchive says why somebody may not delete an archived history; "" if they may. Under keys nobody may: the
+// signatures that prove the approvals are in it.
+func (p *Policy) MayDeleteArchive(committer string) string {
+	switch {
+	case len(p.Keys) > 0:
+		return "the policy has keys, and the signatures that prove the approvals are in the archive"
+	case len(p.Prune.By) == 0:
+		return "the policy names nobody who may delete archives"
+	}
+	return p.MayPrune(committer, "")
+}
+
+// Dropped is a version whose files go.
+type Dropped struct {
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+	Tree       OID    `json:"tree"`
+}
+
+// Dir is the version's directory.
+func (d Dropped) Dir() string { return d.TaskID.Dir() + "/artifacts/" + d.ArtifactID }
+
+// PruneDocument is the content of prune.json.
+type PruneDocument struct {
+	PlanID    ID        `json:"plan_id"`
+	Archive   OID       `json:"archive"` // the newest commit of the history before
+	Keep      int       `json:"keep"`
+	Events    int       `json:"events"` // of the history before
+	Dropped   []Dropped `json:"dropped"`
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// ArchivedEvent is one line of events.jsonl: a commit of the history before, after those that it follows.
+type ArchivedEvent struct {
+	Commit  OID                 `json:"commit"`
+	Time    int64               `json:"time"`             // seconds since 1970
+	Parents []int               `json:"parents,omitzero"` // line numbers, from 0; nil is the line before
+	Plan    OID                 `json:"plan,omitempty"`   // plan.json, where the commit changed it
+	Add     map[TaskID][]string `json:"add,omitempty"`    // the records that it added, by their paths in the task's directory
+}
+
+// DecodePrune reads a prune.json. A document that can't be one fails.
+func DecodePrune(data []byte) (PruneDocument, error) {
+	var d PruneDocument
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("prune.json: %w", err)
+	}
+	if d.Keep < 1 || !d.PlanID.Valid() || !isID(string(d.Archive)) {
+		return d, fmt.Errorf("prune.json names no plan, no archived commit, or keeps nothing")
+	}
+	return d, nil
+}
+
+// DroppedBy lists the versions whose files a prune takes, task by task in the plan's order: those that are not among
+// the newest keep versions of their task and never were approved. Quorum is the smallest that a task ever had.
+func DroppedBy(p *Plan, r Records, keep int, quorum func(TaskID) int) []Dropped {
+	list := []Dropped{}
+	for _, t := range p.Tasks {
+		rec := r.Of(t.TaskID)
+		for i, a := range rec.Artifacts {
+			newest := i >= len(rec.Artifacts)-max(keep, 1)
+			if newest || slices.Contains(rec.Pruned, a.Version) || rec.everApproved(a.Version, quorum(t.TaskID)) {
+				continue
+			}
+			list = append(list, Dropped{t.TaskID, VersionID(a.Version), a.Files})
+		}
+	}
+	return list
+}
+
+// everApproved reports whether there was a moment at which the version counted as approved: bundles made then may rest on
+// it, whatever was said later.
+func (t *TaskRecords) everApproved(version, quorum int) bool {
+	latest := map[string]Verdict{}
+	for _, rev := range t.Reviews {
+		if rev.Version != version {
+			continue
+		}
+		latest[rev.Reviewer] = rev.Verdict
+		approvals, rejected := 0, false
+		for _, v := range latest {
+			rejected = rejected || v == Rejected
+			approvals++
+		}
+		if !rejected && approvals >= quorum {
+			return true
+		}
+	}
+	return false
+}
+
+const stubPrefix = "pruned-"
+
+// StubName is the name of what a prune leaves in the place of a version's files/, which had the given tree.
+func StubName(tree OID) string { return stubPrefix + string(tree) }
+
+// stubTree is the tree that a stub stands for, "" for any other name.
+func stubTree(base string) OID {
+	id, ok := strings.CutPrefix(base, stubPrefix)
+	if !ok || !isID(id) {
+		return ""
+	}
+	return OID(id)
+}
+
+func isID(s string) bool { return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// addStub takes up a version whose files are gone. A stub beside files/ means nothing, and neither does a second one: only
+// a forger makes them.
+func (t *TaskRecords) addStub(version int, tree OID, h half) bool {
+	last := len(t.Artifacts) - 1
+	if tree == "" || h&halfFiles != 0 || h&halfArtifact == 0 || last >= 0 && t.Artifacts[last].Version == version {
+		return false
+	}
+	t.Pruned = append(t.Pruned, version)
+	return keep(&t.Artifacts, ArtifactRecord{Version: version, Files: tree})
+}
+
+// PrunedDir is where a plan's tree says what its prunes did; below it each prune has a directory.
+const PrunedDir = "pruned"
+
+// PruneDir is the directory of the nth prune, from 1, which archived the history up to a commit.
+func PruneDir(n int, archive OID) string { return fmt.Sprintf("%s/%04d-%s", PrunedDir, n, archive) }
+
+// ParsePruneDir reads the last component of a PruneDir.
+func ParsePruneDir(name string) (n int, archive OID, ok bool) {
+	number, id, _ := strings.Cut(name, "-")
+	n = atoi(number)
+	return n, OID(id), n > 0 && len(number) <= maxDigits && fmt.Sprintf("%04d-%s", n, id) == name && isID(id)
+}
+
+// The files of a prune's directory.
+const (
+	PruneFile   = "prune.json"
+	EventsFile  = "events.jsonl"
+	DeletedFile = "deleted.json" // Decision of whoever deleted the archive
+	PlansDir    = "plans"        // every plan.json that the history before had, by object id
+)
+
+// Pruned is the message of a prune: it begins a history, and names the one that it goes on from.
+func Pruned(d PruneDocument) Change {
+	return Change{
+		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"), Count(d.Events, "event")),
+		Body:    "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" + string(d.PlanID),
+		Trailers: []Trailer{
+			{"Wf-Event", EventPruned}, {"Wf-Archive", string(d.Archive)}, {"Wf-Keep", strconv.Itoa(d.Keep)},
+		},
+	}
+}
+
+// ArchiveDeleted is the event that says of archived histories, by their directories, that they were deleted.
+func ArchiveDeleted(dirs []string, d Decision) Change {
+	c := Change{
+		Subject:  fmt.Sprintf("prune: %s deleted", Count(len(dirs), "archive")),
+		Body:     d.Reason,
+		Trailers: []Trailer{{"Wf-Event", EventDeleted}},
+	}
+	for _, dir := range dirs {
+		c.Add = append(c.Add, Entry{Path: dir + "/" + DeletedFile, Data: Document(d)})
+		_, archive, _ := ParsePruneDir(strings.TrimPrefix(dir, PrunedDir+"/"))
+		c.Trailers = append(c.Trailers, Trailer{"Wf-Archive", string(archive)})
+	}
+	return c
+}

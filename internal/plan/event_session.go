@@ -1,0 +1,260 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// SessionError says that a plan takes nothing new, because it is paused or completed.
+type SessionError struct {
+	Plan   ID
+	Status SessionStatus
+}
+
+func (e *SessionError) Error() string {
+	if e.Status == SessionCompleted {
+		return fmt.Sprintf("%s is completed: it is read, exported and verified, but nothing is added to it", e.Plan)
+	}
+	return fmt.Sprintf("%s is paused: no work begins in it", e.Plan)
+}
+
+// Hint is the command that mends it.
+func (e *SessionError) Hint() string {
+	if e.Status == SessionCompleted {
+		return fmt.Sprintf("git wf resume %s -m WHY opens it again", e.Plan)
+	}
+	return "git wf resume " + string(e.Plan)
+}
+
+// MayBegin is refused with a *SessionError unless work may begin in the plan. What has begun may end.
+func (s *State) MayBegin() error {
+	if status := s.SessionStatus(); status != SessionActive {
+		return &SessionError{s.Plan.PlanID, status}
+	}
+	return nil
+}
+
+// Admits is refused with a *SessionError if the plan's session does not take the event: a completed plan takes nothing but
+// what opens it again and what doctor has put right; a paused one takes what was begun before and what a person decides,
+// but no plan for more work.
+func (s *State) Admits(ev Event) error {
+	switch ev.(type) {
+	case Resume, Mend:
+		return nil
+	case Pause, Complete:
+		return nil // which say more exactly what is wrong
+	case Replan:
+		return s.MayBegin()
+	}
+	if s.SessionStatus() == SessionCompleted {
+		return &SessionError{s.Plan.PlanID, SessionCompleted}
+	}
+	return nil
+}
+
+// Pause keeps new work from beginning in a plan.
+type Pause struct {
+	Decision Decision
+	Author   Actor
+}
+
+// Apply is refused for a plan that is not active.
+func (e Pause) Apply(s *State) (Change, error) {
+	if status := s.SessionStatus(); status != SessionActive {
+		return Change{}, s.refuseSession("is "+string(status)+" already", "git wf resume "+string(s.Plan.PlanID))
+	}
+	return s.sessionChange(EventPaused, "session: paused", Document(e.Decision), e.Decision, e.Author), nil
+}
+
+// Resume lets work begin again in a plan that is paused, or opens one again that is completed.
+type Resume struct {
+	Decision Decision
+	Author   Actor
+}
+
+// Apply is refused for a plan that is active, and without a reason for one that is completed.
+func (e Resume) Apply(s *State) (Change, error) {
+	subject := "session: resumed"
+	switch s.SessionStatus() {
+	case SessionActive:
+		return Change{}, s.refuseSession("is active", "git wf run --plan "+string(s.Plan.PlanID))
+	case SessionCompleted:
+		if e.Decision.Reason == "" {
+			return Change{}, s.refuseSession("is completed; opening it again needs a reason", fmt.Sprintf("git wf resume %s -m WHY", s.Plan.PlanID))
+		}
+		subject = "session: opened again"
+	}
+	return s.sessionChange(EventResumed, subject, Document(e.Decision), e.Decision, e.Author), nil
+}
+
+// Complete ends the work on a plan: nothing is open, and what it took and taught is recorded.
+type Complete struct {
+	Document  CompletionDocument
+	Learnings []byte // of notes/NNNN-learnings.md
+	Seen      int    // Records.Count of the records that the document was made from
+	Author    Actor
+}
+
+// OpenError says what keeps a plan from being completed.
+type OpenError struct {
+	Plan ID
+	Root TaskID
+	Open []OpenWork
+}
+
+func (e *OpenError) Error() string {
+	text := fmt.Sprintf("%s can't be completed, %s not finished:", e.Plan, Count(len(e.Open), "task"))
+	const most = 20
+	for i, w := range e.Open {
+		if i == most {
+			return fmt.Sprintf("%s\n  and %d more", text, len(e.Open)-most)
+		}
+		text += fmt.Sprintf("\n  %s is %s", w.Task, w.Status)
+		if w.Reason != "" {
+			text += ": " + OneLine(w.Reason)
+		}
+		text += "; " + w.Command
+	}
+	return text
+}
+
+// Hint is what ends the plan all the same.
+func (e *OpenError) Hint() string {
+	return fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
+}
+
+// MovedOnError says that a document was made from records that are not the newest any more.
+type MovedOnError struct{ Plan ID }
+
+func (e *MovedOnError) Error() string {
+	return fmt.Sprintf("%s has gone on while its metrics were collected", e.Plan)
+}
+
+// Apply is refused with an *OpenError while anything is open, and with a *MovedOnError if the document is not about the
+// records as they are.
+func (e Complete) Apply(s *State) (Change, error) {
+	if s.SessionStatus() == SessionCompleted {
+		return Change{}, s.refuseSession("is completed already", "git wf plans --all")
+	}
+	if open := s.Open(); len(open) > 0 {
+		return Change{}, &OpenError{s.Plan.PlanID, s.Plan.RootTaskID, open}
+	}
+	if e.Seen != s.Records.Count() {
+		return Change{}, &MovedOnError{s.Plan.PlanID}
+	}
+	d := Decision{By: e.Document.By, CreatedAt: e.Document.CreatedAt, Reason: e.Document.Reason}
+	m := e.Document.Metrics
+	subject := fmt.Sprintf("session: completed, %s approved, %s", Count(m.Approved, "task"), Count(m.Rejections, "rejection"))
+	c := s.sessionChange(EventCompleted, subject, Document(e.Document), d, e.Author)
+	if len(e.Learnings) > 0 {
+		note := NoteRecord{N: s.Records.nextNote(), Category: "learnings"}
+		c.Add = append(c.Add, Entry{Path: NotesDir + "/" + note.Name(), Data: e.Learnings})
+	}
+	return c, nil
+}
+
+// sessionChange is the change that adds one record to the session.
+func (s *State) sessionChange(kind, subject string, data []byte, d Decision, author Actor) Change {
+	rec := SessionRecord{N: s.Records.nextSession(), Kind: kind}
+	return Change{
+		Subject:  subject,
+		Body:     d.Reason,
+		Trailers: []Trailer{{"Wf-Event", kind}},
+		Author:   author,
+		Add:      []Entry{{Path: SessionDir + "/" + rec.Name(), Data: data}},
+	}
+}
+
+// refuseSession is a refusal that is about the plan as a whole.
+func (s *State) refuseSession(reason, hint string) error {
+	return &RefusedError{Task: TaskID(s.Plan.PlanID), Reason: reason, Hint: hint}
+}
+
+// Count is how many records there are. Records are only ever added, so equal counts are equal records.
+func (r Records) Count() int {
+	n := len(r.Session) + len(r.Notes)
+	for _, t := range r.Tasks {
+		n += len(t.Artifacts) + len(t.Reviews) + len(t.Checks) + len(t.Attempts) + len(t.Resets) + len(t.Questions) + len(t.Answers) +
+			len(t.Waivers) + len(t.Marks)
+		for _, files := range t.Inputs {
+			n += files
+		}
+	}
+	return n
+}
+
+// CompletionDocument is the content of session/NNNN-completed.json: what the plan took.
+type CompletionDocument struct {
+	PlanID     ID         `json:"plan_id"`
+	PlanType   string     `json:"plan_type,omitempty"`
+	Complexity Complexity `json:"complexity"`
+	Metrics    Metrics    `json:"metrics"`
+	Tasks      []TaskCost `json:"tasks"` // in plan order
+	By         string     `json:"by"`
+	CreatedAt  time.Time  `json:"created_at"`
+	Reason     string     `json:"reason,omitempty"`
+}
+
+// Metrics are what the work on a plan took, all tasks together.
+type Metrics struct {
+	Tasks       int       `json:"tasks"` // that make deliverables, abandoned ones too
+	Approved    int       `json:"approved"`
+	Abandoned   int       `json:"abandoned"`
+	StartedAt   time.Time `json:"started_at"`   // the first event
+	EndedAt     time.Time `json:"ended_at"`     // the last event before the plan was completed
+	WallSeconds int64     `json:"wall_seconds"` // from the one to the other
+	Effort
+}
+
+// TaskCost is what one task took, its CHECK with it.
+type TaskCost struct {
+	TaskID TaskID `json:"task_id"`
+	Title  string `json:"title"`
+	Status Status `json:"status"`
+	Effort
+}
+
+// Effort is what can be counted of the work on a task.
+type Effort struct {
+	Versions      int     `json:"versions"`
+	Rounds        int     `json:"rounds"`     // versions that were judged
+	Rejections    int     `json:"rejections"` // reviews that rejected
+	Reviews       int     `json:"reviews"`
+	Attempts      int     `json:"attempts"` // that left no version, or no review
+	Retries       int     `json:"retries"`
+	Waivers       int     `json:"waivers"`
+	WorkSeconds   float64 `json:"work_seconds"`   // of all attempts, as far as it was measured
+	ReviewSeconds float64 `json:"review_seconds"` // from each version to the newest review of it
+	InputTokens   int64   `json:"input_tokens"`
+	CachedTokens  int64   `json:"cached_tokens"` // of the input tokens
+	OutputTokens  int64   `json:"output_tokens"`
+	CostUSD       float64 `json:"cost_usd"` // as far as it was reported
+}
+
+// Add adds up.
+func (e *Effort) Add(o Effort) {
+	e.Versions += o.Versions
+	e.Rounds += o.Rounds
+	e.Rejections += o.Rejections
+	e.Reviews += o.Reviews
+	e.Attempts += o.Attempts
+	e.Retries += o.Retries
+	e.Waivers += o.Waivers
+	e.WorkSeconds += o.WorkSeconds
+	e.ReviewSeconds += o.ReviewSeconds
+	e.InputTokens += o.InputTokens
+	e.CachedTokens += o.CachedTokens
+	e.OutputTokens += o.OutputTokens
+	e.CostUSD += o.CostUSD
+}
+
+// AddUsage adds what an agent has reported, which may be nothing.
+func (e *Effort) AddUsage(u *Usage) {
+	if u == nil {
+		return
+	}
+	e.InputTokens += u.InputTokens
+	e.CachedTokens += u.CachedTokens
+	e.OutputTokens += u.OutputTokens
+	e.CostUSD += u.CostUSD
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Type is what a kind of plan begins with. It is data: templates/types/<name>.yaml.
+type Type struct {
+	Name    string            `yaml:"name"`
+	About   string            `yaml:"about"` // one line, for people
+	Config  Config            `yaml:"-"`     // where the plan itself sets nothing; read from config
+	Kinds   []string          `yaml:"kinds"` // what meta.type of a task may be; none: anything. The first one is that of a task which says nothing
+	Before  []Before          `yaml:"before"`
+	RunLine []string          `yaml:"run_line"` // tasks of these kinds have a MUST criterion with a run line
+	Prompts map[string]string `yaml:"prompts"`  // what the roles plan, action and check are told beside all else
+}
+
+// Before demands that each task of some kinds depends, directly or not, on one of others.
+type Before struct {
+	Each  []string `yaml:"each"`
+	Needs []string `yaml:"needs"`
+}
+
+// kind is what meta.type says that a task is.
+func (y Type) kind(t *Task) string {
+	if kind, ok := t.Meta["type"].(string); ok && kind != "" {
+		return kind
+	}
+	if len(y.Kinds) > 0 {
+		return y.Kinds[0]
+	}
+	return ""
+}
+
+// Check finds where a plan is not one of its type. Paths count the tasks of the plan.
+func (y Type) Check(p *Plan) Findings {
+	at := make(map[TaskID]*Task, len(p.Tasks))
+	for _, t := range p.Tasks {
+		at[t.TaskID] = t
+	}
+	below := map[TaskID][]TaskID{} // a dependency on a GOAL is one on all below it
+	for _, t := range p.Tasks {
+		if t.NodeType != Check {
+			below[t.ParentTaskID] = append(below[t.ParentTaskID], t.TaskID)
+		}
+	}
+	var fs Findings
+	for i, t := range p.Tasks {
+		if t.NodeType != Action || t.Planning() {
+			continue
+		}
+		kind := y.kind(t)
+		find := func(code, field, text, expected, found, example string) {
+			fs = append(fs, Finding{
+				Code: code, Path: fmt.Sprintf("tasks[%d].%s", i, field), TaskID: t.TaskID,
+				Message: text, Expected: expected, Found: found, Example: example,
+			})
+		}
+		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
+			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "), quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+			continue
+		}
+		for _, b := range y.Before {
+			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, at, below) {
+				find("nothing-before", "depends_on", fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s", y.Name, kind, strings.Join(b.Needs, " or ")),
+					"depends_on a task with meta.type "+strings.Join(b.Needs, " or "), "none", "depends_on: [TEST-1]")
+			}
+		}
+		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.Severity == Must && c.Run != "" }) {
+			find("no-run-line", "acceptance_criteria", fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done", y.Name, kind),
+				"a MUST criterion with a run line, which fails until the work is done", "none", "run: sh check.sh")
+		}
+	}
+	return fs.capped()
+}
+
+// reaches reports whether a task depends, directly or not, on one of some kinds. A plan that goes round in a circle has
+// another finding; here it must only end.
+func (y Type) reaches(t *Task, kinds []string, at map[TaskID]*Task, below map[TaskID][]TaskID) bool {
+	seen := map[TaskID]bool{t.TaskID: true}
+	queue := slices.Clone(t.DependsOn)
+	for len(queue) > 0 {
+		id := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		d := at[id]
+		if d == nil || seen[id] {
+			continue
+		}
+		seen[id] = true
+		if d.NodeType == Action && slices.Contains(kinds, y.kind(d)) {
+			return true
+		}
+		queue = append(queue, d.DependsOn...)
+		if d.NodeType == Goal {
+			queue = append(queue, below[id]...)
+		}
+	}
+	return false
+}
+
+// Begin gives a plan its type, and what the type sets where the plan sets nothing.
+func (y Type) Begin(p *Plan) {
+	p.PlanType = y.Name
+	p.Config.orElse(y.Config)
+}
+
+// orElse takes from d what c leaves to the defaults.
+func (c *Config) orElse(d Config) {
+	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
+	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
+	fill(&c.MaxAttempts, d.MaxAttempts)
+	fill(&c.MinScore, d.MinScore)
+	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
+	fill(&c.MaxContractRetries, d.MaxContractRetries)
+	fill(&c.Quorum, d.Quorum)
+	fill(&c.TimeoutSeconds, d.TimeoutSeconds)
+	fill(&c.CheckTimeoutSeconds, d.CheckTimeoutSeconds)
+	fill(&c.MaxArtifactBytes, d.MaxArtifactBytes)
+	fill(&c.MaxArtifactFiles, d.MaxArtifactFiles)
+	if len(c.Reviewers) == 0 {
+		c.Reviewers = d.Reviewers
+	}
+}

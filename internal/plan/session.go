@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Where a plan's tree keeps what is about the whole of it.
+const (
+	SessionDir = "session" // paused, resumed, completed
+	NotesDir   = "notes"   // what was learned
+)
+
+// SessionStatus says whether a plan is being worked on. It is derived, never stored.
+type SessionStatus string
+
+// The states of a session (seed 1, "Individual Session Tracking").
+const (
+	SessionActive    SessionStatus = "active"
+	SessionPaused    SessionStatus = "paused"
+	SessionCompleted SessionStatus = "completed"
+)
+
+// Phase is how far a plan has come. It is derived, never stored.
+type Phase string
+
+// The phases of a plan (seed 1, "Individual Session Tracking").
+const (
+	PhasePlan      Phase = "PLAN"      // the plan itself is being made
+	PhaseImplement Phase = "IMPLEMENT" // something is still to be made
+	PhaseReview    Phase = "REVIEW"    // everything is made; what is left is judging it
+)
+
+// SessionRecord is one file below session/. Its kind is that of the event: EventPaused, EventResumed or EventCompleted.
+type SessionRecord struct {
+	N    int
+	Kind string
+}
+
+// Name is the record's file name below session/.
+func (r SessionRecord) Name() string { return fmt.Sprintf("%04d-%s.json", r.N, r.Kind) }
+
+// ParseSessionName reads the name of a file below session/; ok is false for one that the format does not know.
+func ParseSessionName(name string) (rec SessionRecord, ok bool) {
+	r := recordName{rest: name}
+	rec = SessionRecord{N: r.digits("", 4), Kind: r.until("-", ".json")}
+	return rec, r.ends("") && (rec.Kind == EventPaused || rec.Kind == EventResumed || rec.Kind == EventCompleted)
+}
+
+// NoteRecord is one file below notes/.
+type NoteRecord struct {
+	N        int
+	Category string // learnings, decisions, conventions, issues
+}
+
+// Name is the record's file name below notes/.
+func (r NoteRecord) Name() string { return fmt.Sprintf("%04d-%s.md", r.N, r.Category) }
+
+// ParseNoteName reads the name of a file below notes/; ok is false for one that the format does not know.
+func ParseNoteName(name string) (rec NoteRecord, ok bool) {
+	r := recordName{rest: name}
+	rec = NoteRecord{N: r.digits("", 4), Category: r.until("-", ".md")}
+	return rec, r.ends("") && strings.Trim(rec.Category, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// WithSession adds what the names below session/ and notes/ say. Names that the format does not know have no effect. Of two
+// records with one number, which only a merge or a foreign writer makes, the one that leaves more open has the last word.
+func (r Records) WithSession(session, notes []string) Records {
+	r.Session, r.Notes = nil, nil
+	for _, name := range session {
+		if rec, ok := ParseSessionName(name); ok {
+			r.Session = append(r.Session, rec)
+		}
+	}
+	for _, name := range notes {
+		if rec, ok := ParseNoteName(name); ok {
+			r.Notes = append(r.Notes, rec)
+		}
+	}
+	slices.SortFunc(r.Session, func(a, b SessionRecord) int {
+		return cmp.Or(a.N-b.N, strings.Compare(a.Kind, b.Kind)) // completed, paused, resumed
+	})
+	slices.SortFunc(r.Notes, func(a, b NoteRecord) int {
+		return cmp.Or(a.N-b.N, strings.Compare(a.Category, b.Category))
+	})
+	return r
+}
+
+// nextSession is the next free number of a record below session/, nextNote that of a note.
+func (r Records) nextSession() int {
+	if n := len(r.Session); n > 0 {
+		return r.Session[n-1].N + 1
+	}
+	return 1
+}
+
+func (r Records) nextNote() int {
+	if n := len(r.Notes); n > 0 {
+		return r.Notes[n-1].N + 1
+	}
+	return 1
+}
+
+// SessionStatus is what the newest record of the session says.
+func (s *State) SessionStatus() SessionStatus {
+	n := len(s.Records.Session)
+	if n == 0 {
+		return SessionActive
+	}
+	switch s.Records.Session[n-1].Kind {
+	case EventPaused:
+		return SessionPaused
+	case EventCompleted:
+		return SessionCompleted
+	}
+	return SessionActive
+}
+
+// Phase is how far the plan has come.
+func (s *State) Phase() Phase {
+	if len(s.Plan.Grafts) == 0 {
+		return PhasePlan
+	}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		if t := s.Tasks[id]; t.Status != StatusDone && t.Status != StatusReadyToCheck {
+			return PhaseImplement
+		}
+	}
+	return PhaseReview
+}
+
+// CompletedPhases are those that the plan has behind it, in order. The last one ends with the root.
+func (s *State) CompletedPhases() []Phase {
+	done := []Phase{}
+	phase := s.Phase()
+	if phase == PhasePlan {
+		return done
+	}
+	done = append(done, PhasePlan)
+	if phase == PhaseReview {
+		done = append(done, PhaseImplement)
+		if root := s.Root(); root != nil && (root.Status == StatusDone || s.SessionStatus() == SessionCompleted) {
+			done = append(done, PhaseReview)
+		}
+	}
+	return done
+}
+
+// OpenWork is a task that keeps a plan from being completed.
+type OpenWork struct {
+	Task    TaskID `json:"task_id"`
+	Status  Status `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Command string `json:"command"` // that brings it further
+}
+
+// Open lists what is not finished, in plan order: every ACTION that is neither DONE nor abandoned, and every approved plan
+// that is not part of the plan yet.
+func (s *State) Open() []OpenWork {
+	var open []OpenWork
+	for _, t := range s.order {
+		if t.NodeType != Action || t.Status == StatusAbandoned {
+			continue
+		}
+		w := OpenWork{Task: t.TaskID, Status: t.Status, Reason: t.Reason, Command: "git wf run"}
+		switch {
+		case t.Status == StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)):
+			continue
+		case t.Status == StatusDone:
+			w.Reason = "is approved, and not part of the plan yet"
+		case t.Status == StatusWaitingInput:
+			w.Command = "git wf answer " + string(t.TaskID)
+		case t.Status == StatusWaitingExternal:
+			w.Command = "git wf retry " + string(t.TaskID)
+		case t.Status == StatusReadyToCheck && !t.Planning():
+			w.Command = "git wf run, or git wf review " + string(t.TaskID)
+		}
+		open = append(open, w)
+	}
+	return open
+}

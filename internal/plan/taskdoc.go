@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The sections meta, context and flow_control of a task (seed 1) are kept as they were written, unknown keys too. What the
+// program itself acts on is read here; how they are to be written stands in docs/tasks.md.
+
+// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all of seed 1's rules for
+// these sections. Without it only that is checked which the program acts on.
+const StrictTaskDocument = "strict"
+
+// strict reports whether the plan asks for seed 1's rules.
+func (p *Plan) strict() bool { return p.Config.TaskDocument == StrictTaskDocument }
+
+// TaskTypes are the values of meta.type (seed 1).
+func TaskTypes() []string { return []string{"feature", "bugfix", "refactor", "test", "docs"} }
+
+// MetaType is the task's meta.type, "" if it has none.
+func (t *Task) MetaType() string {
+	s, _ := t.Meta["type"].(string)
+	return s
+}
+
+// MetaAgent is the name that the task's meta.agent gives, without the @ that some write before it; "" if it has none.
+func (t *Task) MetaAgent() string {
+	s, _ := t.Meta["agent"].(string)
+	return strings.TrimPrefix(strings.TrimSpace(s), "@")
+}
+
+// imported reports whether the task came from another system: its edges are what the importer made of them, and context
+// says what they were there.
+func (t *Task) imported() bool { return t.Meta["imported"] != nil }
+
+// texts is a list of texts; ok is false for everything else.
+func texts(v any) (list []string, ok bool) {
+	items, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	for _, item := range items {
+		s, ok := item.(string)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// contextTexts is a list of texts in the task's context, nil if there is none.
+func (t *Task) contextTexts(key string) []string {
+	list, _ := texts(t.Context[key])
+	return list
+}
+
+// contextIDs is what context.parent or context.depends_on names; ok is false unless all of it are ids of tasks.
+func (t *Task) contextIDs(key string) (ids []TaskID, ok bool) {
+	list, ok := texts(t.Context[key])
+	if one, isText := t.Context[key].(string); isText {
+		list, ok = []string{one}, true
+	}
+	for _, s := range list {
+		if !TaskID(s).Valid() {
+			return nil, false
+		}
+		ids = append(ids, TaskID(s))
+	}
+	return ids, ok
+}
+
+// standIn lets context.parent and context.depends_on stand for parent_task_id and depends_on where what people wrote leaves
+// these out. says reports whether the file has a field.
+func (t *Task) standIn(says func(field string) bool) {
+	if t.imported() || t.NodeType == Check {
+		return
+	}
+	if ids, ok := t.contextIDs("parent"); ok && len(ids) == 1 && t.ParentTaskID == "" && !says("parent_task_id") {
+		t.ParentTaskID = ids[0]
+	}
+	if ids, ok := t.contextIDs("depends_on"); ok && !says("depends_on") {
+		t.DependsOn = ids
+	}
+}
+
+// ancestors are the tasks above t, the nearest first.
+func (p *Plan) ancestors(t *Task) []*Task {
+	return ancestors(t, p.Task)
+}
+
+func ancestors(t *Task, get func(TaskID) *Task) []*Task {
+	var above []*Task
+	for len(above) <= maxDepth {
+		if t = get(t.ParentTaskID); t == nil || slices.Contains(above, t) {
+			break
+		}
+		above = append(above, t)
+	}
+	return above
+}
+
+// Effective is the task with what it inherits in its context: shared_context of every task above it, where the nearest
+// wins, and the lists inherited.context, those of the outermost task first. It is t itself if it inherits nothing.
+func (p *Plan) Effective(t *Task) *Task {
+	return effective(t, p.ancestors(t))
+}
+
+func effective(t *Task, above []*Task) *Task {
+	shared := map[string]any{}
+	var told []any
+	from := TaskID("")
+	for _, a := range slices.Backward(append([]*Task{t}, above...)) {
+		own, _ := a.Context["shared_context"].(map[string]any)
+		maps.Copy(shared, own)
+		inherited, _ := a.Context["inherited"].(map[string]any)
+		list, _ := inherited["context"].([]any)
+		for _, item := range list {
+			if !hasText(told, item) {
+				told = append(told, item)
+			}
+		}
+		if a != t && (len(own) > 0 || len(list) > 0) {
+			from = a.TaskID
+		}
+	}
+	if from == "" {
+		return t
+	}
+	e := *t
+	e.Context = map[string]any{}
+	maps.Copy(e.Context, t.Context)
+	if len(shared) > 0 {
+		e.Context["shared_context"] = shared
+	}
+	if len(told) > 0 {
+		inherited := map[string]any{"from": string(from)}
+		own, _ := t.Context["inherited"].(map[string]any)
+		maps.Copy(inherited, own)
+		inherited["context"] = told
+		e.Context["inherited"] = inherited
+	}
+	return &e
+}
+
+// hasText reports whether a list has a text; other values are never the same.
+func hasText(list []any, v any) bool {
+	s, ok := v.(string)
+	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
+}
+
+// RefuseContainer is why a task with subtasks can't be run, handed in or reviewed itself, nil for every other task. The hint
+// is the command, with the first subtask that is open in the place of TASK.
+func (s *State) RefuseContainer(id TaskID, command string) error {
+	t := s.Tasks[id]
+	if t == nil || t.NodeType != Goal {
+		return nil
+	}
+	refused := &RefusedError{Task: id, Hint: "git wf status"}
+	var names []string
+	const most = 5
+	for i, leaf := range s.Leaves(id) {
+		if i < most {
+			names = append(names, string(leaf))
+		} else if i == most {
+			names = append(names, "...")
+		}
+		if refused.Hint == "git wf status" && s.Tasks[leaf].Status != StatusDone {
+			refused.Hint = strings.ReplaceAll(command, "TASK", string(leaf))
+		}
+	}
+	refused.Reason = "is a container: its status, " + string(t.Status) + ", follows from the tasks below it"
+	if len(names) > 0 {
+		refused.Reason += ": " + strings.Join(names, ", ")
+	}
+	return refused
+}

@@ -1,0 +1,201 @@
+package prepare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Limits of Search and Glob.
+const (
+	maxMatches  = 200
+	maxFiles    = 200_000
+	maxFileRead = 1 << 20  // of a file that is searched; larger ones are passed over
+	maxReadAll  = 64 << 20 // of all files that are searched
+	maxLine     = 300      // of a line that is shown
+)
+
+// look does a command that no shell is needed for. It can't see anything outside of the directory: neither .. nor a link leads
+// out of it.
+func (r *runner) look(ctx context.Context, c plan.StepCommand, out *bytes.Buffer) error {
+	args := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		values, err := r.values(arg)
+		if err != nil {
+			return err
+		}
+		args[i] = plan.Fill(arg, values)
+	}
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	switch c.Form {
+	case plan.StepRead:
+		return readFile(root, args[0], out)
+	case plan.StepSearch:
+		below := ""
+		if len(args) > 1 {
+			below = args[1]
+		}
+		return search(ctx, root, args[0], below, out)
+	}
+	return find(ctx, root, args[0], out)
+}
+
+// inside is a path as the directory has it.
+func inside(name string) string {
+	return path.Clean(strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/"), "./"))
+}
+
+func readFile(root *os.Root, name string, out *bytes.Buffer) error {
+	name = inside(name)
+	info, err := root.Stat(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", plan.OneLine(name), reason(err))
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("read %s: is no file", plan.OneLine(name))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", plan.OneLine(name), reason(err))
+	}
+	defer f.Close()
+	n, err := io.Copy(out, io.LimitReader(f, MaxOutput))
+	if err == nil && info.Size() > n {
+		fmt.Fprintf(out, "\n[... %d bytes left out ...]\n", info.Size()-n)
+	}
+	return err
+}
+
+// reason is what is wrong with a file whose name is said already.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// search prints the lines that match, as FILE:LINE:TEXT. A pattern that is no regular expression is taken as it is.
+func search(ctx context.Context, root *os.Root, pattern, below string, out *bytes.Buffer) error {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		re = regexp.MustCompile(regexp.QuoteMeta(pattern))
+	}
+	matches, left := 0, int64(maxReadAll)
+	err = files(ctx, root, below, func(name string, info fs.FileInfo) error {
+		if info.Size() > maxFileRead || info.Size() > left {
+			return nil
+		}
+		data, err := root.ReadFile(name)
+		left -= info.Size()
+		if err != nil || bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+			return nil // what can't be read, or is no text, matches nothing
+		}
+		n := 0
+		for line := range bytes.Lines(data) {
+			n++
+			if line = bytes.TrimRight(line, "\r\n"); !re.Match(line) {
+				continue
+			}
+			if matches++; matches > maxMatches {
+				fmt.Fprintf(out, "[... more than %d lines match ...]\n", maxMatches)
+				return fs.SkipAll
+			}
+			fmt.Fprintf(out, "%s:%d:%s\n", name, n, line[:min(len(line), maxLine)])
+		}
+		return nil
+	})
+	if err == nil && matches == 0 {
+		return fmt.Errorf("nothing matches %s", plan.OneLine(pattern))
+	}
+	return err
+}
+
+// find prints the names of files that match: * ? and [...] within a name, ** for any number of directories.
+func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer) error {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return fmt.Errorf("the pattern %s: %w", plan.OneLine(pattern), err)
+	}
+	globs := strings.Split(inside(pattern), "/")
+	matches := 0
+	err := files(ctx, root, "", func(name string, _ fs.FileInfo) error {
+		if !matchParts(globs, strings.Split(name, "/")) {
+			return nil
+		}
+		if matches++; matches > maxMatches {
+			fmt.Fprintf(out, "[... more than %d files match ...]\n", maxMatches)
+			return fs.SkipAll
+		}
+		fmt.Fprintln(out, name)
+		return nil
+	})
+	if err == nil && matches == 0 {
+		return fmt.Errorf("no file matches %s", plan.OneLine(pattern))
+	}
+	return err
+}
+
+// matchParts compares from the end: reach[j] says whether the patterns seen so far can stand for names[j:].
+func matchParts(globs, names []string) bool {
+	reach := make([]bool, len(names)+1)
+	reach[len(names)] = true
+	for i := len(globs) - 1; i >= 0; i-- {
+		next := make([]bool, len(names)+1)
+		for j := len(names); j >= 0; j-- {
+			if globs[i] == "**" {
+				next[j] = reach[j] || j < len(names) && next[j+1]
+			} else if j < len(names) && reach[j+1] {
+				next[j], _ = path.Match(globs[i], names[j])
+			}
+		}
+		reach = next
+	}
+	return reach[0]
+}
+
+// files calls f for every regular file below a path, in order of names; git's own directory is none of them.
+func files(ctx context.Context, root *os.Root, below string, f func(name string, info fs.FileInfo) error) error {
+	if below = inside(below); below == "" {
+		below = "."
+	}
+	if _, err := root.Stat(below); err != nil {
+		return fmt.Errorf("look below %s: %w", plan.OneLine(below), reason(err))
+	}
+	seen := 0
+	return fs.WalkDir(root.FS(), below, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil // what can't be read has no files
+		case d.Name() == ".git":
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular():
+			return nil
+		}
+		if seen++; seen > maxFiles {
+			return fs.SkipAll
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it has gone meanwhile
+		}
+		return f(name, info)
+	})
+}

@@ -1,0 +1,282 @@
+package prepare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/process"
+)
+
+// Ground is what the steps of one attempt run on.
+type Ground struct {
+	Task    *plan.Task // with what it inherits
+	Plan    plan.ID
+	Dir     string            // where command lines run, and what Read and Search see
+	Results string            // an existing directory, where each output is put under its name
+	Environ []string          // of the command lines
+	Timeout time.Duration     // of a step that has none of its own
+	Answers map[string]string // by the name of a step: what a person said when it had failed
+}
+
+// Limits of what a step leaves, in bytes.
+const (
+	MaxOutput   = 1 << 20   // of one step that is kept for later steps and the agent
+	maxPrinted  = 256 << 20 // after which a command is stopped
+	maxRecorded = 16 << 10  // of one step in the record of the attempt
+	maxRecords  = 128 << 10 // of all of them
+)
+
+// Outcome is what became of the steps.
+type Outcome struct {
+	Steps  []Result
+	Failed *Result // the step that ended the preparation, nil if all are done
+	Ask    bool    // a person is to say how it goes on from there
+}
+
+// Result is one step that was taken.
+type Result struct {
+	plan.Step
+	Record plan.Prepared
+	Output string   // fit to be shown, at most MaxOutput
+	File   string   // below Ground.Results, "" for a step without output
+	Advice []string // what the agent is to do itself
+}
+
+// Records are the steps as the attempt's record has them.
+func (o Outcome) Records() []plan.Prepared {
+	var all []plan.Prepared
+	left := maxRecords
+	for _, s := range o.Steps {
+		r := s.Record
+		r.Output = shortened(s.Output, min(left, maxRecorded))
+		left -= len(r.Output)
+		all = append(all, r)
+	}
+	return all
+}
+
+// Run takes the steps of a task in order, up to the first one that fails and is not to be passed over. Every command line must
+// be trusted. An error means that the preparation itself broke off, by ctx or because its directory can't be written, and says
+// nothing about the task.
+func Run(ctx context.Context, g Ground) (Outcome, error) {
+	r := &runner{Ground: g, outputs: map[string]string{}}
+	var out Outcome
+	for i, s := range g.Task.Steps() {
+		res, err := r.take(ctx, s)
+		if err != nil {
+			return out, fmt.Errorf("step %s: %w", plan.OneLine(s.Name), err)
+		}
+		if res.Record.Result != plan.StepGiven {
+			if err := r.keep(i, &res); err != nil {
+				return out, err
+			}
+		}
+		out.Steps = append(out.Steps, res)
+		if res.Record.Result == plan.StepFailed {
+			out.Failed, out.Ask = &out.Steps[len(out.Steps)-1], s.OnError == plan.ManualIntervention
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// runner carries outputs from one step to the next.
+type runner struct {
+	Ground
+	outputs map[string]string // by output_to
+	files   []string          // WF_FILE_<name>=path of them
+}
+
+// take does one step as often as it may be tried.
+func (r *runner) take(ctx context.Context, s plan.Step) (Result, error) {
+	res := Result{Step: s, Record: plan.Prepared{Step: s.Name, OutputTo: s.OutputTo}}
+	for _, c := range s.Commands {
+		if c.Form == plan.StepAdvice {
+			res.Advice = append(res.Advice, c.Written)
+		}
+	}
+	if !s.Runs() {
+		res.Record.Result = plan.StepGiven
+		if len(s.Commands) == 0 && s.Action != "" {
+			res.Advice = []string{s.Action}
+		}
+		return res, nil
+	}
+	tries := 1
+	if s.OnError == plan.RetryOnce {
+		tries = 2
+	}
+	began := time.Now()
+	var failed error
+	for n := 1; n <= tries; n++ {
+		res.Record.Tries = n
+		if failed = r.try(ctx, &res); failed == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	res.Record.DurationMS = time.Since(began).Milliseconds()
+	if ctx.Err() != nil {
+		return res, ctx.Err()
+	}
+	res.Record.Result = plan.StepDone
+	if failed != nil {
+		r.settle(&res, failed)
+	}
+	return res, nil
+}
+
+// settle decides what a failed step comes to.
+func (r *runner) settle(res *Result, failed error) {
+	res.Record.Problem = plan.Printable(failed.Error())
+	answer, answered := r.Answers[res.Name]
+	switch {
+	case res.OnError == plan.SkipOptional:
+		res.Record.Result = plan.StepSkipped
+		res.Record.Problem = joined(res.Record.Problem, shortened(res.Output, problemTail))
+		res.Output = ""
+	case res.OnError == plan.ManualIntervention && answered:
+		res.Record.Result, res.Output = plan.StepAnswered, answer
+	default:
+		res.Record.Result = plan.StepFailed
+	}
+}
+
+// problemTail is how much of a skipped step's output its record keeps, in bytes.
+const problemTail = 1000
+
+func joined(a, b string) string {
+	if b = strings.TrimSpace(b); b == "" {
+		return a
+	}
+	return a + "\n" + b
+}
+
+// try runs the step's commands once. What they print is the step's output, also when one of them fails and ends it.
+func (r *runner) try(ctx context.Context, res *Result) error {
+	limit := r.Timeout
+	if res.TimeoutSeconds > 0 {
+		limit = time.Duration(res.TimeoutSeconds) * time.Second
+	}
+	work, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ends := time.Now().Add(limit)
+	var all bytes.Buffer
+	res.Record.ExitCode = nil
+	var failed error
+	for _, c := range res.Commands {
+		if all.Len() > 0 && !bytes.HasSuffix(all.Bytes(), []byte("\n")) {
+			all.WriteByte('\n')
+		}
+		switch c.Form {
+		case plan.StepAdvice:
+			continue
+		case plan.StepShell:
+			failed = r.shell(ctx, c, time.Until(ends), &all, res)
+		default:
+			failed = r.look(work, c, &all)
+		}
+		if failed == nil && work.Err() != nil || errors.Is(failed, context.DeadlineExceeded) {
+			failed = tooLong(limit)
+		}
+		if failed != nil {
+			break
+		}
+	}
+	res.Record.Bytes = int64(all.Len())
+	res.Output = shortened(process.Printable(all.Bytes()), MaxOutput)
+	return failed
+}
+
+func tooLong(limit time.Duration) error {
+	return fmt.Errorf("stopped because it still ran after %s (timeout_seconds of the step sets the limit)", limit)
+}
+
+// shell runs a command line.
+func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Duration, out *bytes.Buffer, res *Result) error {
+	values, err := r.values(c.Line)
+	if err != nil {
+		return err
+	}
+	x, err := plan.Expand(c.Line, values)
+	if err != nil {
+		return err
+	}
+	if limit <= 0 {
+		return context.DeadlineExceeded
+	}
+	line := x.Line
+	if c.Bash {
+		line = inBash(line)
+	}
+	ran, err := process.Run(ctx, process.Command{
+		Line: line, Dir: r.Dir, Env: append(append(slices.Clone(r.Environ), "PWD="+r.Dir), r.variables(x.Vars)...), Timeout: limit,
+		Output: out, MaxOutput: MaxOutput, MaxTotal: maxPrinted,
+	})
+	if err != nil {
+		return err
+	}
+	res.Record.ExitCode = &ran.ExitCode
+	switch ran.Reason {
+	case process.Exited:
+		if ran.ExitCode == 0 {
+			return nil
+		}
+		return fmt.Errorf("exit status %d", ran.ExitCode)
+	case process.TimedOut:
+		return context.DeadlineExceeded
+	case process.OutputLimit:
+		return fmt.Errorf("stopped because it had printed more than %d MiB", maxPrinted>>20)
+	case process.Interrupted:
+		return ctx.Err()
+	}
+	return fmt.Errorf("ended by a signal (%s)", ran.Signal)
+}
+
+// inBash is a line that bash runs where there is one: bash(...) says that it is written for it.
+func inBash(line string) string {
+	return "wf_line='" + strings.ReplaceAll(line, "'", `'\''`) + "'\n" +
+		"if command -v bash >/dev/null 2>&1; then exec bash -c \"$wf_line\"; fi\nexec sh -c \"$wf_line\""
+}
+
+// values are what the references of a line stand for: outputs of earlier steps and properties of the task.
+func (r *runner) values(line string) (map[string]plan.Value, error) {
+	values := make(map[string]plan.Value, len(r.outputs))
+	for name, text := range r.outputs {
+		values[name] = plan.Value{Text: text}
+	}
+	for _, name := range plan.WholeReferences(line, plan.IsProperty) {
+		v, ok := r.Task.Property(r.Plan, name)
+		if !ok && !v.Many {
+			return nil, &plan.ReferenceError{Name: name, Reason: "stands for nothing: neither the task nor one above it has that"}
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+// keep puts a step's output where later steps and the agent find it.
+func (r *runner) keep(i int, res *Result) error {
+	res.Output = strings.TrimRight(res.Output, "\n")
+	name := res.OutputTo
+	if name == "" {
+		name = fmt.Sprintf("step_%d", i+1)
+	}
+	res.File = plan.EscapeName(name)
+	at := filepath.Join(r.Results, res.File)
+	if err := os.WriteFile(at, []byte(res.Output), 0o666); err != nil {
+		return fmt.Errorf("keep the output of step %s: %w", plan.OneLine(res.Name), err)
+	}
+	if res.OutputTo != "" {
+		r.outputs[res.OutputTo] = res.Output
+		r.files = append(r.files, strings.Replace(plan.VarName(res.OutputTo), "WF_VAR_", "WF_FILE_", 1)+"="+at)
+	}
+	return nil
+}
