@@ -16,7 +16,7 @@ func (e *env) exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "export",
 		Usage: "write the approved deliverables to deliverables/<plan>/bundle/ and stage them",
-		Flags: []cli.Flag{
+		Flags: append(formatFlags(),
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle too; what else is staged stays out of the commit"},
 			&cli.StringFlag{Name: "root", Usage: "export below this protected directory", DefaultText: "the first one of the policy"},
@@ -24,10 +24,13 @@ func (e *env) exportCommand() *cli.Command {
 			&cli.BoolFlag{Name: "allow-stale", Usage: "export what was approved by other inputs or criteria than today's"},
 			&cli.BoolFlag{Name: "final-only", Usage: "of an assembled plan, the assembled deliverable alone"},
 			&cli.BoolFlag{Name: "include-candidates", Usage: "for a look: also what nobody approved; the gate refuses such a bundle"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
+			}
+			if wantsFormat(c) {
+				return e.exportFormat(c)
 			}
 			if c.Bool("commit") && c.Bool("include-candidates") {
 				return usage("--include-candidates can't be committed: it holds what nobody approved")

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/exchange"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// formatFlags choose another form of export than the bundle: the plan and its state, for another system.
+func formatFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "format", Usage: "instead, write the plan and its state as `FORMAT`: ccw, json, markdown or csv"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --format, write into `PATH`: a file or, for ccw, a directory", DefaultText: "standard output; for ccw, .workflow"},
+	}
+}
+
+// exportFormat writes the plan and its state in the form that --format names.
+func (e *env) exportFormat(c *cli.Context) error {
+	if !c.IsSet("format") {
+		return usage("--output belongs to --format; a bundle goes below a protected directory (--root DIR)")
+	}
+	for _, name := range []string{"commit", "root", "partial", "allow-stale", "final-only", "include-candidates"} {
+		if c.IsSet(name) {
+			return usage("--%s belongs to the bundle; leave it out with --format", name)
+		}
+	}
+	format := c.String("format")
+	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+		s, err := e.exchangeSnapshot(c, store, snap)
+		if err != nil {
+			return err
+		}
+		switch format {
+		case "ccw":
+			return e.exportSession(c, store, s)
+		case "json":
+			data, err := exchange.JSON(s)
+			return e.exportFile(c, data, err)
+		case "markdown", "md":
+			return e.exportFile(c, exchange.Markdown(s), nil)
+		case "csv":
+			data, err := exchange.CSV(s)
+			return e.exportFile(c, data, err)
+		}
+		return usage("--format: %q is not a form of export; it is ccw, json, markdown or csv", format)
+	})
+}
+
+// exchangeSnapshot gathers what the writers show of a plan.
+func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (exchange.Snapshot, error) {
+	state, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return exchange.Snapshot{}, err
+	}
+	active, err := store.Active(c.Context)
+	out := exchange.Snapshot{State: state, Active: err == nil && active == snap.ID, Summaries: map[plan.TaskID]exchange.Summary{}}
+	dependents := map[plan.TaskID][]plan.TaskID{}
+	for _, t := range snap.Plan.Tasks {
+		for _, d := range t.DependsOn {
+			if t.NodeType == plan.Action {
+				dependents[d] = append(dependents[d], t.TaskID)
+			}
+		}
+	}
+	for _, t := range snap.Plan.Tasks {
+		ts := state.Tasks[t.TaskID]
+		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
+			continue
+		}
+		sum, err := e.summaryOf(c, store, snap, ts)
+		if err != nil {
+			return out, err
+		}
+		sum.Dependent = dependents[t.TaskID]
+		out.Summaries[t.TaskID] = sum
+	}
+	return out, nil
+}
+
+// summaryOf reads what the approved version of a task brought, and the newest review that approved it.
+func (e *env) summaryOf(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) (exchange.Summary, error) {
+	a, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, t.Approved)
+	if errors.Is(err, fs.ErrNotExist) { // pruned
+		return exchange.Summary{Version: t.Approved}, nil
+	}
+	if err != nil {
+		return exchange.Summary{}, err
+	}
+	sum := exchange.Summary{Version: t.Approved, Agent: a.Agent, At: a.CreatedAt, Text: a.Summary}
+	for _, f := range a.Files {
+		sum.Files = append(sum.Files, f.Path)
+	}
+	for _, rec := range slices.Backward(snap.Records.Of(t.TaskID).Reviews) {
+		if rec.Version != t.Approved || rec.Verdict != plan.Approved {
+			continue
+		}
+		r, err := export.ReadReview(c.Context, store, snap, t.TaskID, rec)
+		if err != nil {
+			return sum, err
+		}
+		sum.Reviewer, sum.Score, sum.Criteria = r.Reviewer, r.Score, r.Criteria
+		for _, s := range r.Suggestions {
+			sum.Remarks = append(sum.Remarks, s.Text)
+		}
+		break
+	}
+	return sum, nil
+}
+
+// exportFile writes to the file that --output names, or to standard output.
+func (e *env) exportFile(c *cli.Context, data []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	name := c.String("output")
+	if name == "" || name == "-" {
+		_, err := e.stdout.Write(data)
+		return err
+	}
+	full := e.absolute([]string{name})[0]
+	if err := replaceFile(full, data); err != nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output FILE, in a directory that is there and can be written to"}
+	}
+	if c.Bool("json") {
+		return e.printJSON(exported{name, []string{name}})
+	}
+	fmt.Fprintf(e.stdout, "written to %s\n", plan.OneLine(name))
+	return nil
+}
+
+// exported is what --json prints of an export into files.
+type exported struct {
+	Output string   `json:"output"`
+	Files  []string `json:"files"`
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".git-wf-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// exportSession writes a session directory into a directory that has none of that name yet: what somebody changed there is
+// never overwritten.
+func (e *env) exportSession(c *cli.Context, store *gitstore.Store, s exchange.Snapshot) error {
+	name := c.String("output")
+	if name == "" {
+		if store.WorkTree() == "" {
+			return usage("--format ccw: a bare repository has no .workflow; name a directory with --output")
+		}
+		name = filepath.Join(store.WorkTree(), ".workflow")
+	}
+	if name == "-" {
+		return usage("--format ccw is a directory; name it with --output")
+	}
+	files, err := exchange.CCW(s)
+	if err != nil {
+		return err
+	}
+	full := e.absolute([]string{name})[0]
+	dir := filepath.Join(full, string(s.State.Plan.PlanID))
+	if _, err := os.Lstat(dir); err == nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("%s is there already", plan.OneLine(dir)), hint: "git wf export --format ccw --output DIR, with another directory; or remove it"}
+	}
+	if err := os.MkdirAll(full, 0o777); err != nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output DIR, where you may write"}
+	}
+	if err := writeTree(full, files); err != nil {
+		return fmt.Errorf("write %s: %w", plan.OneLine(name), err)
+	}
+	names := slices.Sorted(maps.Keys(files))
+	if c.Bool("json") {
+		return e.printJSON(exported{name, names})
+	}
+	fmt.Fprintf(e.stdout, "%s: %s\n", plan.OneLine(dir), plan.Count(len(names), "file"))
+	return nil
+}
+
+// writeTree writes files below a directory, and follows no link out of it.
+func writeTree(dir string, files map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if up := path.Dir(name); up != "." {
+			if err := root.MkdirAll(filepath.FromSlash(up), 0o777); err != nil {
+				return err
+			}
+		}
+		if err := root.WriteFile(filepath.FromSlash(name), files[name], 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wantsFormat reports whether export is to write something else than the bundle.
+func wantsFormat(c *cli.Context) bool { return c.IsSet("format") || c.IsSet("output") }

@@ -1,0 +1,455 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/exchange"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) importCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "make a plan of another system's tasks",
+		ArgsUsage: "[PATH]",
+		Description: "Reads a .workflow session, task-master's tasks.json, the tasks.md of spec-kit and OpenSpec, beads' issues.jsonl,\n" +
+			"issues with lists of tasks (in Markdown, or as gh prints them in JSON), milestones and tasks in Markdown, and plans of\n" +
+			"git wf. What they leave out is not made up: the plan becomes a candidate, and its review says what to add. What is\n" +
+			"marked done there is not approved here, and no command line of it runs before git wf trust.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "session", Usage: "of several sessions, tags or changes, the one called `NAME`"},
+			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only list what there is to import"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
+			&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
+			&cli.BoolFlag{Name: "fill", Usage: "have the planner add what is missing, as the next version"},
+			plannerFlag(),
+			&cli.BoolFlag{Name: "partial", Usage: "take what could be read, although something was left out or mended"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what was read and what is missing, write nothing"},
+			&cli.BoolFlag{Name: "hand-in", Usage: "hand in the files of tasks of the imported plan that were marked done"},
+			planFlag(), jsonFlag(),
+		},
+		Action: e.importPlan,
+	}
+}
+
+func (e *env) importPlan(c *cli.Context) error {
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
+	if c.Bool("hand-in") {
+		if err := wantArgs(c, 0, 0, "no path with --hand-in: what is handed in stands in the plan"); err != nil {
+			return err
+		}
+		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.handInImported(c, store, snap.ID) })
+	}
+	if err := wantArgs(c, 0, 1, "the path of what is to be imported, or none for this directory"); err != nil {
+		return err
+	}
+	switch days := c.Float64("estimate"); {
+	case c.IsSet("estimate") && !(days > 0 && days <= 10_000):
+		return usage("--estimate: expected person-days, more than 0, found %g", days)
+	case c.Bool("fill") && (c.IsSet("output") || c.Bool("dry-run")):
+		return usage("--fill has an agent make the plan's next version; leave out --output and --dry-run")
+	case c.Bool("json") && c.String("output") == "-":
+		return usage("--json and --output - both write to standard output")
+	}
+	src, err := e.openSource(c.Args().First())
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	found, findings := exchange.Find(src.fsys, src.name)
+	chosen, err := e.chooseSource(c, found, findings)
+	if err != nil || c.Bool("list") {
+		return err
+	}
+	read := func(exists func(string) bool) (*exchange.Imported, []byte, error) {
+		i := exchange.Read(src.fsys, chosen, exchange.Options{EstimateDays: c.Float64("estimate"), Exists: exists})
+		i.Findings = append(findings, i.Findings...)
+		draft, err := e.soundImport(c, i)
+		return i, draft, err
+	}
+	if c.IsSet("output") || c.Bool("dry-run") {
+		return e.importDraft(c, read)
+	}
+	return e.withStore(c.Context, func(store *gitstore.Store) error {
+		i, draft, err := read(e.repositoryHas(store))
+		if err != nil {
+			return err
+		}
+		return e.recordImport(c, store, i, draft)
+	})
+}
+
+// source is what an import may read: one directory, or one file. No name in it, and no link, leads out of it.
+type source struct {
+	fsys  fs.FS
+	name  string
+	close func()
+}
+
+// openSource opens the path that the user names; without one, the directory where the command was started.
+func (e *env) openSource(arg string) (source, error) {
+	if arg == "-" {
+		return e.openStdin()
+	}
+	if arg == "" {
+		arg = "."
+	}
+	full := arg
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(e.dir, full)
+	}
+	info, err := os.Stat(full)
+	if err != nil {
+		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf import PATH")
+	}
+	dir, base := full, "."
+	if !info.IsDir() {
+		dir, base = filepath.Dir(full), filepath.Base(full)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf import PATH")
+	}
+	prefix := shownPath(arg, full)
+	if base != "." {
+		prefix = path.Dir(prefix)
+	}
+	return source{exchange.Below(prefix, root.FS()), path.Join(prefix, base), func() { root.Close() }}, nil
+}
+
+// shownPath is how findings call a path: as the user wrote it, as far as it can be the name of a file in a tree. Systems are
+// recognised by their directories' names, also from inside of them.
+func shownPath(arg, full string) string {
+	p := path.Clean(filepath.ToSlash(arg))
+	base := filepath.Base(full)
+	switch own := strings.HasPrefix(base, "WFS-") || strings.HasPrefix(base, "."); {
+	case p == "." && !own:
+		return "."
+	case p != "." && fs.ValidPath(p):
+		return p
+	case fs.ValidPath(base):
+		return base
+	}
+	return "."
+}
+
+// openStdin keeps what comes on standard input for as long as it is read.
+func (e *env) openStdin() (source, error) {
+	data, err := io.ReadAll(io.LimitReader(e.stdin, maxPlanFile))
+	if err != nil {
+		return source{}, unreadable("standard input", err, "git wf import -")
+	}
+	return source{exchange.Text("stdin", data), "stdin", func() {}}, nil
+}
+
+// chooseSource takes the only thing that there is to import, or the one that --session names.
+func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan.Findings) (exchange.Found, error) {
+	if c.Bool("list") {
+		return exchange.Found{}, e.listSources(c, found, findings)
+	}
+	name := c.String("session")
+	var fit []exchange.Found
+	for _, f := range found {
+		if name == "" || f.Name == name || f.Path == name {
+			fit = append(fit, f)
+		}
+	}
+	switch {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(found) == 0 && len(findings) > 0:
+		return exchange.Found{}, &failure{code: exitUsage, err: findings, hint: "git wf import --help says what can be imported"}
+	case len(found) == 0:
+		return exchange.Found{}, &failure{code: exitUsage, err: errors.New("there is nothing to import"), hint: "git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown"}
+	case len(fit) == 0:
+		return exchange.Found{}, &failure{code: exitUsage, err: fmt.Errorf("nothing here is called %q", name), hint: "git wf import --list shows what there is"}
+	}
+	const most = 20
+	var names []string
+	for i, f := range fit {
+		if i == most {
+			names = append(names, fmt.Sprintf("and %d more", len(fit)-most))
+			break
+		}
+		names = append(names, plan.OneLine(f.String()))
+	}
+	return exchange.Found{}, &failure{
+		code: exitUsage, err: fmt.Errorf("there is more than one plan to import:\n  %s", strings.Join(names, "\n  ")),
+		hint: "git wf import PATH --session NAME, with the name or the path of one of them",
+	}
+}
+
+func (e *env) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			Found    []exchange.Found `json:"found"`
+			Findings plan.Findings    `json:"findings"`
+		}{append([]exchange.Found{}, found...), append(plan.Findings{}, findings...)})
+	}
+	for _, f := range found {
+		fmt.Fprintf(e.stdout, "%-12s %s  %s\n", f.Format, plan.OneLine(f.Name), plan.OneLine(f.Path))
+	}
+	for _, f := range findings {
+		fmt.Fprintln(e.stderr, f.Error())
+	}
+	return nil
+}
+
+// soundImport shows what was found wrong. It refuses what was not read whole, unless the user takes that.
+func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
+	if !c.Bool("json") {
+		for _, n := range i.Notes {
+			fmt.Fprintln(e.stderr, "note: "+n.Error())
+		}
+	}
+	if i.Plan == nil {
+		return nil, &failure{code: exitUsage, err: i.Findings, hint: "mend what is said above; nothing was written"}
+	}
+	if len(i.Findings) > 0 && !c.Bool("partial") {
+		return nil, &failure{code: exitUsage, err: i.Findings, hint: "mend what is said above, or take what could be read with --partial; nothing was written"}
+	}
+	if !c.Bool("json") {
+		for _, f := range i.Findings {
+			fmt.Fprintln(e.stderr, "warning: "+f.Error())
+		}
+	}
+	draft, err := i.Draft(true)
+	if err != nil {
+		return nil, &failure{code: exitUsage, err: err, hint: "nothing was written"}
+	}
+	return draft, nil
+}
+
+// importReport is what --json prints.
+type importReport struct {
+	*exchange.Imported
+	Gaps    plan.Findings `json:"gaps"`
+	Output  string        `json:"output,omitempty"`
+	PlanID  plan.ID       `json:"plan_id,omitempty"`
+	Version string        `json:"version,omitempty"`
+	Verdict plan.Verdict  `json:"verdict,omitempty"`
+	HandIn  []handedIn    `json:"handed_in,omitempty"`
+}
+
+func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) error {
+	if c.Bool("json") {
+		r.Imported = i
+		i.Done = append([]exchange.Done{}, i.Done...)
+		i.Findings, i.Notes, r.Gaps = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...), append(plan.Findings{}, i.Gaps()...)
+		return e.printJSON(r)
+	}
+	fmt.Fprintf(e.stdout, "%s: %s, %s", plan.OneLine(i.Path), i.Format, plan.Count(i.Tasks, "task"))
+	if len(i.Done) > 0 {
+		there := 0
+		for _, d := range i.Done {
+			if len(d.Files) > 0 && len(d.Missing) == 0 || d.Summary {
+				there++
+			}
+		}
+		fmt.Fprintf(e.stdout, "; %d marked done there, %d of them with something to review", len(i.Done), there)
+	}
+	fmt.Fprintln(e.stdout)
+	const most = 20
+	for n, g := range i.Gaps() {
+		if n == most {
+			fmt.Fprintf(e.stdout, "  and %d more\n", len(i.Gaps())-most)
+			break
+		}
+		fmt.Fprintf(e.stdout, "  %s %s\n", g.TaskID, plan.OneLine(g.Message))
+	}
+	return nil
+}
+
+// importDraft writes the plan into a file, or only shows what it is. It needs no repository.
+func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchange.Imported, []byte, error)) error {
+	var exists func(string) bool
+	err := e.withStore(c.Context, func(store *gitstore.Store) error {
+		exists = e.repositoryHas(store)
+		return nil
+	})
+	if err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
+		return err
+	}
+	i, draft, err := read(exists)
+	if err != nil {
+		return err
+	}
+	name := c.String("output")
+	switch {
+	case name == "-":
+		_, err := e.stdout.Write(draft)
+		return err
+	case name != "":
+		if err := e.writeNew(name, draft); err != nil {
+			return err
+		}
+	}
+	if err := e.printImport(c, i, importReport{Output: name}); err != nil || c.Bool("json") {
+		return err
+	}
+	if name != "" {
+		fmt.Fprintf(e.stdout, "written to %s\nnext: fill in what is marked as missing, then git wf plan -f %s\n", plan.OneLine(name), plan.OneLine(name))
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func (e *env) writeNew(name string, data []byte) error {
+	full := name
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(e.dir, full)
+	}
+	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return &failure{code: exitUsage, err: fmt.Errorf("%s is there already", plan.OneLine(name)), hint: "--output with another name; what is written by hand is never overwritten"}
+	}
+	if err != nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output FILE, in a directory that is there"}
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// recordImport hands the plan in as the first version of a new plan.
+func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Imported, data []byte) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Parse(i.Path, data)
+	if err != nil {
+		return err
+	}
+	d := engine.Draft{Name: path.Base(i.Path), Data: data, Plan: p}
+	if d.Source, err = store.Head(c.Context); err != nil {
+		return err
+	}
+	if d.Author, err = store.Person(c.Context); err != nil {
+		return err
+	}
+	complete, err := e.tryImport(c, eng, d)
+	if err != nil {
+		return err
+	}
+	if c.Bool("fill") && !complete {
+		return e.fillImport(c, store, eng, i, d)
+	}
+	id, state, err := eng.CreatePlan(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(c.Context, id); err != nil {
+		return err
+	}
+	t := state.Tasks[plan.PlanTaskID]
+	r := importReport{PlanID: id, Version: plan.VersionID(t.Active), Verdict: t.Verdict}
+	if state.Plan.Grafted(t.TaskID) {
+		if r.HandIn, err = e.handIn(c, store, id); err != nil {
+			return err
+		}
+	}
+	if err := e.printImport(c, i, r); err != nil {
+		return err
+	}
+	return e.importOutcome(c, state, r)
+}
+
+// importOutcome says how to go on.
+func (e *env) importOutcome(c *cli.Context, s *plan.State, r importReport) error {
+	grafted := s.Plan.Grafted(plan.PlanTaskID)
+	if !c.Bool("json") {
+		switch {
+		case grafted:
+			fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
+			e.printHandIn(r.HandIn)
+			fmt.Fprintln(e.stdout, "next: git wf run")
+		case r.Verdict == plan.Rejected:
+			fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n", r.PlanID, r.Version)
+			fmt.Fprintln(e.stdout, "next: git wf plan --edit fills it in; git wf import --output FILE writes it with comments, for git wf plan -f FILE")
+		default:
+			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
+		}
+	}
+	if grafted {
+		return nil
+	}
+	return errWaiting
+}
+
+// tryImport reports whether a plan keeps the rules. Such a plan would be accepted at once, so its criteria are tried on
+// nothing first; that runs them, and only lines that are trusted run.
+func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (complete bool, err error) {
+	if _, err := plan.ParseValid(d.Name, d.Data, eng.Policy.Floors); err != nil {
+		var fs plan.Findings
+		if errors.As(err, &fs) {
+			return false, nil
+		}
+		return false, err
+	}
+	if fresh := eng.Trust.New(d.Plan); len(fresh) > 0 {
+		e.showLines(fresh, "not trusted on this machine")
+		return true, &failure{
+			code: exitWaiting, err: errors.New("nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written"),
+			hint: "git wf import --output plan.yaml, look the lines through, then git wf plan -f plan.yaml",
+		}
+	}
+	green, err := eng.RedFirst(c.Context, d)
+	if err != nil {
+		return true, err
+	}
+	if len(green) > 0 {
+		return true, &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable; git wf import --output FILE writes the plan for that"}
+	}
+	return true, nil
+}
+
+// fillImport has the planner make the next version of what was imported: its review says what is missing.
+func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported, d engine.Draft) error {
+	name, err := e.plannerOf(c, eng, "git wf import PATH, without --fill")
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "git-wf-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "imported-plan.yaml")
+	if err := os.WriteFile(file, d.Data, 0o666); err != nil {
+		return err
+	}
+	asked := d.Plan.Title + "\n\nThe file imported-plan.yaml holds this plan as it was taken from another system. Keep its tasks, their ids, meta, context and " +
+		"flow_control as they are, and add what its comments call missing."
+	if top := strings.TrimSpace(d.Plan.TopTask); top != "" && top != d.Plan.Title {
+		asked += "\n\nWhat was asked for there:\n\n" + top
+	}
+	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: asked, Files: []string{file}, Planner: name, Config: d.Plan.Config, Person: d.Author})
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(c.Context, id); err != nil {
+		return err
+	}
+	if _, err := eng.HandInPlan(c.Context, id, plan.PlanTaskID, d); err != nil {
+		return err
+	}
+	if !c.Bool("json") {
+		if err := e.printImport(c, i, importReport{}); err != nil {
+			return err
+		}
+	}
+	return e.makePlan(c, store, eng, id)
+}

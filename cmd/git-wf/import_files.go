@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/exchange"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// repositoryHas tells which files of a deliverable are in the working tree: the file itself, or something that the pattern
+// fits. Nothing behind a link that leads out is there.
+func (e *env) repositoryHas(store *gitstore.Store) func(string) bool {
+	top := store.WorkTree()
+	if top == "" {
+		return nil
+	}
+	return func(name string) bool {
+		root, err := os.OpenRoot(top)
+		if err != nil {
+			return false
+		}
+		defer root.Close()
+		return len(filesOf(root.FS(), name)) > 0
+	}
+}
+
+// filesOf are the regular files that a name or a pattern of a deliverable means.
+func filesOf(fsys fs.FS, name string) []string {
+	if dir, all := strings.CutSuffix(name, "/**"); all {
+		return filesBelow(fsys, dir)
+	}
+	names := []string{name}
+	if plan.IsPattern(name) {
+		var err error
+		if names, err = fs.Glob(fsys, name); err != nil {
+			return nil
+		}
+	}
+	var files []string
+	for _, n := range names {
+		if info, err := fs.Stat(fsys, n); err == nil && info.Mode().IsRegular() {
+			files = append(files, n)
+		}
+	}
+	return files
+}
+
+const mostFiles = 10_000 // that one candidate of an import has
+
+func filesBelow(fsys fs.FS, dir string) []string {
+	var files []string
+	// What can't be looked into has no files here.
+	_ = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil
+		case d.Name() == ".git":
+			return fs.SkipDir
+		case len(files) == mostFiles:
+			return fs.SkipAll
+		case d.Type().IsRegular():
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files
+}
+
+// handedIn is what became of one task that was marked done where it came from.
+type handedIn struct {
+	Task    plan.TaskID `json:"task_id"`
+	Version string      `json:"version,omitempty"`
+	Waits   string      `json:"waits,omitempty"` // why nothing was handed in
+}
+
+func (e *env) handInImported(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	list, err := e.handIn(c, store, id)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			HandedIn []handedIn `json:"handed_in"`
+		}{append([]handedIn{}, list...)})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(e.stdout, "nothing to hand in: no task without a version was marked done where the plan came from")
+	}
+	e.printHandIn(list)
+	return nil
+}
+
+func (e *env) printHandIn(list []handedIn) {
+	for _, h := range list {
+		if h.Version != "" {
+			fmt.Fprintf(e.stdout, "  %s %s awaits review\n", h.Task, h.Version)
+			continue
+		}
+		fmt.Fprintf(e.stdout, "  %s not handed in: %s\n", h.Task, plan.OneLine(h.Waits))
+	}
+	for _, h := range list {
+		if h.Waits != "" {
+			fmt.Fprintln(e.stdout, "  git wf import --hand-in tries these again")
+			break
+		}
+	}
+}
+
+// handIn makes candidates of the files of all tasks that were marked done where the plan came from and have no version here.
+// Nothing is approved by that.
+func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]handedIn, error) {
+	if store.WorkTree() == "" {
+		return nil, nil
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return nil, err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(store.WorkTree())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var list []handedIn
+	s := snap.State()
+	for _, t := range snap.Plan.Tasks {
+		files, summary := exchange.Candidates(t)
+		if len(files) == 0 || t.NodeType != plan.Action || s.Tasks[t.TaskID].Active > 0 {
+			continue
+		}
+		h := handedIn{Task: t.TaskID}
+		done, err := e.handInTask(c.Context, eng, root.FS(), snap, t, files, summary, person)
+		var refusal *plan.RefusedError
+		switch {
+		case err == nil:
+			h.Version = plan.VersionID(done.Snapshot.State().Tasks[t.TaskID].Active)
+		case errors.As(err, &refusal):
+			h.Waits = refusal.Reason
+		case c.Context.Err() != nil:
+			return list, err
+		default:
+			h.Waits = err.Error()
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+func (e *env) handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitstore.Snapshot, t *plan.Task, names []string, summary string, person plan.Actor) (*gitstore.Appended, error) {
+	dir, err := os.MkdirTemp("", "git-wf-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	room := snap.Plan.Limits().MaxArtifactBytes
+	for _, name := range names {
+		if summary != "" {
+			if err := os.WriteFile(filepath.Join(dir, path.Base(name)), []byte(summary), 0o666); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		files := filesOf(fsys, name)
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s is not there any more", name)
+		}
+		for _, f := range files {
+			n, err := copyFile(fsys, f, dir, room)
+			if err != nil {
+				return nil, err
+			}
+			room -= n
+		}
+	}
+	format, word := exchange.Origin(snap.Plan, t)
+	return eng.Submit(ctx, snap.ID, engine.Submission{
+		Task: t.TaskID, Paths: []string{dir}, Person: person,
+		Message: fmt.Sprintf("As it was when it was imported; marked %q in %s.", plan.OneLine(word), plan.OneLine(format)),
+	})
+}
+
+// copyFile copies a file of the working tree to the same place below dir, if it has no more than room bytes.
+func copyFile(fsys fs.FS, name, dir string, room int64) (int64, error) {
+	from, err := fsys.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() > room {
+		return 0, fmt.Errorf("%s: the files have more bytes than a version may have (config.max_artifact_bytes)", name)
+	}
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return 0, err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if errors.Is(err, fs.ErrExist) { // two patterns fit it
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(out, io.LimitReader(from, room+1))
+	return n, errors.Join(err, out.Close())
+}

@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"strings"
+)
+
+const minutesADay = 60 * hoursADay
+
+// beads reads issues.jsonl: one issue a line, or a list of them.
+func (r *reader) beads(f Found, o Options) *Imported {
+	text, ok := r.read(f.Path)
+	if !ok {
+		return nil
+	}
+	src := source{format: FormatBeads, name: f.Name, path: f.Path}
+	if name, below := strings.CutSuffix(f.Path, "/.beads/issues.jsonl"); below {
+		src.name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	add := func(v any, line int) {
+		doc, ok := v.(*object)
+		if !ok {
+			r.find("wrong-type", f.Path, line, "is no issue", "{...}", kindOf(v))
+			return
+		}
+		if it := r.beadsIssue(f.Path, line, doc); it != nil {
+			src.items = append(src.items, it)
+		}
+	}
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		v, ok := r.jsonText(f.Path, text, 1)
+		list, _ := v.([]any)
+		for _, v := range list {
+			line := 1
+			if doc, ok := v.(*object); ok {
+				line = doc.line
+			}
+			add(v, line)
+		}
+		if !ok {
+			return nil
+		}
+	} else {
+		line := 0
+		for row := range strings.Lines(text) {
+			line++
+			if strings.TrimSpace(row) == "" {
+				continue
+			}
+			if v, ok := r.jsonText(f.Path, row, line); ok {
+				add(v, line)
+			}
+		}
+	}
+	beadsParents(src.items)
+	return r.assemble(src, o)
+}
+
+func (r *reader) beadsIssue(file string, line int, doc *object) *item {
+	id := strings.TrimSpace(doc.str("id"))
+	if id == "" {
+		r.find("missing-field", file, line, "the issue has no id; left out", `"id": "bd-1"`, "nothing")
+		return nil
+	}
+	word := doc.str("status")
+	if word == "tombstone" || doc.str("deleted_at") != "" {
+		r.note("deleted", file, line, id+" was deleted there; left out")
+		return nil
+	}
+	it := &item{
+		source: id, wish: id, file: file, line: line, title: doc.str("title"), word: word, state: stateOf(word), loose: true,
+		fields: doc.plain(),
+	}
+	if strings.TrimSpace(it.title) == "" {
+		r.find("missing-field", file, line, id+" has no title", `"title": "..."`, "nothing")
+	}
+	var parts []string
+	for _, field := range []struct{ key, head string }{{"description", ""}, {"design", "Design:\n"}, {"notes", "Notes:\n"}} {
+		if s := strings.TrimSpace(doc.str(field.key)); s != "" {
+			parts = append(parts, field.head+s)
+		}
+	}
+	it.description = strings.Join(parts, "\n\n")
+	for _, text := range texts(doc.get("acceptance_criteria")) {
+		it.criteria = append(it.criteria, criterion{text: text})
+	}
+	if m, ok := doc.get("estimated_minutes").(int64); ok && m > 0 {
+		it.days = min(float64(m)/minutesADay, 10_000)
+	}
+	for _, v := range doc.list("dependencies") {
+		dep, ok := v.(*object)
+		if !ok {
+			r.find("wrong-type", file, line, id+" has a dependency that is no object", "{...}", kindOf(v))
+			continue
+		}
+		on := firstText(dep.get("depends_on_id"), dep.get("id"))
+		switch dep.str("type") {
+		case "parent-child":
+			if it.parent == "" {
+				it.parent = on
+			}
+		case "blocks", "":
+			if on != "" {
+				it.deps = appendNew(it.deps, on)
+			}
+		}
+	}
+	return it
+}
+
+// beadsParents gives an issue whose id counts below another one's (bd-a3f8.1) that one as its parent.
+func beadsParents(items []*item) {
+	by := map[string]bool{}
+	for _, it := range items {
+		by[it.source] = true
+	}
+	for _, it := range items {
+		if i := strings.LastIndexByte(it.source, '.'); it.parent == "" && i > 0 && by[it.source[:i]] {
+			it.parent = it.source[:i]
+		}
+	}
+}

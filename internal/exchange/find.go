@@ -1,0 +1,215 @@
+package exchange
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// Find says what there is to read in a directory or a file: several sessions, tags or changes each by itself. A directory
+// is looked through where those systems put their files. Findings name what looked like a plan and could not be
+// looked at.
+func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
+	r := &reader{fsys: fsys}
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		r.find("unreadable", name, 0, "can't be read: "+reason(err), "a file or a directory", "")
+		return nil, r.findings
+	}
+	if !info.IsDir() {
+		return r.findFile(name, path.Base(name)), r.findings
+	}
+	return r.findDir(name), r.findings
+}
+
+// findDir tries the shapes of a directory, the most certain first.
+func (r *reader) findDir(dir string) []Found {
+	names := r.list(dir)
+	has := map[string]bool{}
+	for _, n := range names {
+		has[n] = true
+	}
+	if has["workflow-session.json"] || has[".task"] {
+		return []Found{{FormatCCW, dir, r.baseName(dir)}}
+	}
+	if found := r.sessions(dir, names); len(found) > 0 {
+		return found
+	}
+	if has["tasks.md"] {
+		return r.findFile(path.Join(dir, "tasks.md"), r.baseName(dir))
+	}
+	for _, n := range []string{"tasks.json", "tasks/tasks.json", "issues.jsonl"} {
+		if file := path.Join(dir, n); r.has(file) {
+			return r.findFile(file, r.baseName(dir))
+		}
+	}
+	var found []Found
+	for _, n := range []string{".workflow", ".taskmaster", ".beads", "openspec", "specs", ".specify/specs", "changes"} {
+		if sub := path.Join(dir, n); isDir(r.fsys, sub) {
+			found = append(found, r.findDir(sub)...)
+		}
+	}
+	if len(found) > 0 || dir == "." && !has["tasks.md"] && len(names) > 200 {
+		return found
+	}
+	for _, n := range names {
+		sub := path.Join(dir, n)
+		if file := path.Join(sub, "tasks.md"); r.has(file) && n != "archive" {
+			found = append(found, r.findFile(file, n)...)
+		}
+	}
+	return found
+}
+
+// sessions are the session directories of ccw below a directory, in the layouts that it has had.
+func (r *reader) sessions(dir string, names []string) []Found {
+	var found []Found
+	for _, n := range names {
+		sub := path.Join(dir, n)
+		switch {
+		case (n == "active" || n == "archives") && path.Base(dir) == ".workflow" || n == ".archives":
+			if isDir(r.fsys, sub) {
+				found = append(found, r.sessions(sub, r.list(sub))...)
+			}
+		case strings.HasPrefix(n, "WFS-") && isDir(r.fsys, sub), r.has(path.Join(sub, "workflow-session.json")), isDir(r.fsys, path.Join(sub, ".task")):
+			found = append(found, Found{FormatCCW, sub, n})
+		case strings.HasPrefix(n, "WFS-"):
+			if _, err := fs.Stat(r.fsys, sub); err != nil {
+				r.find("unreadable", sub, 0, "can't be read: "+reason(err), "a directory inside the one that is imported", "")
+			}
+		}
+	}
+	return found
+}
+
+func (r *reader) baseName(dir string) string {
+	if base := path.Base(dir); base != "." {
+		return base
+	}
+	return "import"
+}
+
+const sniffed = 256 << 10 // bytes of a text that are looked at
+
+// findFile says what a file holds: by its name, else by its text.
+func (r *reader) findFile(file, name string) []Found {
+	ext := strings.ToLower(path.Ext(file))
+	if ext == ".json" {
+		if dir := path.Dir(file); path.Base(file) == "workflow-session.json" {
+			return []Found{{FormatCCW, dir, r.baseName(dir)}}
+		}
+	}
+	text, ok := r.read(file)
+	if !ok {
+		return nil
+	}
+	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if name == path.Base(file) {
+		name = stem
+	}
+	if name == "tasks" || name == "issues" {
+		if dir := path.Base(path.Dir(file)); dir != "." {
+			name = dir
+		}
+	}
+	head := strings.TrimSpace(text)
+	switch {
+	case ext == ".jsonl" || ext == ".ndjson":
+		return []Found{{FormatBeads, file, name}}
+	case ext == ".yaml" || ext == ".yml":
+		return []Found{{FormatPlan, file, name}}
+	case strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["):
+		return r.findJSON(file, name, text)
+	}
+	return []Found{{markdownFormat(file, text), file, name}}
+}
+
+// findJSON tells the systems that write JSON apart by their fields.
+func (r *reader) findJSON(file, name, text string) []Found {
+	before := len(r.findings)
+	v, ok := r.jsonText(file, text, 1)
+	if !ok {
+		if lines := strings.SplitN(strings.TrimSpace(text), "\n", 2); json.Valid([]byte(lines[0])) && strings.HasPrefix(lines[0], "{") {
+			r.findings = r.findings[:before]
+			return []Found{{FormatBeads, file, name}} // one object a line
+		}
+		return nil
+	}
+	r.findings = r.findings[:before] // Read reports them
+	switch v := v.(type) {
+	case []any:
+		if first, _ := firstOf(v).(*object); first.has("task_id") {
+			return []Found{{FormatPlan, file, name}}
+		} else if first.has("number") || first.has("body") {
+			return []Found{{FormatGitHub, file, name}}
+		} else if first.has("issue_type") {
+			return []Found{{FormatBeads, file, name}}
+		}
+		return []Found{{FormatTaskMaster, file, name}}
+	case *object:
+		return r.findObject(file, name, v)
+	}
+	r.find("unknown-format", file, 1, "is of no system that is known", known, "")
+	return nil
+}
+
+const known = "a session directory, tasks.json, tasks.md, issues.jsonl, an issue, or Markdown with tasks"
+
+func firstOf(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+func (r *reader) findObject(file, name string, o *object) []Found {
+	first, _ := firstOf(o.list("tasks")).(*object)
+	switch {
+	case o.has("schema_version") || o.has("root_task_id") || first.has("task_id") || o.object("plan").has("schema_version"):
+		return []Found{{FormatPlan, file, name}}
+	case o.has("tasks"):
+		return []Found{{FormatTaskMaster, file, name}}
+	case o.has("issue_type"):
+		return []Found{{FormatBeads, file, name}}
+	case o.has("body") || o.has("number") && o.has("title"):
+		return []Found{{FormatGitHub, file, name}}
+	}
+	var found []Found
+	for _, tag := range sortedKeys(o.fields) {
+		if o.object(tag).has("tasks") {
+			found = append(found, Found{FormatTaskMaster, file, tag})
+		}
+	}
+	if len(found) == 0 {
+		r.find("unknown-format", file, 1, "is of no system that is known", known, strings.Join(sortedKeys(o.fields), ", "))
+	}
+	return found
+}
+
+var (
+	specKitLine  = regexp.MustCompile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**T[0-9]{3,}\b`)
+	openSpecLine = regexp.MustCompile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**[0-9]+\.[0-9]+(?:\.[0-9]+)*\.?\**\s`)
+	groupLine    = regexp.MustCompile(`(?m)^##\s+[0-9]+\.\s`)
+	boxLine      = regexp.MustCompile(`(?m)^\s*(?:[-*+]|[0-9]+[.)])\s+\[[ xX~/>-]\]\s+\S`)
+	outlineLine  = regexp.MustCompile(`(?mi)^(?:#{1,6}\s+(?:\S+\s+)?\**(?:milestone|phase|task|stage|sprint|epic|里程碑|任务|阶段)\b|\s*[-*+]?\s*\**(?:status|acceptance|acceptance criteria|状态|验收(?:标准)?)\**\s*[:：])`)
+)
+
+// markdownFormat tells the systems that write Markdown apart by their items.
+func markdownFormat(file, text string) Format {
+	text = text[:min(len(text), sniffed)]
+	switch {
+	case specKitLine.MatchString(text):
+		return FormatSpecKit
+	case openSpecLine.MatchString(text) && (groupLine.MatchString(text) || strings.Contains(file, "openspec/")):
+		return FormatOpenSpec
+	case strings.Contains(file, "openspec/changes/") && boxLine.MatchString(text):
+		return FormatOpenSpec
+	case boxLine.MatchString(text) && !outlineLine.MatchString(text):
+		return FormatGitHub
+	}
+	return FormatMarkdown
+}

@@ -1,0 +1,284 @@
+package exchange
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitwf/internal/plan"
+)
+
+// grafted is a plan as it is once it was accepted: read again from its draft.
+func grafted(t *testing.T, i *Imported) *plan.Plan {
+	t.Helper()
+	draft, err := i.Draft(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Parse("draft", draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := plan.Encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = plan.Decode(stored); err != nil {
+		t.Fatal(err)
+	}
+	p.Grafts = []plan.Graft{{TaskID: plan.PlanTaskID, ArtifactID: "v1"}}
+	return p
+}
+
+func snapshot(p *plan.Plan) Snapshot {
+	return Snapshot{State: plan.Derive(p, plan.Records{}, nil, time.Time{}), Active: true}
+}
+
+// kept reports what of was is not in is: objects may gain fields, but lose none, and values stay.
+func kept(at string, was, is any) []string {
+	switch was := was.(type) {
+	case map[string]any:
+		now, ok := is.(map[string]any)
+		if !ok {
+			return []string{fmt.Sprintf("%s: is %v", at, is)}
+		}
+		var lost []string
+		for _, key := range slices.Sorted(maps.Keys(was)) {
+			v, has := now[key]
+			if !has {
+				lost = append(lost, at+"."+key+": is gone")
+				continue
+			}
+			lost = append(lost, kept(at+"."+key, was[key], v)...)
+		}
+		return lost
+	case []any:
+		now, ok := is.([]any)
+		if !ok || len(now) != len(was) {
+			return []string{fmt.Sprintf("%s: is %v", at, is)}
+		}
+		var lost []string
+		for i := range was {
+			lost = append(lost, kept(fmt.Sprintf("%s[%d]", at, i), was[i], now[i])...)
+		}
+		return lost
+	}
+	if !cmp.Equal(was, is) {
+		return []string{fmt.Sprintf("%s: was %v, is %v", at, was, is)}
+	}
+	return nil
+}
+
+// A session that is imported and exported again loses no field. Statuses, and what follows from them, are those of our
+// own state: nothing is done that nobody has approved.
+func TestRoundTripCCW(t *testing.T) {
+	files := ccwSample()
+	p := grafted(t, one(t, sample(files), ".", "", Options{}))
+	out, err := CCW(snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived := []string{".status", ".current_phase", ".progress.current_tasks", ".progress.completed_phases", ".id"}
+	for name, was := range files {
+		name = strings.TrimPrefix(name, ".workflow/")
+		if path.Ext(name) != ".json" {
+			continue
+		}
+		is, there := out[name]
+		if !there {
+			t.Errorf("%s is not written", name)
+			continue
+		}
+		var before, after any
+		for text, v := range map[string]*any{was: &before, string(is): &after} {
+			if err := json.Unmarshal([]byte(text), v); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, text)
+			}
+		}
+		for _, lost := range kept("", before, after) {
+			if !slices.ContainsFunc(derived, func(d string) bool { return strings.HasPrefix(lost, d) }) {
+				t.Errorf("%s: %s", name, lost)
+			}
+		}
+		if diff := cmp.Diff(before, after, cmp.FilterPath(func(p cmp.Path) bool {
+			at := p.GoString()
+			return slices.ContainsFunc([]string{`["status"]`, `["current_phase"]`, `["progress"]`, `["type"]`}, func(s string) bool { return strings.Contains(at, s) && !strings.Contains(at, "meta") })
+		}, cmp.Ignore())); diff != "" {
+			t.Errorf("%s (-was +is):\n%s", name, diff)
+		}
+	}
+	if got := string(out["WFS-user-login/IMPL_PLAN.md"]); got != files[".workflow/WFS-user-login/IMPL_PLAN.md"] {
+		t.Errorf("IMPL_PLAN.md is\n%s", got)
+	}
+	want := lines("# Tasks: Let users log in", "", "## Task Progress",
+		"▸ **IMPL-1**: Tokens → [📋](./.task/IMPL-1.json)",
+		"  - [ ] **IMPL-1.1**: Sign a token → [📋](./.task/IMPL-1.1.json)",
+		"  - [ ] **IMPL-1.2**: Check a token → [📋](./.task/IMPL-1.2.json)",
+		"- [ ] **IMPL-002**: Explain it → [📋](./.task/IMPL-002.json)", "",
+		"## Status Legend", "- `▸` = Container task (has subtasks)", "- `- [ ]` = Pending leaf task", "- `- [x]` = Completed leaf task", "",
+		"## Notes", "Ask Kim about quotas.", "")
+	if diff := cmp.Diff(want, string(out["WFS-user-login/TODO_LIST.md"])); diff != "" {
+		t.Errorf("TODO_LIST.md (-want +got):\n%s", diff)
+	}
+	if got := string(out["WFS-user-login/.summaries/IMPL-002-summary.md"]); got != "Explained.\n" && got != "Explained." {
+		t.Errorf("the summary is %q", got)
+	}
+	if _, marked := out[".active-WFS-user-login"]; !marked {
+		t.Error("the active session has no marker")
+	}
+
+	// What was written is read as the same plan.
+	again := fstest.MapFS{}
+	for name, data := range out {
+		again[".workflow/"+name] = &fstest.MapFile{Data: data}
+	}
+	second := one(t, again, ".", "", Options{})
+	if len(second.Findings) > 0 {
+		t.Errorf("what was written has findings: %v", second.Findings)
+	}
+	if diff := cmp.Diff(outlineOf(p), outlineOf(grafted(t, second))); diff != "" && !strings.Contains(diff, "summary.md") {
+		t.Errorf("what was written is another plan (-was +is):\n%s", diff)
+	}
+}
+
+// All that a source says of a task is in the plan, and in what JSON writes.
+func TestNothingIsLost(t *testing.T) {
+	tests := []struct {
+		format Format
+		name   string
+		values []string
+	}{
+		{FormatTaskMaster, "master", []string{"complexityScore", "7.5", "make -n", "With make.", "2025-07-01T00:00:00Z"}},
+		{FormatBeads, "", []string{"close_reason", "money", "discovered-from", "shop-zzz", "2025-11-02T21:58:07.295058-08:00", "a map"}},
+		{FormatGitHub, "", []string{"epic", "https://example.org/o/r/issues/12", "o/other#7"}},
+		{FormatSpecKit, "", []string{"US1", "keeps the order", "Tests for User Story 1"}},
+		{FormatOpenSpec, "", []string{"also when it is empty", "A parser", "WHEN"}},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.format), func(t *testing.T) {
+			p := grafted(t, one(t, sample(samples()[tt.format]), pathOf(tt.format), tt.name, Options{}))
+			data, err := JSON(snapshot(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range tt.values {
+				if !strings.Contains(string(data), v) {
+					t.Errorf("%q is lost", v)
+				}
+			}
+			again := one(t, sample(map[string]string{"x.json": string(data)}), "x.json", "", Options{})
+			if again.Plan == nil || len(again.Findings) > 0 {
+				t.Fatalf("it can't be read again: %v", again.Findings)
+			}
+			back := grafted(t, again)
+			if diff := cmp.Diff(p, back); diff != "" {
+				t.Errorf("another plan (-was +is):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRoundTripMarkdown(t *testing.T) {
+	was := one(t, sample(samples()[FormatMarkdown]), "ROADMAP.md", "", Options{}).Plan
+	text := string(Markdown(snapshot(was)))
+	is := one(t, sample(map[string]string{"x.md": text}), "x.md", "", Options{})
+	if is.Plan == nil {
+		t.Fatalf("%v\n%s", is.Findings, text)
+	}
+	if diff := cmp.Diff(outlineOf(was), outlineOf(is.Plan)); diff != "" {
+		t.Errorf("another plan (-was +is):\n%s\n%s", diff, text)
+	}
+	for i, task := range was.Tasks {
+		if task.NodeType == plan.Action && !cmp.Equal(task.AcceptanceCriteria, is.Plan.Tasks[i].AcceptanceCriteria) {
+			t.Errorf("criteria of %s:\n%s", task.TaskID, cmp.Diff(task.AcceptanceCriteria, is.Plan.Tasks[i].AcceptanceCriteria))
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	p := grafted(t, one(t, sample(samples()[FormatBeads]), ".", "", Options{}))
+	p.Tasks[1].Title = "=cmd|' /C calc'!A1"
+	data, err := CSV(snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%v, %d rows", err, len(rows))
+	}
+	if !strings.HasPrefix(rows[1][3], "'=") {
+		t.Errorf("a spreadsheet would compute %q", rows[1][3])
+	}
+	if got := rows[2][len(rows[2])-2:]; !slices.Equal(got, []string{"shop-a3f8.1", "closed"}) {
+		t.Errorf("from %v", got)
+	}
+}
+
+// A change of the plan wins over what was imported.
+func TestChangedSinceImport(t *testing.T) {
+	p := grafted(t, one(t, sample(ccwSample()), ".", "", Options{}))
+	p.Task("IMPL-1.2").Title, p.Task("IMPL-1.2").DependsOn = "Verify a token", nil
+	out, err := CCW(snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Title   string
+		Context struct {
+			DependsOn []string `json:"depends_on"`
+			Parent    string
+		}
+	}
+	if err := json.Unmarshal(out["WFS-user-login/.task/IMPL-1.2.json"], &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Title != "Verify a token" || len(doc.Context.DependsOn) != 0 || doc.Context.Parent != "IMPL-1" {
+		t.Errorf("%+v", doc)
+	}
+}
+
+// A plan of our own has what the schema of that system asks for.
+func TestOwnPlanAsCCW(t *testing.T) {
+	p, err := plan.Parse("p", []byte("title: Report\nplan_id: WFS-report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n    description: All of it\n    estimated_person_days: 1\n    deliverable_spec: {filename: report.md}\n    acceptance_criteria: [{id: A1, statement: it is there, run: test -s report.md}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grafts = []plan.Graft{{TaskID: plan.PlanTaskID, ArtifactID: "v1"}}
+	out, err := CCW(snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out["WFS-report/.task/IMPL-1.json"], &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"id": "IMPL-1", "title": "Write it", "status": "pending",
+		"meta": map[string]any{"type": "feature", "agent": "code-developer", "estimated_person_days": 1.0},
+		"context": map[string]any{
+			"requirements": []any{"All of it"}, "focus_paths": []any{}, "acceptance": []any{"it is there (`test -s report.md`)"}, "depends_on": []any{},
+		},
+		"flow_control": map[string]any{
+			"pre_analysis":            []any{},
+			"implementation_approach": map[string]any{"task_description": "All of it", "modification_points": []any{}, "logic_flow": []any{}},
+			"target_files":            []any{"report.md"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	i := one(t, fstest.MapFS{"WFS-report/workflow-session.json": {Data: out["WFS-report/workflow-session.json"]}, "WFS-report/IMPL_PLAN.md": {Data: out["WFS-report/IMPL_PLAN.md"]},
+		"WFS-report/TODO_LIST.md": {Data: out["WFS-report/TODO_LIST.md"]}, "WFS-report/.task/IMPL-1.json": {Data: out["WFS-report/.task/IMPL-1.json"]}}, "WFS-report", "", Options{})
+	if len(i.Findings)+len(i.Notes) > 0 {
+		t.Errorf("%v %v", i.Findings, i.Notes)
+	}
+}

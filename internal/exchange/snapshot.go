@@ -1,0 +1,129 @@
+package exchange
+
+import (
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots give
+// equal files.
+type Snapshot struct {
+	State     *plan.State
+	Paused    bool // of a session that somebody paused
+	Completed bool // of a session that somebody completed; else it is when the root is DONE
+	Active    bool // it is the one that is worked on: CCW marks it
+	Summaries map[plan.TaskID]Summary
+}
+
+// Summary is what a task's approved version brought.
+type Summary struct {
+	Version   int
+	Agent     string // who made it
+	At        time.Time
+	Text      string // what the maker says
+	Files     []string
+	Reviewer  string
+	Score     int
+	Criteria  []plan.CriterionResult
+	Remarks   []string      // of the review, for later tasks
+	Dependent []plan.TaskID // who builds on it
+}
+
+func (s Snapshot) plan() *plan.Plan { return s.State.Plan }
+
+// tasks are the goals and actions below the root, in plan order: no root, no CHECK, nothing that makes plans.
+func (s Snapshot) tasks() []*plan.TaskState {
+	var out []*plan.TaskState
+	p := s.plan()
+	for _, t := range p.Tasks {
+		if t.NodeType == plan.Check || t.TaskID == p.RootTaskID || t.Planning() {
+			continue
+		}
+		if ts := s.State.Tasks[t.TaskID]; ts != nil {
+			out = append(out, ts)
+		}
+	}
+	return out
+}
+
+// status is how the session stands.
+func (s Snapshot) status() string {
+	root := s.State.Root()
+	switch {
+	case s.Completed, root != nil && root.Status == plan.StatusDone:
+		return "completed"
+	case s.Paused:
+		return "paused"
+	}
+	return "active"
+}
+
+// imported is what the task's meta holds of the source that it was imported from, nil if it was not.
+func imported(t *plan.Task) map[string]any {
+	if t == nil {
+		return nil
+	}
+	m, _ := t.Meta[KeyImported].(map[string]any)
+	return m
+}
+
+// Candidates are the files of the repository that an imported task's candidate is made of, nil if it has none; fromSummary
+// is the text that takes their place where all that there is of a finished task is a summary.
+func Candidates(t *plan.Task) (files []string, fromSummary string) {
+	m := imported(t)
+	list, _ := m["candidate"].([]any)
+	for _, f := range list {
+		if name, ok := f.(string); ok && plan.CheckPattern(name) == nil {
+			files = append(files, name)
+		}
+	}
+	if len(files) == 1 && files[0] == summaryFile {
+		fromSummary, _ = m["summary"].(string)
+	}
+	return files, fromSummary
+}
+
+// summaryFile is what a task delivers that is known by its summary alone.
+const summaryFile = "summary.md"
+
+// Origin says where an imported task is from: the system's name and the task's status there; "" if it was not imported.
+func Origin(p *plan.Plan, t *plan.Task) (format, status string) {
+	format, _ = imported(p.Task(p.RootTaskID))["format"].(string)
+	status, _ = imported(t)["status"].(string)
+	return format, status
+}
+
+// words are what a task's status comes down to in other systems.
+type words struct{ ccw, outline, box string }
+
+func wordsOf(t *plan.TaskState) words {
+	switch t.Status {
+	case plan.StatusDone:
+		return words{"completed", "VERIFIED", "x"}
+	case plan.StatusReadyToCheck:
+		return words{"active", "DONE", " "} // made, and not reviewed: done is what was approved
+	case plan.StatusInProgress, plan.StatusToBeModified:
+		return words{"active", "DOING", " "}
+	case plan.StatusAbandoned, plan.StatusWaitingInput, plan.StatusWaitingExternal:
+		return words{"blocked", "BLOCKED", " "}
+	}
+	return words{"pending", "TODO", " "}
+}
+
+func ids(list []plan.TaskID) []any {
+	out := make([]any, len(list))
+	for i, id := range list {
+		out[i] = string(id)
+	}
+	return out
+}
+
+func joined(list []plan.TaskID) string {
+	parts := make([]string, len(list))
+	for i, id := range list {
+		parts[i] = string(id)
+	}
+	return strings.Join(parts, ", ")
+}
