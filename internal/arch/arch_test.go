@@ -28,10 +28,11 @@ var allowed = []struct {
 	{"cmd/git-wf", []string{
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/contract", "internal/engine", "internal/estimate", "internal/exchange",
 		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
-		"internal/process", "internal/prompt", "templates",
+		"internal/process", "internal/prompt", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/plan"}},
 	{"internal/arch", nil},
+	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/plan"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
 		"internal/plan", "internal/prepare", "internal/process", "internal/prompt",

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/web"
+)
+
+func (e *env) uiCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "ui",
+		Usage: "show the plan as a page in a browser, live, and take decisions there",
+		Description: "Serves the page on this machine alone until it is interrupted, and opens a browser. The address that it prints\n" +
+			"has a token; without it nobody sees anything.",
+		Flags: []cli.Flag{
+			planFlag(),
+			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one", Value: "127.0.0.1:0"},
+			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but open no browser"},
+			&cli.BoolFlag{Name: "read-only", Usage: "offer nothing that changes anything"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
+				return err
+			}
+			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.ui(c, store) })
+		},
+	}
+}
+
+func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
+	if err := e.inAttempt(); err != nil && !c.Bool("read-only") {
+		return err
+	}
+	id := plan.ID("")
+	if c.IsSet("plan") {
+		if id, err = e.planID(c, store); err != nil {
+			return err
+		}
+		if _, err := store.Tip(c.Context, id); err != nil {
+			return fmt.Errorf("read plan %s: %w", id, err)
+		}
+	}
+	l, err := listen(c.String("addr"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	s, err := web.New(web.Options{
+		Store: store, Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, e.dir) },
+		Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand, Abandon: e.reasonOf("abandon"),
+		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
+			return e.state(ctx, store, snap)
+		},
+		Waits: func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error) {
+			eng, err := e.engine(c, store)
+			if err != nil {
+				return nil, err
+			}
+			return eng.Waits(ctx, snap, s)
+		},
+		Tail: func(id plan.ID, task plan.TaskID) []byte { return runningLog(store.CommonDir(), id, task) },
+	})
+	if err != nil {
+		return err
+	}
+	address := s.Address(l)
+	fmt.Fprintln(e.stdout, address)
+	if !c.Bool("no-open") && e.interactive {
+		openBrowser(c.Context, address)
+	}
+	fmt.Fprintln(e.stderr, "serving until interrupted (Ctrl+C)")
+	err = errors.Join(s.Serve(c.Context, l), s.Close())
+	if c.Context.Err() != nil {
+		return nil // that is how it ends
+	}
+	return err
+}
+
+// listen takes a loopback address alone: the page lets whoever has its token act under the user's name.
+func listen(addr string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usage("--addr: expected HOST:PORT such as 127.0.0.1:0, found %q", addr)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.Equal(net.IPv4(127, 0, 0, 1)) && !ip.Equal(net.IPv6loopback) {
+		return nil, usage("--addr: %s is no address of this machine alone; 127.0.0.1:0, localhost:PORT or [::1]:PORT are (from elsewhere: ssh -L PORT:127.0.0.1:PORT)", plan.OneLine(addr))
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("listen on %s: %w", plan.OneLine(addr), err), hint: "git wf ui --addr 127.0.0.1:0"}
+	}
+	return l, nil
+}
+
+// asCommand carries out a command line as the terminal would, and returns what it prints.
+func (e *env) asCommand(ctx context.Context, args []string) web.Outcome {
+	var out bytes.Buffer
+	own := *e
+	own.stdin, own.stdout, own.stderr, own.interactive, own.colour = strings.NewReader(""), &out, &out, false, false
+	code := own.run(ctx, args)
+	return web.Outcome{Output: strings.TrimSpace(out.String()), OK: code == exitDone}
+}
+
+// reasonOf is the flag by which a command is told a reason; "" if there is no such command.
+func (e *env) reasonOf(name string) string {
+	for _, c := range e.app().Commands {
+		if c.Name != name {
+			continue
+		}
+		for _, f := range c.Flags {
+			for _, n := range f.Names() {
+				if n == "reason" || n == "message" {
+					return n
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// runningLog is the end of what the work on a task has printed so far; nil where no run of this machine is at it.
+func runningLog(commonDir string, id plan.ID, task plan.TaskID) []byte {
+	if !id.Valid() || !task.Valid() {
+		return nil
+	}
+	f, err := os.Open(engine.RunningLog(commonDir, id, task))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const most = 8 << 10
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	data := make([]byte, min(info.Size(), most))
+	n, _ := f.ReadAt(data, max(info.Size()-most, 0)) // less, if it was begun anew meanwhile
+	return data[:n]
+}
+
+// openBrowser asks the system to show an address. If it can't, the address stands on the terminal.
+func openBrowser(ctx context.Context, address string) {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }()
+	}
+}

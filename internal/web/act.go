@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/plan"
+)
+
+// act carries out what a person decided, by the command that would do it on the command line, and goes back to the page.
+// By now the request is known to come from the page itself (guard.go). What the form says becomes part of a flag
+// ("--message=...") or stands behind "--", so that nothing of it is taken for a flag.
+func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
+	snap, state, err := s.asked(r)
+	if err != nil {
+		return err
+	}
+	args := []string{"--plan=" + string(snap.ID)}
+	back := planURL(snap.ID)
+	name := r.PathValue("action")
+	if name != "export" {
+		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]
+		if t == nil {
+			return notFound("there is no such task in %s", snap.ID)
+		}
+		back = planURL(snap.ID, "task", string(t.TaskID))
+		var clean func()
+		args, clean, err = s.decision(name, args, t, r)
+		if err != nil {
+			return err
+		}
+		defer clean()
+	} else {
+		args = exportArgs(args, r)
+	}
+	// The decision was made: that the browser goes elsewhere meanwhile does not take it back.
+	o := s.Commands(context.WithoutCancel(r.Context()), append([]string{name}, args...))
+	o.Output = plan.Printable(o.Output)
+	http.Redirect(w, r, back+"?said="+s.said.keep(o), http.StatusSeeOther)
+	return nil
+}
+
+// decision is the rest of a command line about one task, and what removes the files that it names.
+func (s *Server) decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
+	clean := func() {}
+	message := strings.TrimSpace(r.PostFormValue("message"))
+	switch name {
+	case "review":
+		more, err := reviewArgs(t, r)
+		if err != nil {
+			return nil, clean, err
+		}
+		args = append(args, more...)
+		if message != "" {
+			args = append(args, "--message="+message)
+		}
+		return append(args, "--", string(t.TaskID)), clean, nil
+	case "retry":
+		if message != "" {
+			args = append(args, "--message="+message)
+		}
+		return append(args, "--", string(t.TaskID)), clean, nil
+	case "abandon":
+		if s.Abandon == "" {
+			break
+		}
+		return append(args, "--"+s.Abandon+"="+message, "--", string(t.TaskID)), clean, nil
+	case "answer":
+		return answerArgs(args, t, r)
+	}
+	return nil, clean, notFound("there is no such action")
+}
+
+// reviewArgs are the verdict, and a ruling on each criterion that a person judges and the form says something about.
+func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
+	var args []string
+	switch r.PostFormValue("verdict") {
+	case "approve":
+		args = append(args, "--approve")
+	case "reject":
+		args = append(args, "--reject")
+	default:
+		return nil, badRequest("the form has no verdict")
+	}
+	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
+		return nil, &problem{http.StatusConflict, fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest, plan.OneLine(seen))}
+	}
+	if score := r.PostFormValue("score"); score != "" {
+		n, err := strconv.Atoi(score)
+		if err != nil || n < 0 || n > 100 {
+			return nil, badRequest("a score is a number from 0 to 100")
+		}
+		args = append(args, fmt.Sprintf("--score=%d", n))
+	}
+	for _, c := range t.AcceptanceCriteria {
+		word := r.PostFormValue("criterion." + c.ID)
+		if word != "pass" && word != "fail" {
+			continue
+		}
+		ruling := "--criterion=" + c.ID + "=" + word
+		if evidence := strings.TrimSpace(r.PostFormValue("evidence." + c.ID)); evidence != "" {
+			ruling += ":" + evidence
+		}
+		args = append(args, ruling)
+	}
+	return args, nil
+}
+
+// answerArgs are a text, an option or files, as the form has them.
+func answerArgs(args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
+	clean := func() {}
+	if q := r.PostFormValue("question"); q != "" {
+		args = append(args, "--question="+q)
+	}
+	if option := r.PostFormValue("option"); option != "" {
+		args = append(args, "--option="+option)
+	}
+	if name := r.PostFormValue("for"); name != "" {
+		args = append(args, "--for="+name)
+	}
+	if r.MultipartForm != nil && len(r.MultipartForm.File["file"]) > 0 {
+		dir, names, err := uploaded(r.MultipartForm.File["file"])
+		clean = func() { _ = os.RemoveAll(dir) }
+		if err != nil {
+			clean()
+			return nil, func() {}, err
+		}
+		for _, name := range names {
+			args = append(args, "--file="+name)
+		}
+	}
+	args = append(args, "--", string(t.TaskID))
+	if text := strings.TrimSpace(r.PostFormValue("text")); text != "" {
+		if text == "-" { // which would be standard input
+			text = "- "
+		}
+		args = append(args, text)
+	}
+	return args, clean, nil
+}
+
+// uploaded writes the files of a form to a directory of their own, under the names that they had.
+func uploaded(files []*multipart.FileHeader) (dir string, names []string, err error) {
+	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
+		return dir, nil, err
+	}
+	for i, f := range files {
+		base := f.Filename // of which mime/multipart keeps the last element alone
+		if plan.CheckPath(base) != nil || strings.ContainsAny(base, `/\`) {
+			return dir, nil, badRequest("%s is no name for a file that can be handed in", plan.OneLine(base))
+		}
+		own := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(own, 0o700); err != nil {
+			return dir, nil, err
+		}
+		name := filepath.Join(own, base)
+		if err := copyTo(name, f); err != nil {
+			return dir, nil, err
+		}
+		names = append(names, name)
+	}
+	return dir, names, nil
+}
+
+func copyTo(name string, f *multipart.FileHeader) error {
+	from, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return err
+	}
+	return to.Close()
+}
+
+func exportArgs(args []string, r *http.Request) []string {
+	for _, flag := range []string{"commit", "partial", "allow-stale", "final-only"} {
+		if slices.Contains(r.PostForm["option"], flag) {
+			args = append(args, "--"+flag)
+		}
+	}
+	return args
+}

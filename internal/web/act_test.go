@@ -1,0 +1,125 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDecisionsAreCommands(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Abandon = "reason" })
+	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
+	tests := []struct {
+		name, action string
+		form         []string
+		want         []string
+	}{
+		{
+			"approve", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve"},
+			[]string{"review", "--plan=WFS-site", "--approve", "--", "PAGE-1"},
+		},
+		{
+			"reject with a verdict for a criterion", "review",
+			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1", "it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
+			[]string{"review", "--plan=WFS-site", "--reject", "--score=40", "--criterion=A1=fail:it: does not", "--message=-m --approve", "--", "PAGE-1"},
+		},
+		{"retry", "retry", []string{"task", "PAGE-1", "message", "again"}, []string{"retry", "--plan=WFS-site", "--message=again", "--", "PAGE-1"}},
+		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no"}, []string{"abandon", "--plan=WFS-site", "--reason=no", "--", "PAGE-1"}},
+		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"}, []string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
+		{"an answer that would be standard input", "answer", []string{"task", "PAGE-1", "text", "-"}, []string{"answer", "--plan=WFS-site", "--", "PAGE-1", "- "}},
+		{"choose", "answer", []string{"task", "PAGE-1", "option", "o1"}, []string{"answer", "--plan=WFS-site", "--option=o1", "--", "PAGE-1"}},
+		{"export", "export", []string{"option", "commit", "option", "partial", "option", "root=/etc"}, []string{"export", "--plan=WFS-site", "--commit", "--partial"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := len(s.commands())
+			answer, text := s.ask(http.MethodPost, sitePath+"/do/"+tt.action, s.form(tt.form...), nil)
+			ran := s.commands()[before:]
+			if answer.StatusCode != http.StatusOK || len(ran) != 1 || !slices.Equal(ran[0], tt.want) {
+				t.Fatalf("status %d, ran %q, want %q", answer.StatusCode, ran, tt.want)
+			}
+			mustHave(t, text, "carried out &lt;b&gt;"+tt.action+"&lt;/b&gt;")
+			if again := s.page(answer.Request.URL.RequestURI()); strings.Contains(again, "carried out") {
+				t.Error("what was said is said again")
+			}
+		})
+	}
+}
+
+func TestDecisionsThatAreRefused(t *testing.T) {
+	s := newSite(t, nil)
+	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
+	tests := []struct {
+		name, action string
+		form         []string
+		want         int
+	}{
+		{"no verdict", "review", []string{"task", "PAGE-1", "version", "v1"}, http.StatusBadRequest},
+		{"another version than the newest", "review", []string{"task", "PAGE-1", "version", "v0", "verdict", "approve"}, http.StatusConflict},
+		{"no such task", "review", []string{"task", "PAGE-9", "version", "v1", "verdict", "approve"}, http.StatusNotFound},
+		{"a task that is a flag", "retry", []string{"task", "--all"}, http.StatusNotFound},
+		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score", "--x"}, http.StatusBadRequest},
+		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound},
+		{"abandon where there is no such command", "abandon", []string{"task", "PAGE-1"}, http.StatusNotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer, text := s.ask(http.MethodPost, sitePath+"/do/"+tt.action, s.form(tt.form...), nil)
+			if answer.StatusCode != tt.want || len(s.commands()) > 0 {
+				t.Errorf("status %d, want %d; ran %q\n%s", answer.StatusCode, tt.want, s.commands(), text)
+			}
+		})
+	}
+}
+
+func TestUpload(t *testing.T) {
+	var content string
+	s := newSite(t, func(o *Options) {
+		o.Commands = func(_ context.Context, args []string) Outcome {
+			name := strings.TrimPrefix(args[2], "--file=")
+			data, err := os.ReadFile(name)
+			content = fmt.Sprint(filepath.Base(name), " ", string(data), " ", err)
+			return Outcome{OK: true, Output: name}
+		}
+	})
+	send := func(name string) *http.Response {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		_ = form.WriteField("page", s.server.pageToken())
+		_ = form.WriteField("task", "PAGE-1")
+		part, err := form.CreateFormFile("file", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = part.Write([]byte("rules"))
+		form.Close()
+		answer, text := s.ask(http.MethodPost, sitePath+"/do/answer", body.String(), func(r *http.Request) {
+			r.Header.Set("Content-Type", form.FormDataContentType())
+		})
+		if name := strings.TrimSpace(text); answer.StatusCode == http.StatusOK && strings.Contains(name, "no such file") {
+			t.Error(name)
+		}
+		return answer
+	}
+	if answer := send("rules.txt"); answer.StatusCode != http.StatusOK || content != "rules.txt rules <nil>" {
+		t.Errorf("status %d, the command saw %q", answer.StatusCode, content)
+	}
+	content = ""
+	if answer := send("../../climb.txt"); content != "" && content != "climb.txt rules <nil>" {
+		t.Errorf("status %d, the command saw %q", answer.StatusCode, content)
+	}
+	if answer := send(".git"); answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("a file called .git: status %d", answer.StatusCode)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "git-wf-ui-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}

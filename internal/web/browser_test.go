@@ -1,0 +1,235 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// These tests run browsertest/*.mjs in a real browser against a real git wf ui. They need a Chromium on PATH, node, and
+// in $GIT_WF_TEST_TOOLS the npm packages that browsertest/package.json names (.ci/tools puts them there). With
+// $GIT_WF_TEST_SHOTS they put the pictures of the documentation into that directory; with $GIT_WF_TEST_STRICT_TIMES they
+// hold the times to what is promised for a machine that does nothing else.
+
+// surroundings finds what the tests need, or skips them.
+func surroundings(t *testing.T) (env []string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the plan's commands need a POSIX shell")
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("needs node")
+	}
+	chromium := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil && chromium == "" {
+			chromium = path
+		}
+	}
+	if chromium == "" {
+		t.Skip("needs a Chromium")
+	}
+	tools := os.Getenv("GIT_WF_TEST_TOOLS")
+	for _, name := range []string{"playwright-core", "axe-core"} {
+		if _, err := os.Stat(filepath.Join(tools, "node_modules", name)); tools == "" || err != nil {
+			t.Skipf("needs the npm package %s below $GIT_WF_TEST_TOOLS (.ci/tools DIR)", name)
+		}
+	}
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
+			t.Setenv(name, "") // which puts it back at the end
+			os.Unsetenv(name)
+		}
+	}
+	for _, name := range []string{"GOMODCACHE", "GOCACHE"} { // which follow HOME
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(name, strings.TrimSpace(string(out)))
+	}
+	home := t.TempDir()
+	config := filepath.Join(home, "gitconfig")
+	text := "[user]\n\tname = Ann Author\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n"
+	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	scratch := t.TempDir()
+	return append(os.Environ(), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch, "LANG=en_US.UTF-8")
+}
+
+// lab is a repository with the program that works on it.
+type lab struct {
+	t       *testing.T
+	dir     string
+	program string
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "repo"), program: filepath.Join(t.TempDir(), "git-wf")}
+	l.do(".", "go", "build", "-o", l.program, "gitwf/cmd/git-wf")
+	l.do(".", "git", "init", "-q", l.dir)
+	l.do(l.dir, "git", "commit", "-q", "--allow-empty", "-m", "first")
+	l.wf("init")
+	return l
+}
+
+func (l *lab) do(dir string, args ...string) {
+	l.t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		l.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (l *lab) wf(args ...string) {
+	l.t.Helper()
+	l.do(l.dir, append([]string{l.program}, args...)...)
+}
+
+func (l *lab) write(name, content string) {
+	l.t.Helper()
+	if err := os.WriteFile(filepath.Join(l.dir, name), []byte(content), 0o666); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// serve starts git wf ui and returns the address that it prints.
+func (l *lab) serve() string {
+	l.t.Helper()
+	cmd := exec.Command(l.program, "ui", "--addr", "127.0.0.1:0", "--no-open")
+	cmd.Dir = l.dir
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		if err := errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()); err != nil {
+			l.t.Errorf("git wf ui, interrupted: %v\n%s", err, said.String())
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		l.t.Fatalf("git wf ui printed %q: %v\n%s", line, err, said.String())
+	}
+	return strings.TrimSpace(line)
+}
+
+// play runs one script and logs what it says.
+func (l *lab) play(env []string, script string) {
+	l.t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "node", filepath.Join("browsertest", script))
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(env, "ADDRESS="+l.serve(), "REPO="+l.dir, "GIT_WF="+l.program,
+		"SHOTS="+os.Getenv("GIT_WF_TEST_SHOTS"), "STRICT_TIMES="+os.Getenv("GIT_WF_TEST_STRICT_TIMES"))
+	out, err := cmd.CombinedOutput()
+	l.t.Logf("%s", out)
+	if err != nil {
+		l.t.Fatalf("%s: %v", script, err)
+	}
+}
+
+// release is the plan of testdata, with a note that was rejected and made again, and a page with scripts.
+func (l *lab) release() {
+	l.t.Helper()
+	plan, err := filepath.Abs("browsertest/testdata/plan.yaml")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.wf("plan", "-f", plan)
+	run := exec.Command(l.program, "run")
+	run.Dir = l.dir
+	if out, err := run.CombinedOutput(); run.ProcessState.ExitCode() != 1 && run.ProcessState.ExitCode() != 3 {
+		l.t.Fatalf("git wf run: %v\n%s", err, out)
+	}
+	l.write("note.md", "# Note\n\nlive page\n")
+	l.wf("submit", "NOTE-1", "note.md")
+	l.wf("review", "NOTE-1", "--reject", "--criterion", "A2=fail:clumsy", "-m", "Name the faster status too.")
+	l.write("note.md", "# Note\n\n- live page\n- faster status\n\n<script>document.title = 'owned'</script> [x](javascript:alert(1))\n")
+	l.wf("submit", "NOTE-1", "note.md")
+}
+
+func TestPersonInTheBrowser(t *testing.T) {
+	env := surroundings(t)
+	l := newLab(t)
+	l.release()
+	// PAGE-1 needs an approved note; it is handed in by the script's second process, when the note is approved.
+	env = append(env, "PAGE_DIR="+l.pageDir())
+	l.play(env, "person.mjs")
+}
+
+// pageDir is a directory with what PAGE-1 hands in, beside the repository.
+func (l *lab) pageDir() string {
+	l.t.Helper()
+	dir := filepath.Join(filepath.Dir(l.dir), "page")
+	document, err := os.ReadFile("browsertest/testdata/page.html")
+	if err == nil {
+		err = os.Mkdir(dir, 0o777)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "index.html"), document, 0o666)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "page.css"), []byte("h1 { color: #1a7a43; }\n"), 0o666)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return dir
+}
+
+func TestAttacksInTheBrowser(t *testing.T) {
+	env := surroundings(t)
+	l := newLab(t)
+	l.release()
+	l.wf("review", "NOTE-1", "--approve")
+	l.wf("submit", "PAGE-1", l.pageDir())
+	l.play(env, "attacks.mjs")
+}
+
+func TestLargePlanInTheBrowser(t *testing.T) {
+	env := surroundings(t)
+	l := newLab(t)
+	var b strings.Builder
+	b.WriteString("title: Large\nconfig: {min_score: 1}\nroot_acceptance_criteria: [{id: R1, statement: Each piece has its file}]\ntasks:\n")
+	for i := range 1000 {
+		if i%10 == 0 {
+			fmt.Fprintf(&b, "  - task_id: G-%d\n    title: Part %d\n    tasks:\n", i/10+1, i/10+1)
+		}
+		fmt.Fprintf(&b, "      - task_id: IMPL-%d\n        title: Piece %d of the work\n        description: Piece %d.\n        estimated_person_days: 1\n        covers: [R1]\n"+
+			"        deliverable_spec: {filename: f%d.txt}\n        acceptance_criteria: [{id: A1, statement: The file has 3 lines}]\n", i+1, i+1, i+1, i+1)
+		if i%10 > 0 {
+			fmt.Fprintf(&b, "        depends_on: [IMPL-%d]\n", i)
+		} else if i >= 20 {
+			fmt.Fprintf(&b, "        depends_on: [IMPL-%d]\n", i-10)
+		}
+	}
+	l.write("plan.yaml", b.String())
+	l.wf("plan", "-f", "plan.yaml")
+	l.play(env, "large.mjs")
+}

@@ -1,0 +1,289 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// comparePage shows two versions of a task side by side.
+type comparePage struct {
+	page
+	Task     *plan.TaskState
+	Versions []string
+	A, B     string
+	Whole    bool // unchanged lines are shown too
+	Files    []change
+}
+
+// change is one file in two versions.
+type change struct {
+	Path  string
+	Kind  string // added, removed, changed, same
+	A, B  *preview
+	Lines []pair // of a text
+	Large bool   // too large to be compared line by line
+}
+
+// pair is one row: a line of each side. A number of zero is no line.
+type pair struct {
+	A, B        int
+	Left, Right []span
+	Gap         bool // lines that are the same on both sides were left out before this one
+	Changed     bool
+}
+
+// span is a part of a line, marked where the other side differs.
+type span struct {
+	Text   string
+	Marked bool
+}
+
+// The limits of what is compared line by line: bytes of each file, rows of each file, files.
+const (
+	largestCompared = 1 << 20
+	mostRows        = 3000
+	mostCompared    = 200
+)
+
+func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
+	snap, state, at, err := s.askedAt(r)
+	if err != nil {
+		return err
+	}
+	t, err := askedTask(r, state)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	p := comparePage{page: s.planHead(r, snap, "task"), Task: t, A: q.Get("a"), B: q.Get("b"), Whole: q.Get("whole") == "1"}
+	p.Past = at
+	rec := snap.Records.Of(t.TaskID)
+	for _, v := range rec.Artifacts {
+		p.Versions = append(p.Versions, plan.VersionID(v.Version))
+	}
+	if n := len(p.Versions); p.A == "" && p.B == "" && n > 1 {
+		p.A, p.B = p.Versions[n-2], p.Versions[n-1]
+	}
+	a, okA := rec.Version(plan.VersionNumber(p.A))
+	b, okB := rec.Version(plan.VersionNumber(p.B))
+	if !okA || !okB {
+		return notFound("%s has no versions %s and %s to compare", t.TaskID, plan.OneLine(p.A), plan.OneLine(p.B))
+	}
+	p.A, p.B = plan.VersionID(a.Version), plan.VersionID(b.Version)
+	p.Title = string(t.TaskID) + " " + p.A + " | " + p.B
+	if p.Files, err = s.compare(r, a.Files, b.Files, p.Whole); err != nil {
+		return err
+	}
+	return s.show(w, r, http.StatusOK, "compare", p)
+}
+
+func (s *Server) compare(r *http.Request, a, b plan.OID, whole bool) ([]change, error) {
+	left, err := s.Store.ListTree(r.Context(), a, "")
+	if err != nil {
+		return nil, err
+	}
+	right, err := s.Store.ListTree(r.Context(), b, "")
+	if err != nil {
+		return nil, err
+	}
+	var all []change
+	for len(left) > 0 || len(right) > 0 { // both are sorted by path
+		c := change{Kind: "same"}
+		var l, n *gitstore.TreeEntry
+		if len(right) == 0 || len(left) > 0 && left[0].Path <= right[0].Path {
+			l = &left[0]
+		}
+		if len(left) == 0 || len(right) > 0 && right[0].Path <= left[0].Path {
+			n = &right[0]
+		}
+		switch {
+		case n == nil:
+			c.Path, c.Kind, left = l.Path, "removed", left[1:]
+		case l == nil:
+			c.Path, c.Kind, right = n.Path, "added", right[1:]
+		default:
+			c.Path, left, right = l.Path, left[1:], right[1:]
+			if l.OID != n.OID || l.Mode != n.Mode {
+				c.Kind = "changed"
+			}
+		}
+		if c.Kind != "same" && len(all) < mostCompared {
+			if err := s.sides(r, &c, a, b, l, n, whole); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// sides fills in what is to be seen of a file on either side.
+func (s *Server) sides(r *http.Request, c *change, a, b plan.OID, l, n *gitstore.TreeEntry, whole bool) error {
+	for _, side := range []struct {
+		tree  plan.OID
+		entry *gitstore.TreeEntry
+		to    **preview
+	}{{a, l, &c.A}, {b, n, &c.B}} {
+		if side.entry == nil {
+			continue
+		}
+		p, err := s.preview(r, side.tree, *side.entry)
+		if err != nil {
+			return err
+		}
+		*side.to = &p
+	}
+	if l == nil || n == nil || l.Mode == "160000" || n.Mode == "160000" {
+		return nil
+	}
+	for _, e := range []*gitstore.TreeEntry{l, n} {
+		data, all, err := s.head(r.Context(), e.OID, largestCompared)
+		if err != nil {
+			return err
+		}
+		if !all {
+			c.Large = true
+			return nil
+		}
+		if !isText(data, true) {
+			return nil
+		}
+	}
+	var err error
+	c.Lines, c.Large, err = s.lines(r.Context(), l.OID, n.OID, whole)
+	return err
+}
+
+// lines asks git how two texts differ; nothing of the user's configuration has a say in it.
+func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []pair, large bool, err error) {
+	around := "--unified=4"
+	if whole {
+		around = "--unified=1000000"
+	}
+	out, err := s.Store.GitIn(ctx, gitstore.Invocation{Args: []string{
+		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text", around, string(a), string(b), "--",
+	}})
+	if err != nil {
+		return nil, false, err
+	}
+	rows = sideBySide(string(out))
+	if len(rows) > mostRows {
+		return rows[:mostRows], true, nil
+	}
+	return rows, false, nil
+}
+
+// sideBySide makes rows of a unified diff: what was taken away stands beside what came in its place.
+func sideBySide(diff string) []pair {
+	var p pairing
+	for line := range strings.Lines(diff) {
+		text := strings.TrimSuffix(line, "\n")
+		var a, b int
+		switch {
+		case strings.HasPrefix(text, "@@ "):
+			p.settle()
+			if a, b = hunk(text); a > 1 || b > 1 {
+				p.gap = true
+			}
+			p.a, p.b, p.begun = a, b, true
+		case !p.begun || text == "":
+		case text[0] == '-':
+			p.out = append(p.out, text[1:])
+		case text[0] == '+':
+			p.in = append(p.in, text[1:])
+		case text[0] == ' ':
+			p.settle()
+			p.row(pair{A: p.a, B: p.b, Left: plain(text[1:]), Right: plain(text[1:])})
+			p.a, p.b = p.a+1, p.b+1
+		}
+	}
+	p.settle()
+	return p.rows
+}
+
+type pairing struct {
+	rows    []pair
+	a, b    int // the next line of each side
+	out, in []string
+	gap     bool
+	begun   bool
+}
+
+func (p *pairing) row(r pair) {
+	r.Gap, p.gap = p.gap, false
+	p.rows = append(p.rows, r)
+}
+
+// settle pairs the lines that were taken away with those that came.
+func (p *pairing) settle() {
+	for i := range max(len(p.out), len(p.in)) {
+		r := pair{Changed: true}
+		switch {
+		case i >= len(p.in):
+			r.A, r.Left = p.a, whole(p.out[i])
+		case i >= len(p.out):
+			r.B, r.Right = p.b, whole(p.in[i])
+		default:
+			r.A, r.B = p.a, p.b
+			r.Left, r.Right = differing(p.out[i], p.in[i])
+		}
+		if r.A > 0 {
+			p.a++
+		}
+		if r.B > 0 {
+			p.b++
+		}
+		p.row(r)
+	}
+	p.out, p.in = nil, nil
+}
+
+// hunk reads the first lines' numbers of "@@ -a,n +b,m @@".
+func hunk(text string) (a, b int) {
+	f := strings.Fields(text)
+	if len(f) < 3 {
+		return 1, 1
+	}
+	return number(f[1]), number(f[2])
+}
+
+func number(s string) int {
+	n := 0
+	for _, c := range strings.TrimLeft(s, "+-") {
+		if c < '0' || c > '9' || n > 1e8 {
+			break
+		}
+		n = 10*n + int(c-'0')
+	}
+	return max(n, 1)
+}
+
+func plain(s string) []span { return []span{{Text: plan.Printable(s)}} }
+func whole(s string) []span { return []span{{Text: plan.Printable(s), Marked: true}} }
+
+// differing marks what is between the common beginning and the common end of two lines.
+func differing(a, b string) (left, right []span) {
+	x, y := []rune(plan.Printable(a)), []rune(plan.Printable(b))
+	head := 0
+	for head < len(x) && head < len(y) && x[head] == y[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	cut := func(r []rune) []span {
+		var all []span
+		for _, s := range []span{{string(r[:head]), false}, {string(r[head : len(r)-tail]), true}, {string(r[len(r)-tail:]), false}} {
+			if s.Text != "" {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return cut(x), cut(y)
+}

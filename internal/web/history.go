@@ -1,0 +1,202 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"gitwf/internal/graph"
+	"gitwf/internal/plan"
+)
+
+type historyPage struct {
+	page
+	All      int
+	Events   []moment // newest first
+	Newer    int      // the first event of the page before this one, zero if there is none
+	Older    int
+	Sampled  bool
+	Chart    chart
+	Rejected []rejections
+	Spent    []spent
+	Slowest  int // how many tasks Spent has of all
+}
+
+// rejections is how often a task was rejected.
+type rejections struct {
+	Task  plan.TaskID
+	Title string
+	N     int
+	Share int // of the bar, in percent
+}
+
+// spent is how long a task was in each status, as far as the history says.
+type spent struct {
+	Task  plan.TaskID
+	Title string
+	In    []time.Duration // by class, in the order of classes()
+	Total time.Duration
+}
+
+const (
+	eventsOnPage = 200
+	mostSamples  = 800 // events whose state is looked at for the charts
+	mostSpent    = 50
+)
+
+func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
+	snap, state, err := s.asked(r)
+	if err != nil {
+		return err
+	}
+	all, err := s.moments(r.Context(), snap)
+	if err != nil {
+		return err
+	}
+	p := historyPage{page: s.planHead(r, snap, "history"), All: len(all)}
+	last := len(all)
+	if n, err := strconv.Atoi(r.URL.Query().Get("upto")); err == nil && n > 0 && n < last {
+		last, p.Newer = n, min(n+eventsOnPage, len(all))
+	}
+	first := max(last-eventsOnPage, 0)
+	p.Older = first
+	p.Events = slices.Clone(all[first:last])
+	slices.Reverse(p.Events)
+	samples, sampled := sample(all)
+	p.Sampled = sampled
+	figures, err := s.figures(r.Context(), snap.ID, samples)
+	if err != nil {
+		return err
+	}
+	p.Chart = burnUp(samples, figures)
+	p.Rejected = rejected(all, state)
+	p.Spent, p.Slowest = spentIn(samples, figures, state, s.Now())
+	return s.show(w, r, http.StatusOK, "history", p)
+}
+
+// sample takes every nth moment of a long history, the first and the last included.
+func sample(all []moment) ([]moment, bool) {
+	if len(all) <= mostSamples {
+		return all, false
+	}
+	var some []moment
+	for i := range mostSamples {
+		some = append(some, all[i*(len(all)-1)/(mostSamples-1)])
+	}
+	return some, true
+}
+
+// rejected counts the rejections of each task, the most first.
+func rejected(all []moment, s *plan.State) []rejections {
+	n := map[plan.TaskID]int{}
+	most := 0
+	for _, m := range all {
+		if m.Verdict == plan.Rejected && m.Task != "" && !m.Merge {
+			n[m.Task]++
+			most = max(most, n[m.Task])
+		}
+	}
+	var list []rejections
+	for id, count := range n {
+		list = append(list, rejections{id, titleOf(s, id), count, 100 * count / most})
+	}
+	slices.SortFunc(list, func(a, b rejections) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Task, b.Task)) })
+	return list
+}
+
+func titleOf(s *plan.State, id plan.TaskID) string {
+	if t := s.Tasks[id]; t != nil {
+		return plan.OneLine(t.Title)
+	}
+	return ""
+}
+
+// spentIn adds up how long the tasks were in each status. What lies between two events counts for the status after the
+// first one. Claims are no part of the history, so nothing is IN_PROGRESS in it.
+func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]spent, int) {
+	place := map[graph.Class]int{}
+	for i, c := range classes() {
+		place[c] = i
+	}
+	class := map[plan.Status]int{}
+	by := map[plan.TaskID]*spent{}
+	for i, f := range figures {
+		end := now
+		if i+1 < len(at) {
+			end = at[i+1].Time
+		}
+		for id, status := range f.status {
+			if i+1 == len(at) && (status == plan.StatusDone || status == plan.StatusAbandoned) {
+				continue // it ends there
+			}
+			c, known := class[status]
+			if !known {
+				c = place[classOf(status)]
+				class[status] = c
+			}
+			t := by[id]
+			if t == nil {
+				t = &spent{Task: id, Title: titleOf(s, id), In: make([]time.Duration, len(place))}
+				by[id] = t
+			}
+			if d := end.Sub(at[i].Time); d > 0 {
+				t.In[c] += d
+				if status != plan.StatusDone {
+					t.Total += d
+				}
+			}
+		}
+	}
+	var list []spent
+	for _, t := range by {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b spent) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Task, b.Task)) })
+	return list[:min(len(list), mostSpent)], len(list)
+}
+
+// momentDocument is what the slider through time shows.
+type momentDocument struct {
+	N       int                      `json:"n"`
+	Of      int                      `json:"of"`
+	Commit  plan.OID                 `json:"commit"`
+	Author  string                   `json:"author"`
+	Time    time.Time                `json:"time"`
+	Subject string                   `json:"subject"`
+	Classes []tally                  `json:"classes"`
+	Tasks   map[plan.TaskID]liveTask `json:"tasks"`
+}
+
+// moment is the plan's state after event ?n=N.
+func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
+	snap, _, err := s.asked(r)
+	if err != nil {
+		return err
+	}
+	all, err := s.moments(r.Context(), snap)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(r.URL.Query().Get("n"))
+	if err != nil || n < 1 || n > len(all) {
+		return notFound("there is no event %q", plan.OneLine(r.URL.Query().Get("n")))
+	}
+	m := all[n-1]
+	q := r.URL.Query()
+	q.Set("at", string(m.Commit))
+	r.URL.RawQuery = q.Encode()
+	_, state, _, err := s.askedAt(r)
+	if err != nil {
+		return err
+	}
+	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject, Classes: tallies(state), Tasks: map[plan.TaskID]liveTask{}}
+	for id, t := range state.Tasks {
+		if t.NodeType == plan.Check {
+			continue
+		}
+		d.Tasks[id] = liveTask{classOf(t.Status), t.Status, notes(state, t)}
+	}
+	return writeJSON(w, d)
+}

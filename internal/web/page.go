@@ -1,0 +1,251 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
+	"gitwf/internal/plan"
+)
+
+type buffer struct{ strings.Builder }
+
+// page is what every page has around its content.
+type page struct {
+	Title    string // of the window
+	Plan     plan.ID
+	PlanName string
+	Tab      string // which part of the plan is shown
+	Lang     string
+	Here     string // this address, to come back to
+	Token    string // of its forms; "" where nothing may be changed
+	Said     *Outcome
+	Past     *moment // which state is shown, if not the newest
+}
+
+func (s *Server) page(r *http.Request, title string) page {
+	p := page{Title: title, Lang: languageOf(r), Here: r.URL.RequestURI()}
+	if !s.ReadOnly && s.Commands != nil {
+		p.Token = s.pageToken()
+	}
+	return p
+}
+
+// May reports whether the page offers what changes something.
+func (p page) May() bool { return p.Token != "" && p.Past == nil }
+
+// PlanURL is the address of a plan's page, or of what is below it.
+func (p page) PlanURL(parts ...string) string { return planURL(p.Plan, parts...) }
+
+// TaskURL is the address of a task's page, or of what is below it.
+func (p page) TaskURL(id plan.TaskID, parts ...string) string {
+	u := planURL(p.Plan, append([]string{"task", string(id)}, parts...)...)
+	if p.Past != nil && len(parts) == 0 {
+		u += "?at=" + string(p.Past.Commit)
+	}
+	return u
+}
+
+// OfPlan is the address of another plan's page.
+func (p page) OfPlan(id plan.ID) string { return planURL(id) }
+
+func planURL(id plan.ID, parts ...string) string {
+	u := "/plan/" + url.PathEscape(string(id))
+	for _, part := range parts {
+		u += "/" + url.PathEscape(part)
+	}
+	return u
+}
+
+// filePath is a path of an artifact as part of an address.
+func filePath(name string) string {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// asked is the plan that a request is about, and where it stands.
+func (s *Server) asked(r *http.Request) (*gitstore.Snapshot, *plan.State, error) {
+	id := plan.ID(r.PathValue("plan"))
+	if !id.Valid() {
+		return nil, nil, notFound("there is no such plan")
+	}
+	snap, err := s.Store.Snapshot(r.Context(), id)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := s.State(r.Context(), snap)
+	return snap, state, err
+}
+
+// askedTask is the task that a request is about.
+func askedTask(r *http.Request, s *plan.State) (*plan.TaskState, error) {
+	t := s.Tasks[plan.TaskID(r.PathValue("task"))]
+	if t == nil {
+		return nil, notFound("there is no such task in %s", s.Plan.PlanID)
+	}
+	return t, nil
+}
+
+func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
+	if lang := r.URL.Query().Get("lang"); lang != "" {
+		return switchLanguage(w, r, lang)
+	}
+	id := s.Plan
+	if id == "" {
+		active, err := s.Store.Active(r.Context())
+		if err != nil {
+			http.Redirect(w, r, "/plans", http.StatusSeeOther)
+			return nil
+		}
+		id = active
+	}
+	http.Redirect(w, r, planURL(id), http.StatusSeeOther)
+	return nil
+}
+
+type plansPage struct {
+	page
+	Plans []planLine
+}
+
+type planLine struct {
+	ID          plan.ID
+	Title       string
+	Status      plan.Status
+	Class       graph.Class
+	Done, Total int
+	Problem     string
+}
+
+func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
+	refs, err := s.Store.Plans(r.Context())
+	if err != nil {
+		return err
+	}
+	p := plansPage{page: s.page(r, "Plans")}
+	for _, ref := range refs {
+		l := planLine{ID: ref.ID}
+		if snap, err := s.Store.SnapshotAt(r.Context(), ref.ID, ref.Tip); err != nil {
+			l.Problem = plan.OneLine(err.Error())
+		} else {
+			state := snap.State()
+			l.Title, l.Status = plan.OneLine(snap.Plan.Title), rootStatus(state)
+			l.Class = classOf(l.Status)
+			l.Done, l.Total = progress(state)
+		}
+		p.Plans = append(p.Plans, l)
+	}
+	return s.show(w, r, http.StatusOK, "plans", p)
+}
+
+// progress counts the deliverables that are approved, and all.
+func progress(s *plan.State) (done, all int) {
+	leaves := s.Leaves(s.Plan.RootTaskID)
+	for _, id := range leaves {
+		if s.Tasks[id].Status == plan.StatusDone {
+			done++
+		}
+	}
+	return done, len(leaves)
+}
+
+// said keeps what commands have printed until the page that follows shows it.
+type said struct {
+	mu   sync.Mutex
+	next int
+	kept map[string]Outcome
+}
+
+const mostSaid = 50
+
+// keep returns the name under which take finds an outcome, once.
+func (s *said) keep(o Outcome) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil {
+		s.kept = map[string]Outcome{}
+	}
+	s.next++
+	delete(s.kept, fmt.Sprint(s.next-mostSaid))
+	name := fmt.Sprint(s.next)
+	s.kept[name] = o
+	return name
+}
+
+func (s *said) take(name string) *Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.kept[name]
+	if !ok {
+		return nil
+	}
+	delete(s.kept, name)
+	return &o
+}
+
+// functions are what the templates call, in one language.
+func functions(lang string) template.FuncMap {
+	return template.FuncMap{
+		"t":     func(text string) string { return translate(lang, text) },
+		"tf":    func(text string, args ...any) string { return fmt.Sprintf(translate(lang, text), args...) },
+		"line":  func(v any) string { return plan.OneLine(fmt.Sprint(v)) },
+		"lines": func(v any) string { return plan.Printable(fmt.Sprint(v)) },
+		"class": classOf,
+		"word":  func(c graph.Class) string { return translate(lang, wordOf(c)) },
+		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"size":  size,
+		"took":  took,
+		"base":  path.Base,
+		"short": func(oid plan.OID) string { return fmt.Sprintf("%.8s", oid) },
+		"words": func() (string, error) {
+			text, err := json.Marshal(scriptWords(lang))
+			return string(text), err
+		},
+		"classes": classes,
+		"other": func() (all []choice) {
+			for _, l := range languages() {
+				all = append(all, choice{l, languageName(l), l == lang})
+			}
+			return all
+		},
+	}
+}
+
+type choice struct {
+	Code, Name string
+	Now        bool
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d KB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+// took writes a duration for people.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 48*time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1f d", d.Hours()/24)
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gitwf/internal/plan"
+)
+
+// liveMarkup is what markup of a plan would look like if it were live.
+var liveMarkup = []string{"<script>alert", "<img src=x", "<svg onload", "<i>well", "<b>it</b>", "<b>wrong"}
+
+func TestPagesShowMarkupAsText(t *testing.T) {
+	s := newSite(t, nil)
+	s.rejectedAndRedone()
+	for _, path := range []string{
+		"/plans", sitePath, sitePath + "/task/PAGE-1", sitePath + "/task/G-1", sitePath + "/history", sitePath + "/picture", sitePath + "/live",
+		sitePath + "/task/PAGE-1/compare", sitePath + "/task/PAGE-1/file/v1/index.html", sitePath + "/task/NONE-1", "/plan/%3Cb%3E", sitePath + "/moment?n=1",
+	} {
+		t.Run(path, func(t *testing.T) {
+			_, text := s.get(path)
+			mustNotHave(t, text, liveMarkup...)
+			if strings.ContainsRune(text, '\x1b') {
+				t.Error("an escape sequence got through")
+			}
+		})
+	}
+	mustHave(t, s.page(sitePath+"/task/PAGE-1"), "v1", "REJECTED", "v2", `aria-label="REJECTED.md"`, "<h1>REJECTED</h1>")
+}
+
+func TestNotFound(t *testing.T) {
+	s := newSite(t, nil)
+	s.hostile()
+	for _, path := range []string{
+		"/plan/WFS-none", "/plan/policy", "/plan/..%2f..%2fetc", sitePath + "/task/NONE-1", sitePath + "/task/PAGE-1/file/v9/index.html",
+		sitePath + "/task/PAGE-1/file/v1/nothing", sitePath + "/task/PAGE-1/attempt/1", sitePath + "/task/PAGE-1/attempt/x", sitePath + "/task/PAGE-1/compare?a=v1&b=v7",
+		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help", sitePath + "/moment?n=0", sitePath + "/moment?n=99",
+		"/static/nothing.css", "/static/..%2fserver.go", "/static/",
+	} {
+		if code, text := s.get(path); code != http.StatusNotFound {
+			t.Errorf("%s: status %d\n%.300s", path, code, text)
+		}
+	}
+}
+
+func TestStateAtAnEarlierEvent(t *testing.T) {
+	s := newSite(t, nil)
+	s.rejectedAndRedone()
+	log := strings.Fields(s.Git("log", "--format=%H", "--reverse", "refs/workflow/WFS-site"))
+	if len(log) != 4 {
+		t.Fatalf("%d events", len(log))
+	}
+	for i, want := range []string{"READY", "READY_TO_CHECK", "TO_BE_MODIFY", "READY_TO_CHECK"} {
+		var d momentDocument
+		if err := json.Unmarshal([]byte(s.page(sitePath+fmt.Sprintf("/moment?n=%d", i+1))), &d); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Tasks["PAGE-1"].Status; string(got) != want || string(d.Commit) != log[i] {
+			t.Errorf("after event %d at %s PAGE-1 is %s, want %s at %s", i+1, d.Commit, got, want, log[i])
+		}
+		text := s.page(sitePath + "/task/PAGE-1?at=" + log[i])
+		mustHave(t, text, ">"+want+" ", fmt.Sprintf("event %d of 4", i+1))
+		mustNotHave(t, text, `method="post"`)
+	}
+	text := s.page(sitePath + "/history")
+	mustHave(t, text, "PAGE-1: reject v1", "Ada", "0 of 2 approved")
+	if n := strings.Count(text, `<li value="`); n != 4 {
+		t.Errorf("%d events are listed", n)
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	s := newSite(t, nil)
+	accept := func(lang string) string {
+		_, text := s.ask(http.MethodGet, sitePath, "", func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+		return text
+	}
+	mustHave(t, accept("zh-CN,zh;q=0.9,en;q=0.8"), `<html lang="zh">`, "关键路径", "等待其他任务")
+	mustHave(t, accept("de-DE,en;q=0.8"), `<html lang="en">`, "Critical path")
+	answer, text := s.ask(http.MethodGet, "/?lang=zh&back="+sitePath+"/history", "", nil)
+	if answer.Request.URL.Path != sitePath+"/history" {
+		t.Errorf("the switch leads to %s", answer.Request.URL)
+	}
+	mustHave(t, text, `<html lang="zh">`, "时间轴")
+	mustHave(t, accept("en"), `<html lang="zh">`) // what was chosen counts
+	s.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, back := range []string{"//evil.example/x", "https://evil.example/x", `/\evil.example`, "javascript:alert(1)"} {
+		answer, _ := s.ask(http.MethodGet, "/?lang=en&back="+back, "", nil)
+		if to := answer.Header.Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) {
+			t.Errorf("back=%s leads to %s", back, to)
+		}
+	}
+}
+
+// TestEveryTextIsTranslated reads what templates and scripts say.
+func TestEveryTextIsTranslated(t *testing.T) {
+	texts := map[string]bool{}
+	names, err := filepath.Glob("templates/*.html")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	call := regexp.MustCompile(`\b(?:t|tf) "((?:[^"\\]|\\.)*)"`)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, action := range regexp.MustCompile(`\{\{[^}]*\}\}`).FindAllString(string(data), -1) {
+			for _, m := range call.FindAllStringSubmatch(action, -1) {
+				texts[m[1]] = true
+			}
+		}
+	}
+	words := scriptWords("en")
+	scripts, err := filepath.Glob("static/*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, name := range scripts {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`word\((?:\w+ \? )?"([^"]*)"(?: : "([^"]*)")?`).FindAllStringSubmatch(string(data), -1) {
+			for _, text := range m[1:] {
+				if _, ok := words[text]; text != "" && !ok {
+					t.Errorf("%s says %q, which scriptWords lacks", name, text)
+				}
+			}
+		}
+	}
+	for text := range words {
+		texts[text] = true
+	}
+	for _, c := range classes() {
+		texts[wordOf(c)] = true
+	}
+	verbs := regexp.MustCompile(`%[-+0-9.]*[a-z]`)
+	for text := range texts {
+		zh, ok := chinese()[text]
+		if !ok {
+			t.Errorf("no Chinese for %q", text)
+		}
+		if a, b := fmt.Sprint(verbs.FindAllString(text, -1)), fmt.Sprint(verbs.FindAllString(zh, -1)); a != b {
+			t.Errorf("%q wants %s, its Chinese %s", text, a, b)
+		}
+	}
+	for text := range chinese() {
+		if !texts[text] && text != "Plans" && text != "Error" && text != "added" && text != "removed" && text != "changed" && text != "same" {
+			t.Errorf("%q is translated, but nothing says it", text)
+		}
+	}
+}
+
+func TestPlanThatNoRuleHasSeen(t *testing.T) {
+	s := newSite(t, nil)
+	for name, change := range map[string]func(p *plan.Plan){
+		"no root":   func(p *plan.Plan) { p.RootTaskID = "NONE-1" },
+		"a circle":  func(p *plan.Plan) { p.Task("G-1").ParentTaskID = "PAGE-1" },
+		"no tasks":  func(p *plan.Plan) { p.Tasks = nil },
+		"no spec":   func(p *plan.Plan) { p.Task("PAGE-1").DeliverableSpec = nil },
+		"own input": func(p *plan.Plan) { p.Task("PAGE-1").DependsOn = []plan.TaskID{"POST-1"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := s.Mark()
+			defer s.In(t, m)
+			s.Replan(change)
+			for _, path := range []string{sitePath, sitePath + "/live", sitePath + "/picture?checks=1", sitePath + "/history", "/plans", sitePath + "/task/PAGE-1"} {
+				if code, text := s.get(path); code != http.StatusOK && (name != "no tasks" || code != http.StatusNotFound) {
+					t.Errorf("%s: status %d\n%.2000s", path, code, text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// moment is one event of a plan's history.
+type moment struct {
+	N        int // from 1
+	Of       int
+	Commit   plan.OID
+	Author   string
+	Time     time.Time
+	Subject  string
+	Event    string
+	Task     plan.TaskID
+	Artifact string
+	Verdict  plan.Verdict
+	Score    string
+	Merge    bool
+}
+
+// past remembers what was found out about the history of plans. Commits do not change.
+type past struct {
+	mu      sync.Mutex
+	logs    map[plan.ID]history
+	figures map[plan.OID]*figure
+}
+
+type history struct {
+	tip     plan.OID
+	moments []moment
+}
+
+// figure is what the charts need of the plan's state after one event.
+type figure struct {
+	approved, leaves int
+	status           map[plan.TaskID]plan.Status // of the ACTIONs
+}
+
+const mostFigures = 6000
+
+// moments are the events of a plan up to its newest, oldest first.
+func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment, error) {
+	s.past.mu.Lock()
+	known, ok := s.past.logs[snap.ID]
+	s.past.mu.Unlock()
+	if ok && known.tip == snap.Commit {
+		return known.moments, nil
+	}
+	var newest []moment
+	err := s.Store.Log(ctx, snap.ID, func(e gitstore.LogEntry) bool {
+		newest = append(newest, moment{
+			Commit: e.Commit, Author: plan.OneLine(e.Author.Name), Time: e.Time, Subject: plan.OneLine(e.Subject),
+			Event: plan.OneLine(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]), Artifact: plan.OneLine(e.Trailers["Wf-Artifact"]),
+			Verdict: plan.Verdict(plan.OneLine(e.Trailers["Wf-Verdict"])), Score: plan.OneLine(e.Trailers["Wf-Score"]), Merge: len(e.Parents) > 1,
+		})
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	for len(newest) > 0 && newest[0].Commit != snap.Commit { // the plan went on in between
+		newest = newest[1:]
+	}
+	all := make([]moment, len(newest))
+	for i, m := range newest {
+		m.N, m.Of = len(newest)-i, len(newest)
+		all[m.N-1] = m
+	}
+	s.past.mu.Lock()
+	defer s.past.mu.Unlock()
+	if s.past.logs == nil {
+		s.past.logs = map[plan.ID]history{}
+	}
+	s.past.logs[snap.ID] = history{snap.Commit, all}
+	return all, nil
+}
+
+func taskOf(text string) plan.TaskID {
+	if id := plan.TaskID(text); id.Valid() {
+		return id
+	}
+	return ""
+}
+
+// askedAt is the state that a request is about: the newest or, with ?at=COMMIT, the one after that event. The moment is
+// nil for the newest.
+func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *moment, error) {
+	snap, state, err := s.asked(r)
+	at := plan.OID(r.URL.Query().Get("at"))
+	if err != nil || at == "" {
+		return snap, state, nil, err
+	}
+	all, err := s.moments(r.Context(), snap)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, m := range all {
+		if m.Commit != at && !(len(at) >= 7 && strings.HasPrefix(string(m.Commit), string(at))) {
+			continue
+		}
+		var then *gitstore.Snapshot
+		err := s.apart(r.Context(), func(store *gitstore.Store) (err error) {
+			then, err = store.SnapshotAt(r.Context(), snap.ID, m.Commit)
+			return err
+		})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return then, then.State(), &m, nil
+	}
+	return nil, nil, nil, notFound("there is no such event in the history of %s", snap.ID)
+}
+
+// figures finds out how the plan stood after each of the moments, those that are known already apart.
+func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*figure, error) {
+	all := make([]*figure, len(moments))
+	for i, m := range moments {
+		s.past.mu.Lock()
+		f := s.past.figures[m.Commit]
+		s.past.mu.Unlock()
+		if f == nil {
+			err := s.apart(ctx, func(store *gitstore.Store) error {
+				snap, err := store.SnapshotAt(ctx, id, m.Commit)
+				if err == nil {
+					f = figureOf(snap.State())
+				}
+				return err
+			})
+			switch {
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case err != nil && i > 0:
+				f = all[i-1] // a commit that can't be read says nothing new
+			case err != nil:
+				f = &figure{}
+			default:
+				s.past.keep(m.Commit, f)
+			}
+		}
+		all[i] = f
+	}
+	return all, nil
+}
+
+func (p *past) keep(commit plan.OID, f *figure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.figures == nil || len(p.figures) >= mostFigures {
+		p.figures = map[plan.OID]*figure{}
+	}
+	p.figures[commit] = f
+}
+
+func figureOf(s *plan.State) *figure {
+	f := &figure{status: map[plan.TaskID]plan.Status{}}
+	for _, t := range s.Tasks {
+		if t.NodeType == plan.Action {
+			f.status[t.TaskID] = t.Status
+		}
+	}
+	leaves := s.Leaves(s.Plan.RootTaskID)
+	f.leaves = len(leaves)
+	for _, id := range leaves {
+		if s.Tasks[id].Approved > 0 {
+			f.approved++
+		}
+	}
+	return f
+}

@@ -1,0 +1,270 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
+	"gitwf/internal/plan"
+)
+
+// planPage is the plan as a list; the picture comes after it.
+type planPage struct {
+	page
+	Status      plan.Status
+	Done, Total int
+	TopTask     string
+	Rows        []*row
+	Many        bool // the list is so long that what is out of sight is better not laid out
+	Waits       []engine.Wait
+	Checklist   []export.RootCriterion
+	Running     []running
+	Classes     []tally
+	Critical    []plan.TaskID
+	Days        float64 // of the critical path
+	Fold        string  // goals that are folded at first, as the picture's address has them
+	Shape       string  // the same as long as the plan has the same tasks
+}
+
+// row is one task of the list.
+type row struct {
+	*plan.TaskState
+	Class    graph.Class
+	Notes    string
+	Critical bool
+	Children []*row
+	URL      string
+}
+
+// rootStatus is the plan's own; a plan of a foreign ref may lack its root.
+func rootStatus(s *plan.State) plan.Status {
+	if root := s.Root(); root != nil {
+		return root.Status
+	}
+	return plan.StatusPending
+}
+
+// tally is how many tasks have a class.
+type tally struct {
+	Class graph.Class `json:"class"`
+	N     int         `json:"n"`
+}
+
+// running is one task that somebody works on now.
+type running struct {
+	Task    plan.TaskID
+	Title   string
+	Agent   string
+	Started time.Time
+	URL     string
+	Tail    string // the end of the log of the task, or of its review
+}
+
+// manyTasks is from how many tasks on the picture begins with folded goals.
+const manyTasks = 150
+
+func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.planView(r)
+	if err != nil {
+		return err
+	}
+	p.Said = s.said.take(r.URL.Query().Get("said"))
+	return s.show(w, r, http.StatusOK, "plan", p)
+}
+
+// planView gathers what the plan's page shows.
+func (s *Server) planView(r *http.Request) (*planPage, error) {
+	snap, state, at, err := s.askedAt(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &planPage{page: s.planHead(r, snap, "plan"), Status: rootStatus(state), TopTask: snap.Plan.TopTask}
+	p.Past = at
+	p.Done, p.Total = progress(state)
+	p.Critical = graph.CriticalPath(state)
+	critical := map[plan.TaskID]bool{}
+	for _, id := range p.Critical {
+		critical[id] = true
+		if days := state.Tasks[id].EstimatedPersonDays; days > 0 {
+			p.Days += days
+		}
+	}
+	p.Rows = s.rows(p.page, state, critical, state.Plan.RootTaskID, map[plan.TaskID]bool{})
+	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
+	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
+	if at != nil {
+		return p, nil
+	}
+	if s.Waits != nil {
+		if p.Waits, err = s.Waits(r.Context(), snap, state); err != nil {
+			return nil, err
+		}
+	}
+	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state, state.Leaves(snap.Plan.RootTaskID)); err != nil {
+		return nil, err
+	}
+	p.Running, err = s.running(r, snap.ID, state)
+	return p, err
+}
+
+func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
+	p := s.page(r, plan.OneLine(snap.Plan.Title))
+	p.Plan, p.PlanName, p.Tab = snap.ID, plan.OneLine(snap.Plan.Title), tab
+	return p
+}
+
+// rows are the tasks at and below one, as the plan says; a plan that turns in circles ends at the second visit.
+func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, id plan.TaskID, seen map[plan.TaskID]bool) []*row {
+	t := state.Tasks[id]
+	if t == nil || seen[id] {
+		return nil
+	}
+	seen[id] = true
+	out := &row{TaskState: t, Class: classOf(t.Status), Notes: notes(state, t), Critical: critical[id], URL: p.TaskURL(id)}
+	for _, c := range state.Children(id) {
+		out.Children = append(out.Children, s.rows(p, state, critical, c, seen)...)
+	}
+	return []*row{out}
+}
+
+// notes are what follows the status on a task's line.
+func notes(s *plan.State, t *plan.TaskState) string {
+	var all []string
+	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
+		last := reviews[len(reviews)-1]
+		all = append(all, fmt.Sprintf("%s %s %d", plan.VersionID(last.Version), strings.ToLower(string(last.Verdict)), last.Score))
+	}
+	if t.Reason != "" && t.Status != plan.StatusDone {
+		all = append(all, plan.OneLine(t.Reason))
+	}
+	if t.Attempts > 0 {
+		all = append(all, plan.Count(t.Attempts, "attempt")+" failed")
+	}
+	return strings.Join(all, "; ")
+}
+
+func tallies(s *plan.State) []tally {
+	n := map[graph.Class]int{}
+	for _, t := range s.Tasks {
+		if t.NodeType != plan.Check {
+			n[classOf(t.Status)]++
+		}
+	}
+	var all []tally
+	for _, c := range classes() {
+		all = append(all, tally{c, n[c]})
+	}
+	return all
+}
+
+// shape is another word for every set of tasks and what binds them.
+func (s *Server) shape(state *plan.State) string {
+	var b strings.Builder
+	for _, t := range state.Plan.Tasks {
+		fmt.Fprintf(&b, "%s %s %q %v\n", t.TaskID, t.ParentTaskID, t.Title, t.DependsOn)
+	}
+	return s.mac(b.String())
+}
+
+// foldedAtFirst are the goals below the root of a large plan.
+func foldedAtFirst(s *plan.State) string {
+	if len(s.Leaves(s.Plan.RootTaskID)) < manyTasks {
+		return ""
+	}
+	var goals []string
+	for _, id := range s.Children(s.Plan.RootTaskID) {
+		if len(s.Children(id)) > 0 {
+			goals = append(goals, string(id))
+		}
+	}
+	return strings.Join(goals, ",")
+}
+
+// running lists what is being worked on, with the end of its log.
+func (s *Server) running(r *http.Request, id plan.ID, state *plan.State) ([]running, error) {
+	claims, err := s.Store.Claims(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	var all []running
+	for _, task := range state.Plan.Tasks {
+		c, ok := claims[task.TaskID]
+		if t := state.Tasks[task.TaskID]; !ok || t == nil || t.Status != plan.StatusInProgress {
+			continue
+		}
+		shown := task
+		if task.NodeType == plan.Check && state.Tasks[task.ReviewTargetTaskID] != nil {
+			shown = state.Tasks[task.ReviewTargetTaskID].Task
+		}
+		all = append(all, running{
+			Task: task.TaskID, Title: plan.OneLine(shown.Title), Agent: plan.OneLine(c.Agent), Started: c.Started,
+			URL: planURL(id, "task", string(shown.TaskID)), Tail: s.tail(id, shown.TaskID),
+		})
+	}
+	return all, nil
+}
+
+// tail is the end of a task's log, at most a few lines.
+func (s *Server) tail(id plan.ID, task plan.TaskID) string {
+	if s.Tail == nil {
+		return ""
+	}
+	const most = 4000
+	data := s.Tail(id, task)
+	if len(data) > most {
+		data = data[len(data)-most:]
+	}
+	return plan.Printable(strings.ToValidUTF8(string(data), "\ufffd"))
+}
+
+// liveDocument is what the page's script brings up to date after an event.
+type liveDocument struct {
+	Tip      plan.OID                 `json:"tip"`
+	Shape    string                   `json:"shape"`
+	Tasks    map[plan.TaskID]liveTask `json:"tasks"`
+	Critical []plan.TaskID            `json:"critical"`
+	Sections map[string]string        `json:"sections"` // by the id of the element whose content they are
+}
+
+type liveTask struct {
+	Class  graph.Class `json:"c"`
+	Status plan.Status `json:"s"`
+	Notes  string      `json:"n,omitempty"`
+}
+
+// planLive is the plan's state for the page's script; ?at=COMMIT as it was.
+func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.planView(r)
+	if err != nil {
+		return err
+	}
+	snap, state, _, err := s.askedAt(r)
+	if err != nil {
+		return err
+	}
+	d := liveDocument{Tip: snap.Commit, Shape: p.Shape, Tasks: map[plan.TaskID]liveTask{}, Critical: p.Critical, Sections: map[string]string{}}
+	for id, t := range state.Tasks {
+		d.Tasks[id] = liveTask{classOf(t.Status), t.Status, notes(state, t)}
+	}
+	p.Here = planURL(snap.ID)
+	for _, name := range []string{"summary", "waits", "running", "checklist"} {
+		var out buffer
+		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
+			return err
+		}
+		d.Sections[name] = out.String()
+	}
+	return writeJSON(w, d)
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	return json.NewEncoder(w).Encode(v)
+}

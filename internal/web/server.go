@@ -1,0 +1,248 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+//go:embed static
+var staticFiles embed.FS
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Options are what a Server works with.
+type Options struct {
+	Store    *gitstore.Store
+	Reopen   func(context.Context) (*gitstore.Store, error) // the same repository once more, for what takes long
+	Now      func() time.Time
+	Plan     plan.ID // to begin with; "" for the active one
+	ReadOnly bool    // nothing is offered that changes anything, and nothing of it is done
+
+	// Commands carries out one command of git wf, without the words "git wf". Nothing it is given begins a flag but what
+	// this package puts there.
+	Commands func(ctx context.Context, args []string) Outcome
+	// Abandon is the flag for the reason of the command that abandons a task; "" if there is no such command.
+	Abandon string
+
+	// State derives how a plan stands now, with what is being worked on.
+	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
+	// Waits lists what a plan waits for that only a person can do; may be nil.
+	Waits func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error)
+	// Tail is the end of what the work on an ACTION, or the review of it, has printed so far; nil if nobody knows.
+	Tail func(id plan.ID, task plan.TaskID) []byte
+}
+
+// Outcome is how a command ended.
+type Outcome struct {
+	Output string // what it printed for people, errors too
+	OK     bool
+}
+
+// Server shows the plans of one repository. Close ends it.
+type Server struct {
+	Options
+	token   string                        // of the address that is printed
+	session string                        // of the cookie
+	key     []byte                        // of page tokens and of the addresses of deliverables
+	pages   map[string]*template.Template // by language
+	mux     *http.ServeMux
+
+	pictures pictures
+	live     *live
+	past     *past
+	said     said
+	trees    shelves
+
+	second sync.Mutex // one at a time reads the past or a large file
+	other  *gitstore.Store
+}
+
+// New makes a server; it listens nowhere yet.
+func New(o Options) (*Server, error) {
+	s := &Server{Options: o, pages: map[string]*template.Template{}}
+	var err error
+	if s.token, err = secret(); err != nil {
+		return nil, err
+	}
+	if s.session, err = secret(); err != nil {
+		return nil, err
+	}
+	s.key = make([]byte, 32)
+	if _, err := rand.Read(s.key); err != nil {
+		return nil, err
+	}
+	for _, lang := range languages() {
+		t, err := template.New("").Funcs(functions(lang)).ParseFS(templateFiles, "templates/*.html")
+		if err != nil {
+			return nil, fmt.Errorf("read the page's templates: %w", err)
+		}
+		s.pages[lang] = t
+	}
+	s.live, s.past = newLive(s), &past{}
+	s.mux = s.routes()
+	go s.pictures.warm()
+	return s, nil
+}
+
+func secret() (string, error) {
+	b := make([]byte, 24)
+	_, err := rand.Read(b)
+	return hex.EncodeToString(b), err
+}
+
+// Address is the URL that opens the page on a listener, with the token that only whoever started the server sees.
+func (s *Server) Address(l net.Listener) string {
+	return "http://" + l.Addr().String() + "/?token=" + s.token
+}
+
+// Serve answers requests until ctx ends, and lets what is being carried out then come to its end.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		s.live.close()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if h.Shutdown(last) != nil {
+			_ = h.Close()
+		}
+	})
+	err := h.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// patience is how long a decision that is being carried out may take when the server ends.
+const patience = 10 * time.Second
+
+// Close ends what the server has begun. The Store stays its owner's.
+func (s *Server) Close() error {
+	s.live.close()
+	s.second.Lock()
+	defer s.second.Unlock()
+	if s.other == nil {
+		return nil
+	}
+	return s.other.Close()
+}
+
+// apart runs f with a store of its own, so that what takes long keeps nobody waiting.
+func (s *Server) apart(ctx context.Context, f func(*gitstore.Store) error) error {
+	s.second.Lock()
+	defer s.second.Unlock()
+	if s.other == nil {
+		store, err := s.Reopen(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		s.other = store
+	}
+	return f(s.other)
+}
+
+func (s *Server) routes() *http.ServeMux {
+	m := http.NewServeMux()
+	get := func(path string, h handler) { m.Handle("GET "+path, s.answer(h)) }
+	get("/{$}", s.home)
+	get("/plans", s.plansPage)
+	get("/plan/{plan}", s.planPage)
+	get("/plan/{plan}/live", s.planLive)
+	get("/plan/{plan}/picture", s.picture)
+	get("/plan/{plan}/task/{task}", s.taskPage)
+	get("/plan/{plan}/task/{task}/tail", s.taskTail)
+	get("/plan/{plan}/task/{task}/attempt/{number}", s.attemptLog)
+	get("/plan/{plan}/task/{task}/compare", s.comparePage)
+	get("/plan/{plan}/task/{task}/file/{version}/{path...}", s.filePage)
+	get("/plan/{plan}/history", s.historyPage)
+	get("/plan/{plan}/moment", s.moment)
+	get("/events", func(w http.ResponseWriter, r *http.Request) error { return s.live.events(w, r) })
+	get("/static/{name}", s.static)
+	m.HandleFunc("GET /raw/{key}/{path...}", s.raw)
+	m.Handle("POST /plan/{plan}/do/{action}", s.answer(s.act))
+	return m
+}
+
+// handler answers a request, or says why it can't.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// problem is an error that knows its HTTP status.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+func notFound(format string, args ...any) error {
+	return &problem{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+func badRequest(format string, args ...any) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func (s *Server) answer(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := h(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		s.fail(w, r, err)
+	})
+}
+
+// fail shows an error as a page.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var p *problem
+	switch {
+	case errors.As(err, &p):
+	case errors.Is(err, gitstore.ErrNoPlan), errors.Is(err, gitstore.ErrNoActive):
+		p = &problem{http.StatusNotFound, err.Error()}
+	default:
+		p = &problem{http.StatusInternalServerError, err.Error()}
+	}
+	w.Header().Del("Content-Disposition")
+	_ = s.show(w, r, p.status, "error", &errorPage{page: s.page(r, "Error"), Text: plan.Printable(p.text)})
+}
+
+type errorPage struct {
+	page
+	Text string
+}
+
+// show writes a page. A page that can't be made is an error before anything is sent.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
+	var out buffer
+	if err := s.pages[languageOf(r)].ExecuteTemplate(&out, name, data); err != nil {
+		return fmt.Errorf("make the page: %w", err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, err := io.WriteString(w, out.String())
+	return err
+}

@@ -1,0 +1,232 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/export"
+	"gitwf/internal/plan"
+)
+
+type taskPage struct {
+	page
+	*plan.TaskState
+	documents
+	CheckTask *plan.TaskState
+	Inputs    []*plan.TaskState
+	Consumers []*plan.TaskState
+	Open      []*plan.TaskState // dependencies that are not done
+	Lineage   []*plan.TaskState // the goals above, outermost first
+	Parts     []*plan.TaskState // of a goal
+	Stale     string
+	MinScore  int
+	Quorum    int
+	Reviewers []string
+	Critical  bool
+	Claim     *plan.Claim // who works on the task, or on its CHECK
+	Tail      string
+	Waits     []string // what only a person can do about it
+	Candidate *version // that a review would be about
+	Evidence  map[string]plan.CriterionResult
+	Asks      *question          // the first that is open
+	Lacks     []plan.Requirement // inputs that are missing
+	Judged    map[string]bool    // criteria that a person judges
+	Blocked   bool               // retry would let it go on
+	Abandons  bool
+}
+
+func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
+	snap, state, at, err := s.askedAt(r)
+	if err != nil {
+		return err
+	}
+	t, err := askedTask(r, state)
+	if err != nil {
+		return err
+	}
+	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Judged: map[string]bool{}, Evidence: map[string]plan.CriterionResult{}}
+	p.Title, p.Past = string(t.TaskID)+" "+plan.OneLine(t.Title), at
+	p.Said = s.said.take(r.URL.Query().Get("said"))
+	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
+		http.Redirect(w, r, p.TaskURL(t.ReviewTargetTaskID), http.StatusSeeOther) // a CHECK's records are its target's
+		return nil
+	}
+	p.documents = s.documents(r.Context(), snap, state, t.TaskID)
+	p.bind(state)
+	if t.NodeType == plan.Action {
+		p.judge(state)
+		stale, err := export.Stale(r.Context(), s.Store, snap, state)
+		if err == nil {
+			p.Stale = stale[t.TaskID]
+		}
+	}
+	p.Abandons = s.Abandon != "" && t.NodeType == plan.Action && t.Status != plan.StatusAbandoned && !t.Planning()
+	if at != nil {
+		return s.show(w, r, http.StatusOK, "task", &p)
+	}
+	if s.Waits != nil {
+		waits, err := s.Waits(r.Context(), snap, state)
+		if err != nil {
+			return err
+		}
+		for _, wait := range waits {
+			if wait.Task == t.TaskID || p.CheckTask != nil && wait.Task == p.CheckTask.TaskID {
+				p.Waits = append(p.Waits, plan.OneLine(wait.Text+" ("+wait.Command+")"))
+			}
+		}
+	}
+	running, err := s.running(r, snap.ID, state)
+	if err != nil {
+		return err
+	}
+	for _, one := range running {
+		if one.Task == t.TaskID || p.CheckTask != nil && one.Task == p.CheckTask.TaskID {
+			p.Claim, p.Tail = &plan.Claim{Task: one.Task, Agent: one.Agent, Started: one.Started}, one.Tail
+		}
+	}
+	return s.show(w, r, http.StatusOK, "task", &p)
+}
+
+// bind finds the tasks around this one.
+func (p *taskPage) bind(s *plan.State) {
+	id := p.TaskID
+	for _, in := range s.Inputs(id) {
+		p.Inputs = append(p.Inputs, s.Tasks[in])
+	}
+	for _, dep := range p.WaitsFor {
+		if s.Tasks[dep] != nil {
+			p.Open = append(p.Open, s.Tasks[dep])
+		}
+	}
+	for _, other := range s.Plan.Tasks {
+		if other.NodeType != plan.Action {
+			continue
+		}
+		for _, in := range s.Inputs(other.TaskID) {
+			if in == id {
+				p.Consumers = append(p.Consumers, s.Tasks[other.TaskID])
+			}
+		}
+	}
+	for _, goal := range s.Lineage(p.Task) {
+		if goal != id && s.Tasks[goal] != nil {
+			p.Lineage = append([]*plan.TaskState{s.Tasks[goal]}, p.Lineage...)
+		}
+	}
+	for _, c := range s.Children(id) {
+		p.Parts = append(p.Parts, s.Tasks[c])
+	}
+}
+
+// judge finds out what a review of the task is about, and what a person can do.
+func (p *taskPage) judge(s *plan.State) {
+	p.CheckTask = s.CheckOf(p.TaskID)
+	p.MinScore, p.Quorum, p.Reviewers = s.MinScore(p.TaskID), s.Quorum(p.TaskID), s.Reviewers(p.TaskID)
+	for _, c := range p.AcceptanceCriteria {
+		p.Judged[c.ID] = c.Manual()
+	}
+	if len(p.Versions) > 0 {
+		p.Candidate = &p.Versions[0]
+		for _, k := range p.Candidate.Checks {
+			p.take(k.Criteria)
+		}
+		for i := len(p.Candidate.Reviews) - 1; i >= 0; i-- {
+			p.take(p.Candidate.Reviews[i].Criteria)
+		}
+	}
+	p.Blocked = p.Status == plan.StatusWaitingExternal || p.CheckTask != nil && p.CheckTask.Status == plan.StatusWaitingExternal
+	for i := range p.Questions {
+		if p.Questions[i].Answer == nil {
+			p.Asks = &p.Questions[i]
+			break
+		}
+	}
+	if p.Asks == nil && p.Status == plan.StatusWaitingInput {
+		for _, req := range p.Requires {
+			if s.HandedIn(p.Task, req.Name) < max(req.Count, 1) {
+				p.Lacks = append(p.Lacks, req)
+			}
+		}
+	}
+}
+
+func (p *taskPage) take(results []plan.CriterionResult) {
+	for _, c := range results {
+		p.Evidence[c.ID] = c
+	}
+}
+
+// Reviewable reports whether a person's verdict on the newest version can be recorded.
+func (p *taskPage) Reviewable() bool {
+	return p.May() && p.Candidate != nil && p.Status != plan.StatusAbandoned && !p.Planning()
+}
+
+// Rendered is a review file as a page.
+func (r review) Rendered() template.HTML { return markdown([]byte(r.File)) }
+
+// Took is how long the work on a version took.
+func (v version) Took() time.Duration { return time.Duration(v.Artifact.DurationMS) * time.Millisecond }
+
+// Took is how long an attempt took.
+func (a attempt) Took() time.Duration { return time.Duration(a.DurationMS) * time.Millisecond }
+
+// Names are the files that a task declares.
+func (p *taskPage) Names() string {
+	spec := p.DeliverableSpec
+	names := spec.Files
+	if spec.Filename != "" {
+		names = append([]string{spec.Filename}, names...)
+	}
+	return plan.OneLine(strings.Join(names, ", "))
+}
+
+// taskTail is the end of the log of a task that is worked on now.
+func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
+	_, state, err := s.asked(r)
+	if err != nil {
+		return err
+	}
+	t, err := askedTask(r, state)
+	if err != nil {
+		return err
+	}
+	return writeText(w, s.tail(state.Plan.PlanID, t.TaskID))
+}
+
+// largestLog is how much of an attempt's log is shown: all that is ever recorded.
+const largestLog = 2 << 20
+
+func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
+	snap, state, err := s.asked(r)
+	if err != nil {
+		return err
+	}
+	t, err := askedTask(r, state)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil || n < 1 {
+		return notFound("there is no such attempt")
+	}
+	oid := snap.Document(t.TaskID, fmt.Sprintf("attempts/a%d.log", n))
+	if oid == "" {
+		return notFound("attempt a%d of %s has no log", n, t.TaskID)
+	}
+	data, _, err := s.head(r.Context(), oid, largestLog)
+	if err != nil {
+		return err
+	}
+	return writeText(w, plan.Printable(strings.ToValidUTF8(string(data), "\ufffd")))
+}
+
+func writeText(w http.ResponseWriter, text string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err := w.Write([]byte(text))
+	return err
+}
