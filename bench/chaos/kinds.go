@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gitwf/internal/chaostest"
+)
+
+// points brings about every fault at every call of every step.
+func (b *bench) points(ctx context.Context) {
+	for _, step := range b.stages.Lab.Steps() {
+		if b.step != "" && b.step != step.Name {
+			continue
+		}
+		calls, err := b.stages.Count(step.Name)
+		if errors.Is(err, chaostest.ErrNoTrace) {
+			fmt.Fprintln(b.log, "points:", err)
+			return
+		}
+		for i, fault := range chaostest.Faults() {
+			if b.fault != 0 && b.fault != i+1 || !fault.Applies(step) {
+				continue
+			}
+			kind := fmt.Sprintf("%s at each call of %s", fault, step.Name)
+			for n := 1; n <= calls && ctx.Err() == nil; n += b.every {
+				b.count(ctx, kind, func() (int, error) {
+					hit, err := b.stages.Visit(ctx, chaostest.Point{Step: step.Name, N: n, Fault: fault})
+					if hit == nil {
+						return 0, err
+					}
+					return 1, err
+				})
+			}
+			b.progress()
+		}
+	}
+}
+
+func (b *bench) progress() {
+	if len(b.rows) > 0 {
+		r := b.rows[len(b.rows)-1]
+		fmt.Fprintf(b.log, "%s: %d, %d findings, %s\n", r.kind, r.tried, r.findings, r.took.Round(time.Second))
+	}
+}
+
+func (b *bench) told(what string) func(chaostest.Tally) {
+	return func(t chaostest.Tally) {
+		if t.Kills > 0 && t.Kills%50 == 0 {
+			fmt.Fprintf(b.log, "%s: %+v\n", what, t)
+		}
+	}
+}
+
+// random kills commands at random moments. After a finding it goes on with the next seed.
+func (b *bench) random(ctx context.Context) {
+	const kind = "a command killed at a random moment"
+	for done, seed := 0, b.seed; done < b.kills/2 && ctx.Err() == nil; seed++ {
+		b.count(ctx, kind, func() (int, error) {
+			t, err := b.stages.KillAtRandom(ctx, seed, b.kills/2-done, b.told(kind))
+			done += max(t.Kills, 1)
+			return t.Kills, err
+		})
+	}
+}
+
+// runs kills `git wf run` again and again on plans of 24 tasks.
+func (b *bench) runs(ctx context.Context) {
+	const kind = "run killed again and again until the plan was done"
+	c, err := chaostest.NewCrowd(ctx, b.stages.Lab, 24)
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+		return
+	}
+	for done, seed := 0, b.seed; done < b.kills-b.kills/2 && ctx.Err() == nil; seed++ {
+		b.count(ctx, kind, func() (int, error) {
+			t, err := c.KillRuns(ctx, seed, b.kills-b.kills/2-done, b.told(kind))
+			done += max(t.Kills, 1)
+			return t.Kills, err
+		})
+	}
+}
+
+// crowd lets 16 processes work on one plan.
+func (b *bench) crowd(ctx context.Context) {
+	b.together(ctx, "16 processes on a plan of 24 tasks", 16)
+}
+
+// maintenance cleans up while others work.
+func (b *bench) maintenance(ctx context.Context) {
+	b.together(ctx, "gc, pack-refs, repack and fetch, and 2 processes on one plan", 2, chaostest.Maintenance()...)
+	for range b.rounds {
+		b.count(ctx, "gc, pack-refs, repack and fetch, and each kind of event", func() (int, error) {
+			return 1, b.stages.UnderMaintenance(ctx)
+		})
+	}
+}
+
+func (b *bench) together(ctx context.Context, kind string, processes int, disturb ...chaostest.Disturbance) {
+	c, err := chaostest.NewCrowd(ctx, b.stages.Lab, 24)
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+		return
+	}
+	for range b.rounds {
+		b.count(ctx, kind, func() (int, error) { return 1, c.Together(ctx, processes, disturb...) })
+	}
+}
+
+// locks leaves lock files in the way, old ones and new ones.
+func (b *bench) locks(ctx context.Context) {
+	for _, l := range chaostest.StaleLocks() {
+		b.count(ctx, "a lock file left behind an hour ago", func() (int, error) { return 1, b.stages.MeetLock(ctx, l, false) })
+		b.count(ctx, "a lock file left behind just now", func() (int, error) { return 1, b.stages.MeetLock(ctx, l, true) })
+	}
+}
+
+// disk carries out each step with more and more room.
+func (b *bench) disk(ctx context.Context) {
+	for _, step := range b.stages.Lab.Steps() {
+		for left := int64(0); left <= 128<<10; left += 8 << 10 {
+			err := b.stages.FullDisk(ctx, step, left)
+			if errors.Is(err, chaostest.ErrNoMount) {
+				fmt.Fprintln(b.log, "disk:", err)
+				return
+			}
+			if err != nil {
+				err = fmt.Errorf("%s with %d bytes left: %w", step.Name, left, err)
+			}
+			b.count(ctx, "the disk full", func() (int, error) { return 1, err })
+		}
+	}
+}
+
+// clock sets the clock back by a minute up to a month.
+func (b *bench) clock(ctx context.Context) {
+	const kind = "the clock set back"
+	program, err := chaostest.BuildClock(ctx, b.stages.Lab, b.module)
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+		return
+	}
+	for _, ahead := range []time.Duration{time.Minute, 10 * time.Minute, 26 * time.Hour, 30 * 24 * time.Hour} {
+		b.count(ctx, kind, func() (int, error) { return 1, b.stages.ClockSetBack(ctx, program, ahead) })
+	}
+}
+
+// order reads the traces of all steps.
+func (b *bench) order(ctx context.Context) {
+	for _, step := range b.stages.Lab.Steps() {
+		if step.Name == "init" || step.Name == "export" || step.Name == "export-commit" {
+			continue // they make no event
+		}
+		b.count(ctx, "events whose order of writes was checked in a trace", func() (int, error) { return b.stages.Order(ctx, step.Name) })
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gitwf/internal/chaostest"
+)
+
+// options say how much is done.
+type options struct {
+	seed   uint64
+	kills  int
+	rounds int
+	every  int
+	step   string
+	fault  int
+	module string
+}
+
+// row is what one kind of fault came to.
+type row struct {
+	kind     string
+	tried    int // faults that were brought about
+	findings int
+	took     time.Duration
+}
+
+// bench is one run of this program.
+type bench struct {
+	options
+	stages *chaostest.Stages
+	log    io.Writer
+	rows   []row
+}
+
+// kinds are the kinds of faults, by name.
+var kinds = []struct {
+	name string
+	run  func(*bench, context.Context)
+}{
+	{"points", (*bench).points},
+	{"random", (*bench).random},
+	{"runs", (*bench).runs},
+	{"crowd", (*bench).crowd},
+	{"maintenance", (*bench).maintenance},
+	{"locks", (*bench).locks},
+	{"disk", (*bench).disk},
+	{"clock", (*bench).clock},
+	{"order", (*bench).order},
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("chaos: ")
+	var o options
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random choices")
+	flag.IntVar(&o.kills, "kills", 1000, "random, runs: kills altogether, half of them of each kind if both are asked for")
+	flag.IntVar(&o.rounds, "rounds", 10, "crowd, maintenance: rounds")
+	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
+	flag.StringVar(&o.step, "step", "", "points: only this step")
+	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")
+	flag.StringVar(&o.module, "module", ".", "clock: directory of this module")
+	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
+	program := flag.String("git-wf", "", "break this program instead of building one")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench/chaos [flags] [%s]\n", strings.Join(names(), "] ["))
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	findings, err := start(*dir, *program, o, flag.Args())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if findings > 0 {
+		os.Exit(1)
+	}
+}
+
+func names() []string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.name)
+	}
+	return all
+}
+
+func start(dir, program string, o options, wanted []string) (findings int, err error) {
+	for _, name := range wanted {
+		if !slices.Contains(names(), name) {
+			return 0, fmt.Errorf("%s: no such kind; expected %s", name, strings.Join(names(), ", "))
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	lab, err := chaostest.NewLab(ctx, dir, program)
+	if err != nil {
+		return 0, err
+	}
+	defer lab.Close()
+	stages, err := chaostest.NewStages(ctx, lab)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Printf("seed %d\n", o.seed)
+	b := &bench{options: o, stages: stages, log: os.Stderr}
+	for _, k := range kinds {
+		if (len(wanted) == 0 || slices.Contains(wanted, k.name)) && ctx.Err() == nil {
+			k.run(b, ctx)
+		}
+	}
+	fmt.Print(b.table())
+	for _, r := range b.rows {
+		findings += r.findings
+	}
+	return findings, nil
+}
+
+// table is what was done and found, for people.
+func (b *bench) table() string {
+	var s strings.Builder
+	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "faults\tfindings\ttime\t  kind")
+	total := row{kind: "altogether"}
+	for _, r := range b.rows {
+		fmt.Fprintf(w, "%d\t%d\t%s\t  %s\n", r.tried, r.findings, r.took.Round(time.Second), r.kind)
+		total.tried, total.findings, total.took = total.tried+r.tried, total.findings+r.findings, total.took+r.took
+	}
+	fmt.Fprintf(w, "%d\t%d\t%s\t  %s\n", total.tried, total.findings, total.took.Round(time.Second), total.kind)
+	w.Flush()
+	return s.String()
+}
+
+// count does one thing, which brings about some faults, and notes what came of it in the row of its kind.
+func (b *bench) count(ctx context.Context, kind string, do func() (tried int, err error)) {
+	if ctx.Err() != nil {
+		return
+	}
+	i := slices.IndexFunc(b.rows, func(r row) bool { return r.kind == kind })
+	if i < 0 {
+		i = len(b.rows)
+		b.rows = append(b.rows, row{kind: kind})
+	}
+	began := time.Now()
+	tried, err := do()
+	b.rows[i].tried += tried
+	b.rows[i].took += time.Since(began)
+	if err != nil && ctx.Err() == nil {
+		b.rows[i].findings++
+		fmt.Fprintf(b.log, "FINDING: %s: %v\n", kind, err)
+	}
+}

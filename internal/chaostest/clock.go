@@ -1,0 +1,106 @@
+package chaostest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// clockVariable moves the clock of a program that BuildClock made, by a duration as Go writes it.
+const clockVariable = "CHAOS_CLOCK"
+
+// BuildClock compiles git-wf with a clock that an environment variable moves. Nothing else of the program is changed, and
+// nothing in the source: the compiler is given another file in the place of the one that reads the clock. A statically
+// linked program reads the time without a call of the system, so it can't be told another one from outside.
+func BuildClock(ctx context.Context, l *Lab, module string) (program string, err error) {
+	source, err := filepath.Abs(filepath.Join(module, "cmd", "git-wf", "main.go"))
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return "", err
+	}
+	const reads = "now: time.Now"
+	if bytes.Count(text, []byte(reads)) != 1 {
+		return "", fmt.Errorf("%s: expected to find %q once: that is where the program gets its clock", source, reads)
+	}
+	moved := strings.Replace(string(text), reads, "now: movedClock", 1) + `
+// movedClock is the clock as the environment moves it.
+func movedClock() time.Time {
+	by, _ := time.ParseDuration(os.Getenv("` + clockVariable + `"))
+	return time.Now().Add(by)
+}
+`
+	replacement, overlay := l.file("main.go.txt"), l.file("overlay.json")
+	if err := os.WriteFile(replacement, []byte(moved), 0o666); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {source: replacement}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, data, 0o666); err != nil {
+		return "", err
+	}
+	program = filepath.Join(l.Dir, "bin", "moved", "git-wf")
+	return program, build(ctx, module, program, "-overlay", overlay)
+}
+
+// ClockSetBack works on the plan while the clock is ahead, has a worker killed that holds a claim, and goes on after the
+// clock was set right: what is recorded, and claimed, then lies in the future. Program is one that BuildClock made.
+func (s *Stages) ClockSetBack(ctx context.Context, program string, ahead time.Duration) error {
+	lab := *s.Lab
+	lab.Program = program
+	first, err := s.Before["plan"].Copy()
+	if err != nil {
+		return err
+	}
+	defer first.Remove()
+	r := &Repo{Lab: &lab, Dir: first.Dir, Env: []string{clockVariable + "=" + ahead.String()}}
+	before, err := r.Remember(ctx)
+	if err != nil {
+		return err
+	}
+	var said []*Outcome
+	for _, name := range []string{"plan", "artifact"} {
+		o, err := r.do(ctx, s.Step(name))
+		if err != nil {
+			return err
+		}
+		said = append(said, o)
+	}
+	o, err := r.killWithClaim(ctx)
+	if err != nil {
+		return err
+	}
+	said = append(said, o)
+	r.Env = nil
+	if err := r.Judge(ctx, before, said...); err != nil {
+		return err
+	}
+	return s.CarryOn(ctx, r)
+}
+
+// killWithClaim starts a run and kills it as soon as it holds a claim.
+func (r *Repo) killWithClaim(ctx context.Context) (*Outcome, error) {
+	for after := 20 * time.Millisecond; after < 2*time.Second; after += 10 * time.Millisecond {
+		o, err := r.killOne(ctx, after, true, "run", "--step")
+		if err != nil {
+			return nil, err
+		}
+		claims, err := r.Git(ctx, "for-each-ref", "refs/workflow-claims")
+		if err != nil {
+			return nil, err
+		}
+		if claims != "" || o.Exit != -1 {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("no run was killed while it held a claim")
+}
