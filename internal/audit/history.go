@@ -39,7 +39,7 @@ func (a *auditor) history(revs ...string) error {
 		}
 	}
 	n := 0
-	err := a.store.Follow(a.ctx, func(out *bufio.Reader) error {
+	err := a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
 		return eachStep(out, func(s *step) {
 			if n++; n%1000 == 0 {
 				a.progress("%s: event %d", a.id, n)

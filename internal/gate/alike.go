@@ -1,17 +1,19 @@
 package gate
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gitwf/hooks"
-	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
 )
 
 // Names that only some file system takes for a protected root are too many to be pathspecs of a long walk: git would look
@@ -48,47 +50,56 @@ func (g *Gate) spelt(ctx context.Context, walk func(context.Context, ...string) 
 
 // otherNames returns pathspecs of what stands for a root, or for a directory that a root is in, without being it.
 func (g *Gate) otherNames(ctx context.Context, revs []string) ([]string, error) {
-	out, err := g.store.Git(ctx, slices.Concat([]string{"-c", "log.showSignature=false", "log", "--format=%T"}, revs, []string{"--"})...)
-	if err != nil {
-		return nil, err
-	}
-	var specs []string
-	level := map[string][]string{"": distinct(strings.Fields(out))} // trees, by the directory that they are
-	for len(level) > 0 {
-		next := map[string][]string{}
+	l := levels{g: g, below: map[string][]string{}}
+	// One git feeds the other, as a long history takes both of them a while.
+	err := g.store.Follow(ctx, nil, func(trees *bufio.Reader) error { return l.read(ctx, "", trees) },
+		slices.Concat([]string{"-c", "log.showSignature=false", "log", "--format=%T"}, revs, []string{"--"})...)
+	for err == nil && len(l.below) > 0 {
+		level := l.below
+		l.below = map[string][]string{}
 		for dir, trees := range level {
-			children := g.children(dir)
-			seen := map[string]bool{}
-			err := g.eachTree(ctx, trees, func(name, oid string) {
-				p := path.Join(dir, name)
-				if slices.Contains(children, name) {
-					if len(g.children(p)) > 0 {
-						next[p] = append(next[p], oid)
-					}
-					return
-				}
-				if seen[name] {
-					return
-				}
-				seen[name] = true
-				for _, c := range children {
-					if hooks.AlikeName(c, name) {
-						specs = append(specs, ":(top,literal)"+p)
-						return
-					}
-				}
-			})
-			if err != nil {
-				return nil, err
+			slices.Sort(trees)
+			trees = slices.Compact(trees)
+			if err = l.read(ctx, dir, strings.NewReader(strings.Join(trees, "\n")+"\n")); err != nil {
+				break
 			}
 		}
-		for dir := range next {
-			next[dir] = distinct(next[dir])
-		}
-		level = next
 	}
-	slices.Sort(specs)
-	return slices.Compact(specs), nil
+	slices.Sort(l.specs)
+	return slices.Compact(l.specs), err
+}
+
+// levels is a look into the trees of a history, one level of directories after the other.
+type levels struct {
+	g     *Gate
+	below map[string][]string // trees that are to be read, by the directory that they are
+	specs []string
+}
+
+// read reads trees that are the directory dir, whose ids are lines of in.
+func (l *levels) read(ctx context.Context, dir string, in io.Reader) error {
+	children := l.g.children(dir)
+	seen := map[string]bool{}
+	var last string
+	return l.g.store.Follow(ctx, in, func(out *bufio.Reader) error {
+		return eachEntry(out, func(mode, name, oid []byte) {
+			if i := slices.IndexFunc(children, func(c string) bool { return c == string(name) }); i >= 0 {
+				p := path.Join(dir, children[i])
+				if id := hex.EncodeToString(oid); string(mode) == treeMode && id != last && len(l.g.children(p)) > 0 {
+					l.below[p] = append(l.below[p], id)
+					last = id
+				}
+				return
+			}
+			if seen[string(name)] {
+				return
+			}
+			seen[string(name)] = true
+			if slices.ContainsFunc(children, func(c string) bool { return hooks.AlikeName(c, string(name)) }) {
+				l.specs = append(l.specs, ":(top,literal)"+path.Join(dir, string(name)))
+			}
+		})
+	}, "cat-file", "--batch", "--buffer")
 }
 
 // children are the names in a directory that roots are, or are in.
@@ -106,53 +117,55 @@ func (g *Gate) children(dir string) []string {
 	return names
 }
 
-func distinct(words []string) []string {
-	slices.Sort(words)
-	return slices.Compact(words)
-}
+const (
+	treeMode = "40000"
+	mostTree = 256 << 20 // bytes of one directory: some million entries
+)
 
-// eachTree calls f for each entry of trees. It reads some thousand at a time, as the trees of a long history are many.
-func (g *Gate) eachTree(ctx context.Context, trees []string, f func(name, oid string)) error {
-	const most = 4096
-	for chunk := range slices.Chunk(trees, most) {
-		out, err := g.store.GitIn(ctx, gitstore.Invocation{
-			Args: []string{"cat-file", "--batch"}, Stdin: strings.NewReader(strings.Join(chunk, "\n") + "\n"),
-		})
+// eachEntry reads what git cat-file --batch prints of trees. What is not here, or is no tree, has no entries.
+func eachEntry(out *bufio.Reader, f func(mode, name, oid []byte)) error {
+	var body []byte
+	for {
+		head, err := out.ReadSlice('\n')
+		if errors.Is(err, io.EOF) && len(head) == 0 {
+			return nil
+		}
 		if err != nil {
-			return fmt.Errorf("read trees: %w", err)
+			return io.ErrUnexpectedEOF
 		}
-		if err := eachEntry(out, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachEntry reads what git cat-file --batch prints of trees. What is no tree, such as a submodule in a root's place, has no
-// entries.
-func eachEntry(out []byte, f func(name, oid string)) error {
-	for len(out) > 0 {
-		head, rest, _ := bytes.Cut(out, []byte("\n"))
-		var oid plan.OID
-		var kind string
-		var size int
-		if n, _ := fmt.Sscanf(string(head), "%s %s %d", &oid, &kind, &size); n < 3 && kind == "missing" {
-			out = rest
+		field := bytes.Fields(head)
+		if len(field) == 2 && string(field[1]) == "missing" {
 			continue
-		} else if n < 3 || size < 0 || size >= len(rest) {
-			return fmt.Errorf("read trees: git cat-file says %q", head)
 		}
-		body := rest[:size]
-		out = rest[size+1:]
-		for kind == "tree" && len(body) > 0 {
-			info, after, ok := bytes.Cut(body, []byte{0})
-			_, name, named := bytes.Cut(info, []byte(" "))
-			if !ok || !named || len(after) < 20 {
-				return fmt.Errorf("read tree %s: it is damaged", oid)
+		size := -1
+		if len(field) == 3 {
+			size, err = strconv.Atoi(string(field[2]))
+		}
+		if err != nil || size < 0 {
+			return fmt.Errorf("read trees: git cat-file says %.100q", head)
+		}
+		if isTree := string(field[1]) == "tree"; !isTree || size > mostTree {
+			if isTree {
+				return fmt.Errorf("read tree %s: it has %d bytes, more than %d", field[0], size, mostTree)
 			}
-			f(string(name), fmt.Sprintf("%x", after[:20]))
-			body = after[20:]
+			if _, err := out.Discard(size + 1); err != nil {
+				return io.ErrUnexpectedEOF
+			}
+			continue
+		}
+		id := len(field[0]) / 2 // before the next read, which takes field away
+		body = slices.Grow(body[:0], size+1)[:size+1]
+		if _, err := io.ReadFull(out, body); err != nil {
+			return io.ErrUnexpectedEOF
+		}
+		for rest := body[:size]; len(rest) > 0; {
+			mode, after, _ := bytes.Cut(rest, []byte(" "))
+			name, after, ok := bytes.Cut(after, []byte{0})
+			if !ok || len(after) < id {
+				return errors.New("read trees: one is damaged: run git fsck")
+			}
+			f(mode, name, after[:id])
+			rest = after[id:]
 		}
 	}
-	return nil
 }

@@ -97,7 +97,7 @@ func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
 // LogFrom is Log from another commit than the newest one.
 func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
 	enough := errors.New("enough")
-	err := s.Follow(ctx, func(out *bufio.Reader) error {
+	err := s.Follow(ctx, nil, func(out *bufio.Reader) error {
 		for {
 			e, err := readLogEntry(out)
 			switch {

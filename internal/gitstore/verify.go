@@ -248,13 +248,22 @@ func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
 	return remote, err
 }
 
-// Follow runs git with the arguments and lets read take what it prints while it runs, however much that is. When read fails,
-// git is stopped.
-func (s *Store) Follow(ctx context.Context, read func(out *bufio.Reader) error, args ...string) error {
+// Follow runs git with the arguments, gives it what is read from in, which may be nil, and lets read take what it prints while it
+// runs, however much that is. When read fails, git is stopped.
+func (s *Store) Follow(ctx context.Context, in io.Reader, read func(out *bufio.Reader) error, args ...string) error {
 	c, err := startChild(s.dir, args...)
 	if err != nil {
 		return err
 	}
+	fed := make(chan error, 1)
+	go func() {
+		var err error
+		if in != nil {
+			_, err = io.Copy(c.in, in)
+		}
+		c.in.Close()
+		fed <- err
+	}()
 	stop := context.AfterFunc(ctx, c.interrupt)
 	defer stop()
 	readErr := read(c.out)
@@ -262,6 +271,7 @@ func (s *Store) Follow(ctx context.Context, read func(out *bufio.Reader) error, 
 		c.interrupt()
 	}
 	c.stop()
+	feedErr := <-fed // nobody reads from in after this
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -269,6 +279,8 @@ func (s *Store) Follow(ctx context.Context, read func(out *bufio.Reader) error, 
 		return readErr
 	case readErr != nil || !c.cmd.ProcessState.Success():
 		return s.explain(ctx, c.failure(readErr))
+	case feedErr != nil:
+		return fmt.Errorf("write to git %s: %w", args[0], feedErr)
 	}
 	return nil
 }
