@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +32,17 @@ func TestBenchmarks(t *testing.T) {
 			t.Fatalf("%s: %v", b.name, err)
 		}
 		t.Log(r)
+		if len(r.curves) == 0 {
+			continue
+		}
+		picture := filepath.Join(t.TempDir(), "plot.svg")
+		if err := draw(r.curves, picture); err != nil {
+			t.Fatal(err)
+		}
+		svg, err := os.ReadFile(picture)
+		if err != nil || !strings.Contains(string(svg), "git wf plan -f") {
+			t.Errorf("the picture has no legend: %v", err)
+		}
 	}
 }
 

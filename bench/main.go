@@ -48,6 +48,7 @@ var benchmarks = []struct {
 	{"scale", benchScale},
 	{"history", benchHistory},
 	{"large", benchLarge},
+	{"growth", benchGrowth},
 }
 
 func main() {
@@ -66,26 +67,27 @@ func main() {
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
 	flag.BoolVar(&z.syncScript, "sync-script", false, "run: let the script's git flush every object, too")
-	flag.IntVar(&z.planTasks, "plan", 10_000, "status, scale, history: tasks of the plan")
+	flag.IntVar(&z.planTasks, "plan", 10_000, "status, scale, history, growth: tasks of the plan")
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")
-	flag.IntVar(&z.scales, "scales", 3, "scale, history: rounds")
+	flag.IntVar(&z.scales, "scales", 3, "scale, history, growth: rounds")
 	flag.IntVar(&z.events, "events", 100_000, "history: events of the plan")
 	flag.IntVar(&z.large, "large", 2048, "large: MB of the large file")
 	flag.IntVar(&z.many, "many", 50_000, "large: small files")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
 	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")
+	picture := flag.String("plot", "", "growth: draw the curves into this SVG file")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench [flags] [%s]\n", strings.Join(benchmarkNames(), "] ["))
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if err := start(*dir, *program, *markdown, z, flag.Args()); err != nil {
+	if err := start(*dir, *program, *picture, *markdown, z, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func start(dir, program string, markdown bool, z sizes, names []string) error {
+func start(dir, program, picture string, markdown bool, z sizes, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(benchmarkNames(), name) {
 			return fmt.Errorf("%s: no such benchmark; expected %s", name, strings.Join(benchmarkNames(), ", "))
@@ -98,11 +100,17 @@ func start(dir, program string, markdown bool, z sizes, names []string) error {
 		return err
 	}
 	defer l.remove()
-	show := report.String
+	text := report.String
 	if markdown {
-		show = report.Markdown
+		text = report.Markdown
 	}
-	return measureAll(ctx, log.Writer(), l, z, names, show)
+	return measureAll(ctx, log.Writer(), l, z, names, func(r report) error {
+		fmt.Print("\n", text(r))
+		if picture == "" || len(r.curves) == 0 {
+			return nil
+		}
+		return draw(r.curves, picture)
+	})
 }
 
 func benchmarkNames() []string {
@@ -113,8 +121,8 @@ func benchmarkNames() []string {
 	return names
 }
 
-// measureAll runs the named benchmarks, or all of them, and prints a table after each.
-func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string, show func(report) string) error {
+// measureAll runs the named benchmarks, or all of them, and shows each as it is done.
+func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string, show func(report) error) error {
 	version, err := l.git(ctx, l.dir, nil, "version")
 	if err != nil {
 		return err
@@ -129,7 +137,9 @@ func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names 
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
-		fmt.Print("\n", show(r))
+		if err := show(r); err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ type report struct {
 	title  string
 	rows   []*contestant
 	ratios []ratio
+	curves []curve // how what was measured grows; of one benchmark only
 }
 
 // String is the report for a terminal: two tables in columns of one width.

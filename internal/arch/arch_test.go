@@ -72,6 +72,7 @@ var only = []struct {
 	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
 	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/engine", "internal/estimate", "internal/plan"}, "plan reads what people write, the others what they set up"},
+	{"gonum.org/", []string{"bench"}, "pictures of measurements are bench's"},
 	{"github.com/dop251/goja", []string{"internal/graph"}, "the layout library is graph's, and runs nothing else"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/plan"}, "plan reads what people write, contract what agents reply"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/chaostest", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
