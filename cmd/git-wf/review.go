@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,8 +80,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	defer r.End()
+	form := filepath.Join(store.GitDir(), "WF_REVIEW.md")
 	if !given {
-		if opinion, err = e.fillForm(c.Context, store, check.Form(r.Subject, r.Ran)); err != nil {
+		if opinion, err = e.fillForm(c.Context, store, form, check.Form(r.Subject, r.Ran)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,15 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	done, rev, err := r.Record(c.Context, opinion, person)
 	if err != nil {
+		if !given {
+			fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
+		}
 		return err
+	}
+	if !given {
+		if err := os.Remove(form); err != nil {
+			return err
+		}
 	}
 	if c.Bool("json") {
 		return e.printJSON(rev)
@@ -135,12 +143,12 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	return o, approve || reject, nil
 }
 
-// fillForm has the user fill the form in with the editor that git would start.
-func (e *env) fillForm(ctx context.Context, store *gitstore.Store, form string) (check.Opinion, error) {
+// fillForm has the user fill the form in, as the file path, with the editor that git would start. The file stays: what was
+// written is not recorded yet.
+func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
 	if !e.interactive && e.getenv("GIT_EDITOR") == "" {
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
 	}
-	path := filepath.Join(store.GitDir(), "WF_REVIEW.md")
 	if err := os.WriteFile(path, []byte(form), 0o666); err != nil {
 		return check.Opinion{}, err
 	}
@@ -164,7 +172,7 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, form string) 
 	if !ok {
 		return o, refused("", "no verdict was given; nothing is recorded")
 	}
-	return o, errors.Join(os.Remove(path))
+	return o, nil
 }
 
 // ask asks a question that only yes answers.
