@@ -1,8 +1,9 @@
 package exchange
 
 import (
-	"regexp"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // box is one item of a list of tasks in Markdown, with the headings that it stands below.
@@ -22,16 +23,16 @@ type head struct {
 }
 
 var (
-	boxItem  = regexp.MustCompile(`^(\s*)(?:[-*+]|[0-9]+[.)])\s+\[([ xX~/>-])\]\s+(.*)$`)
-	headLine = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
-	fence    = regexp.MustCompile("^\\s*(```+|~~~+)")
-	comment  = regexp.MustCompile(`(?s)<!--.*?-->`)
+	boxItem  = pattern.Compile(`^(\s*)(?:[-*+]|[0-9]+[.)])\s+\[([ xX~/>-])\]\s+(.*)$`)
+	headLine = pattern.Compile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
+	fence    = pattern.Compile("^\\s*(```+|~~~+)")
+	comment  = pattern.Compile(`(?s)<!--.*?-->`)
 )
 
 // boxes are the items of a document, outside of code and comments; title is its first heading, and before the text that
 // stands between that and the first item or further heading.
 func boxes(text string) (items []*box, heads []head, title, before string) {
-	text = comment.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	text = comment.Get().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	var path []head
 	var last *box
 	var intro []string
@@ -40,7 +41,7 @@ func boxes(text string) (items []*box, heads []head, title, before string) {
 	for line := range strings.Lines(text) {
 		no++
 		line = strings.TrimRight(line, " \t\n")
-		if m := fence.FindStringSubmatch(line); m != nil {
+		if m := fence.Get().FindStringSubmatch(line); m != nil {
 			switch {
 			case closing == "":
 				closing = m[1]
@@ -49,8 +50,8 @@ func boxes(text string) (items []*box, heads []head, title, before string) {
 			}
 		}
 		indent := indentOf(line)
-		switch m := headLine.FindStringSubmatch(line); {
-		case closing != "" || fence.MatchString(line):
+		switch m := headLine.Get().FindStringSubmatch(line); {
+		case closing != "" || fence.Get().MatchString(line):
 			if last != nil && indent > last.indent {
 				last.more = append(last.more, line)
 			}
@@ -68,7 +69,7 @@ func boxes(text string) (items []*box, heads []head, title, before string) {
 			heads = append(heads, h)
 			last = nil
 		default:
-			if m := boxItem.FindStringSubmatch(line); m != nil {
+			if m := boxItem.Get().FindStringSubmatch(line); m != nil {
 				last = &box{line: no, indent: indent, mark: m[2], text: strings.TrimSpace(m[3]), heads: path}
 				items = append(items, last)
 				continue

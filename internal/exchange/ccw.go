@@ -2,11 +2,11 @@ package exchange
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -38,7 +38,7 @@ func (r *reader) ccw(f Found, o Options) *Imported {
 
 // compareIDs orders ids as people count: IMPL-2 before IMPL-10, IMPL-1 before IMPL-1.1.
 func compareIDs(a, b string) int {
-	x, y := idPart.FindAllString(strings.ToUpper(a), -1), idPart.FindAllString(strings.ToUpper(b), -1)
+	x, y := idPart.Get().FindAllString(strings.ToUpper(a), -1), idPart.Get().FindAllString(strings.ToUpper(b), -1)
 	for i := range min(len(x), len(y)) {
 		m, notM := strconv.Atoi(x[i])
 		n, notN := strconv.Atoi(y[i])
@@ -53,7 +53,7 @@ func compareIDs(a, b string) int {
 	return len(x) - len(y)
 }
 
-var idPart = regexp.MustCompile(`[0-9]{1,9}|[^0-9.]+`)
+var idPart = pattern.Compile(`[0-9]{1,9}|[^0-9.]+`)
 
 // ccwSession reads what the session says of itself, and the documents that no task can be made of.
 func (r *reader) ccwSession(f Found, src *source) {
@@ -96,13 +96,13 @@ func (r *reader) ccwSession(f Found, src *source) {
 	}
 }
 
-var summaryName = regexp.MustCompile(`(?i)^(.+?)(?:-summary)?\.md$`)
+var summaryName = pattern.Compile(`(?i)^(.+?)(?:-summary)?\.md$`)
 
 // ccwSummaries are the summaries of tasks, by their ids in lower case.
 func (r *reader) ccwSummaries(dir string) map[string]string {
 	out := map[string]string{}
 	for _, name := range r.list(dir) {
-		m := summaryName.FindStringSubmatch(name)
+		m := summaryName.Get().FindStringSubmatch(name)
 		if m == nil {
 			continue
 		}
@@ -113,7 +113,7 @@ func (r *reader) ccwSummaries(dir string) map[string]string {
 	return out
 }
 
-var ccwID = regexp.MustCompile(`(?i)^[a-z][a-z0-9]*(?:-[a-z][a-z0-9]*)*-[0-9]+(\.[0-9]+)*$`)
+var ccwID = pattern.Compile(`(?i)^[a-z][a-z0-9]*(?:-[a-z][a-z0-9]*)*-[0-9]+(\.[0-9]+)*$`)
 
 // ccwTask makes an item of one task file.
 func (r *reader) ccwTask(file string, doc *object) *item {
@@ -128,7 +128,7 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 	}
 	if strings.Count(id, ".") > 1 {
 		r.find("too-deep", file, doc.line, "the id "+id+" has more than two levels; kept below its parent", "IMPL-1 or IMPL-1.2", id)
-	} else if !ccwID.MatchString(id) {
+	} else if !ccwID.Get().MatchString(id) {
 		r.note("other-id", file, doc.line, id+" is no id as that system writes it; the task gets one")
 	}
 	context := doc.object("context")

@@ -3,9 +3,10 @@ package exchange
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // checklist reads the tasks.md of spec-kit or of OpenSpec: items with ids, in phases or groups. Both are worked through
@@ -17,7 +18,7 @@ func (r *reader) checklist(f Found, o Options) *Imported {
 	}
 	list, _, title, before := boxes(text)
 	src := source{format: f.Format, name: f.Name, path: f.Path, top: before}
-	if title = listTitle.ReplaceAllString(bare(title), ""); title != "" {
+	if title = listTitle.Get().ReplaceAllString(bare(title), ""); title != "" {
 		src.name = title
 	}
 	c := &checklistReader{reader: r, file: f.Path, src: &src, groups: map[int]*group{}}
@@ -31,7 +32,7 @@ func (r *reader) checklist(f Found, o Options) *Imported {
 	return r.assemble(src, o)
 }
 
-var listTitle = regexp.MustCompile(`(?i)^(?:implementation )?tasks?(?: list)?\s*(?:[:：—–-]\s*|$)`)
+var listTitle = pattern.Compile(`(?i)^(?:implementation )?tasks?(?: list)?\s*(?:[:：—–-]\s*|$)`)
 
 // group is a phase or a numbered group with its tasks.
 type group struct {
@@ -53,13 +54,13 @@ type checklistReader struct {
 }
 
 var (
-	taskID   = regexp.MustCompile(`^\**(T[0-9]{3,}[a-zA-Z]?)\**\s*[:.]?\s*(.*)$`)
-	taskTag  = regexp.MustCompile(`^\s*\[([^\]]{1,40})\]\s*`)
-	groupNo  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)*)\.?\s+(.*)$`)
-	itemNo   = regexp.MustCompile(`^\**([0-9]+(?:\.[0-9]+)+)\.?\**\s+(.*)$`)
-	phaseNo  = regexp.MustCompile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
-	waitsFor = regexp.MustCompile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,|and|&)\s*)?)+)`)
-	taskRef  = regexp.MustCompile(`T[0-9]{3,}`)
+	taskID   = pattern.Compile(`^\**(T[0-9]{3,}[a-zA-Z]?)\**\s*[:.]?\s*(.*)$`)
+	taskTag  = pattern.Compile(`^\s*\[([^\]]{1,40})\]\s*`)
+	groupNo  = pattern.Compile(`^([0-9]+(?:\.[0-9]+)*)\.?\s+(.*)$`)
+	itemNo   = pattern.Compile(`^\**([0-9]+(?:\.[0-9]+)+)\.?\**\s+(.*)$`)
+	phaseNo  = pattern.Compile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
+	waitsFor = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,|and|&)\s*)?)+)`)
+	taskRef  = pattern.Compile(`T[0-9]{3,}`)
 )
 
 // add makes an item of a box. A box without an id below one with an id is a criterion of that.
@@ -81,12 +82,12 @@ func (c *checklistReader) add(b *box, format Format) {
 	}
 	id, text := "", bare(b.text)
 	if format == FormatSpecKit {
-		if m := taskID.FindStringSubmatch(b.text); m != nil {
+		if m := taskID.Get().FindStringSubmatch(b.text); m != nil {
 			id, text = m[1], bare(m[2])
 			it.wish = "T-" + m[1][1:]
 			text = c.tags(it, text)
 		}
-	} else if m := itemNo.FindStringSubmatch(b.text); m != nil {
+	} else if m := itemNo.Get().FindStringSubmatch(b.text); m != nil {
 		id, text = m[1], bare(m[2])
 		it.wish = id
 	}
@@ -100,8 +101,8 @@ func (c *checklistReader) add(b *box, format Format) {
 		id = fmt.Sprintf("line %d", b.line)
 	}
 	it.source, it.title = id, text
-	for _, m := range waitsFor.FindAllStringSubmatch(b.text, -1) {
-		for _, d := range taskRef.FindAllString(m[1], -1) {
+	for _, m := range waitsFor.Get().FindAllStringSubmatch(b.text, -1) {
+		for _, d := range taskRef.Get().FindAllString(m[1], -1) {
 			if d != id {
 				it.deps = appendNew(it.deps, d)
 			}
@@ -117,7 +118,7 @@ func (c *checklistReader) add(b *box, format Format) {
 func (c *checklistReader) tags(it *item, text string) string {
 	var tags []any
 	for {
-		m := taskTag.FindStringSubmatch(text)
+		m := taskTag.Get().FindStringSubmatch(text)
 		if m == nil {
 			break
 		}
@@ -162,9 +163,9 @@ func (c *checklistReader) place(it, above *item, b *box, format Format) {
 
 func (c *checklistReader) newGroup(h head, format Format) *group {
 	it := &item{source: fmt.Sprintf("section %d", h.line), title: bare(h.text), file: c.file, line: h.line, fields: map[string]any{"heading": h.text}}
-	if m := groupNo.FindStringSubmatch(it.title); m != nil && format == FormatOpenSpec {
+	if m := groupNo.Get().FindStringSubmatch(it.title); m != nil && format == FormatOpenSpec {
 		it.source, it.wish, it.title = m[1], m[1], m[2]
-	} else if m := phaseNo.FindStringSubmatch(it.title); m != nil {
+	} else if m := phaseNo.Get().FindStringSubmatch(it.title); m != nil {
 		it.wish = "PHASE-" + m[1]
 	}
 	if it.wish == "" {
@@ -178,9 +179,9 @@ func (c *checklistReader) newGroup(h head, format Format) *group {
 }
 
 var (
-	storyHead  = regexp.MustCompile(`(?i)user stor|\bUS[0-9]+\b`)
-	groundHead = regexp.MustCompile(`(?i)setup|foundation|prerequisite|blocking|infrastructure`)
-	lastHead   = regexp.MustCompile(`(?i)polish|final|cross-cutting|cleanup|release`)
+	storyHead  = pattern.Compile(`(?i)user stor|\bUS[0-9]+\b`)
+	groundHead = pattern.Compile(`(?i)setup|foundation|prerequisite|blocking|infrastructure`)
+	lastHead   = pattern.Compile(`(?i)polish|final|cross-cutting|cleanup|release`)
 )
 
 // order makes dependencies of the order in which the source is worked through.
@@ -190,10 +191,10 @@ func (c *checklistReader) order(format Format) {
 		sequence(g.tasks, c.alone)
 		for j, before := range c.groupsInOrder[:i] {
 			near := j == i-1
-			story := format == FormatSpecKit && storyHead.MatchString(g.head.text) && !lastHead.MatchString(g.head.text)
+			story := format == FormatSpecKit && storyHead.Get().MatchString(g.head.text) && !lastHead.Get().MatchString(g.head.text)
 			switch {
-			case story && storyHead.MatchString(before.head.text): // stories stand by themselves
-			case near, groundHead.MatchString(before.head.text), lastHead.MatchString(g.head.text):
+			case story && storyHead.Get().MatchString(before.head.text): // stories stand by themselves
+			case near, groundHead.Get().MatchString(before.head.text), lastHead.Get().MatchString(g.head.text):
 				g.it.follow(before.it)
 			}
 		}
@@ -233,8 +234,8 @@ func sequence(tasks []*item, together map[*item]bool) {
 }
 
 var (
-	requirement = regexp.MustCompile(`(?m)^###\s+Requirement:\s*(.+?)\s*$`)
-	why         = regexp.MustCompile(`(?ims)^##\s+(?:why|intent|problem)\b[^\n]*\n(.*?)(?:^##\s|\z)`)
+	requirement = pattern.Compile(`(?m)^###\s+Requirement:\s*(.+?)\s*$`)
+	why         = pattern.Compile(`(?ims)^##\s+(?:why|intent|problem)\b[^\n]*\n(.*?)(?:^##\s|\z)`)
 )
 
 // openSpecBeside reads what stands beside an OpenSpec change's tasks: the proposal, which says what was asked for, and
@@ -260,7 +261,7 @@ func (r *reader) openSpecBeside(f Found, src *source) {
 	}
 	proposal := keep(path.Join(dir, "proposal.md"), "proposal.md")
 	keep(path.Join(dir, "design.md"), "design.md")
-	if m := why.FindStringSubmatch(proposal); m != nil {
+	if m := why.Get().FindStringSubmatch(proposal); m != nil {
 		src.top = strings.TrimSpace(m[1])
 	}
 	specs := path.Join(dir, "specs")
@@ -269,7 +270,7 @@ func (r *reader) openSpecBeside(f Found, src *source) {
 	}
 	for _, name := range r.list(specs) {
 		text := keep(path.Join(specs, name, "spec.md"), "specs/"+name+"/spec.md")
-		for _, m := range requirement.FindAllStringSubmatch(text, -1) {
+		for _, m := range requirement.Get().FindAllStringSubmatch(text, -1) {
 			src.asked = append(src.asked, name+": "+m[1])
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -191,24 +191,24 @@ func (r *reader) findObject(file, name string, o *object) []Found {
 }
 
 var (
-	specKitLine  = regexp.MustCompile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**T[0-9]{3,}\b`)
-	openSpecLine = regexp.MustCompile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**[0-9]+\.[0-9]+(?:\.[0-9]+)*\.?\**\s`)
-	groupLine    = regexp.MustCompile(`(?m)^##\s+[0-9]+\.\s`)
-	boxLine      = regexp.MustCompile(`(?m)^\s*(?:[-*+]|[0-9]+[.)])\s+\[[ xX~/>-]\]\s+\S`)
-	outlineLine  = regexp.MustCompile(`(?mi)^(?:#{1,6}\s+(?:\S+\s+)?\**(?:milestone|phase|task|stage|sprint|epic|里程碑|任务|阶段)\b|\s*[-*+]?\s*\**(?:status|acceptance|acceptance criteria|状态|验收(?:标准)?)\**\s*[:：])`)
+	specKitLine  = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**T[0-9]{3,}\b`)
+	openSpecLine = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**[0-9]+\.[0-9]+(?:\.[0-9]+)*\.?\**\s`)
+	groupLine    = pattern.Compile(`(?m)^##\s+[0-9]+\.\s`)
+	boxLine      = pattern.Compile(`(?m)^\s*(?:[-*+]|[0-9]+[.)])\s+\[[ xX~/>-]\]\s+\S`)
+	outlineLine  = pattern.Compile(`(?mi)^(?:#{1,6}\s+(?:\S+\s+)?\**(?:milestone|phase|task|stage|sprint|epic|里程碑|任务|阶段)\b|\s*[-*+]?\s*\**(?:status|acceptance|acceptance criteria|状态|验收(?:标准)?)\**\s*[:：])`)
 )
 
 // markdownFormat tells the systems that write Markdown apart by their items.
 func markdownFormat(file, text string) Format {
 	text = text[:min(len(text), sniffed)]
 	switch {
-	case specKitLine.MatchString(text):
+	case specKitLine.Get().MatchString(text):
 		return FormatSpecKit
-	case openSpecLine.MatchString(text) && (groupLine.MatchString(text) || strings.Contains(file, "openspec/")):
+	case openSpecLine.Get().MatchString(text) && (groupLine.Get().MatchString(text) || strings.Contains(file, "openspec/")):
 		return FormatOpenSpec
-	case strings.Contains(file, "openspec/changes/") && boxLine.MatchString(text):
+	case strings.Contains(file, "openspec/changes/") && boxLine.Get().MatchString(text):
 		return FormatOpenSpec
-	case boxLine.MatchString(text) && !outlineLine.MatchString(text):
+	case boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text):
 		return FormatGitHub
 	}
 	return FormatMarkdown

@@ -2,11 +2,12 @@ package exchange
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
-var issueRef = regexp.MustCompile(`(?:^|\s|\()((?:[\w.-]+/[\w.-]+)?#[0-9]+|https://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull)/[0-9]+)\b`)
+var issueRef = pattern.Compile(`(?:^|\s|\()((?:[\w.-]+/[\w.-]+)?#[0-9]+|https://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull)/[0-9]+)\b`)
 
 // github reads the list of tasks in an issue, or in any Markdown whose items are checkboxes: of issues as gh prints them
 // in JSON, each is a task of its own, with what its body lists below it.
@@ -93,7 +94,7 @@ func (r *reader) issueTasks(file, body string, line int, above *item, src *sourc
 		if len(b.more) > 0 {
 			it.fields["more"] = anyList(b.more)
 		}
-		if refs := issueRef.FindAllStringSubmatch(b.text, -1); refs != nil {
+		if refs := issueRef.Get().FindAllStringSubmatch(b.text, -1); refs != nil {
 			var list []string
 			for _, m := range refs {
 				list = append(list, m[1])

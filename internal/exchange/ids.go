@@ -2,10 +2,10 @@ package exchange
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -24,12 +24,12 @@ func newNamer() *namer {
 
 const rootID plan.TaskID = "GOAL-1"
 
-var numbered = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})*$`)
+var numbered = pattern.Compile(`^[0-9]{1,9}(\.[0-9]{1,9})*$`)
 
 // legalID is the id itself, in upper case, or with IMPL- before a bare number; "" if it can't be made one.
 func legalID(s string) plan.TaskID {
 	s = strings.ToUpper(strings.TrimSpace(s))
-	if numbered.MatchString(s) {
+	if numbered.Get().MatchString(s) {
 		s = "IMPL-" + s
 	}
 	id := plan.TaskID(s)

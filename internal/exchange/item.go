@@ -1,9 +1,9 @@
 package exchange
 
 import (
-	"regexp"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -64,16 +64,16 @@ func stateOf(word string) state {
 	return todo
 }
 
-var boxMark = regexp.MustCompile(`^\[[ xX~/>-]\]\s+`)
+var boxMark = pattern.Compile(`^\[[ xX~/>-]\]\s+`)
 
 // pathWord is what looks like a path in text: a directory or more and a file with an extension.
-var pathWord = regexp.MustCompile("(?:^|[\\s`'\"(\\[,，（「])((?:\\.{0,2}/)?(?:[\\p{L}\\p{N}_.@+~-]+/)*[\\p{L}\\p{N}_.@+~-]+\\.[A-Za-z][A-Za-z0-9]{0,9})(?:[\\s`'\"),.;:，。、）」\\]]|$)")
+var pathWord = pattern.Compile("(?:^|[\\s`'\"(\\[,，（「])((?:\\.{0,2}/)?(?:[\\p{L}\\p{N}_.@+~-]+/)*[\\p{L}\\p{N}_.@+~-]+\\.[A-Za-z][A-Za-z0-9]{0,9})(?:[\\s`'\"),.;:，。、）」\\]]|$)")
 
 // pathsIn are the paths that a text names: what has a directory, or stands in backticks.
 func pathsIn(text string) []string {
 	var out []string
 	for at := 0; at < len(text); {
-		m := pathWord.FindStringSubmatchIndex(text[at:])
+		m := pathWord.Get().FindStringSubmatchIndex(text[at:])
 		if m == nil {
 			break
 		}

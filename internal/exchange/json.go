@@ -73,7 +73,7 @@ func texts(v any) []string {
 		var out []string
 		for line := range strings.Lines(v) {
 			line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*•"))
-			line = strings.TrimSpace(boxMark.ReplaceAllString(line, ""))
+			line = strings.TrimSpace(boxMark.Get().ReplaceAllString(line, ""))
 			if line != "" {
 				out = append(out, line)
 			}

@@ -21,7 +21,7 @@ func (r *reader) markdown(f Found, o Options) *Imported {
 		data, findings = doc.Plan(outline.Defaults{})
 	}
 	if len(findings) > 0 {
-		if boxLine.MatchString(text) && !outlineLine.MatchString(text) {
+		if boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text) {
 			return r.github(f, o)
 		}
 		r.findings = append(r.findings, findings...)

@@ -2,10 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // What becomes of a task when a step of its preparation fails (seed 1).
@@ -107,13 +108,13 @@ func (s *Step) read(m map[string]any) {
 const maxStepSeconds = 604800
 
 // callForm matches NAME(...) around a whole command.
-var callForm = regexp.MustCompile(`(?s)^([A-Za-z][A-Za-z0-9_:-]*)\((.*)\)$`)
+var callForm = pattern.Compile(`(?s)^([A-Za-z][A-Za-z0-9_:-]*)\((.*)\)$`)
 
 // readCommand tells what a command is: a call such as bash(...), a sentence, or a command line.
 func readCommand(written string) StepCommand {
 	text := strings.TrimSpace(written)
 	c := StepCommand{Written: written, Form: StepAdvice}
-	if m := callForm.FindStringSubmatch(text); m != nil {
+	if m := callForm.Get().FindStringSubmatch(text); m != nil {
 		known := true
 		switch strings.ToLower(m[1]) {
 		case "bash", "sh", "shell":

@@ -4,12 +4,13 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/pattern"
 )
 
 // ID names a plan, and with it the ref refs/workflow/<id>: "WFS-" and a slug.
@@ -28,11 +29,11 @@ const (
 	idPrefix   = "WFS-"
 )
 
-var taskIDPattern = regexp.MustCompile(`^([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*$`)
+var taskIDPattern = pattern.Compile(`^([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*$`)
 
 // Valid reports whether id has the form that docs/format.md gives to task ids.
 func (id TaskID) Valid() bool {
-	return len(id) <= maxTaskID && taskIDPattern.MatchString(string(id))
+	return len(id) <= maxTaskID && taskIDPattern.Get().MatchString(string(id))
 }
 
 // Dir is the directory of the task's records in the plan's tree: tasks/<first byte of sha1(id), hex>/<id>. The extra

@@ -6,19 +6,20 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // maxKey bounds a key's line, in bytes: the longest RSA key that anybody uses is a quarter of it.
 const maxKey = 16 << 10
 
 var (
-	sshKind        = regexp.MustCompile(`^(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9-]+(@openssh\.com)?$`)
-	sshOptions     = regexp.MustCompile(`[a-z-]+(?:="[^"]*")?(?:,|$)`)
-	sshOption      = regexp.MustCompile(`^(?:namespaces="([a-z@.,-]+)"|valid-(?:after|before)="[0-9]{8}(?:[0-9]{4}|[0-9]{6})?Z?")$`)
-	gpgFingerprint = regexp.MustCompile(`^(?:[0-9A-F]{40}|[0-9A-F]{64})$`)
+	sshKind        = pattern.Compile(`^(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9-]+(@openssh\.com)?$`)
+	sshOptions     = pattern.Compile(`[a-z-]+(?:="[^"]*")?(?:,|$)`)
+	sshOption      = pattern.Compile(`^(?:namespaces="([a-z@.,-]+)"|valid-(?:after|before)="[0-9]{8}(?:[0-9]{4}|[0-9]{6})?Z?")$`)
+	gpgFingerprint = pattern.Compile(`^(?:[0-9A-F]{40}|[0-9A-F]{64})$`)
 )
 
 // Fingerprint names the key as git does when it has checked a signature: "SHA256:..." for SSH, upper-case hex digits for
@@ -29,7 +30,7 @@ func (k Key) Fingerprint() (string, error) {
 		return "", errors.New("needs either ssh or gpg")
 	case k.GPG != "":
 		fpr := strings.ToUpper(strings.ReplaceAll(k.GPG, " ", ""))
-		if !gpgFingerprint.MatchString(fpr) {
+		if !gpgFingerprint.Get().MatchString(fpr) {
 			return "", errors.New("is no GPG fingerprint: 40 hex digits, as gpg --fingerprint prints them")
 		}
 		return fpr, nil
@@ -67,7 +68,7 @@ func parseSigner(line string) (signer, error) {
 		return signer{}, bad
 	}
 	f := strings.Fields(line)
-	at := slices.IndexFunc(f, sshKind.MatchString)
+	at := slices.IndexFunc(f, sshKind.Get().MatchString)
 	if at < 0 || at > 2 || at+1 >= len(f) || strings.Contains(f[at], "-cert-") {
 		return signer{}, bad
 	}
@@ -79,12 +80,12 @@ func parseSigner(line string) (signer, error) {
 	if at < 2 {
 		return l, nil
 	}
-	if strings.Join(sshOptions.FindAllString(f[1], -1), "") != f[1] {
+	if strings.Join(sshOptions.Get().FindAllString(f[1], -1), "") != f[1] {
 		return signer{}, fmt.Errorf("has options that can't be read: %q", f[1])
 	}
-	for _, o := range sshOptions.FindAllString(f[1], -1) {
+	for _, o := range sshOptions.Get().FindAllString(f[1], -1) {
 		o = strings.TrimSuffix(o, ",")
-		m := sshOption.FindStringSubmatch(o)
+		m := sshOption.Get().FindStringSubmatch(o)
 		switch {
 		case m == nil:
 			return signer{}, fmt.Errorf("has the option %q; namespaces, valid-after and valid-before are understood", o)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/pattern"
 )
 
 // Limits of a path, in bytes: what the common file systems hold.
@@ -178,7 +179,7 @@ func isDevice(c string) bool {
 }
 
 // shortGit matches the 8.3 names under which NTFS may know .git and .gitmodules: GIT~1, GITMOD~1, GI7EBA~1.
-var shortGit = regexp.MustCompile(`^gi[0-9a-z]{0,6}~[0-9]`)
+var shortGit = pattern.Compile(`^gi[0-9a-z]{0,6}~[0-9]`)
 
 // gitReads reports whether some file system would hand the component to git as one of git's own names. HFS+ ignores
 // invisible code points, NTFS drops trailing dots and spaces and cuts at a colon, and both fold case.
@@ -188,7 +189,7 @@ func gitReads(c string) bool {
 	}
 	if isASCII(c) {
 		low := strings.ToLower(c)
-		return strings.HasPrefix(strings.TrimLeft(low, " "), ".git") || shortGit.MatchString(low)
+		return strings.HasPrefix(strings.TrimLeft(low, " "), ".git") || shortGit.Get().MatchString(low)
 	}
 	seen := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -197,7 +198,7 @@ func gitReads(c string) bool {
 		return r
 	}, c)
 	low := FoldPath(norm.NFKC.String(seen))
-	return strings.HasPrefix(strings.TrimLeft(low, " "), ".git") || shortGit.MatchString(low)
+	return strings.HasPrefix(strings.TrimLeft(low, " "), ".git") || shortGit.Get().MatchString(low)
 }
 
 func isASCII(s string) bool {

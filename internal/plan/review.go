@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"gitwf/internal/pattern"
 )
 
 // PlanReview is what the built-in review says of a plan: the same plan always gets the same review.
@@ -250,7 +252,7 @@ func (r *planReviewer) wording() bool {
 }
 
 // firm is what makes a statement checkable whatever else it says: a number, a quotation, code, a file name.
-var firm = regexp.MustCompile("[0-9<>=≤≥“”「」『』《》`\"]|[A-Za-z0-9_-]+\\.[a-z0-9]{2,5}\\b|\\bhttps?:")
+var firm = pattern.Compile("[0-9<>=≤≥“”「」『』《》`\"]|[A-Za-z0-9_-]+\\.[a-z0-9]{2,5}\\b|\\bhttps?:")
 
 // vagueWord waits for its first use: compiling it would slow the start of every command.
 var vagueWord = sync.OnceValue(func() *regexp.Regexp {
@@ -265,7 +267,7 @@ func weakness(c Criterion, title string) string {
 		return ""
 	case bareWords(s) == bareWords(strings.ToLower(title)):
 		return "repeats the task's title"
-	case firm.MatchString(s):
+	case firm.Get().MatchString(s):
 		return ""
 	case tooShort(s):
 		return "is too short to name an outcome"

@@ -151,7 +151,7 @@ func Expand(line string, values map[string]Value) (Expanded, error) {
 func Fill(arg string, values map[string]Value) string {
 	var b strings.Builder
 	for i := 0; i < len(arg); {
-		m := refName.FindStringSubmatch(arg[i:])
+		m := refName.Get().FindStringSubmatch(arg[i:])
 		if m != nil {
 			if v, ok := values[m[1]]; ok {
 				if strings.HasPrefix(m[1], "session") && strings.HasSuffix(arg[:i], "WFS-") {

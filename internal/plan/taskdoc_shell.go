@@ -2,9 +2,10 @@ package plan
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // A reference in a command line, [dependency_context], is found by reading the line as a shell would, as far as quotes go. Its
@@ -13,7 +14,7 @@ import (
 // arithmetic, the name of a command) a reference is refused.
 
 // refName is the form of a reference's name.
-var refName = regexp.MustCompile(`^\[([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\]`)
+var refName = pattern.Compile(`^\[([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\]`)
 
 // shellRef is a reference in a command line.
 type shellRef struct {
@@ -218,8 +219,8 @@ func (f *shellFrame) endCommand() {
 var (
 	shellPrefixes = strings.Fields("if then elif else do while until ! { time exec command builtin env nohup sudo doas timeout nice ionice setsid stdbuf xargs")
 	runsCode      = strings.Fields("eval source . trap let [[ declare typeset local readonly unset alias sh bash dash ash ksh zsh fish busybox su ssh awk gawk mawk nawk sed gsed m4 make watch parallel script expect tclsh osascript pwsh powershell cmd psql sqlite3 mysql -exec -execdir -ok -okdir --pre")
-	assignment    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	interpreter   = regexp.MustCompile(`^(python|perl|ruby|node|deno|bun|php|lua)[0-9.]*(\.exe)?$`)
+	assignment    = pattern.Compile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	interpreter   = pattern.Compile(`^(python|perl|ruby|node|deno|bun|php|lua)[0-9.]*(\.exe)?$`)
 )
 
 func (f *shellFrame) endWord() {
@@ -235,11 +236,11 @@ func (f *shellFrame) endWord() {
 	}
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 	switch {
-	case slices.Contains(runsCode, name) || interpreter.MatchString(name) || !f.command && strings.ContainsAny(word, "$`"):
+	case slices.Contains(runsCode, name) || interpreter.Get().MatchString(name) || !f.command && strings.ContainsAny(word, "$`"):
 		f.code, f.command = name, true
 	case word == "--":
 		f.ended = true
-	case f.command, assignment.MatchString(word), slices.Contains(shellPrefixes, name):
+	case f.command, assignment.Get().MatchString(word), slices.Contains(shellPrefixes, name):
 	case strings.HasPrefix(word, "-"), strings.Trim(word, "0123456789.smhd") == "" && word != "":
 		// An option, or a number, of a program that runs what follows.
 	default:
@@ -249,7 +250,7 @@ func (f *shellFrame) endWord() {
 
 // reference reads a reference, and returns 0 where the bracket is something else: a test, a pattern, an index.
 func (r *shellReader) reference(i int) int {
-	m := refName.FindStringSubmatch(r.line[i:])
+	m := refName.Get().FindStringSubmatch(r.line[i:])
 	if m == nil {
 		return 0
 	}
@@ -295,7 +296,7 @@ func (r *shellReader) wrongPlace(f, cmd *shellFrame, first bool) string {
 		return "stands in a here-document; write printf '%s\\n' \"[name]\" before a pipe"
 	case cmd.output:
 		return "names a file that is written"
-	case !cmd.command && !assignment.MatchString(cmd.word.String()):
+	case !cmd.command && !assignment.Get().MatchString(cmd.word.String()):
 		return "stands where the name of a program does"
 	}
 	return ""

@@ -309,7 +309,7 @@ func (d documentRules) prose(at string, v any) {
 	switch v := v.(type) {
 	case string:
 		for i := range len(v) {
-			m := refName.FindStringSubmatch(v[i:])
+			m := refName.Get().FindStringSubmatch(v[i:])
 			if m == nil || i > 0 && (isWordByte(v[i-1]) || v[i-1] == '\\') {
 				continue
 			}

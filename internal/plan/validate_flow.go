@@ -3,14 +3,15 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-var outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var outputName = pattern.Compile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 // steps checks the preparation: in every plan, for it is run.
 func (d documentRules) steps() {
@@ -89,7 +90,7 @@ func (d documentRules) stepFields(at string, s Step, m map[string]any) {
 		}
 		d.find("on-error", at+".on_error", "is not a way to handle a failure", strings.Join(known, ", "), quote(s.OnError), "on_error: "+example)
 	}
-	if s.OutputTo != "" && (!outputName.MatchString(s.OutputTo) || IsProperty(s.OutputTo)) {
+	if s.OutputTo != "" && (!outputName.Get().MatchString(s.OutputTo) || IsProperty(s.OutputTo)) {
 		d.find("output-to", at+".output_to", "can't be a name of a result", "letters, digits and _, beginning with a letter, and no property of tasks such as parent", quote(s.OutputTo), "output_to: patterns")
 	}
 	if v, has := m["timeout_seconds"]; has && s.TimeoutSeconds == 0 {
@@ -144,9 +145,11 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 
 // meantAsReference reports whether a name in brackets can't be meant as anything else: it is a property of tasks, or has an
 // underscore between words, which no pattern of letters has.
-func meantAsReference(name string) bool { return IsProperty(name) || underscored.MatchString(name) }
+func meantAsReference(name string) bool {
+	return IsProperty(name) || underscored.Get().MatchString(name)
+}
 
-var underscored = regexp.MustCompile(`^[A-Za-z]{2,}[a-z0-9]*(_[A-Za-z0-9]{2,})+$`)
+var underscored = pattern.Compile(`^[A-Za-z]{2,}[a-z0-9]*(_[A-Za-z0-9]{2,})+$`)
 
 // resolves notes a reference that leads nowhere. outputs are the names of the steps before it; other names in brackets are not
 // meant as references.
@@ -168,7 +171,7 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 		d.find("unresolved-reference", field, shown+" stands for nothing: neither the task nor one above it has that", expected, "nothing", "")
 	case d.outputs(len(d.t.Steps()))[name]:
 		d.find("later-output", field, shown+" is the output of this step or of a later one", "the output_to of an earlier step", shown, "")
-	case underscored.MatchString(name):
+	case underscored.Get().MatchString(name):
 		guess := nearest(name, sortedSet(outputs))
 		if guess != "" {
 			guess = "[" + guess + "]"
@@ -186,7 +189,7 @@ func sortedSet(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) 
 func WholeReferences(arg string, known func(name string) bool) []string {
 	var names []string
 	for i := range len(arg) {
-		if m := refName.FindStringSubmatch(arg[i:]); m != nil && known(m[1]) {
+		if m := refName.Get().FindStringSubmatch(arg[i:]); m != nil && known(m[1]) {
 			names = append(names, m[1])
 		}
 	}

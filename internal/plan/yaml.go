@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"gitwf/internal/pattern"
 )
 
 // parseYAML reads one YAML document into nodes.
@@ -41,12 +42,12 @@ func parseYAML(data []byte) (*node, error) {
 	return &n, nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
+var yamlLine = pattern.Compile(`^yaml: (?:line ([0-9]+): )?`)
 
 func yamlSyntax(err error) error {
 	text := err.Error()
 	line := 1
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine.Get().FindStringSubmatch(text); m != nil {
 		text = text[len(m[0]):]
 		if n, numErr := strconv.Atoi(m[1]); numErr == nil {
 			line = n
