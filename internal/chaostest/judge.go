@@ -295,6 +295,9 @@ func (r *Repo) tidy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.sweep(); err != nil {
+		return err
+	}
 	if o, err := r.WF(ctx, "doctor"); err != nil || o.Exit != 0 {
 		return errors.Join(err, fmt.Errorf("doctor finds: %s", o))
 	}
@@ -303,6 +306,27 @@ func (r *Repo) tidy(ctx context.Context) error {
 		err = fmt.Errorf("the working tree differs from HEAD:\n%s", indent(status))
 	}
 	return err
+}
+
+// sweep removes the working directories of killed processes. They are known by the process number in their names, and doctor finds
+// those that are old.
+func (r *Repo) sweep() error {
+	left, err := filepath.Glob(r.file(filepath.Join("tmp", "git-wf-*-*")))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(path), "git-wf-%d-", &pid); err != nil {
+			continue // it names no process
+		}
+		if !alive(pid) {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // alive reports whether there is such a process.

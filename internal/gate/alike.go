@@ -16,9 +16,19 @@ import (
 	"gitwf/hooks"
 )
 
-// Names that only some file system takes for a protected root are too many to be pathspecs of a long walk: git would look
-// into every directory of every commit. But they stand in the few trees that hold the roots. So those are read while git
-// walks; hardly ever is there anything to walk again for.
+// Names that some file system takes for a protected root, in other capitals or with characters that it ignores, are too many to
+// be pathspecs of a long walk: git would look into every directory of every commit, or at every name of it. But they stand in
+// the few trees that hold the roots. So those are read while git walks by the roots' own names; hardly ever is there
+// anything to walk again for.
+
+// walkspecs select what is below the roots, as they are written, and what otherNames has found.
+func (g *Gate) walkspecs() []string {
+	specs := []string{"--"}
+	for _, root := range g.policy.RootPaths() {
+		specs = append(specs, ":(top,literal)"+root)
+	}
+	return append(specs, g.alikes...)
+}
 
 // spelt walks, and walks again with the names among the trees of the commits that a file system may take for a root.
 func (g *Gate) spelt(ctx context.Context, walk func(context.Context, ...string) (*Report, error), revs ...string) (*Report, error) {

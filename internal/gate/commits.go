@@ -28,7 +28,7 @@ func (g *Gate) log(ctx context.Context, args ...string) ([]logged, error) {
 		magic, "-c", "log.follow=false", "-c", "log.showSignature=false", "log", "--full-history", "--diff-merges=separate", "--root",
 		"--format=%H %P", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative", "-O/dev/null", "--no-ext-diff",
 		"--ignore-submodules=none", "--no-color", "--no-decorate", "--no-mailmap", "--no-notes",
-	}, args, g.pathspecs())})
+	}, args, g.walkspecs())})
 	if err != nil {
 		return nil, err
 	}
