@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/message"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/schema"
 )
 
 //go:embed reply.schema.json
@@ -47,15 +48,7 @@ var definitions = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) 
 
 // compile makes the part of the schema at a JSON pointer usable, "" for the whole.
 func compile(pointer string) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
-	if err != nil {
-		return nil, fmt.Errorf("read the schema of replies: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(schemaID, doc); err != nil {
-		return nil, fmt.Errorf("load the schema of replies: %w", err)
-	}
-	return c.Compile(schemaID + "#" + pointer)
+	return schema.Compile(schemaID, schemaJSON, pointer)
 }
 
 // definition is the name of the part of the schema that a reply must fit.
@@ -113,7 +106,7 @@ func (t *translator) collect(e *jsonschema.ValidationError) {
 	case *schemakind.AdditionalProperties:
 		slices.Sort(k.Properties)
 		t.found = append(t.found, &Violation{
-			CodeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(propertyNames(schemaAt(t.root, at)), ", "),
+			CodeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(schema.Fields(schema.At(t.root, at)), ", "),
 			quoted(k.Properties), "leave out " + quoted(k.Properties), nil,
 		})
 		return
@@ -204,46 +197,12 @@ func decimal(r *big.Rat) string {
 	return fmt.Sprint(f)
 }
 
-// schemaAt is the part of the schema that speaks of the value at a place, nil if none does.
-func schemaAt(s *jsonschema.Schema, location []string) *jsonschema.Schema {
-	for _, part := range location {
-		if s = deref(s); s == nil {
-			return nil
-		}
-		if next := s.Properties[part]; next != nil {
-			s = next
-			continue
-		}
-		s = s.Items2020
-	}
-	return deref(s)
-}
-
-func deref(s *jsonschema.Schema) *jsonschema.Schema {
-	for s != nil && s.Ref != nil {
-		s = s.Ref
-	}
-	return s
-}
-
-func propertyNames(s *jsonschema.Schema) []string {
-	if s == nil {
-		return nil
-	}
-	var names []string
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // example shows a field with the schema's own example for it; of a list, with the examples of an item's fields.
 func example(location []string, root *jsonschema.Schema) string {
 	if len(location) == 0 {
 		return ""
 	}
-	v := exampleValue(schemaAt(root, location))
+	v := exampleValue(schema.At(root, location))
 	data, err := json.Marshal(v)
 	if v == nil || err != nil {
 		return "leave it out"
@@ -256,7 +215,7 @@ func example(location []string, root *jsonschema.Schema) string {
 }
 
 func exampleValue(s *jsonschema.Schema) any {
-	s = deref(s)
+	s = schema.Deref(s)
 	switch {
 	case s == nil:
 		return nil

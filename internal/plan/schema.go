@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	schemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"gitwf/internal/schema"
 )
 
 //go:embed schema.json
@@ -27,21 +28,11 @@ const schemaID = "https://git-wf.invalid/plan.schema.json"
 func Schema() []byte { return bytes.Clone(schemaJSON) }
 
 // compiled waits for its first use: compiling costs more than most commands do.
-var compiled = sync.OnceValues(compileSchema)
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileSchema("") })
 
-func compileSchema() (*jsonschema.Schema, error) { return compileSchemaAt("") }
-
-// compileSchemaAt compiles the part of the schema that the fragment points to, "" for the whole.
-func compileSchemaAt(fragment string) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
-	if err != nil {
-		return nil, fmt.Errorf("read the plan's schema: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(schemaID, doc); err != nil {
-		return nil, fmt.Errorf("load the plan's schema: %w", err)
-	}
-	return c.Compile(schemaID + fragment)
+// compileSchema compiles the part of the schema at a JSON pointer, "" for the whole.
+func compileSchema(pointer string) (*jsonschema.Schema, error) {
+	return schema.Compile(schemaID, schemaJSON, pointer)
 }
 
 // checkSchema holds a document against the schema and translates what does not fit.
@@ -87,7 +78,7 @@ func (t schemaErrors) collect(e *jsonschema.ValidationError) {
 	for _, part := range e.InstanceLocation {
 		path = joinPath(path, part)
 	}
-	at := schemaAt(t.schema, e.InstanceLocation)
+	at := schema.At(t.schema, e.InstanceLocation)
 	name := ""
 	for _, part := range e.InstanceLocation {
 		if strings.Trim(part, "0123456789") != "" {
@@ -100,14 +91,14 @@ func (t schemaErrors) collect(e *jsonschema.ValidationError) {
 		for _, p := range k.Properties {
 			*t.fs = append(*t.fs, Finding{
 				Code: "unknown-field", Path: joinPath(path, p),
-				Message:  unknownField(p, propertyNames(at)),
-				Expected: "one of " + strings.Join(propertyNames(at), ", "),
+				Message:  unknownField(p, schema.Fields(at)),
+				Expected: "one of " + strings.Join(schema.Fields(at), ", "),
 			})
 		}
 		return
 	case *schemakind.Required:
 		for _, p := range k.Missing {
-			child := schemaAt(t.schema, append(slices.Clone(e.InstanceLocation), p))
+			child := schema.At(t.schema, append(slices.Clone(e.InstanceLocation), p))
 			*t.fs = append(*t.fs, Finding{Code: "missing-field", Path: joinPath(path, p), Message: "is missing", Example: example(p, child)})
 		}
 		return
@@ -155,36 +146,6 @@ func found(v any) string {
 		return quote(s)
 	}
 	return fmt.Sprint(v)
-}
-
-// schemaAt is the part of the schema that speaks of the value at a place.
-func schemaAt(s *jsonschema.Schema, location []string) *jsonschema.Schema {
-	for _, part := range location {
-		s = deref(s)
-		if s == nil {
-			return nil
-		}
-		if next := s.Properties[part]; next != nil {
-			s = next
-			continue
-		}
-		s = s.Items2020
-	}
-	return deref(s)
-}
-
-func deref(s *jsonschema.Schema) *jsonschema.Schema {
-	for s != nil && s.Ref != nil {
-		s = s.Ref
-	}
-	return s
-}
-
-func propertyNames(s *jsonschema.Schema) []string {
-	if s == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(s.Properties))
 }
 
 // example shows a field with the schema's own example for it.

@@ -132,7 +132,7 @@ func TestSchemaExamplesPass(t *testing.T) {
 		if len(examples) == 0 {
 			return
 		}
-		schema, err := compileSchemaAt(path)
+		schema, err := compileSchema(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,5 +146,5 @@ func TestSchemaExamplesPass(t *testing.T) {
 	if err := json.Unmarshal(Schema(), &v); err != nil {
 		t.Fatal(err)
 	}
-	walk("#", v)
+	walk("", v)
 }

@@ -309,7 +309,7 @@ func BenchmarkLarge(b *testing.B) {
 	})
 	b.Run("SchemaCompile", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := compileSchema(); err != nil {
+			if _, err := compileSchema(""); err != nil {
 				b.Fatal(err)
 			}
 		}
