@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -38,7 +37,7 @@ func (e *env) exportFormat(c *cli.Context) error {
 	}
 	format := c.String("format")
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		s, err := e.exchangeSnapshot(c, store, snap)
+		s, err := e.exchangeSnapshot(c, store, snap, nil)
 		if err != nil {
 			return err
 		}
@@ -58,66 +57,37 @@ func (e *env) exportFormat(c *cli.Context) error {
 	})
 }
 
-// exchangeSnapshot gathers what the writers show of a plan.
-func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (exchange.Snapshot, error) {
+// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil: records are
+// written once, so a version that was approved by the same review need not be read again.
+func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, known summaries) (exchange.Snapshot, error) {
 	state, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return exchange.Snapshot{}, err
 	}
 	active, err := store.Active(c.Context)
-	out := exchange.Snapshot{State: state, Active: err == nil && active == snap.ID, Summaries: map[plan.TaskID]exchange.Summary{}}
-	dependents := map[plan.TaskID][]plan.TaskID{}
-	for _, t := range snap.Plan.Tasks {
-		for _, d := range t.DependsOn {
-			if t.NodeType == plan.Action {
-				dependents[d] = append(dependents[d], t.TaskID)
-			}
-		}
-	}
+	out := exchange.Snapshot{State: state, Active: err == nil && active == snap.ID, Summaries: map[plan.TaskID]plan.Summary{}}
 	for _, t := range snap.Plan.Tasks {
 		ts := state.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
 			continue
 		}
-		sum, err := e.summaryOf(c, store, snap, ts)
-		if err != nil {
-			return out, err
+		reading := fmt.Sprintf("%s v%d %d", t.TaskID, ts.Approved, len(snap.Records.Of(t.TaskID).Reviews))
+		sum, ok := known[reading]
+		if !ok {
+			if sum, err = export.Summarize(c.Context, store, snap, t.TaskID, ts.Approved); err != nil {
+				return out, err
+			}
+			if known != nil {
+				known[reading] = sum
+			}
 		}
-		sum.Dependent = dependents[t.TaskID]
 		out.Summaries[t.TaskID] = sum
 	}
 	return out, nil
 }
 
-// summaryOf reads what the approved version of a task brought, and the newest review that approved it.
-func (e *env) summaryOf(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) (exchange.Summary, error) {
-	a, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, t.Approved)
-	if errors.Is(err, fs.ErrNotExist) { // pruned
-		return exchange.Summary{Version: t.Approved}, nil
-	}
-	if err != nil {
-		return exchange.Summary{}, err
-	}
-	sum := exchange.Summary{Version: t.Approved, Agent: a.Agent, At: a.CreatedAt, Text: a.Summary}
-	for _, f := range a.Files {
-		sum.Files = append(sum.Files, f.Path)
-	}
-	for _, rec := range slices.Backward(snap.Records.Of(t.TaskID).Reviews) {
-		if rec.Version != t.Approved || rec.Verdict != plan.Approved {
-			continue
-		}
-		r, err := export.ReadReview(c.Context, store, snap, t.TaskID, rec)
-		if err != nil {
-			return sum, err
-		}
-		sum.Reviewer, sum.Score, sum.Criteria = r.Reviewer, r.Score, r.Criteria
-		for _, s := range r.Suggestions {
-			sum.Remarks = append(sum.Remarks, s.Text)
-		}
-		break
-	}
-	return sum, nil
-}
+// summaries are what was read of approved versions, by task, version and number of reviews.
+type summaries map[string]plan.Summary
 
 // exportFile writes to the file that --output names, or to standard output.
 func (e *env) exportFile(c *cli.Context, data []byte, err error) error {

@@ -243,7 +243,7 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
 	}
 	if g.role == agent.RoleAction {
-		if in.Summary, err = e.summary(ctx, snap, t, a); err != nil {
+		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {
 			return agent.Input{}, err
 		}
 		g.told[len(g.told)-1].Summary = prompt.Text(in.Summary)

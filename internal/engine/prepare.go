@@ -219,49 +219,13 @@ func promptStep(s plan.Step, i int) prompt.Step {
 	return prompt.Step{Number: i + 1, Name: s.Name, Action: s.Action, Result: "not taken yet"}
 }
 
-// summary is what a dependency's approved version says for those who build on it: what was done, its files, and its review.
-func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, a plan.Artifact) (string, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s %s: %s\n", t.TaskID, a.ArtifactID, plan.OneLine(t.Title))
-	if text := strings.TrimSpace(plan.Printable(a.Summary)); text != "" {
-		fmt.Fprintf(&b, "\n%s\n", lastPart(text))
+// summary is what a dependency's approved version says for those who build on it: the same text that .summaries/ has.
+func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, version int) (string, error) {
+	s, err := export.Summarize(ctx, e.Store, snap, t.TaskID, version)
+	if err != nil {
+		return "", err
 	}
-	b.WriteString("\n## Files\n\n")
-	const most = 50
-	for i, f := range a.Files {
-		if i == most {
-			fmt.Fprintf(&b, "- and %d more\n", len(a.Files)-most)
-			break
-		}
-		fmt.Fprintf(&b, "- %s, %s\n", plan.OneLine(f.Path), plan.Count(int(f.Size), "byte"))
-	}
-	rev, err := e.approval(ctx, snap, t.TaskID, plan.VersionNumber(a.ArtifactID))
-	if err != nil || rev == nil {
-		return b.String(), err
-	}
-	fmt.Fprintf(&b, "\n## Review\n\nApproved by %s, score %d.", plan.OneLine(rev.Reviewer), rev.Score)
-	if rev.Reason != "" {
-		b.WriteString(" " + plan.OneLine(lastPart(rev.Reason)))
-	}
-	b.WriteString("\n")
-	for _, c := range rev.Criteria {
-		fmt.Fprintf(&b, "- %s %s: %s\n", plan.OneLine(c.ID), c.Result, plan.OneLine(c.Statement))
-	}
-	for _, s := range rev.Suggestions {
-		fmt.Fprintf(&b, "- for later (%s): %s\n", plan.OneLine(s.Priority), plan.OneLine(s.Text))
-	}
-	return b.String(), nil
-}
-
-// approval is the newest review that approved a version, nil if there is none.
-func (e *Engine) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (*plan.Review, error) {
-	for _, r := range slices.Backward(snap.Records.Of(id).Reviews) {
-		if r.Version == version && r.Verdict == plan.Approved {
-			rev, err := export.ReadReview(ctx, e.Store, snap, id, r)
-			return &rev, err
-		}
-	}
-	return nil, nil
+	return s.Text(t, snap.Plan.Dependents()[t.TaskID]), nil
 }
 
 // assigned is the agent that does a task which names none: the one that its meta.agent names, or its kind and title by the user's

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"strings"
-	"time"
 
 	"gitwf/internal/plan"
 )
@@ -11,24 +10,8 @@ import (
 // equal files.
 type Snapshot struct {
 	State     *plan.State
-	Paused    bool // of a session that somebody paused
-	Completed bool // of a session that somebody completed; else it is when the root is DONE
-	Active    bool // it is the one that is worked on: CCW marks it
-	Summaries map[plan.TaskID]Summary
-}
-
-// Summary is what a task's approved version brought.
-type Summary struct {
-	Version   int
-	Agent     string // who made it
-	At        time.Time
-	Text      string // what the maker says
-	Files     []string
-	Reviewer  string
-	Score     int
-	Criteria  []plan.CriterionResult
-	Remarks   []string      // of the review, for later tasks
-	Dependent []plan.TaskID // who builds on it
+	Active    bool                         // it is the one that is worked on: CCW marks it
+	Summaries map[plan.TaskID]plan.Summary // of the tasks with an approved version
 }
 
 func (s Snapshot) plan() *plan.Plan { return s.State.Plan }
@@ -46,18 +29,6 @@ func (s Snapshot) tasks() []*plan.TaskState {
 		}
 	}
 	return out
-}
-
-// status is how the session stands.
-func (s Snapshot) status() string {
-	root := s.State.Root()
-	switch {
-	case s.Completed, root != nil && root.Status == plan.StatusDone:
-		return "completed"
-	case s.Paused:
-		return "paused"
-	}
-	return "active"
 }
 
 // imported is what the task's meta holds of the source that it was imported from, nil if it was not.

@@ -15,11 +15,11 @@ import (
 
 // document is what JSON writes.
 type document struct {
-	PlanID plan.ID         `json:"plan_id"`
-	Title  string          `json:"title"`
-	Status string          `json:"session_status"`
-	Plan   json.RawMessage `json:"plan"` // plan.json, as it is stored
-	Tasks  []taskLine      `json:"tasks"`
+	PlanID plan.ID            `json:"plan_id"`
+	Title  string             `json:"title"`
+	Status plan.SessionStatus `json:"session_status"`
+	Plan   json.RawMessage    `json:"plan"` // plan.json, as it is stored
+	Tasks  []taskLine         `json:"tasks"`
 }
 
 // taskLine is one task with where it stands: an entry of the document, a row of the table.
@@ -54,7 +54,7 @@ func JSON(s Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(document{s.plan().PlanID, s.plan().Title, s.status(), json.RawMessage(data), s.lines()})
+	return encode(document{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data), s.lines()})
 }
 
 // inner is the plan in what JSON wrote.
@@ -194,8 +194,8 @@ func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
 		}
 	}
 	evidence := ""
-	if sum, ok := s.Summaries[t.TaskID]; ok {
-		evidence = fmt.Sprintf("%s, approved by %s with a score of %d", plan.VersionID(sum.Version), inline(sum.Reviewer), sum.Score)
+	if sum, ok := s.Summaries[t.TaskID]; ok && sum.Review != nil {
+		evidence = fmt.Sprintf("%s, approved by %s with a score of %d", sum.Artifact.ArtifactID, inline(sum.Review.Reviewer), sum.Review.Score)
 	} else if t.Approved > 0 {
 		evidence = plan.VersionID(t.Approved) + " is approved"
 	} else if t.Active > 0 {

@@ -18,7 +18,7 @@ import (
 func CCW(s Snapshot) (map[string][]byte, error) {
 	name := string(s.plan().PlanID)
 	files := map[string][]byte{}
-	if s.Active && s.status() == "active" {
+	if s.Active && s.State.SessionStatus() == plan.SessionActive {
 		files[".active-"+name] = nil
 	}
 	tasks := s.tasks()
@@ -33,11 +33,12 @@ func CCW(s Snapshot) (map[string][]byte, error) {
 			return nil, fmt.Errorf("write %s: %w", t.TaskID, err)
 		}
 		files[path.Join(name, ".task", string(t.TaskID)+".json")] = data
-		if text := s.summary(t); text != "" {
-			files[path.Join(name, ".summaries", string(t.TaskID)+"-summary.md")] = []byte(text)
-		}
 	}
-	files[path.Join(name, "TODO_LIST.md")] = []byte(s.todoList(tasks))
+	summaries := s.summaries(tasks)
+	for id, text := range summaries {
+		files[path.Join(name, ".summaries", string(id)+"-summary.md")] = []byte(text)
+	}
+	files[path.Join(name, "TODO_LIST.md")] = []byte(s.todoList(tasks, summaries))
 	files[path.Join(name, "IMPL_PLAN.md")] = []byte(s.implPlan(tasks))
 	return files, nil
 }
@@ -73,70 +74,33 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 	if text, _ := out["project"].(string); text == "" {
 		out["project"] = p.Title
 	}
-	phase, completed, current := s.phase(tasks)
-	out["type"] = larger(textOf(out["type"]), complexity(tasks))
-	out["current_phase"] = phase
-	out["status"] = s.status()
+	out["type"] = larger(textOf(out["type"]), p.AssessComplexity())
+	out["current_phase"] = string(s.State.Phase())
+	out["status"] = string(s.State.SessionStatus())
 	progress := map[string]any{}
 	if old, ok := out["progress"].(map[string]any); ok {
 		progress = maps.Clone(old)
+	}
+	completed, current := []any{}, []any{}
+	for _, phase := range s.State.CompletedPhases() {
+		completed = append(completed, string(phase))
+	}
+	for _, t := range tasks {
+		if t.NodeType == plan.Action && wordsOf(t).ccw == "active" {
+			current = append(current, string(t.TaskID))
+		}
 	}
 	progress["completed_phases"], progress["current_tasks"] = completed, current
 	out["progress"] = progress
 	return out
 }
 
-// phase is where the session stands, which phases are behind it, and what is being worked on.
-func (s Snapshot) phase(tasks []*plan.TaskState) (phase string, completed, current []any) {
-	completed, current = []any{}, []any{}
-	if len(s.plan().Grafts) == 0 {
-		return "PLAN", completed, current
-	}
-	completed = append(completed, "PLAN")
-	open := false
-	for _, t := range tasks {
-		if t.NodeType != plan.Action {
-			continue
-		}
-		switch wordsOf(t).ccw {
-		case "active":
-			current = append(current, string(t.TaskID))
-		}
-		switch t.Status {
-		case plan.StatusDone, plan.StatusAbandoned, plan.StatusReadyToCheck:
-		default:
-			open = true
-		}
-	}
-	if open {
-		return "IMPLEMENT", completed, current
-	}
-	completed = append(completed, "IMPLEMENT")
-	if s.status() == "completed" {
-		completed = append(completed, "REVIEW")
-	}
-	return "REVIEW", completed, current
-}
-
-var sizes = [...]string{"simple", "medium", "complex"}
-
-// complexity is that of a plan by its number of tasks (seed 1, "Complexity Classification").
-func complexity(tasks []*plan.TaskState) string {
-	switch n := len(tasks); {
-	case n < 5:
-		return sizes[0]
-	case n <= 15:
-		return sizes[1]
-	}
-	return sizes[2]
-}
-
 // larger is the larger of two complexities: it is never lowered. A word that is none of them stays.
-func larger(was, is string) string {
-	if was == "" || slices.Index(sizes[:], was) >= 0 && slices.Index(sizes[:], was) < slices.Index(sizes[:], is) {
-		return is
+func larger(was string, is plan.Complexity) string {
+	if c := plan.Complexity(was); was != "" && (!c.Valid() || plan.HigherComplexity(c, is) == c) {
+		return was
 	}
-	return was
+	return string(is)
 }
 
 // task is .task/<id>.json.
@@ -282,15 +246,6 @@ func (s Snapshot) own(t *plan.TaskState, meta, context map[string]any, flow *map
 		acceptance = append(acceptance, text)
 	}
 	set(context, "acceptance", acceptance)
-	var files []string
-	if d := t.DeliverableSpec; d != nil {
-		if files = d.Files; d.Filename != "" {
-			files = append([]string{d.Filename}, files...)
-		}
-		for i, f := range files {
-			files[i] = path.Join(d.OutputDir, f)
-		}
-	}
 	set(context, "focus_paths", []any{})
 	set(context, "depends_on", ids(t.DependsOn))
 	if t.ParentTaskID != s.plan().RootTaskID {
@@ -301,5 +256,5 @@ func (s Snapshot) own(t *plan.TaskState, meta, context map[string]any, flow *map
 	}
 	set(*flow, "pre_analysis", []any{})
 	set(*flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title), "modification_points": []any{}, "logic_flow": []any{}})
-	set(*flow, "target_files", anyList(files))
+	set(*flow, "target_files", anyList(deliverables(t.Task)))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // todoList is TODO_LIST.md (seed 1, "TODO_LIST.md Template").
-func (s Snapshot) todoList(tasks []*plan.TaskState) string {
+func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]string) string {
 	var b strings.Builder
 	p := s.plan()
 	fmt.Fprintf(&b, "# Tasks: %s\n\n## Task Progress\n", inline(p.Title))
@@ -29,7 +29,7 @@ func (s Snapshot) todoList(tasks []*plan.TaskState) string {
 			fmt.Fprintf(&b, "%s▸ %s\n", indent, link)
 		} else {
 			fmt.Fprintf(&b, "%s- [%s] %s", indent, wordsOf(t).box, link)
-			if s.summary(t) != "" && t.Status == plan.StatusDone {
+			if summaries[t.TaskID] != "" && t.Status == plan.StatusDone {
 				fmt.Fprintf(&b, " | [✅](./.summaries/%s-summary.md)", t.TaskID)
 			}
 			b.WriteByte('\n')
@@ -84,46 +84,18 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	return b.String()
 }
 
-// summary is .summaries/<id>-summary.md: what the approved version brought, or what was imported with the task.
-func (s Snapshot) summary(t *plan.TaskState) string {
-	sum, ok := s.Summaries[t.TaskID]
-	if !ok {
-		text, _ := imported(t.Task)["summary"].(string)
-		return text
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n## What was done\n", t.TaskID, inline(t.Title))
-	if text := printable(sum.Text); text != "" {
-		b.WriteString(text + "\n")
-	}
-	fmt.Fprintf(&b, "\nVersion %s by %s, %s.\n", plan.VersionID(sum.Version), inline(sum.Agent), sum.At.UTC().Format("2006-01-02 15:04:05Z"))
-	section := func(title string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		fmt.Fprintf(&b, "\n## %s\n", title)
-		for _, l := range lines {
-			fmt.Fprintf(&b, "- %s\n", l)
+// summaries are .summaries/<id>-summary.md by task: what the approved version brought, or what was imported with the task.
+func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
+	users := s.plan().Dependents()
+	out := map[plan.TaskID]string{}
+	for _, t := range tasks {
+		if sum, ok := s.Summaries[t.TaskID]; ok {
+			out[t.TaskID] = sum.Text(t.Task, users[t.TaskID])
+		} else if text, _ := imported(t.Task)["summary"].(string); text != "" {
+			out[t.TaskID] = text
 		}
 	}
-	var files, tested, users, remarks []string
-	for _, f := range sum.Files {
-		files = append(files, "`"+strings.ReplaceAll(plan.OneLine(f), "`", "'")+"`")
-	}
-	for _, c := range sum.Criteria {
-		tested = append(tested, fmt.Sprintf("%s %s: %s", inline(c.ID), inline(string(c.Result)), inline(c.Statement)))
-	}
-	for _, id := range sum.Dependent {
-		users = append(users, string(id))
-	}
-	for _, r := range sum.Remarks {
-		remarks = append(remarks, inline(r))
-	}
-	section("Files", files)
-	section("Integration points", users)
-	section(fmt.Sprintf("Tests (approved by %s, score %d)", inline(sum.Reviewer), sum.Score), tested)
-	section("Notes for Future Tasks", remarks)
-	return b.String()
+	return out
 }
 
 // inline is text of a plan on one line of Markdown, with nothing in it that would begin something.

@@ -1,0 +1,31 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Summarize reads what is known of an approved version of a task: what its maker recorded, and the newest review that
+// approved it. A version that was pruned has a Summary too, with its name alone.
+func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Summary, error) {
+	a, err := ReadArtifact(ctx, store, snap, id, version)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan.Summary{Artifact: plan.Artifact{TaskID: id, ArtifactID: plan.VersionID(version)}}, nil
+	}
+	if err != nil {
+		return plan.Summary{}, err
+	}
+	s := plan.Summary{Artifact: a}
+	if rec, ok := newestApproval(snap, id, version); ok {
+		r, err := ReadReview(ctx, store, snap, id, rec)
+		if err != nil {
+			return plan.Summary{}, err
+		}
+		s.Review = &r
+	}
+	return s, nil
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Summary is what is known of an approved version: what its maker recorded, and the newest review that approved it. Of a
+// version that was pruned the artifact has no more than its ArtifactID. Review is nil where there is none.
+type Summary struct {
+	Artifact Artifact
+	Review   *Review
+}
+
+// What a summary has of each thing at most: it is read by people, and by every task that builds on it.
+const (
+	maxSummaryFiles    = 50
+	maxSummaryText     = 4000 // bytes of what the maker says
+	maxSummaryEvidence = 400  // bytes of the evidence for one criterion
+)
+
+// Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests with
+// their evidence, notes for later tasks. It is the one form in which a finished task is told of: to the tasks that build on
+// it, and to people in .summaries/. users are the tasks that build on it.
+func (s Summary) Text(t *Task, users []TaskID) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, OneLine(t.Title))
+	if text := strings.TrimSpace(Printable(s.Artifact.Summary)); text != "" {
+		b.WriteString(noHeadings(clipped(text, maxSummaryText)) + "\n\n")
+	}
+	b.WriteString(s.origin() + "\n")
+	section(&b, "Files", "", s.files())
+	section(&b, "Integration points", "", integration(t, users))
+	if s.Review != nil {
+		section(&b, "Tests", fmt.Sprintf("Approved by %s, score %d.", OneLine(s.Review.Reviewer), s.Review.Score), tests(s.Review))
+	}
+	section(&b, "Notes for later tasks", "", s.notes())
+	return b.String()
+}
+
+func section(b *strings.Builder, title, before string, lines []string) {
+	if before == "" && len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	if before != "" {
+		b.WriteString(before + "\n")
+	}
+	for _, l := range lines {
+		b.WriteString("- " + l + "\n")
+	}
+}
+
+func (s Summary) origin() string {
+	a := s.Artifact
+	if a.Agent == "" {
+		return "What it held was pruned."
+	}
+	text := fmt.Sprintf("By %s, %s", OneLine(a.Agent), a.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"))
+	var from []string
+	for _, in := range a.Inputs {
+		from = append(from, OneLine(string(in.TaskID)+" "+in.ArtifactID))
+	}
+	if len(from) > 0 {
+		text += ", from " + strings.Join(from, ", ")
+	}
+	return text + "."
+}
+
+func (s Summary) files() []string {
+	var lines []string
+	for i, f := range s.Artifact.Files {
+		if i == maxSummaryFiles {
+			return append(lines, fmt.Sprintf("and %d more", len(s.Artifact.Files)-i))
+		}
+		lines = append(lines, code(f.Path)+", "+Count(int(f.Size), "byte"))
+	}
+	return lines
+}
+
+// integration is where the work meets other work: the places that the task was to change, and who builds on it.
+func integration(t *Task, users []TaskID) []string {
+	var lines []string
+	targets, _ := texts(t.FlowControl["target_files"])
+	for i, place := range targets {
+		if i == maxSummaryFiles {
+			lines = append(lines, fmt.Sprintf("and %d more places", len(targets)-i))
+			break
+		}
+		lines = append(lines, code(place))
+	}
+	for _, id := range users {
+		lines = append(lines, string(id)+" builds on it")
+	}
+	return lines
+}
+
+func tests(r *Review) []string {
+	var lines []string
+	for _, c := range r.Criteria {
+		line := fmt.Sprintf("%s %s: %s", OneLine(c.ID), OneLine(c.Result), OneLine(c.Statement))
+		if evidence := clipped(OneLine(c.Evidence), maxSummaryEvidence); evidence != "" {
+			line += fmt.Sprintf(" (%s: %s)", OneLine(c.By), evidence)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (s Summary) notes() []string {
+	if s.Review == nil {
+		return nil
+	}
+	var lines []string
+	if reason := clipped(OneLine(s.Review.Reason), maxSummaryText); reason != "" {
+		lines = append(lines, reason)
+	}
+	for _, c := range s.Review.Criteria {
+		if c.Result == ResultWaived {
+			lines = append(lines, OneLine(c.ID)+" does not hold: it was waived")
+		}
+	}
+	for _, sg := range s.Review.Suggestions {
+		lines = append(lines, fmt.Sprintf("%s (%s)", OneLine(sg.Text), OneLine(sg.Priority)))
+	}
+	return lines
+}
+
+func code(s string) string { return "`" + strings.ReplaceAll(OneLine(s), "`", "'") + "`" }
+
+// clipped is the beginning of a text.
+func clipped(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " ..."
+}
+
+// noHeadings keeps what an agent says from looking like a section of what is known.
+func noHeadings(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if rest := strings.TrimLeft(l, " \t"); strings.HasPrefix(rest, "#") || strings.Trim(rest, "=-") == "" && rest != "" {
+			lines[i] = `\` + rest
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Dependents are the ACTIONs that build on each task, in plan order: those that depend on it, or on a goal above it.
+func (p *Plan) Dependents() map[TaskID][]TaskID {
+	direct := map[TaskID][]TaskID{}
+	for _, t := range p.Tasks {
+		for _, d := range t.DependsOn {
+			if t.NodeType == Action {
+				direct[d] = append(direct[d], t.TaskID)
+			}
+		}
+	}
+	all := map[TaskID][]TaskID{}
+	for _, t := range p.Tasks {
+		users := direct[t.TaskID]
+		for _, a := range p.ancestors(t) {
+			for _, id := range direct[a.TaskID] {
+				if !slices.Contains(users, id) {
+					users = append(users[:len(users):len(users)], id)
+				}
+			}
+		}
+		if len(users) > 0 {
+			all[t.TaskID] = users
+		}
+	}
+	return all
+}
