@@ -45,7 +45,7 @@ func (e *env) app() *cli.App {
 		ErrWriter:                 e.stderr,
 		Commands: []*cli.Command{
 			e.initCommand(), e.planCommand(), e.importCommand(), e.runCommand(), e.nextCommand(), e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(),
-			e.submitCommand(), e.reviewCommand(), e.answerCommand(), e.retryCommand(), e.splitCommand(), e.exportCommand(), e.verifyCommand(),
+			e.submitCommand(), e.reviewCommand(), e.answerCommand(), e.retryCommand(), e.splitCommand(), e.exportCommand(), e.checkoutCommand(), e.verifyCommand(),
 			e.agentsCommand(), e.promptCommand(), e.policyCommand(), e.waiveCommand(), e.plansCommand(), e.switchCommand(), e.pauseCommand(), e.resumeCommand(), e.completeCommand(), e.abandonCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
 			e.demoCommand(), e.completionCommand(),
 		},

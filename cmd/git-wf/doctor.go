@@ -99,6 +99,11 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, rules...)
+	shown, err := e.viewFindings(c, store, found.sound)
+	if err != nil {
+		return nil, err
+	}
+	found.findings = append(found.findings, shown...)
 	now, worker := e.now(), &engine.Engine{Store: store, Now: e.now}
 	around, err := audit.Surroundings(ctx, store, audit.Around{
 		Now: now, Temp: os.TempDir(), Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },

@@ -9,7 +9,9 @@ import (
 	"syscall"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/audit"
 	"gitwf/internal/check"
+	"gitwf/internal/checkout"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gate"
@@ -83,10 +85,13 @@ func explain(err error) (code int, hint string) {
 		open        *plan.OpenError
 		needed      *plan.AbandonError
 		planType    *engine.TypeError
+		inTheWay    *checkout.InTheWayError
 	)
 	switch {
 	case errors.As(err, &f):
 		return f.code, f.hint
+	case errors.As(err, &inTheWay):
+		return exitRefused, "mv " + audit.Quote(inTheWay.Path) + " " + audit.Quote(inTheWay.Path+".orig") + ", at the top of the working tree, then git wf checkout"
 	case errors.As(err, &base):
 		return exitUsage, ""
 	case errors.As(err, &session):

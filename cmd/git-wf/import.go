@@ -399,6 +399,13 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 		}
 		return false, err
 	}
+	missing, err := eng.MissingPaths(c.Context, d)
+	if err != nil {
+		return true, err
+	}
+	if len(missing) > 0 {
+		return true, &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first; git wf import --output FILE writes the plan for that"}
+	}
 	if fresh := eng.Trust.New(d.Plan); len(fresh) > 0 {
 		e.showLines(fresh, "not trusted on this machine")
 		return true, &failure{

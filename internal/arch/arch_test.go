@@ -26,7 +26,7 @@ var allowed = []struct {
 	uses []string
 }{
 	{"cmd/git-wf", []string{
-		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/contract", "internal/engine", "internal/estimate", "internal/exchange",
+		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract", "internal/engine", "internal/estimate", "internal/exchange",
 		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
 		"internal/process", "internal/prompt", "internal/web", "templates",
 	}},
@@ -52,6 +52,7 @@ var allowed = []struct {
 	{"internal/gitstore", []string{"internal/plan"}},
 	{"internal/prompt", []string{"internal/plan"}},
 	{"internal/exchange", []string{"internal/outline", "internal/pattern", "internal/plan"}},
+	{"internal/checkout", nil},
 	{"internal/outline", []string{"internal/plan"}},
 	{"internal/estimate", []string{"internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},

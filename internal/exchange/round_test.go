@@ -124,7 +124,8 @@ func TestRoundTripCCW(t *testing.T) {
 		"  - [ ] **IMPL-1.1**: Sign a token → [📋](./.task/IMPL-1.1.json)",
 		"  - [ ] **IMPL-1.2**: Check a token → [📋](./.task/IMPL-1.2.json)",
 		"- [ ] **IMPL-002**: Explain it → [📋](./.task/IMPL-002.json)", "",
-		"## Status Legend", "- `▸` = Container task (has subtasks)", "- `- [ ]` = Pending leaf task", "- `- [x]` = Completed leaf task", "",
+		"## Status Legend", "- `▸` = Container task (has subtasks)", "- `- [ ]` = Pending leaf task", "- `- [x]` = Completed leaf task",
+		"- Maximum 2 levels: Main tasks and subtasks only", "",
 		"## Notes", "Ask Kim about quotas.", "")
 	if diff := cmp.Diff(want, string(out["WFS-user-login/TODO_LIST.md"])); diff != "" {
 		t.Errorf("TODO_LIST.md (-want +got):\n%s", diff)

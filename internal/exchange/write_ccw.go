@@ -19,7 +19,7 @@ func CCW(s Snapshot) (map[string][]byte, error) {
 	name := string(s.plan().PlanID)
 	files := map[string][]byte{}
 	if s.Active && s.State.SessionStatus() == plan.SessionActive {
-		files[".active-"+name] = nil
+		files[Marker(s.plan().PlanID)] = nil
 	}
 	tasks := s.tasks()
 	session, err := encode(s.session(tasks))

@@ -17,12 +17,14 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 		kids[t.ParentTaskID] = append(kids[t.ParentTaskID], t)
 	}
 	shown := map[plan.TaskID]bool{}
+	deepest := 0
 	var list func(t *plan.TaskState, depth int)
 	list = func(t *plan.TaskState, depth int) {
 		if shown[t.TaskID] || depth > maxLevels {
 			return
 		}
 		shown[t.TaskID] = true
+		deepest = max(deepest, depth)
 		indent := strings.Repeat("  ", depth)
 		link := fmt.Sprintf("**%s**: %s → [📋](./.task/%s.json)", t.TaskID, inline(t.Title), t.TaskID)
 		if t.NodeType == plan.Goal {
@@ -42,6 +44,9 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 		list(t, 0)
 	}
 	b.WriteString("\n## Status Legend\n- `▸` = Container task (has subtasks)\n- `- [ ]` = Pending leaf task\n- `- [x]` = Completed leaf task\n")
+	if deepest < 2 {
+		b.WriteString("- Maximum 2 levels: Main tasks and subtasks only\n")
+	}
 	if notes := s.notes(); notes != "" {
 		b.WriteString("\n## Notes\n" + notes + "\n")
 	}

@@ -28,7 +28,7 @@ func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	file, err := s.lockFile(ctx, id)
+	file, err := lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock"), string(id))
 	if err != nil {
 		<-turn
 		return nil, fmt.Errorf("lock plan: %w", err)
@@ -39,14 +39,23 @@ func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err er
 	}, nil
 }
 
-func (s *Store) lockFile(ctx context.Context, id plan.ID) (*flock.Flock, error) {
+// LockWorktree makes those queue who change the same thing beside this working tree, under a name for it. A process that
+// ends, however it does, gives its lock back.
+func (s *Store) LockWorktree(ctx context.Context, name string) (unlock func(), err error) {
+	file, err := lockFile(ctx, filepath.Join(s.gitDir, "wf", "lock", "worktree"), name)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	return func() { file.Close() }, nil
+}
+
+func lockFile(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	const interval = time.Millisecond
-	dir := filepath.Join(s.commonDir, "wf", "lock")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	// Another user of a shared repository must be able to lock the same file.
-	file := flock.New(filepath.Join(dir, string(id)), flock.SetPermissions(0o666))
+	file := flock.New(filepath.Join(dir, name), flock.SetPermissions(0o666))
 	if _, err := file.TryLockContext(ctx, interval); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ func (s Summary) Text(t *Task, users []TaskID) string {
 	section(&b, "Files", "", s.files())
 	section(&b, "Integration points", "", integration(t, users))
 	if s.Review != nil {
-		section(&b, "Tests", fmt.Sprintf("Approved by %s, score %d.", OneLine(s.Review.Reviewer), s.Review.Score), tests(s.Review))
+		verdict := fmt.Sprintf("Approved by %s, score %d. %s", OneLine(s.Review.Reviewer), s.Review.Score, clipped(OneLine(s.Review.Reason), maxSummaryText))
+		section(&b, "Tests", strings.TrimSpace(verdict), tests(s.Review))
 	}
 	section(&b, "Notes for later tasks", "", s.notes())
 	return b.String()
@@ -113,9 +114,6 @@ func (s Summary) notes() []string {
 		return nil
 	}
 	var lines []string
-	if reason := clipped(OneLine(s.Review.Reason), maxSummaryText); reason != "" {
-		lines = append(lines, reason)
-	}
 	for _, c := range s.Review.Criteria {
 		if c.Result == ResultWaived {
 			lines = append(lines, OneLine(c.ID)+" does not hold: it was waived")

@@ -29,8 +29,8 @@ func TestSummaryText(t *testing.T) {
 		{"whole", full, []TaskID{"IMPL-2"}, []string{
 			"# IMPL-1 v2: Sign tokens\n", "\n## What was done\n\nSigned them.\n\\## Tests\nAll pass.\n", "By claude, ", ", from IMPL-0 v1.\n",
 			"\n## Files\n\n- `auth.ts`, 12 bytes\n", "\n## Integration points\n\n- `src/auth.ts:sign:1-9`\n- IMPL-2 builds on it\n",
-			"\n## Tests\n\nApproved by ann, score 92.\n- A1 pass: It signs. (checks: ok\uFFFD[31m 3 tests)\n",
-			"\n## Notes for later tasks\n\n- Good.\n- A2 does not hold: it was waived\n- Rotate the key. (LOW)\n",
+			"\n## Tests\n\nApproved by ann, score 92. Good.\n- A1 pass: It signs. (checks: ok\uFFFD[31m 3 tests)\n",
+			"\n## Notes for later tasks\n\n- A2 does not hold: it was waived\n- Rotate the key. (LOW)\n",
 		}, []string{"\x1b"}},
 		{"pruned", Summary{Artifact: Artifact{ArtifactID: "v1"}}, nil, []string{"# IMPL-1 v1: ", "What it held was pruned."}, []string{"## Files", "## Tests", "## Notes"}},
 		{"a lot", many, nil, []string{"and 10 more\n", "é ...\n"}, []string{strings.Repeat("é", 2001)}},
