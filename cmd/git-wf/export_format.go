@@ -71,7 +71,8 @@ func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gits
 		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
 			continue
 		}
-		reading := fmt.Sprintf("%s v%d %d", t.TaskID, ts.Approved, len(snap.Records.Of(t.TaskID).Reviews))
+		r := snap.Records.Of(t.TaskID)
+		reading := fmt.Sprintf("%s v%d %d %d", t.TaskID, ts.Approved, len(r.Reviews), len(r.Pruned))
 		sum, ok := known[reading]
 		if !ok {
 			if sum, err = export.Summarize(c.Context, store, snap, t.TaskID, ts.Approved); err != nil {
@@ -86,7 +87,7 @@ func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gits
 	return out, nil
 }
 
-// summaries are what was read of approved versions, by task, version and number of reviews.
+// summaries are what was read of approved versions, by task, version, and number of reviews and of pruned versions.
 type summaries map[string]plan.Summary
 
 // exportFile writes to the file that --output names, or to standard output.
