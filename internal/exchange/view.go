@@ -1,9 +1,9 @@
 package exchange
 
 import (
-	"regexp"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -45,13 +45,13 @@ func ViewOf(id plan.ID, name string) (v View, task plan.TaskID) {
 // Marker is the file below .workflow that marks the plan as the active one.
 func Marker(id plan.ID) string { return ".active-" + string(id) }
 
-var todoLine = regexp.MustCompile(`^\s*- \[([ xX])\] \*\*([^*]+)\*\*`)
+var todoLine = pattern.Compile(`^\s*- \[([ xX])\] \*\*([^*]+)\*\*`)
 
 // Ticks are the boxes of a TODO_LIST.md: whether that of each task is ticked.
 func Ticks(list []byte) map[plan.TaskID]bool {
 	ticks := map[plan.TaskID]bool{}
 	for line := range strings.Lines(string(list)) {
-		if m := todoLine.FindStringSubmatch(line); m != nil && plan.TaskID(m[2]).Valid() {
+		if m := todoLine.Get().FindStringSubmatch(line); m != nil && plan.TaskID(m[2]).Valid() {
 			ticks[plan.TaskID(m[2])] = m[1] != " "
 		}
 	}
@@ -62,7 +62,7 @@ func Ticks(list []byte) map[plan.TaskID]bool {
 func WithoutTicks(list []byte) string {
 	lines := strings.Split(string(list), "\n")
 	for i, line := range lines {
-		if todoLine.MatchString(line) {
+		if todoLine.Get().MatchString(line) {
 			at := strings.Index(line, "[")
 			lines[i] = line[:at] + "[ ]" + line[at+3:]
 		}
