@@ -74,6 +74,7 @@ func explain(err error) (code int, hint string) {
 		proof       *gitstore.ProofError
 		unproven    *export.UnprovenError
 		input       *engine.InputError
+		answer      *plan.AnswerError
 		lease       *engine.LeaseError
 		setting     *agent.ConfigError
 		damaged     *gitstore.DamagedError
@@ -147,6 +148,8 @@ func explain(err error) (code int, hint string) {
 		return exitRefused, refusedErr.Hint
 	case errors.As(err, &input):
 		return exitUsage, input.Hint
+	case errors.As(err, &answer):
+		return exitUsage, answer.Hint
 	case errors.As(err, &unknown):
 		return exitUsage, "git wf agents"
 	case errors.As(err, &template):

@@ -185,11 +185,7 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	} else {
 		fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
 		for _, w := range waits {
-			fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, plan.OneLine(w.Text))
-			e.printQuestions(e.stdout, w)
-			if w.Command != "" {
-				fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
-			}
+			e.printWait(w)
 		}
 		if len(waits) == 0 && len(s.Plan.Grafts) > 0 {
 			fmt.Fprintln(e.stdout, "next: git wf run")

@@ -169,14 +169,7 @@ func (e *env) printOutcome(x explained) {
 	done, all := progressOf(s)
 	fmt.Fprintf(e.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
 	for _, w := range waits {
-		fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, plan.OneLine(w.Text))
-		if w.Spent != "" {
-			fmt.Fprintf(e.stdout, "    %s\n", w.Spent)
-		}
-		e.printQuestions(e.stdout, w)
-		if w.Command != "" {
-			fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
-		}
+		e.printWait(w)
 	}
 	if finished(s, waits) {
 		fmt.Fprintln(e.stdout, "next: git wf export --commit")
@@ -184,6 +177,22 @@ func (e *env) printOutcome(x explained) {
 	}
 	e.printHeldUp(e.stdout, x.open)
 	e.printClaims(e.stdout, x.claims)
+}
+
+// printWait says what a task waits for, and the command that would mend it. A question is printed once.
+func (e *env) printWait(w engine.Wait) {
+	text := plan.OneLine(w.Text)
+	if n := len(w.Questions); n > 0 {
+		text = "asks " + plan.Count(n, "question")
+	}
+	fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, text)
+	if w.Spent != "" {
+		fmt.Fprintf(e.stdout, "    %s\n", w.Spent)
+	}
+	e.printQuestions(e.stdout, w)
+	if w.Command != "" {
+		fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
+	}
 }
 
 // finished reports whether nothing is left to do. A plan that is assembled is DONE with its last task, but one of its

@@ -86,9 +86,9 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --question q%d --file FILE", r.Task, r.Number))
 	}
 	done, err := e.append(ctx, id, ev, nil, batch)
-	var refused *plan.RefusedError
-	if errors.As(err, &refused) && refused.Hint == "" && ev.Question.Question != "" && !slices.Contains(snap.Records.Of(r.Task).Answers, r.Number) {
-		better := *refused
+	var wrong *plan.AnswerError
+	if errors.As(err, &wrong) {
+		better := *wrong
 		better.Hint = answerCommand(r.Task, ev.Question)
 		if open := snap.Records.Of(r.Task).OpenQuestions(); open[0] != r.Number {
 			command := "git wf answer " + string(r.Task)

@@ -149,7 +149,7 @@ type AnswerQuestion struct {
 	Author   Actor
 }
 
-// Apply is refused if there is no such question, if it has its answer, or if the answer is of another kind.
+// Apply is refused if there is no such question, if it has its answer, or, with an *AnswerError, if the answer is of another form.
 func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	if _, err := s.actionNamed(e.Task); err != nil {
 		return Change{}, err
@@ -178,28 +178,45 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	}, nil
 }
 
-// fits reports how the answer misses what was asked for.
+// AnswerError is an answer of another form than its question asks for.
+type AnswerError struct {
+	Task   TaskID
+	Reason string
+	Hint   string // the command that answers in the right form
+}
+
+func (e *AnswerError) Error() string { return string(e.Task) + ": " + e.Reason }
+
+// fits reports, as an *AnswerError, how the answer misses what was asked for.
 func (e AnswerQuestion) fits() error {
 	q, a := e.Question, e.Answer
-	switch q.Kind {
-	case AskFile:
-		if len(e.Files) == 0 {
-			return refuse(e.Task, "q%d asks for a file: git wf answer %s --file FILE", e.Number, e.Task)
+	wrong := func(format string, args ...any) error {
+		return &AnswerError{Task: e.Task, Reason: fmt.Sprintf("q%d ", e.Number) + fmt.Sprintf(format, args...)}
+	}
+	known := func(o Option) bool { return o.OptionID == a.OptionID }
+	switch {
+	case q.Kind == AskChoice && !slices.ContainsFunc(q.Options, known):
+		ids := make([]string, len(q.Options))
+		for i, o := range q.Options {
+			ids[i] = OneLine(o.OptionID)
 		}
-	case AskChoice:
-		if !slices.ContainsFunc(q.Options, func(o Option) bool { return o.OptionID == a.OptionID }) {
-			ids := make([]string, len(q.Options))
-			for i, o := range q.Options {
-				ids[i] = OneLine(o.OptionID)
-			}
-			return refuse(e.Task, "q%d wants one of the options %v: git wf answer %s --option ID", e.Number, ids, e.Task)
-		}
-	default:
-		if a.Text == "" && len(e.Files) == 0 {
-			return refuse(e.Task, "q%d asks for a text: git wf answer %s TEXT", e.Number, e.Task)
-		}
+		return wrong("wants one of the options %v", ids)
+	case q.Kind != AskChoice && a.OptionID != "":
+		return wrong("has no options to choose from; it asks for a %s", q.form())
+	case q.Kind == AskFile && len(e.Files) == 0:
+		return wrong("asks for a file")
+	case q.form() == AskText && a.Text == "" && len(e.Files) == 0:
+		return wrong("asks for a text")
 	}
 	return nil
+}
+
+// form is the kind of a question; one of a kind that is not known is answered with a text.
+func (q Question) form() string {
+	if q.Kind == AskFile || q.Kind == AskChoice {
+		return q.Kind
+	}
+	return AskText
 }
 
 // OpenQuestions are the numbers of the questions that have no answer yet.
