@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 // Draft is a plan that a person hands in.
@@ -124,6 +125,9 @@ type Asked struct {
 
 // BeginPlan records what was asked for. The plan is then made like any deliverable: by Plan, or by Run.
 func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
+	if err := e.canPlan(); err != nil {
+		return "", err
+	}
 	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type, Complexity: a.Complexity}
 	if err := e.beginType(asked); err != nil {
 		return "", err
@@ -149,6 +153,18 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	}
 	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs}, gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
 	return id, err
+}
+
+// canPlan fails if one of the user's own files that planning by an agent needs can't be used: nothing is recorded for work
+// that would break off.
+func (e *Engine) canPlan() error {
+	if err := prompt.Vet(e.Templates); err != nil {
+		return err
+	}
+	if _, err := e.Weights(); err != nil {
+		return err
+	}
+	return e.canAssign()
 }
 
 const (

@@ -33,6 +33,11 @@ func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.Tas
 	if open := snap.Plan.PlanningOf(r.Leaf); open != nil {
 		return open.TaskID, nil
 	}
+	if r.Agent != plan.AgentManual {
+		if err := e.canPlan(); err != nil {
+			return "", err
+		}
+	}
 	done, err := e.append(ctx, id, plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent), Author: r.Person, Reason: r.Reason}, nil, nil)
 	if err != nil {
 		return "", err
