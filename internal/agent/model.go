@@ -17,7 +17,6 @@ import (
 // model is an agent that is told what to do in words, and answers under the contract.
 type model struct {
 	name    string
-	kind    string
 	backend backend.Backend
 	writes  bool // it can write to Job.Out itself
 }
@@ -92,7 +91,8 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s", try+1, violations(broken))
 			return contract.Reply{}, res, nil
 		}
-		req = m.again(req, string(text), answer, broken)
+		req.Refused = append(req.Refused, backend.Refusal{Reply: answer.Text, Wrong: broken.Feedback()})
+		req.Session, req.SessionOf = answer.Session, answer.Agent
 	}
 }
 
@@ -111,21 +111,6 @@ func retries(job Job) int {
 		return n
 	}
 	return plan.DefaultConfig().MaxContractRetries
-}
-
-// again asks for the reply once more. Where the agent keeps the conversation, only what was wrong is said.
-func (m *model) again(req backend.Request, prompt string, answer backend.Reply, broken *contract.Violation) backend.Request {
-	next := req
-	next.Prompt = broken.Feedback()
-	switch {
-	case answer.Session != "":
-		next.Session, next.SessionOf = answer.Session, answer.Agent
-	case m.kind == backend.KindCommand:
-		next.Prompt = prompt + "\n" + broken.Feedback()
-	default:
-		next.History = append(req.History, backend.Message{Role: backend.RoleUser, Text: req.Prompt}, backend.Message{Role: backend.RoleAssistant, Text: answer.Text})
-	}
-	return next
 }
 
 func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {

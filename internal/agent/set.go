@@ -16,6 +16,9 @@ import (
 type Set struct {
 	load    func() (Settings, error)
 	environ []string
+
+	mu      sync.Mutex // guards missing
+	missing map[string]error
 }
 
 // Settings are what a user has set up: agents, and who works where nobody is named.
@@ -34,7 +37,7 @@ var vendors = [...]string{backend.KindClaude, backend.KindCodex, backend.KindGem
 // NewSet makes the set. What the user has set up is read when it is first needed, and once: most plans name nobody but
 // the built-in agents. environ is where programs and keys are looked up.
 func NewSet(load func() (Settings, error), environ []string) *Set {
-	return &Set{environ: environ, load: sync.OnceValues(func() (Settings, error) {
+	return &Set{environ: environ, missing: map[string]error{}, load: sync.OnceValues(func() (Settings, error) {
 		s, err := load()
 		all := map[string]Config{}
 		for _, name := range vendors {
@@ -181,13 +184,31 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 	return m.backend.Usable(ctx)
 }
 
+// Missing says why nobody of an agent's chain is there to be asked, as far as that can be told at once: a program that is
+// not installed, a key that is not set. nil for the built-in ones, and where the settings are wrong: Lookup says that.
+// What it found out once it does not look up again.
+func (s *Set) Missing(name string) error {
+	if isBuiltIn(name) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why, known := s.missing[name]
+	if !known {
+		if m, err := s.model(name); err == nil {
+			why = m.backend.Missing()
+		}
+		s.missing[name] = why
+	}
+	return why
+}
+
 func (s *Set) model(name string) (*model, error) {
 	set, err := s.load()
 	if err != nil {
 		return nil, err
 	}
-	c, ok := set.Agents[name]
-	if !ok {
+	if _, ok := set.Agents[name]; !ok {
 		return nil, &UnknownError{Name: name, Known: s.Names()}
 	}
 	backends := make(map[string]backend.Config, len(set.Agents))
@@ -198,5 +219,5 @@ func (s *Set) model(name string) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model{name: name, kind: c.Kind, backend: b, writes: s.WritesFiles(name)}, nil
+	return &model{name: name, backend: b, writes: s.WritesFiles(name)}, nil
 }

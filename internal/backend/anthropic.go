@@ -39,14 +39,13 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 	if r.System != "" {
 		params.System = []sdk.TextBlockParam{{Text: r.System}}
 	}
-	for _, m := range r.History {
-		if m.Role == RoleAssistant {
-			params.Messages = append(params.Messages, sdk.NewAssistantMessage(sdk.NewTextBlock(m.Text)))
+	for _, t := range r.turns() {
+		if t.own {
+			params.Messages = append(params.Messages, sdk.NewAssistantMessage(sdk.NewTextBlock(t.text)))
 		} else {
-			params.Messages = append(params.Messages, sdk.NewUserMessage(sdk.NewTextBlock(m.Text)))
+			params.Messages = append(params.Messages, sdk.NewUserMessage(sdk.NewTextBlock(t.text)))
 		}
 	}
-	params.Messages = append(params.Messages, sdk.NewUserMessage(sdk.NewTextBlock(r.Prompt)))
 	return a.within(ctx, deadline, func(ctx context.Context) (Reply, error) {
 		stream := a.messages.NewStreaming(ctx, params)
 		defer stream.Close()

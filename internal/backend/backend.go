@@ -11,10 +11,12 @@ import (
 )
 
 // Backend asks one agent. Ask's error is an *Error, or wraps the context's cause if that was cancelled. Usable says why
-// the agent can't be asked here and what would mend it, without asking the model; nil means that it may well work.
+// the agent can't be asked here and what would mend it, without asking the model; nil means that it may well work. Missing
+// says so too, as far as that can be told at once, without starting anything.
 type Backend interface {
 	Ask(ctx context.Context, r Request) (Reply, error)
 	Usable(ctx context.Context) error
+	Missing() error
 }
 
 // Config says how an agent is reached. It comes from the user's own configuration.
@@ -54,8 +56,8 @@ const (
 type Request struct {
 	Prompt    string
 	System    string    // said before the prompt
-	History   []Message // what was said before, for the API kinds, which have no sessions
-	Session   string    // Reply.Session of an earlier reply, to go on from there; "" starts a new one
+	Refused   []Refusal // replies to Prompt that could not be used, oldest first
+	Session   string    // Reply.Session of an earlier reply, the last refused one if there is any, to go on from there; "" starts a new one
 	SessionOf string    // Reply.Agent of that reply, so that another agent of a chain does not get the session
 	Dir       string    // where a command works: its own scratch directory or worktree
 	Writable  []string  // directories besides Dir that it may write to, such as WF_OUT
@@ -66,17 +68,12 @@ type Request struct {
 	Log       io.Writer // gets what a command prints, without keys and within limits; may be nil
 }
 
-// Message is one turn of a conversation.
-type Message struct {
-	Role string // RoleUser or RoleAssistant
-	Text string
+// Refusal is a reply that could not be used, and what the agent is told about it. One that still has the conversation
+// hears that alone; any other is asked the whole question again, with it.
+type Refusal struct {
+	Reply string
+	Wrong string
 }
-
-// The roles of a Message.
-const (
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-)
 
 // Reply is what came back.
 type Reply struct {

@@ -70,6 +70,7 @@ type broken struct{ err error }
 
 func (b broken) Ask(context.Context, Request) (Reply, error) { return Reply{}, b.err }
 func (b broken) Usable(context.Context) error                { return b.err }
+func (b broken) Missing() error                              { return b.err }
 
 // chain asks the first, and the next when one can't answer.
 type chain []Backend
@@ -98,9 +99,17 @@ func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
 
 // Usable is nil if anybody in the chain is.
 func (c chain) Usable(ctx context.Context) error {
+	return c.nobody(func(b Backend) error { return b.Usable(ctx) })
+}
+
+// Missing is nil if anybody in the chain is there.
+func (c chain) Missing() error { return c.nobody(Backend.Missing) }
+
+// nobody is what keeps each from being asked, nil if there is one whom nothing does.
+func (c chain) nobody(why func(Backend) error) error {
 	var reasons []string
 	for _, b := range c {
-		err := b.Usable(ctx)
+		err := why(b)
 		if err == nil {
 			return nil
 		}

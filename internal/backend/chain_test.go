@@ -121,6 +121,12 @@ func TestChainUsable(t *testing.T) {
 	if err := (chain{gone, local}).Usable(t.Context()); err != nil {
 		t.Errorf("got %v: the second is usable", err)
 	}
+	if err := (chain{gone, keyless}).Missing(); err == nil || !strings.Contains(err.Error(), "npm install -g @openai/codex") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+		t.Errorf("got %v, want what each lacks", err)
+	}
+	if err := (chain{gone, local}).Missing(); err != nil {
+		t.Errorf("got %v: the second is there", err)
+	}
 }
 
 // spying notes the sessions that it is asked to go on from.
@@ -131,6 +137,7 @@ type spying struct {
 }
 
 func (s spying) Usable(context.Context) error { return nil }
+func (s spying) Missing() error               { return nil }
 
 func (s spying) Ask(_ context.Context, r Request) (Reply, error) {
 	*s.got = append(*s.got, s.name+":"+r.Session+" "+r.SessionOf)

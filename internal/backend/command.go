@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const (
 )
 
 func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
+	r.Session = "" // it has none
 	out, err := run{
 		line: c.cfg.Command, dir: r.Dir, environ: childEnv(r, nil), stdin: r.text(), timeout: time.Until(deadline),
 		log: r.Log, secrets: secrets(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
@@ -43,9 +45,15 @@ func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	return Reply{}, out.failed(Failed, "the command failed")
 }
 
-// usable looks the first word up, if that is a plain name or path: anything else is the shell's to understand.
-func (c command) usable(context.Context) error {
+func (c command) usable(context.Context) error { return c.missing() }
+
+// missing looks the first word up, if that is a plain name or path: anything else is the shell's to understand. On Windows
+// the shell finds programs of its own, which are not on PATH.
+func (c command) missing() error {
 	word := strings.Fields(c.cfg.Command)[0]
+	if runtime.GOOS == "windows" && !strings.ContainsAny(word, `/\`) {
+		return nil
+	}
 	if strings.ContainsAny(word, `'"$`+"`"+`\=(){}[]<>|&;*?!#~`) || findProgram(word, c.env) != "" || builtin(word) {
 		return nil
 	}
@@ -55,18 +63,11 @@ func (c command) usable(context.Context) error {
 // builtin reports whether the shell itself knows a word with which a command line may well begin.
 func builtin(word string) bool {
 	switch word {
-	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit", "umask", "trap", "exit", "read":
+	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit", "umask", "trap", "exit", "read",
+		"time", "unset", "readonly", "printf", "echo", "test", "true", "false", "wait", "source":
 		return true
 	}
 	return false
-}
-
-// text is all that a command reads.
-func (r Request) text() string {
-	if r.System == "" {
-		return r.Prompt
-	}
-	return r.System + "\n\n" + r.Prompt
 }
 
 // childEnv is the environment of a command: the request's, without the variables by which an agent that runs us

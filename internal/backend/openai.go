@@ -34,14 +34,13 @@ func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, 
 	if r.System != "" {
 		params.Messages = append(params.Messages, sdk.SystemMessage(r.System))
 	}
-	for _, m := range r.History {
-		if m.Role == RoleAssistant {
-			params.Messages = append(params.Messages, sdk.AssistantMessage(m.Text))
+	for _, t := range r.turns() {
+		if t.own {
+			params.Messages = append(params.Messages, sdk.AssistantMessage(t.text))
 		} else {
-			params.Messages = append(params.Messages, sdk.UserMessage(m.Text))
+			params.Messages = append(params.Messages, sdk.UserMessage(t.text))
 		}
 	}
-	params.Messages = append(params.Messages, sdk.UserMessage(r.Prompt))
 	if o.cfg.MaxTokens > 0 {
 		params.MaxCompletionTokens = sdk.Int(o.cfg.MaxTokens)
 	}

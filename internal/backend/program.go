@@ -125,13 +125,22 @@ func missingKey(name string) *Error {
 	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the variable %s, which holds the key, is not set", oneLine(name)), Hint: "set it, or name another in the agent's keyenv"}
 }
 
-// usable runs the program as far as its version.
-func (p program) usable(ctx context.Context) error {
-	path, err := p.path()
-	if err != nil {
+// missing looks for the program and its key.
+func (p program) missing() error {
+	if _, err := p.path(); err != nil {
 		return err
 	}
-	if _, err := p.key(nil); err != nil {
+	_, err := p.key(nil)
+	return err
+}
+
+// usable runs the program as far as its version.
+func (p program) usable(ctx context.Context) error {
+	if err := p.missing(); err != nil {
+		return err
+	}
+	path, err := p.path()
+	if err != nil {
 		return err
 	}
 	const patience = 30 * time.Second

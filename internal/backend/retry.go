@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// trier makes one try at a request; what it returns is not yet fit to be shown. usable is Backend's Usable.
+// trier makes one try at a request; what it returns is not yet fit to be shown. usable and missing are Backend's Usable
+// and Missing.
 type trier interface {
 	ask(ctx context.Context, r Request, deadline time.Time) (Reply, error)
 	usable(ctx context.Context) error
+	missing() error
 }
 
 // asker is a Backend: tries within limits of time and number.
@@ -48,6 +50,8 @@ func (r retry) delay(n int, asked time.Duration) time.Duration {
 }
 
 func (a *asker) Usable(ctx context.Context) error { return a.finish(a.try.usable(ctx)) }
+
+func (a *asker) Missing() error { return a.finish(a.try.missing()) }
 
 // Ask tries until there is a reply or a reason to give up.
 func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {

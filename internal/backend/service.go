@@ -32,8 +32,10 @@ func newService(c Config, environ []string, usual string) service {
 	return s
 }
 
-// usable wants a key for the vendor's own service; another one may need none, unless its variable is named.
-func (s service) usable(context.Context) error {
+func (s service) usable(context.Context) error { return s.missing() }
+
+// missing wants a key for the vendor's own service; another one may need none, unless its variable is named.
+func (s service) missing() error {
 	if s.key == "" && (s.cfg.BaseURL == "" || s.cfg.KeyEnv != "") {
 		return missingKey(s.keyEnv)
 	}
@@ -42,7 +44,7 @@ func (s service) usable(context.Context) error {
 
 // within runs one request until the deadline, and says what its error means. describe knows the vendor's own errors.
 func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error), describe func(error) *Error) (Reply, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.missing(); err != nil {
 		return Reply{}, err
 	}
 	begin := time.Now()

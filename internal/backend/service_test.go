@@ -71,11 +71,11 @@ func TestService(t *testing.T) {
 func TestServiceRequest(t *testing.T) {
 	for _, s := range services {
 		t.Run(s.kind, func(t *testing.T) {
-			server := wiretest.Start(t, wiretest.Turn{Match: "^third$", Text: "cut o", Stop: wiretest.StopLength, Usage: wiretest.Usage{Input: 70, Output: 9, Cached: 30}})
+			server := wiretest.Start(t, wiretest.Turn{Match: "fourth$", Text: "cut o", Stop: wiretest.StopLength, Usage: wiretest.Usage{Input: 70, Output: 9, Cached: 30}})
 			b := made(t, Config{Kind: s.kind, Model: "m-1", BaseURL: server.URL + s.path, KeyEnv: "MY_KEY"}, environ(t, "MY_KEY="+testKey))
 			reply, err := b.Ask(t.Context(), Request{
-				System: "be brief", Prompt: "third",
-				History: []Message{{RoleUser, "first"}, {RoleAssistant, "second"}},
+				System: "be brief", Prompt: "first",
+				Refused: []Refusal{{"", "nothing was said"}, {"second", "third"}, {" ", "fourth"}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestServiceRequest(t *testing.T) {
 			asked := server.Requests()[0]
 			body := string(asked.Body)
 			last := -1
-			for _, word := range []string{"first", "second", "third"} {
+			for _, word := range []string{"first", "nothing was said", "second", "third", "fourth"} {
 				at := strings.Index(body, word)
 				if at <= last {
 					t.Errorf("%q is not where it belongs in %s", word, body)

@@ -145,7 +145,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
 		if name, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(name) {
-			return Wait{}, false, nil
+			w, ok = e.waitForAgent(name)
+			return w, ok, nil
 		}
 		return Wait{
 			Text:    fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID),
@@ -174,12 +175,21 @@ func areOrIs(n int) string {
 	return "are"
 }
 
+// waitForAgent says what an agent lacks that is to do something; ok is false if it lacks nothing. It is not tried: that
+// would use up the task's attempts without a word about the task.
+func (e *Engine) waitForAgent(name string) (w Wait, ok bool) {
+	if why := e.Agents.Missing(name); why != nil {
+		return Wait{Text: plan.OneLine(why.Error()), Command: "git wf agents"}, true
+	}
+	return Wait{}, false
+}
+
 func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	switch name := e.agentOf(t.Task); {
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
-		return Wait{}, false
+		return e.waitForAgent(name)
 	case t.SplitTargetTaskID != "":
 		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " + string(t.SplitTargetTaskID) + " -f FILE"}, true
 	case t.Planning() && t.Active == 0:
