@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,12 +37,17 @@ func ParseValid(name string, data []byte, floors Floors) (*Plan, error) {
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment that
 // a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
 func (s *State) ParseCandidate(task TaskID, name string, data []byte, floors Floors) (*Plan, error) {
-	d, err := parseWritten(name, data)
+	t := s.Tasks[task]
+	if len(s.Plan.Grafts) == 0 || t == nil {
+		return ParseValid(name, data, floors)
+	}
+	title := ""
+	if leaf := s.Tasks[t.SplitTargetTaskID]; leaf != nil {
+		title = leaf.Title
+	}
+	d, err := parsePart(name, data, title)
 	if err != nil {
 		return nil, err
-	}
-	if t := s.Tasks[task]; len(s.Plan.Grafts) == 0 || t == nil {
-		return ParseValid(name, data, floors)
 	}
 	merged, err := s.Merged(task, d.plan, 1)
 	var fs Findings
@@ -98,10 +104,17 @@ type written struct {
 	places []string // of each of plan.Tasks, its path in the file
 }
 
-func parseWritten(name string, data []byte) (*written, error) {
+func parseWritten(name string, data []byte) (*written, error) { return parsePart(name, data, "") }
+
+// parsePart parses a file that, with a title, is part of a plan that has that one already: the file needs none of its own,
+// and may be the list of tasks alone.
+func parsePart(name string, data []byte, title string) (*written, error) {
 	root, err := parseTree(name, data)
 	if err != nil {
 		return nil, err
+	}
+	if title != "" {
+		root = root.titled(title)
 	}
 	if err := checkVersion(root); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -124,6 +137,21 @@ func parseWritten(name string, data []byte) (*written, error) {
 		fs[i].File = name
 	}
 	return nil, fs.capped()
+}
+
+// titled is the document with the title, unless it has one.
+func (n *node) titled(title string) *node {
+	if n.kind == arrayKind {
+		tasks := *n
+		tasks.key = "tasks"
+		n = &node{kind: objectKind, line: n.line, kids: []node{tasks}}
+	}
+	if n.kind != objectKind || slices.ContainsFunc(n.kids, func(k node) bool { return k.key == "title" }) {
+		return n
+	}
+	whole := *n
+	whole.kids = append(slices.Clone(n.kids), node{kind: stringKind, line: n.line, key: "title", text: title})
+	return &whole
 }
 
 func parseTree(name string, data []byte) (*node, error) {

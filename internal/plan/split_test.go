@@ -49,6 +49,21 @@ tasks:
   - {task_id: IMPL-2.2, title: Page, estimated_person_days: 6, depends_on: [IMPL-2.1], deliverable_spec: {filename: shop.html}, acceptance_criteria: [{id: A1, statement: shop.html has a cart}]}
 `
 
+// A fragment is part of a plan that has a title.
+func TestSplitWithoutTitle(t *testing.T) {
+	_, tasks, _ := strings.Cut(goodFragment, "tasks:\n")
+	for _, text := range []string{"tasks:\n" + tasks, tasks} {
+		fragment, err := grafted(t).ParseCandidate("PLAN-2", "plan.yaml", []byte(text), Floors{})
+		if err != nil || fragment.Title != "Shop" || len(fragment.Tasks) != 5 {
+			t.Errorf("got %+v, %v", fragment, err)
+		}
+	}
+	_, err := grafted(t).ParseCandidate("PLAN-2", "plan.yaml", []byte(strings.Replace(tasks, "estimated_person_days: 6", "estimated_person_days: six", 1)), Floors{})
+	if err == nil || !strings.Contains(err.Error(), "plan.yaml:2: tasks[1].estimated_person_days") {
+		t.Errorf("got %v, want the place", err)
+	}
+}
+
 func TestSplit(t *testing.T) {
 	s := grafted(t)
 	logo := Records{Tasks: map[TaskID]*TaskRecords{"IMPL-2": ParseTaskRecords(namesOf("inputs/logo/1.json"))}}
