@@ -89,6 +89,13 @@ func TestParseNeedsAndEstimates(t *testing.T) {
 	if len(got.Estimates) != 2 || got.Estimates[1].EstimatedPersonDays != 12 || got.Estimates[1].OneShotPass || !got.Estimates[0].OneShotPass {
 		t.Errorf("estimates: %+v", got.Estimates)
 	}
+	want := wants(RoleFeasibility)
+	want.Others = want.Tasks[:1]
+	want.Tasks = want.Tasks[1:]
+	got, err = Parse(want, Example(RoleFeasibility, Feasibility))
+	if err != nil || len(got.Estimates) != 1 || got.Estimates[0].TaskID != want.Tasks[0] {
+		t.Errorf("of a task that nobody asks about: got %+v, %v", got.Estimates, err)
+	}
 }
 
 // What is wrong is named by code and place; nothing else of the reply is used.

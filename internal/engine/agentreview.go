@@ -167,6 +167,11 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 		data.Leaves = append(data.Leaves, prompt.LeafOf(l))
 		want.Tasks = append(want.Tasks, l.TaskID)
 	}
+	for _, other := range c.whole.Tasks {
+		if !slices.Contains(want.Tasks, other.TaskID) {
+			want.Others = append(want.Others, other.TaskID)
+		}
+	}
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)), t.Agent))
 	var log bytes.Buffer
 	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, prompt.Feasibility, data, want, &log)
