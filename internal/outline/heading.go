@@ -33,10 +33,10 @@ var (
 	goalWords = `milestones?|phases?|stages?|sprints?|epics?|waves?|iterations?|tracks?|workstreams?|batch|increments?|里程碑|階段|阶段|史诗|迭代|冲刺|批次|波次`
 	taskWords = `tasks?|steps?|stor(?:y|ies)|user stor(?:y|ies)|issues?|tickets?|features?|sub-?tasks?|work ?units?|work ?items?|todos?|checkpoints?|slices?|roadpoints?|items?|pieces?|任务|子任务|任務|步骤|步驟|工作项|工单|用户故事|故事|功能点|事项`
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|—–\-·]+|\s|$)\s*(.*)$`)
-	ordinal   = compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，—–\-]*\s*(.*)$`)
-	idFirst   = compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|—–·\-]+\s*|\s+|$)(.*)$`)
-	dotted    = compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)\s*[)）:：.、|—–\-]*\s+(.*)$`)
+	wordFirst = compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·]+|\s|$)\s*(.*)$`)
+	ordinal   = compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
+	idFirst   = compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
+	dotted    = compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
 	bareNo    = compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
 	boxFirst  = compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
 	wordLast  = compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
@@ -258,6 +258,7 @@ var (
 	daysValue   = compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
 	tailBracket = compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
 	tailWord    = compile(`(?:\s[—–-]|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
+	isState     = compile(`^(.+?)\s+(?:is|are)\s+(?:now\s+)?(TODO|DOING|BLOCKED|DONE|VERIFIED)\.?$`)
 	optionalTag = compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
 )
 
@@ -270,6 +271,10 @@ func (l *label) takeTail(s string) string {
 	if optionalTag.get().MatchString(s) {
 		l.optional = true
 		s = strings.TrimSpace(optionalTag.get().ReplaceAllString(s, " "))
+	}
+	if m := isState.get().FindStringSubmatch(s); m != nil {
+		state, _ := stateOf(m[2])
+		l.status, s = Status{State: state, Word: m[2]}, m[1]
 	}
 	for {
 		s = strings.TrimSpace(s)

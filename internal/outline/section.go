@@ -234,7 +234,7 @@ func (g *signals) scan(blocks []*block) {
 				g.item(it)
 			}
 		case tableBlock:
-			c := columnsOf(b.rows[0])
+			c := columnsOf(b.rows)
 			g.table = g.table || c.tasks()
 			if len(b.rows[0]) == 2 && !c.tasks() {
 				for _, r := range b.rows {

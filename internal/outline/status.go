@@ -129,6 +129,7 @@ var (
 	goesOn    = compile(`^\s+(?:by|on|in|at|since|via|with|for|as|until|from|through|after|before|per|to|of|it|yet|now)\b`)
 	takesBack = compile(`\b(?:but|however|except|fail\w*|not|isn't|almost|partial\w*|partly|nearly|maybe|mostly|issues?|problems?|pending|remain\w*|todo|wip|doing|blocked|flaky|broken|unless|half|still|probably)\b|[?？]|但|除|未|没|失败|部分|遗留|待|剩|差|可能|大概|疑似|问题|尚|一半|还有`)
 	nothingOf = compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
+	awaits    = compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
 	shareOf   = compile(`(\d{1,3})\s*[%％]`)
 )
 
@@ -167,7 +168,7 @@ func agrees(state State, rest string) bool {
 	case !isRemark.get().MatchString(rest) && !isDate.get().MatchString(rest) && !goesOn.get().MatchString(rest):
 		return false
 	case state == Done:
-		return !takesBack.get().MatchString(nothingOf.get().ReplaceAllString(rest, ""))
+		return !takesBack.get().MatchString(awaits.get().ReplaceAllString(nothingOf.get().ReplaceAllString(rest, ""), ""))
 	}
 	return !strings.ContainsAny(rest, "?？")
 }

@@ -15,10 +15,14 @@ type columns struct {
 // titles is the order in which columns are taken for the title of a task, if no column is called that.
 var titles = []key{keyTitle, keyDescription, keyDeliverable, keySteps, keyGroup, keyFiles}
 
-func columnsOf(header []cell) columns {
+func columnsOf(rows [][]cell) columns {
+	header := rows[0]
 	c := columns{of: map[key]int{}, title: -1, width: len(header)}
 	for i, h := range header {
 		k := lookup(h.text)
+		if limits.get().MatchString(plainText(h.text)) && besides(header, i, keyAcceptance, keyVerify, keyCommand) {
+			k = keyExpect // "验收阈值" beside "验收命令"
+		}
 		if k == "" {
 			continue
 		}
@@ -35,6 +39,11 @@ func columnsOf(header []cell) columns {
 			continue
 		}
 		c.of[k] = i
+	}
+	if !c.has(keyStatus) {
+		if i := statesOnly(rows, c); i >= 0 {
+			c.of[keyStatus] = i
+		}
 	}
 	if g, ok := c.of[keyGroup]; ok && !c.has(keyTitle) {
 		// Without a task beside it, the milestone is what the row is about.
@@ -58,6 +67,43 @@ func columnsOf(header []cell) columns {
 	return c
 }
 
+// limits are headers of columns that say what has to come of the commands in another one.
+var limits = compile(`(?i)阈值|threshold|^(?:pass(?:es)?|passed|ok) (?:if|when)$`)
+
+// besides reports that another column than i is for one of the keys.
+func besides(header []cell, i int, keys ...key) bool {
+	for j, h := range header {
+		if j != i && slices.Contains(keys, lookup(h.text)) && !limits.get().MatchString(plainText(h.text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// statesOnly is the column under a header that says nothing whose cells all say a status, -1 if there is none. Symbols do;
+// a word does only if it is the whole cell.
+func statesOnly(rows [][]cell, c columns) int {
+	for i, h := range rows[0] {
+		if lookup(h.text) != "" || len(rows) < 2 {
+			continue
+		}
+		all := 0
+		for _, row := range rows[1:] {
+			switch {
+			case i >= len(row) || plainText(row[i].text) == "":
+			case statusAlone(row[i].text):
+				all++
+			default:
+				all = -len(rows)
+			}
+		}
+		if all > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
 var dottedNumber = compile(`^\d+(?:\.\d+)+$`)
 
 var idCell = compile(`^[\p{L}\p{N}._/-]{1,16}$`)
@@ -65,6 +111,16 @@ var idCell = compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 func looksIDHeader(s string) bool { return lookup(s) == keyTitle }
 
 func (c columns) has(k key) bool { _, ok := c.of[k]; return ok }
+
+// uses reports a column that has been read as the field that it is for.
+func (c columns) uses(i int) bool {
+	for k, at := range c.of {
+		if at == i && k != keyOther {
+			return true
+		}
+	}
+	return false
+}
 
 // tasks reports a table whose rows are tasks: something names them, and there is a status or an acceptance.
 func (c columns) tasks() bool {
@@ -85,7 +141,7 @@ func (c columns) cell(row []cell, k key) (cell, bool) {
 
 // table reads a table that stands for itself: rows are tasks, or fields of the task that it stands in.
 func (b *builder) table(bl *block, n *node, m mode) {
-	c := columnsOf(bl.rows[0])
+	c := columnsOf(bl.rows)
 	if m == inTask {
 		switch {
 		case len(bl.rows[0]) == 2 && pairs(bl.rows):
@@ -231,11 +287,15 @@ func groupRow(row []cell) (string, bool) {
 // otherCells keeps what stands in columns that the plan has no use for, under the name of the column.
 func (b *builder) otherCells(n *node, header, row []cell, c columns) {
 	for i, h := range header {
-		k := lookup(h.text)
-		if i >= len(row) || i == c.title || prose(row[i].text) == "" || isNothing(row[i].text) || plainText(h.text) == "" || k != keyOther && k != "" || c.of[keyStatus] == i && c.has(keyStatus) {
+		if i >= len(row) || i == c.title || c.uses(i) || prose(row[i].text) == "" || isNothing(row[i].text) || plainText(h.text) == "" {
 			continue
 		}
-		b.describe(n, plainText(h.text)+": "+row[i].text)
+		switch k := lookup(h.text); k {
+		case keyAcceptance, keyVerify, keyCommand, keyEvidence, keyDepends: // a second column for one thing
+			b.cellValue(n, k, row[i])
+		default:
+			b.describe(n, plainText(h.text)+": "+row[i].text)
+		}
 	}
 }
 
@@ -292,7 +352,7 @@ func (b *builder) row(n *node, row []cell, c columns, text string) {
 
 // tableValue reads a table that is the value of a field.
 func (b *builder) tableValue(n *node, k key, bl *block) {
-	c := columnsOf(bl.rows[0])
+	c := columnsOf(bl.rows)
 	if k == keyAcceptance || k == keyVerify || k == keyCommand {
 		b.criteriaRows(bl, n, c)
 		return

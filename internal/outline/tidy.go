@@ -59,12 +59,21 @@ func (t *tidier) next() {
 	l.text = withoutHTML(l.text)
 	indent := indentOf(l.text)
 	body := strings.TrimSpace(l.text)
+	if fields := spread(body); fields != body && !fenceLine.get().MatchString(l.text) {
+		body = fields
+		l.text = strings.Repeat(" ", indent) + body
+	}
 	if m := wideMarker.get().FindStringSubmatch(body); m != nil {
 		body = m[1] + m[2] + ". " + body[len(m[0])-len(m[3]):]
 		l.text = strings.Repeat(" ", indent) + body
 	} else if m := oddMarker.get().FindStringSubmatch(body); m != nil {
 		body = "- " + body[len(m[0])-len(m[1]):]
 		l.text = strings.Repeat(" ", indent) + body
+	}
+	if m := literal.get().FindStringSubmatch(body); m != nil && isCommands(m[2]) {
+		body = m[1] + m[2]
+		l.text = strings.Repeat(" ", indent) + body
+		t.itemize(indent + len(m[1]))
 	}
 	switch {
 	case body == "":
@@ -92,6 +101,31 @@ func (t *tidier) next() {
 		t.text(l, indent, body)
 	}
 	t.at++
+}
+
+// literal is a field whose value is the lines below it, each by itself, as YAML has it.
+var literal = compile(`^((?:[-*+]\s+)?)(\S.*[:：])\s*\|[-+]?$`)
+
+// isCommands reports a field that may hold a command on each line.
+func isCommands(s string) bool {
+	k, _, ok := splitField(s)
+	return ok && (k == keyAcceptance || k == keyVerify || k == keyCommand)
+}
+
+// itemize makes items of the lines that come and stand further to the right than the column, up to an empty one.
+func (t *tidier) itemize(column int) {
+	for i := t.at + 1; i < len(t.in); i++ {
+		body := strings.TrimSpace(t.in[i].text)
+		if body == "" || indentOf(t.in[i].text) <= column || fenceLine.get().MatchString(t.in[i].text) {
+			return
+		}
+		switch goesOn := i > t.at+1 && strings.HasSuffix(t.in[i-1].text, `\`); {
+		case goesOn:
+			t.in[i].text = strings.Repeat(" ", column+4) + body
+		case !markerLine.get().MatchString(body):
+			t.in[i].text = strings.Repeat(" ", column+2) + "- " + body
+		}
+	}
 }
 
 var (

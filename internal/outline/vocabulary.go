@@ -9,7 +9,7 @@ import (
 // words are what people call the fields, in lower case, without a plural s at the end of English words.
 var words = map[key][]string{
 	keyStatus: {
-		"status", "state", "task status", "current status", "状态", "当前状态", "任务状态", "完成状态", "执行状态", "实现状态", "进展状态",
+		"status", "state", "task status", "current status", "st", "状态", "当前状态", "任务状态", "完成状态", "执行状态", "实现状态", "进展状态",
 		"完成情况", "当前进度", "状态标记", "statu", "stage status", "implementation status", "overall status", "狀態", "目前狀態",
 	},
 	keyAcceptance: {
@@ -73,7 +73,7 @@ var words = map[key][]string{
 		"command", "cmd", "run", "exec", "shell", "命令", "执行命令", "运行", "执行", "运行命令", "指令",
 	},
 	keyExpect: {
-		"expect", "expected", "expectation", "threshold", "expected output", "expected result", "pass condition", "pass criteria", "target",
+		"expect", "expected", "expectation", "threshold", "expected output", "expected result", "pass condition", "pass criteria", "pass if", "pass when", "passes if", "passes when", "target",
 		"阈值", "期望", "预期", "期望结果", "预期结果", "预期输出", "期望输出", "通过阈值", "标准", "指标", "目标值",
 	},
 	keyOther: {
