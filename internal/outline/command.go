@@ -111,8 +111,10 @@ func plausible(name, args string) bool {
 		return false
 	}
 	switch name {
-	case "test", "file", "time", "find", "which", "where", "type", "watch", "run", "task", "patch", "next", "select-string", "head", "tail", "cut", "sort", "date", "exec", "if", "for",
-		"while", "make", "kind", "man", "less", "render", "fly", "just", "go", "v", "stat", "host", "select", "http", "env", "atlas", "wire", "air", "vault", "true", "false", "ecs", "boot", "mill", "west", "stack", "forge", "act", "buf", "migrate":
+	case "for", "while", "if":
+		return strings.Contains(args, "; do ") || strings.Contains(args, "; then ")
+	case "test", "file", "time", "find", "which", "where", "type", "watch", "run", "task", "patch", "next", "select-string", "head", "tail", "cut", "sort", "date", "exec",
+		"make", "kind", "man", "less", "render", "fly", "just", "go", "v", "stat", "host", "select", "http", "env", "atlas", "wire", "air", "vault", "true", "false", "ecs", "boot", "mill", "west", "stack", "forge", "act", "buf", "migrate":
 		return !prosy(args)
 	case "(", "{", "[", "[[", "!":
 		return strings.ContainsAny(args, "-=$&|") || looksCommand(strings.TrimLeft(args, "("), false)
@@ -151,7 +153,7 @@ type foundCommand struct {
 var arrow = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
 
 // verbs begin an expectation without an arrow.
-var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|要求|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|failed\b|failures?\b|errors?\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
 
 var lead = compile(`^\s*[，,:：]?\s*`)
 

@@ -75,11 +75,17 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 	for i, f := range found {
 		c := base
 		c.Command, c.Expect = f.command, f.expect
-		if len(found) > 1 {
-			end := f.end
-			if i == len(found)-1 {
-				end = len(parts)
+		end := f.end
+		if i == len(found)-1 {
+			end = len(parts)
+		}
+		if f.start < len(parts) {
+			around := prose(rejoin(parts[min(from, f.start):f.start]) + " " + rejoin(parts[min(f.start+1, len(parts)):min(end, len(parts))]))
+			if more := unmet(around, f.expect, f.command); more != "" {
+				c.Expect = strings.TrimPrefix(f.expect+"; "+more, "; ")
 			}
+		}
+		if len(found) > 1 {
 			c.Text = short(strings.Trim(prose(rejoin(parts[min(from, len(parts)):min(end, len(parts))])), " ，,;；、"), 2000)
 			from = end
 		}

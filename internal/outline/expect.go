@@ -209,8 +209,8 @@ func (c check) filter() string {
 }
 
 var (
-	passes = compile(`^(?:(?:should|must|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
-		`(?:ok|pass(?:es|ed|ing)?|succeeds?|success(?:ful|fully)?|green|clean|all green|exits? cleanly|no errors?|without errors?|zero errors?|0 errors?|no failures?|0 fail(?:ed|ures?)?|all pass(?:ed)?|通过|全绿|成功|全部通过|不报错|无报错|无错误|没有错误|零错误|无失败|0 ?错误|0 ?失败|绿|全通过|pass 全部|正常退出|测试通过|编译通过|构建成功|✅|✓|✔)` +
+	passes = compile(`^(?:(?:should|must|要求|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
+		`(?:ok|pass(?:es|ed|ing)?|succeeds?|success(?:ful|fully)?|green|clean|all green|exits? cleanly|no errors?|without errors?|zero errors?|0 errors?|no failures?|0 fail(?:ed|ures?)?|all pass(?:ed)?|通过|全绿|成功|全部通过|不报错|无报错|无错误|没有错误|零错误|无失败|0 ?错误|0 ?失败|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0|绿|全通过|pass 全部|正常退出|测试通过|编译通过|构建成功|✅|✓|✔)` +
 		`(?:[ ,，]*(?:cleanly|completely|全部|green|all|ok|通过|without errors?|with no errors?|no errors?|exit 0|0 fail(?:ed|ures?)?|无错误|且无错误|无报错|✅))*$`)
 	nonZero     = compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
 	exitCode    = compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)

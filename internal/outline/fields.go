@@ -47,7 +47,7 @@ func (p part) value() []line {
 
 func (p part) text() string { return joinLines(p.lines) }
 
-var separators = compile(`\s+[|·•｜]\s+|\s+(?:—|–|--?)\s+|\s*[;；]\s*|[\s\x{3000}]{2,}|\x{3000}|，|,\s+`)
+var separators = compile(`\s+[|·•]\s+|\s*[｜丨]\s*|\s+(?:—|–|--?)\s+|\s*[;；]\s*|[\s\x{3000}]{2,}|\x{3000}|，|,\s+`)
 
 // fieldsIn cuts lines into fields. A line that begins with no known key belongs to the field before it.
 func fieldsIn(lines []line) []part {
@@ -119,7 +119,7 @@ func bars(s string, at [][]int) [][]int {
 	var out [][]int
 	for _, cut := range at {
 		switch sep := strings.TrimSpace(s[cut[0]:cut[1]]); sep {
-		case "|", "·", "｜", "•":
+		case "|", "·", "｜", "丨", "•":
 			out = append(out, cut)
 		case "—", "–", "--", "-":
 			if _, _, ok := colonField(s[cut[1]:]); ok {

@@ -44,6 +44,9 @@ func colonField(s string) (key, string, bool) {
 	}
 	_, size := utf8.DecodeRuneInString(s[i:])
 	word, value := s[:i], s[i+size:]
+	if size == 1 && strings.HasPrefix(value, ":") {
+		value = value[1:] // "status:: done"
+	}
 	if size == 1 && value != "" && !strings.ContainsAny(value[:1], " \t*_`") && value[0] < utf8.RuneSelf {
 		// "test:unit" is a word, "status:done" a field.
 		if k := lookup(word); k != keyStatus && k != keyEstimate && k != keyAcceptance && k != keyEvidence {

@@ -49,6 +49,7 @@ var (
 	markerLine = compile(`^(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+|$)`)
 	oddMarker  = compile(`^(?:[①-⑳⑴-⒇]\s*|[a-h][)）.]\s+)(\S)`)
 	wideMarker = compile(`^(?:(\d{1,3})[）、]|[（(](\d{1,2})[）)])\s*(\S)`)
+	bareBox    = compile(`^\[[ xX~/!-]\]\s+[^\s(]`) // a box without the mark of an item
 	definition = compile(`^[ \t]{0,3}[:：][ \t]+(\S.*)$`)
 	headLine   = compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
 )
@@ -59,6 +60,10 @@ func (t *tidier) next() {
 	l.text = withoutHTML(l.text)
 	indent := indentOf(l.text)
 	body := strings.TrimSpace(l.text)
+	if bareBox.get().MatchString(body) {
+		body = "- " + body
+		l.text = strings.Repeat(" ", indent) + body
+	}
 	if fields := spread(body); fields != body && !fenceLine.get().MatchString(l.text) {
 		body = fields
 		l.text = strings.Repeat(" ", indent) + body
@@ -69,6 +74,9 @@ func (t *tidier) next() {
 	} else if m := oddMarker.get().FindStringSubmatch(body); m != nil {
 		body = "- " + body[len(m[0])-len(m[1]):]
 		l.text = strings.Repeat(" ", indent) + body
+	}
+	if tableTag.get().MatchString(body) && t.htmlTable() {
+		return
 	}
 	if m := literal.get().FindStringSubmatch(body); m != nil && isCommands(m[2]) {
 		body = m[1] + m[2]
