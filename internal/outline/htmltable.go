@@ -17,10 +17,14 @@ var (
 // htmlTable writes a table that stands in tags as Markdown has it, each row with the number of the line that it begins on. It
 // reports false, and takes nothing over, where the tags are not those of a plain table.
 func (t *tidier) htmlTable() bool {
+	if t.at < t.noTable {
+		return false
+	}
 	end := t.at
 	for end < len(t.in) && !tableEnd.get().MatchString(t.in[end].text) {
 		end++
 	}
+	t.noTable = end // nothing up to there is looked at again
 	if end == len(t.in) {
 		return false
 	}

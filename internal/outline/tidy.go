@@ -30,11 +30,12 @@ func tidy(src []byte) ([]byte, []int) {
 }
 
 type tidier struct {
-	in    []line
-	at    int
-	out   []line
-	items []openItem // the list items that a line could belong to, the innermost last
-	code  int        // the index of the first line behind what is known to be indented code
+	in      []line
+	at      int
+	out     []line
+	items   []openItem // the list items that a line could belong to, the innermost last
+	noTable int        // the index of the first line behind what is known to be no table in tags
+	code    int        // the index of the first line behind what is known to be indented code
 }
 
 // openItem is a list item on the way: the columns of its marker and of its text.
