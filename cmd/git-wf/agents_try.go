@@ -53,7 +53,7 @@ const (
 func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	set := e.agentSet(c, store)
-	judge, err := set.Judge(name)
+	judge, err := set.Judge(name, nil)
 	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual || name == agent.NameOutline):

@@ -150,7 +150,7 @@ func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (s
 	if _, err := eng.Agents.Lookup(name); err != nil {
 		return "", err // before anything is recorded for an agent that can't do it
 	}
-	if err := eng.Agents.Missing(name); err != nil {
+	if err := eng.Agents.Missing(name, nil); err != nil {
 		return "", &failure{code: exitUsage, err: err, hint: "git wf agents says what each agent lacks; --planner AGENT takes another"}
 	}
 	return name, nil

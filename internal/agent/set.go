@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"gitwf/internal/backend"
@@ -160,12 +161,13 @@ func (s *Set) Lookup(name string) (Agent, error) {
 	case NameOutline:
 		return outliner{}, nil
 	}
-	return s.model(name)
+	return s.model(name, nil)
 }
 
-// Judge finds an agent that can review and estimate; only those can that a user has set up.
-func (s *Set) Judge(name string) (Judge, error) {
-	m, err := s.model(name)
+// Judge finds an agent that can review and estimate; only those can that a user has set up. Of its fallbacks those are asked
+// that may be; a nil function allows all.
+func (s *Set) Judge(name string, may func(fallback string) bool) (Judge, error) {
+	m, err := s.model(name, may)
 	if err != nil {
 		return nil, err // and not an interface that holds nothing
 	}
@@ -177,7 +179,7 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 	if isBuiltIn(name) {
 		return nil
 	}
-	m, err := s.model(name)
+	m, err := s.model(name, nil)
 	if err != nil {
 		return err
 	}
@@ -185,25 +187,46 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 }
 
 // Missing says why nobody of an agent's chain is there to be asked, as far as that can be told at once: a program that is
-// not installed, a key that is not set. nil for the built-in ones, and where the settings are wrong: Lookup says that.
-// What it found out once it does not look up again.
-func (s *Set) Missing(name string) error {
-	if isBuiltIn(name) {
+// not installed, a key that is not set. Of its fallbacks those count that may be asked; a nil function allows all. It is nil
+// for the built-in agents, and where the settings are wrong: Lookup says that.
+func (s *Set) Missing(name string, may func(fallback string) bool) error {
+	var reasons []string
+	for _, n := range s.Chain(name) {
+		if n != name && may != nil && !may(n) {
+			continue
+		}
+		why := s.missingAlone(n, n == name)
+		if why == nil {
+			return nil
+		}
+		reasons = append(reasons, why.Error())
+	}
+	if len(reasons) == 0 {
 		return nil
 	}
+	return errors.New(strings.Join(reasons, "\n"))
+}
+
+// missingAlone is Missing without fallbacks. What it found out once it does not look up again.
+func (s *Set) missingAlone(name string, first bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	why, known := s.missing[name]
 	if !known {
-		if m, err := s.model(name); err == nil {
-			why = m.backend.Missing()
+		c, _ := s.Config(name)
+		b, err := backend.New(c.Config, s.environ)
+		switch {
+		case err == nil:
+			why = b.Missing()
+		case !first:
+			return err
 		}
 		s.missing[name] = why
 	}
 	return why
 }
 
-func (s *Set) model(name string) (*model, error) {
+func (s *Set) model(name string, may func(fallback string) bool) (*model, error) {
 	set, err := s.load()
 	if err != nil {
 		return nil, err
@@ -214,6 +237,11 @@ func (s *Set) model(name string) (*model, error) {
 	backends := make(map[string]backend.Config, len(set.Agents))
 	for n, each := range set.Agents {
 		backends[n] = each.Config
+		if may != nil {
+			alone := each.Config
+			alone.Fallback = slices.DeleteFunc(slices.Clone(alone.Fallback), func(f string) bool { _, ok := set.Agents[f]; return ok && !may(f) })
+			backends[n] = alone
+		}
 	}
 	b, err := backend.NewChain(name, backends, s.environ)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestLookup(t *testing.T) {
 	if _, err := set.Lookup("robot\n"); !errors.As(err, &unknown) || err.Error() != `unknown agent "robot\n"; known are exec, manual, outline, bot, claude, codex, gemini, opencode` {
 		t.Errorf("robot: %v", err)
 	}
-	if j, err := set.Judge("exec"); err == nil {
+	if j, err := set.Judge("exec", nil); err == nil {
 		t.Errorf("exec judges: %v", j)
 	}
 }

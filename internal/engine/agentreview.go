@@ -19,11 +19,7 @@ import (
 // reviewingAgent is the agent whose turn it is to review the task's newest version: one that its list of reviewers names
 // and that this machine knows, or the one that its user's table or wf.reviewer has for what is left to anybody.
 func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool) {
-	done := func(name string) bool {
-		return slices.ContainsFunc(s.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
-			return r.Version == t.Active && r.Reviewer == plan.EscapeName(name)
-		})
-	}
+	done := func(name string) bool { return hasReviewed(s, t, name) }
 	for _, name := range s.Reviewers(t.TaskID) {
 		if e.Agents.Knows(name) && !done(name) {
 			return name, e.Trust.AllCriteria(t.Task)
@@ -37,6 +33,18 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool)
 		name = e.Agents.Reviewer()
 	}
 	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) && e.Trust.AllCriteria(t.Task)
+}
+
+func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
+	return slices.ContainsFunc(s.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
+		return r.Version == t.Active && r.Reviewer == plan.EscapeName(name)
+	})
+}
+
+// mayReview tells which fallbacks may be asked for a review in the place of an agent: those whose verdict would count, and
+// be another one.
+func (e *Engine) mayReview(s *plan.State, t *plan.TaskState) func(string) bool {
+	return func(name string) bool { return s.MayReview(t.TaskID, name) && !hasReviewed(s, t, name) }
 }
 
 // reviewByAgent has an agent judge a task's newest version, on what the engine itself ran and saw. The version is locked
@@ -136,7 +144,11 @@ func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snaps
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
 func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, role prompt.Role, data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
-	judge, err := e.Agents.Judge(name)
+	var may func(string) bool
+	if want.Role == contract.RoleCheck {
+		may = e.mayReview(snap.State(), t)
+	}
+	judge, err := e.Agents.Judge(name, may)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}

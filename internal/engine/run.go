@@ -316,7 +316,7 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	if name == agent.NameExec {
 		return w, e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
 	}
-	return w, e.Agents.Knows(name) && e.Agents.Missing(name) == nil && e.Trust.Preparation(t.Task)
+	return w, e.Agents.Knows(name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
 }
 
 func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {
@@ -330,7 +330,7 @@ func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok b
 		return w, true
 	case plan.StepPerson:
 		w.agent, ok = e.reviewingAgent(s, target)
-		ok = ok && e.Agents.Missing(w.agent) == nil
+		ok = ok && e.Agents.Missing(w.agent, e.mayReview(s, target)) == nil
 		w.do = func(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 			return e.reviewByAgent(ctx, id, t, w.agent)
 		}

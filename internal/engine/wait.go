@@ -145,7 +145,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
 		if name, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(name) {
-			w, ok = e.waitForAgent(name)
+			w, ok = e.waitForAgent(name, e.mayReview(s, target))
 			return w, ok, nil
 		}
 		return Wait{
@@ -177,8 +177,8 @@ func areOrIs(n int) string {
 
 // waitForAgent says what an agent lacks that is to do something; ok is false if it lacks nothing. It is not tried: that
 // would use up the task's attempts without a word about the task.
-func (e *Engine) waitForAgent(name string) (w Wait, ok bool) {
-	if why := e.Agents.Missing(name); why != nil {
+func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bool) {
+	if why := e.Agents.Missing(name, may); why != nil {
 		return Wait{Text: plan.OneLine(why.Error()), Command: "git wf agents"}, true
 	}
 	return Wait{}, false
@@ -189,7 +189,7 @@ func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
-		return e.waitForAgent(name)
+		return e.waitForAgent(name, nil)
 	case t.SplitTargetTaskID != "":
 		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " + string(t.SplitTargetTaskID) + " -f FILE"}, true
 	case t.Planning() && t.Active == 0:
