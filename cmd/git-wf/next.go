@@ -211,7 +211,7 @@ func describeOffer(o *engine.Offer) *offerDocument {
 	d := &offerDocument{
 		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Claim: o.Claim, DeliverableSpec: t.DeliverableSpec,
 		AcceptanceCriteria: t.AcceptanceCriteria, Inputs: []offerInput{}, Prompt: o.Prompt.Text,
-		Submit: "git wf submit " + string(t.TaskID) + " PATH...",
+		Submit: o.HandIn(),
 	}
 	for _, in := range o.Inputs {
 		d.Inputs = append(d.Inputs, offerInput{in, "git archive " + string(in.Tree) + " | tar -x -C DIR"})
@@ -220,7 +220,6 @@ func describeOffer(o *engine.Offer) *offerDocument {
 		d.Feedback = &o.Feedback
 	}
 	if o.Claim != nil {
-		d.Submit = fmt.Sprintf("git wf submit %s --claim %d PATH...", t.TaskID, o.Claim.Number)
 		d.Renew = fmt.Sprintf("git wf next %s --renew %d", t.TaskID, o.Claim.Number)
 		d.Release = fmt.Sprintf("git wf next %s --release %d", t.TaskID, o.Claim.Number)
 	}
@@ -246,7 +245,7 @@ func (e *env) printOffer(c *cli.Context, o *engine.Offer) error {
 		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)
 	}
 	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
-	fmt.Fprintf(w, "An answer in JSON is not wanted: the files are. Where the task says WF_OUT, take any directory of yours.\n\n%s", plan.Printable(d.Prompt))
+	fmt.Fprintf(w, "\n%s", plan.Printable(d.Prompt))
 	for _, dropped := range o.Prompt.Dropped {
 		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(dropped.What), dropped.Bytes, dropped.Why)
 	}

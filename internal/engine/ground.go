@@ -46,6 +46,7 @@ type ground struct {
 	onlookers onlookers        // of the work that goes on
 	about     agent.Context    // what context holds
 	steps     []prompt.Step    // of the preparation
+	handIn    string           // with which an outside agent hands in, "" for others
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
@@ -180,11 +181,7 @@ func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snap
 			return err
 		}
 	}
-	d, err := e.attemptData(ctx, g, snap, t, name)
-	if err != nil {
-		return err
-	}
-	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
+	return e.attemptPrompt(ctx, g, snap, t, name)
 }
 
 func promptRole(role string) prompt.Role {

@@ -24,6 +24,15 @@ type Offer struct {
 	Feedback string // the REJECTED.md of the version that is to be redone
 }
 
+// HandIn is the command that hands the task's files in, PATH standing for them.
+func (o *Offer) HandIn() string {
+	claim := ""
+	if o.Claim != nil {
+		claim = fmt.Sprintf(" --claim %d", o.Claim.Number)
+	}
+	return fmt.Sprintf("git wf submit %s%s PATH...", o.Task.TaskID, claim)
+}
+
 // Wanted says which task an outside agent wants.
 type Wanted struct {
 	Task  plan.TaskID   // "" is any
@@ -157,7 +166,7 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	t := s.Tasks[o.Task.TaskID]
 	o.Inputs = approvedInputs(snap, s, t.TaskID)
 	var err error
-	if o.Prompt, err = e.Prompt(ctx, snap, t.TaskID); err != nil || t.Verdict != plan.Rejected {
+	if o.Prompt, err = e.promptFor(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
 		return err
 	}
 	var g ground

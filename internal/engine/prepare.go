@@ -196,11 +196,7 @@ func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapsh
 	if err := g.about.Write(g.context); err != nil {
 		return err
 	}
-	d, err := e.attemptData(ctx, g, snap, t, name)
-	if err != nil {
-		return err
-	}
-	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
+	return e.attemptPrompt(ctx, g, snap, t, name)
 }
 
 // stepsAhead are the steps of a task's preparation before any of them is taken.

@@ -29,6 +29,11 @@ func (e *Engine) writePrompt(g *ground, role prompt.Role, d prompt.Data, budget 
 
 // Prompt is what an agent would be told about a task: its maker or, when a version awaits review, its reviewer.
 func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (prompt.Prompt, error) {
+	return e.promptFor(ctx, snap, id, "")
+}
+
+// promptFor is Prompt; with a command, for an agent that hands its files in with it.
+func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt, error) {
 	s := snap.State()
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == plan.Check {
@@ -48,10 +53,14 @@ func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.Ta
 		return prompt.Prompt{}, err
 	}
 	defer g.remove()
-	if reviewed {
-		if err := e.reviewPrompt(ctx, g, snap, t); err != nil {
-			return prompt.Prompt{}, err
-		}
+	switch g.handIn = handIn; {
+	case reviewed:
+		err = e.reviewPrompt(ctx, g, snap, t)
+	case handIn != "":
+		err = e.attemptPrompt(ctx, g, snap, t, e.agentOf(t.Task))
+	}
+	if err != nil {
+		return prompt.Prompt{}, err
 	}
 	text, err := os.ReadFile(g.prompt)
 	return prompt.Prompt{Text: string(text), Dropped: g.dropped}, err
@@ -119,8 +128,21 @@ func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snap
 			return d, err
 		}
 	}
+	if d.HandIn = g.handIn; d.HandIn != "" {
+		d.Shell = false
+		return d, nil
+	}
 	d.Contract = contractText(contract.Role(g.role), d.Shell)
 	return d, nil
+}
+
+// attemptPrompt writes the prompt of an attempt.
+func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) error {
+	d, err := e.attemptData(ctx, g, snap, t, name)
+	if err != nil {
+		return err
+	}
+	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
 }
 
 // takeRequirements makes of the files that came with the top task what they are for those who plan: not one input among

@@ -22,6 +22,7 @@ type Data struct {
 	Steps    []Step     // of the task's preparation, in order; of an action
 	Notes    []Note     // oldest first
 	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers with text alone
+	HandIn   string     // the command with which an agent that was not started by git wf hands its files in; "" for one that answers
 	Contract string     // the form of the answer: Markdown, printed as it is. Binding
 	Way      string     // what the plan's type says to this role: Markdown, printed as it is. Binding
 
