@@ -53,7 +53,7 @@ var allowed = []struct {
 	{"internal/prompt", []string{"internal/plan"}},
 	{"internal/exchange", []string{"internal/outline", "internal/pattern", "internal/plan"}},
 	{"internal/checkout", nil},
-	{"internal/outline", []string{"internal/plan"}},
+	{"internal/outline", []string{"internal/pattern", "internal/plan"}},
 	{"internal/estimate", []string{"internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},
 	{"internal/plan", []string{"internal/pattern", "internal/schema"}},

@@ -21,7 +21,7 @@ func (b *builder) audit(src []byte, o *Outline) {
 	for t.at < len(t.in) {
 		l := t.in[t.at]
 		switch {
-		case fenceLine.get().MatchString(l.text):
+		case fenceLine.Get().MatchString(l.text):
 			t.fence()
 			continue
 		case strings.HasPrefix(l.text, "<!--"):
@@ -48,7 +48,7 @@ func (b *builder) auditCommands(l line, kept string, known map[string]bool) {
 	if !strings.Contains(l.text, "`") || len(b.fs) > 50 {
 		return
 	}
-	for _, f := range commandsIn(spans(comment.get().ReplaceAllString(l.text, " ")), false) {
+	for _, f := range commandsIn(spans(comment.Get().ReplaceAllString(l.text, " ")), false) {
 		if is := bareText(f.command); f.pointed && isThreshold(f.expect) && !known[is] && !strings.Contains(kept, is) {
 			b.find("lost-command", l.no, "the command belongs to no task", "an acceptance criterion of a task", l.text, "- acceptance: `go test ./...` -> exit 0")
 		}
@@ -61,7 +61,7 @@ func (b *builder) auditStatus(l line) {
 		return
 	}
 	text := strings.TrimSpace(strings.TrimLeft(l.text, "> "))
-	text = strings.TrimPrefix(text, markerLine.get().FindString(text))
+	text = strings.TrimPrefix(text, markerLine.Get().FindString(text))
 	k, value, ok := splitField(text)
 	if _, is := stateOf(value); !ok || k != keyStatus || !is {
 		return

@@ -7,6 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"gitwf/internal/pattern"
 )
 
 // line is a line of text of the source, without what marks its block, and its number from 1.
@@ -166,19 +168,19 @@ func firstNo(items []*item) int {
 }
 
 var (
-	fenceEnd  = compile("^[\\s>]*(?:`{3,}|~{3,})\\s*$")
-	swallowed = compile(`(?i)^\s*(?:#{2,6}\s+\S|[-*+]\s+\**(?:status|acceptance|状态|验收))`)
+	fenceEnd  = pattern.Compile("^[\\s>]*(?:`{3,}|~{3,})\\s*$")
+	swallowed = pattern.Compile(`(?i)^\s*(?:#{2,6}\s+\S|[-*+]\s+\**(?:status|acceptance|状态|验收))`)
 )
 
 // checkFence notes a fence that is open to the end of the file: what looks like tasks in it was not meant as code.
 func (r *reader) checkFence(b *block) {
 	last := b.lines[len(b.lines)-1].no
 	rest := r.src[r.at[last]:]
-	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 || fenceEnd.get().Match(bytes.TrimSpace(after)) {
+	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 || fenceEnd.Get().Match(bytes.TrimSpace(after)) {
 		return
 	}
 	for _, l := range b.lines {
-		if swallowed.get().MatchString(l.text) && r.open == 0 {
+		if swallowed.Get().MatchString(l.text) && r.open == 0 {
 			r.open = b.no - 1
 		}
 	}
@@ -210,7 +212,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 	return []*block{{kind: headingBlock, level: n.Level, lines: lines[:1], no: lines[0].no}}
 }
 
-var tightHeading = compile(`^(#{1,6})([^#\s].*)$`)
+var tightHeading = pattern.Compile(`^(#{1,6})([^#\s].*)$`)
 
 // paragraph splits a paragraph into what people meant: headings without the space, tables, text.
 func (r *reader) paragraph(lines []line) []*block {
@@ -224,7 +226,7 @@ func (r *reader) paragraph(lines []line) []*block {
 	}
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
-		if m := tightHeading.get().FindStringSubmatch(strings.TrimSpace(l.text)); m != nil && (len(m[1]) > 1 || headingWords(m[2]) || hasHan(firstRune(m[2]))) {
+		if m := tightHeading.Get().FindStringSubmatch(strings.TrimSpace(l.text)); m != nil && (len(m[1]) > 1 || headingWords(m[2]) || hasHan(firstRune(m[2]))) {
 			flush()
 			out = append(out, &block{kind: headingBlock, level: len(m[1]), lines: []line{{m[2], l.no}}, no: l.no})
 			continue
@@ -245,13 +247,13 @@ func (r *reader) paragraph(lines []line) []*block {
 	return out
 }
 
-var listLine = compile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
+var listLine = pattern.Compile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
 
 // indented reads an indented code block: a list that was indented too far is still a list.
 func (r *reader) indented(n *ast.CodeBlock) []*block {
 	lines := r.lines(n)
 	for _, l := range lines {
-		if strings.TrimSpace(l.text) != "" && !listLine.get().MatchString(l.text) {
+		if strings.TrimSpace(l.text) != "" && !listLine.Get().MatchString(l.text) {
 			return []*block{{kind: codeBlock, lang: "indented", lines: lines, no: lines[0].no}}
 		}
 	}
@@ -261,7 +263,7 @@ func (r *reader) indented(n *ast.CodeBlock) []*block {
 	return r.again(lines)
 }
 
-var htmlTag = compile(`</?[A-Za-z][^<>]*>`)
+var htmlTag = pattern.Compile(`</?[A-Za-z][^<>]*>`)
 
 // html reads what stands between tags, such as a list within details.
 func (r *reader) html(n *ast.HTMLBlock) []*block {
@@ -283,12 +285,12 @@ func (r *reader) html(n *ast.HTMLBlock) []*block {
 // withoutTags takes tags off a line, but not out of code.
 func withoutTags(s string) string {
 	if !strings.Contains(s, "`") {
-		return htmlTag.get().ReplaceAllString(s, "")
+		return htmlTag.Get().ReplaceAllString(s, "")
 	}
 	parts := spans(s)
 	for i, p := range parts {
 		if !p.code {
-			parts[i].text = htmlTag.get().ReplaceAllString(p.text, "")
+			parts[i].text = htmlTag.Get().ReplaceAllString(p.text, "")
 		}
 	}
 	return rejoin(parts)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -190,7 +191,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 	case skipRole:
 		b.exempt = append(b.exempt, [2]int{s.head.no, s.lastLine()})
 	case proseRole:
-		if in == b.root && ofWhole.get().MatchString(s.text) {
+		if in == b.root && ofWhole.Get().MatchString(s.text) {
 			b.exempt = append(b.exempt, [2]int{s.head.no, s.ownLine()})
 		}
 		if in == b.root && isPurpose(s.text) {
@@ -214,7 +215,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			s.label.anyID()
 		}
 		n := b.add(in, fromHeading, s.label, s.head.no)
-		for _, m := range dependsTag.get().FindAllStringSubmatch(s.text, 3) {
+		for _, m := range dependsTag.Get().FindAllStringSubmatch(s.text, 3) {
 			n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), s.head.no
 		}
 		n.label.title = withoutDependsTag(n.label.title)
@@ -230,7 +231,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 }
 
 // ofWhole are headings over what is said of the whole, its status for instance.
-var ofWhole = compile(`(?i)^[\d.、\s]*(?:overview|summary|about|metadata|meta|info(?:rmation)?|project (?:info(?:rmation)?|status|overview|summary)|current (?:status|state)|status|introduction|概述|概览|总览|简介|项目(?:信息|概述|概况|状态|简介)|基本信息|元信息|背景|当前状态|文档信息)$`)
+var ofWhole = pattern.Compile(`(?i)^[\d.、\s]*(?:overview|summary|about|metadata|meta|info(?:rmation)?|project (?:info(?:rmation)?|status|overview|summary)|current (?:status|state)|status|introduction|概述|概览|总览|简介|项目(?:信息|概述|概况|状态|简介)|基本信息|元信息|背景|当前状态|文档信息)$`)
 
 // proseCriteria finds the commands with thresholds in text that is of no task.
 func (b *builder) proseCriteria(blocks []*block, in *node) {

@@ -23,7 +23,7 @@ func (b *builder) compare(main, other *node) {
 
 // checkStatus refuses a status that is none, and two that contradict each other.
 func (b *builder) checkStatus(n *node) {
-	if bad := n.badStatus; bad != nil && !(len(n.kids) > 0 && progress.get().MatchString(bad.text)) {
+	if bad := n.badStatus; bad != nil && !(len(n.kids) > 0 && progress.Get().MatchString(bad.text)) {
 		b.find("unknown-status", bad.no, "is not a status: "+strconv.Quote(bad.text), allowedStatuses, bad.text, "status: TODO")
 	}
 	claims := n.claims()
@@ -70,7 +70,7 @@ func (s Status) loose() bool {
 	return size == len(s.Word) && looseMarks[r]
 }
 
-func (s Status) isBox() bool { return checkText.get().MatchString(s.Word) }
+func (s Status) isBox() bool { return checkText.Get().MatchString(s.Word) }
 
 func (n *node) status() Status {
 	switch {

@@ -2,18 +2,20 @@ package outline
 
 import (
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 var shells = set("bash sh shell zsh fish console shell-session shellsession terminal powershell pwsh ps1 cmd bat batch dos text txt indented")
 
 var (
-	setup       = compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
-	trailing    = compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed|s)?|threshold|预期|期望|阈值|应为?)\s*[:：]?\s*)(.*)$`)
-	commentTail = compile(`\s+#\s*(.*)$`)
-	heredoc     = compile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
+	setup       = pattern.Compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
+	trailing    = pattern.Compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed|s)?|threshold|预期|期望|阈值|应为?)\s*[:：]?\s*)(.*)$`)
+	commentTail = pattern.Compile(`\s+#\s*(.*)$`)
+	heredoc     = pattern.Compile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
 	// A line of a block that says what the command above it has to show.
-	ownLine   = compile(`(?i)^(?:(?:#|//)\s*)?(?:(?:→|⇒|=>|-->|->)\s*|(?:expect(?:ed|s)?(?: output| result)?|threshold|预期(?:输出|结果)?|期望(?:输出|结果)?|阈值|应为?)\s*[:：]?\s*)(.+)$`)
-	bareLimit = compile(`^(?i:exit(?: code)?\s*[:=]?\s*\d+$)|^(?:>=|<=|==|!=|≥|≤|>\s*\d|<\s*\d)\s*-?[\d.]*`)
+	ownLine   = pattern.Compile(`(?i)^(?:(?:#|//)\s*)?(?:(?:→|⇒|=>|-->|->)\s*|(?:expect(?:ed|s)?(?: output| result)?|threshold|预期(?:输出|结果)?|期望(?:输出|结果)?|阈值|应为?)\s*[:：]?\s*)(.+)$`)
+	bareLimit = pattern.Compile(`^(?i:exit(?: code)?\s*[:=]?\s*\d+$)|^(?:>=|<=|==|!=|≥|≤|>\s*\d|<\s*\d)\s*-?[\d.]*`)
 )
 
 // codeCriteria makes a criterion of each command of a block of code. Lines that only prepare, such as cd, go with the
@@ -47,7 +49,7 @@ func (b *builder) codeCriteria(bl *block) []Criterion {
 			continue
 		}
 		text, expect := codeLine(strings.TrimPrefix(text, "$ "))
-		if setup.get().MatchString(text) && !strings.Contains(text, "&&") && !strings.Contains(text, ";") {
+		if setup.Get().MatchString(text) && !strings.Contains(text, "&&") && !strings.Contains(text, ";") {
 			before = append(before, text)
 			continue
 		}
@@ -68,11 +70,11 @@ func (b *builder) codeCriteria(bl *block) []Criterion {
 
 // thresholdLine is the expectation that a line of code consists of; "" if it is none.
 func thresholdLine(text string) string {
-	if m := ownLine.get().FindStringSubmatch(text); m != nil {
+	if m := ownLine.Get().FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	bare := strings.TrimSpace(strings.TrimLeft(text, "#/ "))
-	if bareLimit.get().MatchString(bare) || bare != text && isThreshold(bare) {
+	if bareLimit.Get().MatchString(bare) || bare != text && isThreshold(bare) {
 		return bare
 	}
 	return ""
@@ -80,13 +82,13 @@ func thresholdLine(text string) string {
 
 // codeLine cuts a line of code into the command and what is expected of it.
 func codeLine(text string) (command, expect string) {
-	if m := trailing.get().FindStringSubmatchIndex(text); m != nil {
+	if m := trailing.Get().FindStringSubmatchIndex(text); m != nil {
 		return strings.TrimSpace(text[:m[0]]), text[m[2]:m[3]]
 	}
 	if a, e, ok := arrowInside(text); ok && (looksCommand(a, true) || isThreshold(e)) {
 		return strings.TrimSpace(a), e
 	}
-	if m := commentTail.get().FindStringSubmatchIndex(text); m != nil && !strings.ContainsAny(text[m[0]:], `"'`) {
+	if m := commentTail.Get().FindStringSubmatchIndex(text); m != nil && !strings.ContainsAny(text[m[0]:], `"'`) {
 		if said := text[m[2]:m[3]]; isThreshold(said) {
 			expect = said
 		}
@@ -115,7 +117,7 @@ func logical(lines []line) []line {
 			i++
 			l.text += "\n" + strings.TrimRight(lines[i].text, " \t")
 		}
-		if m := heredoc.get().FindStringSubmatch(l.text); m != nil {
+		if m := heredoc.Get().FindStringSubmatch(l.text); m != nil {
 			for i+1 < len(lines) {
 				i++
 				l.text += "\n" + lines[i].text

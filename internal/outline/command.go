@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // programs are names that begin a command when an argument follows.
@@ -43,29 +45,29 @@ func set(names string) map[string]bool {
 }
 
 var (
-	assignment = compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
-	psVariable = compile(`^\$env:[A-Za-z_]\w*\s*=`)
-	scriptName = compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
-	localPath  = compile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
-	venvPath   = compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
-	prompt     = compile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
-	httpVerb   = compile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
-	placehold  = compile(`^<[^<>]*>$|^\[[^\s\[\]][^\[\]]*\]$|^\{[^\s{}][^{}]*\}$`)
-	upperWords = compile(`^[A-Z]+ `)
+	assignment = pattern.Compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
+	psVariable = pattern.Compile(`^\$env:[A-Za-z_]\w*\s*=`)
+	scriptName = pattern.Compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
+	localPath  = pattern.Compile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
+	venvPath   = pattern.Compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
+	prompt     = pattern.Compile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
+	httpVerb   = pattern.Compile(`^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) `)
+	placehold  = pattern.Compile(`^<[^<>]*>$|^\[[^\s\[\]][^\[\]]*\]$|^\{[^\s{}][^{}]*\}$`)
+	upperWords = pattern.Compile(`^[A-Z]+ `)
 )
 
 // looksCommand reports whether code is a command line rather than a name, a path or a value. With strong, an
 // expectation follows it, and a script's name or a single word of a command will do.
 func looksCommand(code string, strong bool) bool {
 	s := strings.TrimSpace(code)
-	s = strings.TrimSpace(prompt.get().ReplaceAllString(s, ""))
-	if s == "" || placehold.get().MatchString(s) || httpVerb.get().MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
+	s = strings.TrimSpace(prompt.Get().ReplaceAllString(s, ""))
+	if s == "" || placehold.Get().MatchString(s) || httpVerb.Get().MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
 		return false
 	}
-	if psVariable.get().MatchString(s) {
+	if psVariable.Get().MatchString(s) {
 		return true
 	}
-	rest := assignment.get().ReplaceAllString(s, "")
+	rest := assignment.Get().ReplaceAllString(s, "")
 	assigned := rest != s
 	word, args, _ := strings.Cut(rest, " ")
 	args = strings.TrimSpace(args)
@@ -78,17 +80,17 @@ func looksCommand(code string, strong bool) bool {
 	case name == "":
 		return false
 	case args == "":
-		return alone[name] || assigned && programs[base] || localPath.get().MatchString(name) && (scriptName.get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
-			strong && (scriptName.get().MatchString(name) || programs[name] || localPath.get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+		return alone[name] || assigned && programs[base] || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.Get().MatchString(name) || programs[name] || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
 	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
 		return false
 	case programs[name]:
 		return plausible(name, args)
-	case scriptName.get().MatchString(name), localPath.get().MatchString(name), venvPath.get().MatchString(name):
+	case scriptName.Get().MatchString(name), localPath.Get().MatchString(name), venvPath.Get().MatchString(name):
 		return true
 	}
 	// A program of the project's own: only an expectation, or an option, tells it from a phrase.
-	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.get().MatchString(s) && isProgramName(name)
+	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.Get().MatchString(s) && isProgramName(name)
 }
 
 func firstRune(s string) string {
@@ -150,15 +152,15 @@ type foundCommand struct {
 	pointed bool // an arrow leads to the expectation
 }
 
-var arrow = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
+var arrow = pattern.Compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
 
 // verbs begin an expectation without an arrow.
-var verbs = compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|要求|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|failed\b|failures?\b|errors?\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+var verbs = pattern.Compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|要求|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|failed\b|failures?\b|errors?\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
 
-var lead = compile(`^\s*[，,:：]?\s*`)
+var lead = pattern.Compile(`^\s*[，,:：]?\s*`)
 
 // pointer is an arrow that leads from a command to what it has to show; a dash may be one in running text.
-var pointer = compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|＝>|[→⇒➜➔⟶⟹⇨])\s*`)
+var pointer = pattern.Compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|＝>|[→⇒➜➔⟶⟹⇨])\s*`)
 
 // commandsIn finds the commands of a text. Code in front of an arrow and an expectation is one whatever it looks like.
 func commandsIn(parts []span, strongAll bool) []foundCommand {
@@ -175,8 +177,8 @@ func commandsIn(parts []span, strongAll bool) []foundCommand {
 		if f.expect == "" {
 			f.expect, f.end = expectation(parts, i+1)
 		}
-		if i > 0 && exitBefore.get().MatchString(parts[i-1].text) {
-			f.expect = exitIs.get().ReplaceAllString(f.expect, "exit $1")
+		if i > 0 && exitBefore.Get().MatchString(parts[i-1].text) {
+			f.expect = exitIs.Get().ReplaceAllString(f.expect, "exit $1")
 		}
 		out = append(out, f)
 		i = f.end - 1
@@ -195,44 +197,44 @@ func commandAt(parts []span, i int, strongAll bool) (command, inner string, poin
 	if a, b, ok := arrowInside(code); ok && (looksCommand(a, true) || isThreshold(b)) {
 		return trimPrompt(a), strings.TrimSpace(b), true
 	}
-	pointed = pointer.get().MatchString(follows) && pointsAt(parts, i)
-	strong := strongAll || pointed || arrow.get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.get().MatchString(follows)
-	pointed = pointed || exitFollows.get().MatchString(follows)
-	if !looksCommand(code, strong) && !(pointed && !placehold.get().MatchString(code)) {
+	pointed = pointer.Get().MatchString(follows) && pointsAt(parts, i)
+	strong := strongAll || pointed || arrow.Get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.Get().MatchString(follows)
+	pointed = pointed || exitFollows.Get().MatchString(follows)
+	if !looksCommand(code, strong) && !(pointed && !placehold.Get().MatchString(code)) {
 		return "", "", false
 	}
 	return trimPrompt(code), "", pointed
 }
 
-var exitFollows = compile(`(?i)^\s*[，,:：（(]?\s*(?:exits?(?: with)?(?: code| status)? ?0\b|退出[码碼]\s*(?:为|是|=|:|：)?\s*0)`)
+var exitFollows = pattern.Compile(`(?i)^\s*[，,:：（(]?\s*(?:exits?(?: with)?(?: code| status)? ?0\b|退出[码碼]\s*(?:为|是|=|:|：)?\s*0)`)
 
 // "Exit code of `x` is 3", "`x` 的退出码为 3".
 var (
-	exitBefore = compile(`(?i)(?:exit (?:code|status) of|退出码)\s*$`)
-	exitIs     = compile(`^(?:is|must be|should be|=|为|是|等于)?\s*(\d{1,3})$`)
+	exitBefore = pattern.Compile(`(?i)(?:exit (?:code|status) of|退出码)\s*$`)
+	exitIs     = pattern.Compile(`^(?:is|must be|should be|=|为|是|等于)?\s*(\d{1,3})$`)
 )
 
 func trimPrompt(s string) string {
-	return strings.TrimSpace(prompt.get().ReplaceAllString(strings.TrimSpace(s), ""))
+	return strings.TrimSpace(prompt.Get().ReplaceAllString(strings.TrimSpace(s), ""))
 }
 
 // pointsAt tells an arrow to a result from one to the next thing: `a` -> `b` is a renaming, `a` -> `>= 1` is not.
 func pointsAt(parts []span, i int) bool {
-	rest := strings.TrimSpace(pointer.get().ReplaceAllString(parts[i+1].text, ""))
+	rest := strings.TrimSpace(pointer.Get().ReplaceAllString(parts[i+1].text, ""))
 	if strings.Trim(rest, " .。,，;；)）|") != "" {
 		return true
 	}
 	return i+2 < len(parts) && isThreshold(parts[i+2].text)
 }
 
-var innerArrow = compile(`\s+(?:→|⇒|=>|-->|->)\s+`)
+var innerArrow = pattern.Compile(`\s+(?:→|⇒|=>|-->|->)\s+`)
 
-var innerLimit = compile(`[^#\s](\s+)(?:>=|<=|≥|≤)\s*-?\d+(?:\.\d+)?\s*%?$`)
+var innerLimit = pattern.Compile(`[^#\s](\s+)(?:>=|<=|≥|≤)\s*-?\d+(?:\.\d+)?\s*%?$`)
 
 // arrowInside splits code that holds its expectation too: `go test ./... -> exit 0`.
 func arrowInside(code string) (string, string, bool) {
-	at := innerArrow.get().FindStringIndex(code)
-	if limit := innerLimit.get().FindStringSubmatchIndex(code); at == nil && limit != nil && !strings.HasPrefix(code, "test ") && !strings.HasPrefix(code, "[") {
+	at := innerArrow.Get().FindStringIndex(code)
+	if limit := innerLimit.Get().FindStringSubmatchIndex(code); at == nil && limit != nil && !strings.HasPrefix(code, "test ") && !strings.HasPrefix(code, "[") {
 		return code[:limit[2]], code[limit[3]:], true
 	}
 	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 || strings.Count(code[:at[0]], `"`)%2 == 1 {
@@ -243,7 +245,7 @@ func arrowInside(code string) (string, string, bool) {
 
 // isExpectation reports that something follows behind a dash.
 func isExpectation(s string, codeFollows bool) bool {
-	rest := strings.TrimSpace(arrow.get().ReplaceAllString(s, ""))
+	rest := strings.TrimSpace(arrow.Get().ReplaceAllString(s, ""))
 	return rest != "" || codeFollows
 }
 
@@ -253,8 +255,8 @@ func expectation(parts []span, i int) (string, int) {
 		return "", i
 	}
 	first := parts[i].text
-	isArrow := arrow.get().MatchString(first)
-	if !isArrow && !verbs.get().MatchString(first) {
+	isArrow := arrow.Get().MatchString(first)
+	if !isArrow && !verbs.Get().MatchString(first) {
 		return "", i
 	}
 	var b strings.Builder
@@ -276,9 +278,9 @@ func expectation(parts []span, i int) (string, int) {
 	}
 	s := b.String()
 	if isArrow {
-		s = arrow.get().ReplaceAllString(s, "")
+		s = arrow.Get().ReplaceAllString(s, "")
 	}
-	s = unwrapped(lead.get().ReplaceAllString(s, ""))
+	s = unwrapped(lead.Get().ReplaceAllString(s, ""))
 	s = strings.TrimRight(strings.TrimSpace(s), " ，,;；。、|")
 	for _, tail := range []string{" and", "并且", "且", " then", "，然后", "(", "（", "和", "；", " or"} {
 		s = strings.TrimSpace(strings.TrimSuffix(s, tail))
@@ -286,7 +288,7 @@ func expectation(parts []span, i int) (string, int) {
 	return balance(prose(strings.TrimSpace(s))), i
 }
 
-var expectLead = compile(`^(?i)\s*(?:then\b|expect(?:ed|s)?(?: output| result)?\s*[:：]?|期望(?:结果|输出)?\s*[:：]?|预期(?:结果|输出)?\s*[:：]?|阈值\s*[:：]?|threshold\s*[:：]?)\s*`)
+var expectLead = pattern.Compile(`^(?i)\s*(?:then\b|expect(?:ed|s)?(?: output| result)?\s*[:：]?|期望(?:结果|输出)?\s*[:：]?|预期(?:结果|输出)?\s*[:：]?|阈值\s*[:：]?|threshold\s*[:：]?)\s*`)
 
 // unwrapped takes off the parentheses around an expectation, and the word that announces it.
 func unwrapped(s string) string {
@@ -294,20 +296,20 @@ func unwrapped(s string) string {
 	if r := []rune(strings.TrimRight(s, " .。,，;；")); len(r) > 2 && (r[0] == '(' && r[len(r)-1] == ')' || r[0] == '（' && r[len(r)-1] == '）') && strings.Count(s, "(")+strings.Count(s, "（") == 1 {
 		s = string(r[1 : len(r)-1])
 	}
-	if bare := expectLead.get().ReplaceAllString(s, ""); bare != "" {
+	if bare := expectLead.Get().ReplaceAllString(s, ""); bare != "" {
 		return bare
 	}
 	return s
 }
 
-var clauseEnd = compile(`[；;。]|\.\s+[A-Z]|\.$`)
+var clauseEnd = pattern.Compile(`[；;。]|\.\s+[A-Z]|\.$`)
 
 // clause is the part of a text that belongs to an expectation: up to the end of the clause, and on while the next one is
 // an expectation itself.
 func clause(s string) (string, bool) {
 	end := 0
 	for {
-		at := clauseEnd.get().FindStringIndex(s[end:])
+		at := clauseEnd.Get().FindStringIndex(s[end:])
 		if at == nil {
 			return s, false
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -26,8 +27,8 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 }
 
-var onlyRefs = compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
-var softTags = compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
+var onlyRefs = pattern.Compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
+var softTags = pattern.Compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
 func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
@@ -46,16 +47,16 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 		b.find("unclosed-code", no, "a backtick is never closed, so that the command has no end", "`command` -> what it has to show", text, "`go test ./...` -> exit 0")
 		return
 	}
-	if onlyRefs.get().MatchString(plainText(text)) {
+	if onlyRefs.Get().MatchString(plainText(text)) {
 		n.covers = append(n.covers, refsIn(text)...)
 		return
 	}
-	if m := pointer.get().FindString(text); m != "" && isThreshold(text[len(m):]) && len(n.acceptance) > 0 {
+	if m := pointer.Get().FindString(text); m != "" && isThreshold(text[len(m):]) && len(n.acceptance) > 0 {
 		b.expect(n, text, lines[0].no)
 		return
 	}
-	base := Criterion{Text: short(prose(text), 2000), Optional: softTags.get().MatchString(text), Line: lines[0].no}
-	parts := spans(comment.get().ReplaceAllString(text, " "))
+	base := Criterion{Text: short(prose(text), 2000), Optional: softTags.Get().MatchString(text), Line: lines[0].no}
+	parts := spans(comment.Get().ReplaceAllString(text, " "))
 	found := commandsIn(parts, k == keyCommand)
 	if len(found) == 0 && (k == keyCommand || k == keyVerify || k == keyAcceptance) {
 		if f, ok := bareCommand(text, k == keyCommand); ok {
@@ -67,7 +68,7 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 		return
 	}
 	if f := &found[0]; len(found) == 1 && f.expect == "" {
-		if rest := prose(rejoin(parts[min(f.end, len(parts)):])); measured.get().MatchString(strings.ToLower(rest)) {
+		if rest := prose(rejoin(parts[min(f.end, len(parts)):])); measured.Get().MatchString(strings.ToLower(rest)) {
 			f.expect = strings.Trim(rest, " ,，;；.。:：")
 		}
 	}
@@ -162,19 +163,19 @@ func rejoin(parts []span) string {
 	return s.String()
 }
 
-var bareArrow = compile(`\s*(?:→|⇒|=>|-->|->)\s*`)
+var bareArrow = pattern.Compile(`\s*(?:→|⇒|=>|-->|->)\s*`)
 
 // bareCommand reads a command that stands without backticks: "pytest tests -q -> exit 0".
 func bareCommand(text string, sure bool) (foundCommand, bool) {
 	if strings.Contains(text, "`") {
 		return foundCommand{}, false
 	}
-	s := strings.TrimSpace(comment.get().ReplaceAllString(text, ""))
+	s := strings.TrimSpace(comment.Get().ReplaceAllString(text, ""))
 	command, expect := s, ""
-	if at := bareArrow.get().FindStringIndex(s); at != nil {
+	if at := bareArrow.Get().FindStringIndex(s); at != nil {
 		command, expect = strings.TrimSpace(s[:at[0]]), s[at[1]:]
 	}
-	command = strings.TrimSpace(prompt.get().ReplaceAllString(command, ""))
+	command = strings.TrimSpace(prompt.Get().ReplaceAllString(command, ""))
 	first, _, _ := strings.Cut(command, " ")
 	known := programs[first] && isThreshold(expect)
 	if !known && !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
@@ -219,7 +220,7 @@ func (b *builder) expect(n *node, text string, no int) {
 	}
 	last := &n.acceptance[len(n.acceptance)-1]
 	if last.Command != "" {
-		last.also(balance(arrow.get().ReplaceAllString(text, "")))
+		last.also(balance(arrow.Get().ReplaceAllString(text, "")))
 		return
 	}
 	last.Text = short(last.Text+"; "+prose(text), 2000)
@@ -239,18 +240,18 @@ func (b *builder) codeValue(n *node, k key, bl *block) {
 	}
 }
 
-var pathLike = compile(`^(?:\./)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+ -]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+var pathLike = pattern.Compile(`^(?:\./)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+ -]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 
 // pathsIn finds the files that a text names: in backticks, or as words that look like one.
 func pathsIn(s string) []string {
 	var out []string
 	add := func(w string) {
 		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-		if len(out) < 50 && pathLike.get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.get().MatchString(w) && !strings.HasPrefix(w, "www.") {
+		if len(out) < 50 && pathLike.Get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.Get().MatchString(w) && !strings.HasPrefix(w, "www.") {
 			out = append(out, w)
 		}
 	}
-	for _, p := range spans(linkText.get().ReplaceAllString(s, "$1")) {
+	for _, p := range spans(linkText.Get().ReplaceAllString(s, "$1")) {
 		if p.code {
 			add(p.text)
 			continue
@@ -262,4 +263,4 @@ func pathsIn(s string) []string {
 	return out
 }
 
-var versionLike = compile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js|three\.js|d3\.js|asp\.net)$`)
+var versionLike = pattern.Compile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js|three\.js|d3\.js|asp\.net)$`)

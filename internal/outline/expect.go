@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // shellLine turns a command and what the source expects of it into one line for a POSIX shell that succeeds when all of
@@ -12,7 +14,7 @@ import (
 func shellLine(command, expect string) (run string, decided bool) {
 	checks, ok := checksOf(command, expect)
 	switch {
-	case !ok || request.get().MatchString(command):
+	case !ok || request.Get().MatchString(command):
 		return "", false
 	case len(checks) == 0:
 		return command, true
@@ -31,7 +33,7 @@ func shellLine(command, expect string) (run string, decided bool) {
 }
 
 // request is code that stands for a request to a server, which no shell takes for a command.
-var request = compile(`^(?:(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +(?:/|https?://)\S*|https?://\S+)$`)
+var request = pattern.Compile(`^(?:(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +(?:/|https?://)\S*|https?://\S+)$`)
 
 // isThreshold reports text that is an expectation which a shell can decide, or begins like one: "exit 0", ">= 3", "全部通过".
 func isThreshold(s string) bool {
@@ -40,10 +42,10 @@ func isThreshold(s string) bool {
 		return false
 	}
 	_, ok := checksOf("wc -l", s)
-	return ok || thresholdStart.get().MatchString(strings.ToLower(s))
+	return ok || thresholdStart.Get().MatchString(strings.ToLower(s))
 }
 
-var thresholdStart = compile(`^(?:exit\b|exits\b|rc\b|退出[码碼]|返回[码碼]|[<>≥≤=≠]|!=|-?\d+(?:\.\d+)?\s*(?:%|$)|全部通过|0\b)`)
+var thresholdStart = pattern.Compile(`^(?:exit\b|exits\b|rc\b|退出[码碼]|返回[码碼]|[<>≥≤=≠]|!=|-?\d+(?:\.\d+)?\s*(?:%|$)|全部通过|0\b)`)
 
 type checkKind int
 
@@ -93,16 +95,16 @@ func checksOf(command, expect string) ([]check, bool) {
 }
 
 var (
-	remark    = compile(`\s*[（(]([^（()）]*)[）)]\s*[.。]?\s*$`)
-	measured  = compile(`\d\s*(?:%|/|passed|个|条|项)|[<>≥≤]|不少于|至少|不超过|at least|at most`)
-	conjoined = compile(`(?i)\s+and\s+|\s+with\s+|\s*&&?\s*|\s*[,，;；、]\s*|\s*(?:并且|而且|同时|且|并)\s*`)
+	remark    = pattern.Compile(`\s*[（(]([^（()）]*)[）)]\s*[.。]?\s*$`)
+	measured  = pattern.Compile(`\d\s*(?:%|/|passed|个|条|项)|[<>≥≤]|不少于|至少|不超过|at least|at most`)
+	conjoined = pattern.Compile(`(?i)\s+and\s+|\s+with\s+|\s*&&?\s*|\s*[,，;；、]\s*|\s*(?:并且|而且|同时|且|并)\s*`)
 )
 
 // withoutRemark drops what stands in parentheses at the end, if nothing is measured in it.
 func withoutRemark(e string) string {
-	if m := remark.get().FindStringSubmatchIndex(e); m != nil && m[0] > 0 {
+	if m := remark.Get().FindStringSubmatchIndex(e); m != nil && m[0] > 0 {
 		switch inner := e[m[2]:m[3]]; {
-		case !measured.get().MatchString(strings.ToLower(inner)):
+		case !measured.Get().MatchString(strings.ToLower(inner)):
 			return e[:m[0]]
 		default:
 			return e[:m[0]] + ", " + inner
@@ -115,7 +117,7 @@ func withoutRemark(e string) string {
 func conjuncts(e string) []string {
 	var out []string
 	start := 0
-	for _, at := range conjoined.get().FindAllStringIndex(e, -1) {
+	for _, at := range conjoined.Get().FindAllStringIndex(e, -1) {
 		if open := e[start:at[0]]; strings.Count(open, "`")%2 == 1 || strings.Count(open, `"`)%2 == 1 || strings.Count(open, "“") != strings.Count(open, "”") || strings.Count(open, "「") != strings.Count(open, "」") {
 			continue
 		}
@@ -134,14 +136,14 @@ func conjuncts(e string) []string {
 func single(command, e string) ([]check, bool) {
 	lower := strings.ToLower(strings.TrimRight(strings.TrimLeft(plainText(e), " ."), " .。！!"))
 	switch {
-	case e == "" || passes.get().MatchString(lower):
+	case e == "" || passes.Get().MatchString(lower):
 		return nil, true
-	case nonZero.get().MatchString(lower):
+	case nonZero.Get().MatchString(lower):
 		return []check{{kind: fails}}, true
-	case silent.get().MatchString(lower):
+	case silent.Get().MatchString(lower):
 		return []check{{kind: quiet}}, true
 	}
-	if m := exitCode.get().FindStringSubmatch(lower); m != nil {
+	if m := exitCode.Get().FindStringSubmatch(lower); m != nil {
 		if m[1] == "0" {
 			return nil, true
 		}
@@ -150,7 +152,7 @@ func single(command, e string) ([]check, bool) {
 	if m := compared(command, lower); m != nil {
 		return []check{{kind: counts, op: m.op, text: m.number}}, true
 	}
-	if m := passedCount.get().FindStringSubmatch(lower); m != nil {
+	if m := passedCount.Get().FindStringSubmatch(lower); m != nil {
 		return []check{{kind: passed, text: m[0]}}, true
 	}
 	if text, not, ok := containsText(e); ok {
@@ -209,17 +211,17 @@ func (c check) filter() string {
 }
 
 var (
-	passes = compile(`^(?:(?:should|must|要求|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
+	passes = pattern.Compile(`^(?:(?:should|must|要求|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
 		`(?:ok|pass(?:es|ed|ing)?|succeeds?|success(?:ful|fully)?|green|clean|all green|exits? cleanly|no errors?|without errors?|zero errors?|0 errors?|no failures?|0 fail(?:ed|ures?)?|all pass(?:ed)?|通过|全绿|成功|全部通过|不报错|无报错|无错误|没有错误|零错误|无失败|0 ?错误|0 ?失败|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0|绿|全通过|pass 全部|正常退出|测试通过|编译通过|构建成功|✅|✓|✔)` +
 		`(?:[ ,，]*(?:cleanly|completely|全部|green|all|ok|通过|without errors?|with no errors?|no errors?|exit 0|0 fail(?:ed|ures?)?|无错误|且无错误|无报错|✅))*$`)
-	nonZero     = compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
-	exitCode    = compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)
-	silent      = compile(`^(?:(?:returns?|prints?|outputs?|yields?|produces?|gives?|shows?|has|finds?|is|reports?|输出|返回|结果|命令)\s*)*(?:nothing|no (?:output|matches|match|results?|hits?|lines?|diff|differences?)|empty(?: output)?|zero matches|zero hits|无输出|无匹配|无结果|无命中|为空|空|没有输出|没有匹配|没有结果|零命中|零匹配|无差异|无 ?diff|空输出)$`)
-	passedCount = compile(`^\d+ (?:passed|tests? passed|passing)`)
-	comparison  = compile(`^(?:(?:should|must|be|is|are|a|the|and|returns?|prints?|outputs?|shows?|reports?|gives?|yields?|value|count|result|number|total|lines?|of|with|应|须|需|为|是|返回|输出|打印|结果|显示|数量|行数|值|计数|命中|匹配|总数|得|命中数|匹配数)[ :：]*)*` +
+	nonZero     = pattern.Compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
+	exitCode    = pattern.Compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)
+	silent      = pattern.Compile(`^(?:(?:returns?|prints?|outputs?|yields?|produces?|gives?|shows?|has|finds?|is|reports?|输出|返回|结果|命令)\s*)*(?:nothing|no (?:output|matches|match|results?|hits?|lines?|diff|differences?)|empty(?: output)?|zero matches|zero hits|无输出|无匹配|无结果|无命中|为空|空|没有输出|没有匹配|没有结果|零命中|零匹配|无差异|无 ?diff|空输出)$`)
+	passedCount = pattern.Compile(`^\d+ (?:passed|tests? passed|passing)`)
+	comparison  = pattern.Compile(`^(?:(?:should|must|be|is|are|a|the|and|returns?|prints?|outputs?|shows?|reports?|gives?|yields?|value|count|result|number|total|lines?|of|with|应|须|需|为|是|返回|输出|打印|结果|显示|数量|行数|值|计数|命中|匹配|总数|得|命中数|匹配数)[ :：]*)*` +
 		`(>=|=>|≥|≧|<=|≤|≦|==|!=|≠|=|>|<|at least|no less than|at most|no more than|more than|less than|fewer than|exactly|up to|equals?(?: to)?|不少于|不低于|至少|大于等于|不超过|不大于|至多|最多|小于等于|大于|超过|高于|小于|低于|少于|等于|恰好|恰为|不等于)?[ :：]*` +
 		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*(条|个|行|项|次|处|件|lines?|matches|match|hits?|rows?|items?|files?|results?|times|entries|tests?)?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
-	counting  = compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
+	counting  = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
 	operators = map[string]string{
 		">=": ">=", "=>": ">=", "≥": ">=", "≧": ">=", "at least": ">=", "no less than": ">=", "不少于": ">=", "不低于": ">=", "至少": ">=", "大于等于": ">=",
 		"<=": "<=", "≤": "<=", "≦": "<=", "at most": "<=", "no more than": "<=", "up to": "<=", "不超过": "<=", "不大于": "<=", "至多": "<=", "最多": "<=", "小于等于": "<=",
@@ -228,8 +230,8 @@ var (
 		">": ">", "more than": ">", "大于": ">", "超过": ">", "高于": ">",
 		"<": "<", "less than": "<", "fewer than": "<", "小于": "<", "低于": "<", "少于": "<",
 	}
-	containsWords = compile(`(?i)^(?:(?:the|its|and|it|to|then|must|should|which|command|output|stdout|stderr|log|response|result|body|输出中?|结果中?|日志中?|返回中?|应|应该|须|必须|须|里|且|命令|响应|正文)\s*)*(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
-	quoted        = compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
+	containsWords = pattern.Compile(`(?i)^(?:(?:the|its|and|it|to|then|must|should|which|command|output|stdout|stderr|log|response|result|body|输出中?|结果中?|日志中?|返回中?|应|应该|须|必须|须|里|且|命令|响应|正文)\s*)*(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
+	quoted        = pattern.Compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
 
 type comparisonOf struct{ op, number string }
@@ -237,8 +239,8 @@ type comparisonOf struct{ op, number string }
 // compared reads a number that the output is compared with. A count of lines, files or tests says nothing of what is
 // printed, unless the command is one that counts.
 func compared(command, lower string) *comparisonOf {
-	m := comparison.get().FindStringSubmatch(lower)
-	if m == nil || m[4] != "" && !counting.get().MatchString(command) {
+	m := comparison.Get().FindStringSubmatch(lower)
+	if m == nil || m[4] != "" && !counting.Get().MatchString(command) {
 		return nil
 	}
 	op, ok := operators[m[1]]
@@ -267,17 +269,17 @@ func compareFilter(op, number string) string {
 // containsText finds the text that the output has to hold, or not.
 func containsText(e string) (text string, not, ok bool) {
 	e = strings.TrimSpace(e)
-	if m := quoted.get().FindStringSubmatch(e); m != nil && strings.TrimSpace(e[len(m[0]):]) == "" {
+	if m := quoted.Get().FindStringSubmatch(e); m != nil && strings.TrimSpace(e[len(m[0]):]) == "" {
 		return firstOf(m[1:]), false, true
 	}
-	m := containsWords.get().FindStringSubmatch(e)
+	m := containsWords.Get().FindStringSubmatch(e)
 	if m == nil {
 		return "", false, false
 	}
 	word := strings.ToLower(m[1])
 	not = strings.Contains(word, "not") || strings.Contains(word, "n't") || strings.HasPrefix(word, "不") || word == "excludes"
 	value := strings.TrimSpace(m[2])
-	if q := quoted.get().FindStringSubmatch(value); q != nil && strings.Trim(value[len(q[0]):], " .。)）") == "" {
+	if q := quoted.Get().FindStringSubmatch(value); q != nil && strings.Trim(value[len(q[0]):], " .。)）") == "" {
 		return firstOf(q[1:]), not, true
 	}
 	// An unquoted word is taken literally only behind "contains".
@@ -304,10 +306,10 @@ func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 
 // group makes one command of a line, whatever operators or comments it holds.
 func group(command string) string {
-	if simple.get().MatchString(command) {
+	if simple.Get().MatchString(command) {
 		return command
 	}
 	return "{ " + command + "\n}"
 }
 
-var simple = compile(`^[A-Za-z0-9 ._/=,:@+"'*-]+$`)
+var simple = pattern.Compile(`^[A-Za-z0-9 ._/=,:@+"'*-]+$`)

@@ -3,6 +3,8 @@ package outline
 import (
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // key is the meaning of a field, whatever word the source has for it.
@@ -47,7 +49,7 @@ func (p part) value() []line {
 
 func (p part) text() string { return joinLines(p.lines) }
 
-var separators = compile(`\s+[|·•]\s+|\s*[｜丨]\s*|\s+(?:—|–|--?)\s+|\s*[;；]\s*|[\s\x{3000}]{2,}|\x{3000}|，|,\s+`)
+var separators = pattern.Compile(`\s+[|·•]\s+|\s*[｜丨]\s*|\s+(?:—|–|--?)\s+|\s*[;；]\s*|[\s\x{3000}]{2,}|\x{3000}|，|,\s+`)
 
 // fieldsIn cuts lines into fields. A line that begins with no known key belongs to the field before it.
 func fieldsIn(lines []line) []part {
@@ -79,7 +81,7 @@ func fieldLine(s string) []string {
 	if len(s) > maxLine {
 		return []string{s}
 	}
-	at := separators.get().FindAllStringIndex(s, -1)
+	at := separators.Get().FindAllStringIndex(s, -1)
 	if len(at) == 0 {
 		return []string{s}
 	}
@@ -96,7 +98,7 @@ func fieldLine(s string) []string {
 			continue
 		}
 		rest := s[cut[1]:]
-		if withColon.get().MatchString(rest) && expectWord.get().MatchString(rest) || slices.ContainsFunc(at, func(c []int) bool { return c[0] == cut[0] }) && beginsOther(rest) {
+		if withColon.Get().MatchString(rest) && expectWord.Get().MatchString(rest) || slices.ContainsFunc(at, func(c []int) bool { return c[0] == cut[0] }) && beginsOther(rest) {
 			out = append(out, s[start:cut[0]])
 			start = cut[1]
 		}
@@ -105,8 +107,8 @@ func fieldLine(s string) []string {
 }
 
 var (
-	withColon  = compile(`^[^:：]{1,20}[:：]`)
-	expectWord = compile(`^(?i)[*_]*(?:阈值|通过阈值|期望|预期|期望结果|预期结果|预期输出|期望输出|threshold|expect|expected|expected output|expected result|pass condition|命令|command|cmd)[*_]*\s*[:：]`)
+	withColon  = pattern.Compile(`^[^:：]{1,20}[:：]`)
+	expectWord = pattern.Compile(`^(?i)[*_]*(?:阈值|通过阈值|期望|预期|期望结果|预期结果|预期输出|期望输出|threshold|expect|expected|expected output|expected result|pass condition|命令|command|cmd)[*_]*\s*[:：]`)
 )
 
 // beginsOther reports text that begins with the key of a field of its own.

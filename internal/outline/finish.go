@@ -269,7 +269,7 @@ func (b *builder) checkLeaf(n *node) {
 	case len(n.steps) == 0:
 	case len(n.acceptance) == 0:
 		// A step that has to fail, such as a test before the work, is no condition of the end.
-		n.acceptance = slices.DeleteFunc(n.steps, func(c Criterion) bool { return c.Command != "" && nonZero.get().MatchString(strings.ToLower(c.Expect)) })
+		n.acceptance = slices.DeleteFunc(n.steps, func(c Criterion) bool { return c.Command != "" && nonZero.Get().MatchString(strings.ToLower(c.Expect)) })
 		n.checks = n.stepStates
 	default:
 		for _, s := range n.steps {

@@ -136,7 +136,7 @@ func nothingLost(t *testing.T, data []byte, o *Outline) {
 	kept := squeezed(string(encode(t, o, nil)))
 	lines := strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, l := range lines {
-		if skipped.get().MatchString(readLabel(strings.Trim(l, "# ")).title) || skipped.get().MatchString(strings.Trim(l, "#*_ ")) {
+		if skipped.Get().MatchString(readLabel(strings.Trim(l, "# ")).title) || skipped.Get().MatchString(strings.Trim(l, "#*_ ")) {
 			return
 		}
 	}
@@ -146,7 +146,7 @@ func nothingLost(t *testing.T, data []byte, o *Outline) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is := squeezed(strings.Trim(string(quoted), `"`)); !placehold.get().MatchString(m[1]) && !strings.Contains(kept, is) {
+			if is := squeezed(strings.Trim(string(quoted), `"`)); !placehold.Get().MatchString(m[1]) && !strings.Contains(kept, is) {
 				t.Errorf("%q of the line %q is lost", m[1], l)
 			}
 		}

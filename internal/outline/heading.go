@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // wordKind is what the word before a name says.
@@ -33,13 +35,13 @@ var (
 	goalWords = `milestones?|phases?|stages?|sprints?|epics?|waves?|iterations?|tracks?|workstreams?|batch|increments?|里程碑|階段|阶段|史诗|迭代|冲刺|批次|波次`
 	taskWords = `tasks?|steps?|stor(?:y|ies)|user stor(?:y|ies)|issues?|tickets?|features?|sub-?tasks?|work ?units?|work ?items?|todos?|checkpoints?|slices?|roadpoints?|items?|pieces?|任务|子任务|任務|步骤|步驟|工作项|工单|用户故事|故事|功能点|事项`
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·]+|\s|$)\s*(.*)$`)
-	ordinal   = compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
-	idFirst   = compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
-	dotted    = compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
-	bareNo    = compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
-	boxFirst  = compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
-	wordLast  = compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
+	wordFirst = pattern.Compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·]+|\s|$)\s*(.*)$`)
+	ordinal   = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
+	idFirst   = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
+	dotted    = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
+	bareNo    = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
+	boxFirst  = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
+	wordLast  = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
 
 // unlike are prefixes of ids that do not name tasks.
@@ -52,21 +54,21 @@ func headingWords(s string) bool {
 // readLabel reads what names a goal or a task: a word, an id, a status, an estimate and a title, in whatever order people
 // put them.
 func readLabel(s string) label {
-	s = closingATX.get().ReplaceAllString(s, "")
+	s = closingATX.Get().ReplaceAllString(s, "")
 	if strings.Contains(s, "</") {
 		s = withoutTags(s)
 	}
-	s = codeStatus.get().ReplaceAllString(s, "[$1]")
-	raw := bracketedName.get().ReplaceAllString(plainText(s), "$1 ")
+	s = codeStatus.Get().ReplaceAllString(s, "[$1]")
+	raw := bracketedName.Get().ReplaceAllString(plainText(s), "$1 ")
 	var l label
-	if m := boxFirst.get().FindStringSubmatch(raw); m != nil {
+	if m := boxFirst.Get().FindStringSubmatch(raw); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
 		l.status = Status{State: checkStates[r], Word: "[" + m[1] + "]"}
 		raw = m[2]
 	}
 	raw = l.takeMarks(raw)
 	raw = l.takeTail(raw)
-	if m := ordinal.get().FindStringSubmatch(raw); m != nil {
+	if m := ordinal.Get().FindStringSubmatch(raw); m != nil {
 		l.kind, l.id, l.strong, l.title = goalWord, arabic(m[1]), true, m[3]
 		if m[2] == "步" || m[2] == "任务" || m[2] == "步骤" || m[2] == "部分" {
 			l.kind = taskWord
@@ -76,12 +78,12 @@ func readLabel(s string) label {
 	}
 	// "1. Milestone 2: X" and "3.1 任务 4：X" have the word behind a number of the document.
 	rest, before := raw, ""
-	if m := dotted.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[2]) {
+	if m := dotted.Get().FindStringSubmatch(raw); m != nil && wordFirst.Get().MatchString(m[2]) {
 		rest, before = m[2], m[1]
-	} else if m := bareNo.get().FindStringSubmatch(raw); m != nil && wordFirst.get().MatchString(m[4]) {
+	} else if m := bareNo.Get().FindStringSubmatch(raw); m != nil && wordFirst.Get().MatchString(m[4]) {
 		rest, before = m[4], arabic(firstOf(m[1:4]))
 	}
-	if m := wordFirst.get().FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
+	if m := wordFirst.Get().FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
 		l.kind = taskWord
 		if m[1] != "" {
 			l.kind = goalWord
@@ -91,7 +93,7 @@ func readLabel(s string) label {
 			l.named(before, rest)
 		}
 		// "Milestone M1 - T2": the id goes on behind a hyphen.
-		if inner := idFirst.get().FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
+		if inner := idFirst.Get().FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
 			l.id, l.title, l.strong = inner[1], inner[2], true
 		}
 		l.finish(raw)
@@ -99,11 +101,11 @@ func readLabel(s string) label {
 	}
 	switch {
 	case matchID(raw, &l):
-	case dotted.get().MatchString(raw):
-		m := dotted.get().FindStringSubmatch(raw)
+	case dotted.Get().MatchString(raw):
+		m := dotted.Get().FindStringSubmatch(raw)
 		l.id, l.title, l.strong = m[1], m[2], true
-	case bareNo.get().MatchString(raw):
-		m := bareNo.get().FindStringSubmatch(raw)
+	case bareNo.Get().MatchString(raw):
+		m := bareNo.Get().FindStringSubmatch(raw)
 		l.id, l.title = arabic(firstOf(m[1:4])), m[4]
 		inner := label{}
 		if matchID(m[4], &inner) {
@@ -112,7 +114,7 @@ func readLabel(s string) label {
 	default:
 		l.title = raw
 	}
-	if m := wordLast.get().FindStringSubmatch(l.title); m != nil && l.kind == noWord && l.id != "" {
+	if m := wordLast.Get().FindStringSubmatch(l.title); m != nil && l.kind == noWord && l.id != "" {
 		l.kind = goalWord
 	}
 	l.finish(raw)
@@ -130,19 +132,19 @@ func (l *label) named(number, rest string) {
 }
 
 // codeStatus is a status in backticks at the end of a name.
-var codeStatus = compile("`(TODO|DOING|BLOCKED|DONE|VERIFIED|todo|doing|blocked|done|verified)`\\s*$")
+var codeStatus = pattern.Compile("`(TODO|DOING|BLOCKED|DONE|VERIFIED|todo|doing|blocked|done|verified)`\\s*$")
 
-var bracketedName = compile(`^[【\[]\s*((?i:` + goalWords + `|` + taskWords + `)\s*(?:` + number + `))\s*[】\]]\s*[:：]?\s*`)
+var bracketedName = pattern.Compile(`^[【\[]\s*((?i:` + goalWords + `|` + taskWords + `)\s*(?:` + number + `))\s*[】\]]\s*[:：]?\s*`)
 
 var (
-	tag        = compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
-	dependsTag = compile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
+	tag        = pattern.Compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
+	dependsTag = pattern.Compile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
 )
 
 // takeTags takes tags such as [P] and [US1] off the beginning of a title.
 func (l *label) takeTags() {
 	for {
-		m := tag.get().FindStringSubmatch(l.title)
+		m := tag.Get().FindStringSubmatch(l.title)
 		if m == nil || len(m[0]) == len(l.title) {
 			return
 		}
@@ -155,7 +157,7 @@ func (l *label) takeTags() {
 
 // anyID takes an id that alone would not make a task of what it stands before: R1, P2.
 func (l *label) anyID() {
-	if m := idFirst.get().FindStringSubmatch(l.title); m != nil && m[2] != "" {
+	if m := idFirst.Get().FindStringSubmatch(l.title); m != nil && m[2] != "" {
 		l.id, l.title, l.strong = m[1], m[2], true
 	}
 }
@@ -163,7 +165,7 @@ func (l *label) anyID() {
 func afterWord(s string, m []string) string { return s[len(m[1])+len(m[2]):] }
 
 func matchID(s string, l *label) bool {
-	m := idFirst.get().FindStringSubmatch(s)
+	m := idFirst.Get().FindStringSubmatch(s)
 	if m == nil || !likeTask(m[1]) || unitFollows(m[2]) && !strings.ContainsAny(m[1], "-_.") {
 		return false
 	}
@@ -218,7 +220,7 @@ func arabic(s string) string {
 }
 
 func (l *label) finish(raw string) {
-	if m := headBracket.get().FindStringSubmatch(l.title); m != nil && l.status.State == "" && l.id != "" && statusAlone(m[1]) {
+	if m := headBracket.Get().FindStringSubmatch(l.title); m != nil && l.status.State == "" && l.id != "" && statusAlone(m[1]) {
 		state, _ := stateOf(m[1])
 		l.status, l.title = Status{State: state, Word: clean(m[1])}, m[2]
 	}
@@ -231,7 +233,7 @@ func (l *label) finish(raw string) {
 	l.title = short(l.title, 200)
 }
 
-var headBracket = compile(`^[\[(（【]([^\[\]()（）【】]{1,24})[\])）】]\s*[:：]?\s*(.*)$`)
+var headBracket = pattern.Compile(`^[\[(（【]([^\[\]()（）【】]{1,24})[\])）】]\s*[:：]?\s*(.*)$`)
 
 // takeMarks takes symbols of a status off the beginning.
 func (l *label) takeMarks(s string) string {
@@ -253,26 +255,26 @@ func (l *label) takeMarks(s string) string {
 }
 
 var (
-	estimateAt  = compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
+	estimateAt  = pattern.Compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
 	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
-	daysValue   = compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
-	tailBracket = compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
-	tailWord    = compile(`(?:\s[—–-]|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
-	isState     = compile(`^(.+?)\s+(?:is|are)\s+(?:now\s+)?(TODO|DOING|BLOCKED|DONE|VERIFIED)\.?$`)
-	optionalTag = compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
+	daysValue   = pattern.Compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
+	tailBracket = pattern.Compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
+	tailWord    = pattern.Compile(`(?:\s[—–-]|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
+	isState     = pattern.Compile(`^(.+?)\s+(?:is|are)\s+(?:now\s+)?(TODO|DOING|BLOCKED|DONE|VERIFIED)\.?$`)
+	optionalTag = pattern.Compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
 )
 
 // takeTail takes an estimate off the title, and a status at its end: "(done)", "[DOING]", "✅".
 func (l *label) takeTail(s string) string {
-	if m := estimateAt.get().FindStringSubmatchIndex(s); m != nil {
+	if m := estimateAt.Get().FindStringSubmatchIndex(s); m != nil {
 		l.days = toDays(sub(s, m, 1), sub(s, m, 2), sub(s, m, 3))
 		s = strings.TrimSpace(s[:m[0]] + " " + s[m[1]:])
 	}
-	if optionalTag.get().MatchString(s) {
+	if optionalTag.Get().MatchString(s) {
 		l.optional = true
-		s = strings.TrimSpace(optionalTag.get().ReplaceAllString(s, " "))
+		s = strings.TrimSpace(optionalTag.Get().ReplaceAllString(s, " "))
 	}
-	if m := isState.get().FindStringSubmatch(s); m != nil {
+	if m := isState.Get().FindStringSubmatch(s); m != nil {
 		state, _ := stateOf(m[2])
 		l.status, s = Status{State: state, Word: m[2]}, m[1]
 	}
@@ -286,9 +288,9 @@ func (l *label) takeTail(s string) string {
 			s = s[:len(s)-size]
 			continue
 		}
-		m := tailBracket.get().FindStringSubmatchIndex(s)
+		m := tailBracket.Get().FindStringSubmatchIndex(s)
 		if m == nil {
-			m = tailWord.get().FindStringSubmatchIndex(s)
+			m = tailWord.Get().FindStringSubmatchIndex(s)
 		}
 		if m == nil || m[0] == 0 {
 			return s
@@ -362,7 +364,7 @@ func toDays(from, to, unit string) float64 {
 
 // daysIn finds an estimate in the value of a field.
 func daysIn(s string) float64 {
-	m := daysValue.get().FindStringSubmatch(plainText(s))
+	m := daysValue.Get().FindStringSubmatch(plainText(s))
 	if m == nil {
 		if n, err := strconv.ParseFloat(strings.TrimSpace(plainText(s)), 64); err == nil {
 			return toDays(strconv.FormatFloat(n, 'f', -1, 64), "", "d")

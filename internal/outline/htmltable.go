@@ -4,14 +4,16 @@ import (
 	"html"
 	"regexp"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 var (
-	tableTag = compile(`(?i)^<table\b`)
-	tableEnd = compile(`(?i)</table\s*>`)
-	rowTag   = compile(`(?is)<tr\b[^>]*>(.*?)(?:</tr\s*>|$)`)
-	cellTag  = compile(`(?is)<t[hd]\b[^>]*>(.*?)</t[hd]\s*>`)
-	anyTag   = compile(`(?is)<(/?)(\w+)[^>]*>`)
+	tableTag = pattern.Compile(`(?i)^<table\b`)
+	tableEnd = pattern.Compile(`(?i)</table\s*>`)
+	rowTag   = pattern.Compile(`(?is)<tr\b[^>]*>(.*?)(?:</tr\s*>|$)`)
+	cellTag  = pattern.Compile(`(?is)<t[hd]\b[^>]*>(.*?)</t[hd]\s*>`)
+	anyTag   = pattern.Compile(`(?is)<(/?)(\w+)[^>]*>`)
 )
 
 // htmlTable writes a table that stands in tags as Markdown has it, each row with the number of the line that it begins on. It
@@ -21,7 +23,7 @@ func (t *tidier) htmlTable() bool {
 		return false
 	}
 	end := t.at
-	for end < len(t.in) && !tableEnd.get().MatchString(t.in[end].text) {
+	for end < len(t.in) && !tableEnd.Get().MatchString(t.in[end].text) {
 		end++
 	}
 	t.noTable = end // nothing up to there is looked at again
@@ -37,8 +39,8 @@ func (t *tidier) htmlTable() bool {
 		return false
 	}
 	var rows []line
-	for _, m := range rowTag.get().FindAllStringSubmatchIndex(all, -1) {
-		if row := tableRow(cellTag.get(), all[m[2]:m[3]]); row != "" {
+	for _, m := range rowTag.Get().FindAllStringSubmatchIndex(all, -1) {
+		if row := tableRow(cellTag.Get(), all[m[2]:m[3]]); row != "" {
 			rows = append(rows, line{row, t.in[t.at+strings.Count(all[:m[0]], "\n")].no})
 		}
 		if len(rows) == 1 {
@@ -59,10 +61,10 @@ func (t *tidier) htmlTable() bool {
 func tableRow(cell *regexp.Regexp, s string) string {
 	var cells []string
 	for _, m := range cell.FindAllStringSubmatch(s, -1) {
-		text := codeTag.get().ReplaceAllStringFunc(m[1], func(c string) string {
+		text := codeTag.Get().ReplaceAllStringFunc(m[1], func(c string) string {
 			return "`" + html.UnescapeString(c[len("<code>"):len(c)-len("</code>")]) + "`"
 		})
-		text = anyTag.get().ReplaceAllStringFunc(text, func(tag string) string {
+		text = anyTag.Get().ReplaceAllStringFunc(text, func(tag string) string {
 			if strings.HasPrefix(strings.ToLower(tag), "<br") {
 				return "<br>"
 			}

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
 var (
-	lastNumber = compile(`^(.*?)([0-9]+(?:\.[0-9]+)*)([a-z]?)$`)
-	noLetters  = compile(`[^A-Z0-9]+`)
+	lastNumber = pattern.Compile(`^(.*?)([0-9]+(?:\.[0-9]+)*)([a-z]?)$`)
+	noLetters  = pattern.Compile(`[^A-Z0-9]+`)
 )
 
 // legalID makes a task's id of what the source calls it: "M1-T2" is M1-T-2, "T1.2" is T-1.2, "1.1" is TASK-1.1. It is
@@ -25,11 +26,11 @@ func legalID(l label) plan.TaskID {
 	if len(s) == 1 && (s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z') {
 		s = strconv.Itoa(int(s[0]|0x20-'a') + 1)
 	}
-	m := lastNumber.get().FindStringSubmatch(s)
+	m := lastNumber.Get().FindStringSubmatch(s)
 	if m == nil {
 		return ""
 	}
-	prefix := strings.Trim(noLetters.get().ReplaceAllString(strings.ToUpper(m[1]), "-"), "-")
+	prefix := strings.Trim(noLetters.Get().ReplaceAllString(strings.ToUpper(m[1]), "-"), "-")
 	switch {
 	case prefix == "" && l.kind == goalWord:
 		prefix = "M"
@@ -110,7 +111,7 @@ func qualified(n *node) plan.TaskID {
 	if n.parent == nil || n.parent.id == "" {
 		return ""
 	}
-	m := lastNumber.get().FindStringSubmatch(n.label.id)
+	m := lastNumber.Get().FindStringSubmatch(n.label.id)
 	if m == nil {
 		return ""
 	}
@@ -138,7 +139,7 @@ func (b *builder) byPlace(n *node, claim func(*node, plan.TaskID) bool) {
 	}
 }
 
-var wordNumber = compile(`(?i)(?:milestone|phase|stage|sprint|epic|task|step|story|issue|里程碑|阶段|任务|任務|步骤)\s*#?\s*([0-9]+(?:\.[0-9]+)*|[A-Z][0-9.-]*|[一二三四五六七八九十]+)|([A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9.]*|[0-9]+(?:\.[0-9]+)*)`)
+var wordNumber = pattern.Compile(`(?i)(?:milestone|phase|stage|sprint|epic|task|step|story|issue|里程碑|阶段|任务|任務|步骤)\s*#?\s*([0-9]+(?:\.[0-9]+)*|[A-Z][0-9.-]*|[一二三四五六七八九十]+)|([A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9.]*|[0-9]+(?:\.[0-9]+)*)`)
 
 // dependencies finds the tasks that a text of dependencies names. What names none stays text.
 func (b *builder) dependencies(nodes []*node) {
@@ -156,7 +157,7 @@ func (b *builder) dependencies(nodes []*node) {
 	for _, n := range nodes {
 		for _, text := range n.needs {
 			before := len(n.deps)
-			for _, m := range wordNumber.get().FindAllStringSubmatch(text, 100) {
+			for _, m := range wordNumber.Get().FindAllStringSubmatch(text, 100) {
 				id := cmp.Or(arabic(m[1]), m[2])
 				if m[1] == "" && strings.Trim(id, "0123456789") == "" && !n.numbered() {
 					continue

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // span is a piece of a line: code in backticks, or what stands between.
@@ -64,11 +66,11 @@ func closing(s string, from, width int) int {
 func trimCode(s string) string { return strings.TrimSpace(s) }
 
 var (
-	comment    = compile(`<!--.*?(-->|$)`)
-	linkText   = compile(`!?\[([^\]\[]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
-	wikiLink   = compile(`\[\[([^\]|]*)(?:\|([^\]]*))?\]\]`)
-	breakTag   = compile(`(?i)<br\s*/?>`)
-	closingATX = compile(`\s+#+\s*$`)
+	comment    = pattern.Compile(`<!--.*?(-->|$)`)
+	linkText   = pattern.Compile(`!?\[([^\]\[]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	wikiLink   = pattern.Compile(`\[\[([^\]|]*)(?:\|([^\]]*))?\]\]`)
+	breakTag   = pattern.Compile(`(?i)<br\s*/?>`)
+	closingATX = pattern.Compile(`\s+#+\s*$`)
 )
 
 // plain is text without the marks of Markdown, for titles and keys: emphasis, links, comments and backticks go.
@@ -76,15 +78,15 @@ func plainText(s string) string {
 	if !strings.ContainsAny(s, "*_`[<~") {
 		return clean(s)
 	}
-	s = comment.get().ReplaceAllString(s, " ")
+	s = comment.Get().ReplaceAllString(s, " ")
 	var b strings.Builder
 	for _, p := range spans(s) {
 		if p.code {
 			b.WriteString(p.text)
 			continue
 		}
-		t := linkText.get().ReplaceAllString(p.text, "$1")
-		t = wikiLink.get().ReplaceAllString(t, "$1")
+		t := linkText.Get().ReplaceAllString(p.text, "$1")
+		t = wikiLink.Get().ReplaceAllString(t, "$1")
 		t = strings.NewReplacer("**", "", "__", "", "~~", "").Replace(t)
 		b.WriteString(loneMarks(t))
 	}
@@ -133,7 +135,7 @@ func hostile(r rune) bool {
 
 // prose is text as it was written, on one line, comments apart.
 func prose(s string) string {
-	return clean(breakTag.get().ReplaceAllString(comment.get().ReplaceAllString(s, " "), " "))
+	return clean(breakTag.Get().ReplaceAllString(comment.Get().ReplaceAllString(s, " "), " "))
 }
 
 // short cuts text to a number of characters.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"gitwf/internal/pattern"
 )
 
 func isDelimiter(s string) bool {
@@ -95,12 +97,12 @@ func (r *reader) column(no int) int {
 	return indentOf(l)
 }
 
-var checkBox = compile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)
-var itemNumber = compile(`^(\d{1,4}(?:\.\d{1,4})*)[.)、]?\s+`)
+var checkBox = pattern.Compile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)
+var itemNumber = pattern.Compile(`^(\d{1,4}(?:\.\d{1,4})*)[.)、]?\s+`)
 
 func (it *item) takeCheck() {
 	s := it.lines[0].text
-	m := checkBox.get().FindStringSubmatch(s)
+	m := checkBox.Get().FindStringSubmatch(s)
 	if m == nil || !strings.Contains(" xX~-/>.!?*✓✔✅❌✗vVoO√", m[1]) {
 		return
 	}
@@ -112,7 +114,7 @@ func (it *item) takeCheck() {
 	if m[2] != "" {
 		s += " (optional)"
 	}
-	if n := itemNumber.get().FindStringSubmatch(s); n != nil && !unitFollows(s[len(n[0]):]) {
+	if n := itemNumber.Get().FindStringSubmatch(s); n != nil && !unitFollows(s[len(n[0]):]) {
 		it.number = n[1]
 		s = s[len(n[0]):]
 	}

@@ -67,7 +67,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 				b.value(n, open.key, p.lines, 0)
 				open.used = open.key != keyAcceptance
 			case b.promote(n, p.lines):
-			case m == inDoc && known && frontLine.get().MatchString(p.text()):
+			case m == inDoc && known && frontLine.Get().MatchString(p.text()):
 			case m == inDoc:
 				b.intro = append(b.intro, prose(p.text()))
 				open = nil
@@ -213,7 +213,7 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 	case it.check != 0 || commandFirst(it) && m == inGoal:
 		b.valueItem(n, keyAcceptance, it)
 		n.hasField = true
-	case tasksIn(it.kids) && !containers.get().MatchString(readLabel(it.lines[0].text).title):
+	case tasksIn(it.kids) && !containers.Get().MatchString(readLabel(it.lines[0].text).title):
 		goal := b.add(n, fromItem, readLabel(it.lines[0].text), it.no)
 		b.process(it.kids, goal, inGoal, nil)
 	case m == inDoc:
@@ -275,7 +275,7 @@ func isStep(s string) bool {
 // isLegend reports "- [x] = done": an explanation of the marks.
 func isLegend(it *item) bool {
 	t := strings.TrimSpace(plainText(it.lines[0].text))
-	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.get().MatchString(t)
+	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.Get().MatchString(t)
 }
 
 // itemTask makes a task of an item.
@@ -305,7 +305,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 		n.statuses = append(n.statuses, said)
 	}
 	n.covers = append(n.covers, l.tags...)
-	for _, m := range dependsTag.get().FindAllStringSubmatch(first, 3) {
+	for _, m := range dependsTag.Get().FindAllStringSubmatch(first, 3) {
 		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), it.no
 	}
 	n.label.title = withoutDependsTag(n.label.title)
@@ -318,7 +318,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 }
 
 func withoutDependsTag(title string) string {
-	if bare := clean(dependsTag.get().ReplaceAllString(title, " ")); bare != "" {
+	if bare := clean(dependsTag.Get().ReplaceAllString(title, " ")); bare != "" {
 		return bare
 	}
 	return title

@@ -169,7 +169,7 @@ func (b *builder) requirement(lines []line) {
 		return
 	}
 	q := Item{Text: short(text, 2000), Line: lines[0].no}
-	if m := idLike.get().FindStringSubmatch(plainText(text)); m != nil {
+	if m := idLike.Get().FindStringSubmatch(plainText(text)); m != nil {
 		q.Ref = m[1]
 	}
 	if found := commandsIn(spans(joinLines(lines)), false); len(found) > 0 {
@@ -188,7 +188,7 @@ func (b *builder) board(s *section, in *node) {
 			continue
 		}
 		for _, it := range bl.items {
-			if placehold.get().MatchString(strings.TrimSpace(it.lines[0].text)) || prose(it.lines[0].text) == "" {
+			if placehold.Get().MatchString(strings.TrimSpace(it.lines[0].text)) || prose(it.lines[0].text) == "" {
 				continue
 			}
 			b.itemTask(it, in)

@@ -3,6 +3,8 @@ package outline
 import (
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // section is a heading with what stands below it.
@@ -72,7 +74,7 @@ func sectionsOf(blocks []*block) *section {
 		for len(open) > 1 && open[len(open)-1].level >= level {
 			open = open[:len(open)-1]
 		}
-		s := &section{head: head, level: level, label: readLabel(text), text: plainText(closingATX.get().ReplaceAllString(text, ""))}
+		s := &section{head: head, level: level, label: readLabel(text), text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
 		above := open[len(open)-1]
 		above.subs = append(above.subs, s)
 		open = append(open, s)
@@ -126,14 +128,14 @@ func named(s string) (level int, name string, ok bool) {
 	switch k, value, _ := colonField(s); {
 	case value == "":
 	case k == keyTitle:
-		return pseudoTask, value, taskName.get().MatchString(plainText(s))
+		return pseudoTask, value, taskName.Get().MatchString(plainText(s))
 	case k == keyGroup:
 		return pseudoGoal, value, true
 	}
 	return 0, "", false
 }
 
-var taskName = compile(`^(?i:task|任务)`)
+var taskName = pattern.Compile(`^(?i:task|任务)`)
 
 // leadsFields reports a line with the name of a task that a list of its fields follows.
 func leadsFields(s string, next *block) bool {
@@ -153,7 +155,7 @@ func pseudo(s string) (int, bool) {
 		return 0, false
 	}
 	l := readLabel(s)
-	if plainID.get().MatchString(s) && l.id != "" {
+	if plainID.Get().MatchString(s) && l.id != "" {
 		if l.kind == goalWord {
 			return pseudoGoal, true
 		}
@@ -171,14 +173,14 @@ func pseudo(s string) (int, bool) {
 }
 
 // plainID is an id that a colon follows, at the beginning of a line: "M4-T1:", "T2: Print".
-var plainID = compile(`^(?:[A-Z]{1,4}\d*-)?(?:T|TASK|M|MS)-?\d+(?:\.\d+)*\s*[:：](?:\s|$|\p{Han})`)
+var plainID = pattern.Compile(`^(?:[A-Z]{1,4}\d*-)?(?:T|TASK|M|MS)-?\d+(?:\.\d+)*\s*[:：](?:\s|$|\p{Han})`)
 
 // title cuts the title off a line: fields may follow it behind a dash, a bar or a full stop.
 func title(l line) (string, []line) {
 	if len(l.text) > maxLine {
 		return l.text, nil
 	}
-	at := inlineKey.get().FindAllStringIndex(l.text, -1)
+	at := inlineKey.Get().FindAllStringIndex(l.text, -1)
 	for _, m := range at {
 		if strings.Count(l.text[:m[0]], "`")%2 == 1 || strings.TrimSpace(plainText(l.text[:m[0]])) == "" {
 			continue
@@ -194,7 +196,7 @@ func title(l line) (string, []line) {
 	return l.text, nil
 }
 
-var inlineKey = compile(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:acceptance(?: criteria)?|acceptance command|accept|verify|verification|status|evidence|done when|depends on|dependencies|deps|estimate|effort|owner|files?|deliverable|priority|requirements|验收(?:标准|命令|条件|方式)?|状态|证据|验证(?:方式|命令)?|预估|预计|估算|工时|依赖|前置|交付物|产出|负责人|优先级)(?:\*\*)?\s*[:：]|\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:Acceptance|Status|Evidence|Verify|验收|验收标准|状态|证据)\s*[:：]`)
+var inlineKey = pattern.Compile(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:acceptance(?: criteria)?|acceptance command|accept|verify|verification|status|evidence|done when|depends on|dependencies|deps|estimate|effort|owner|files?|deliverable|priority|requirements|验收(?:标准|命令|条件|方式)?|状态|证据|验证(?:方式|命令)?|预估|预计|估算|工时|依赖|前置|交付物|产出|负责人|优先级)(?:\*\*)?\s*[:：]|\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:Acceptance|Status|Evidence|Verify|验收|验收标准|状态|证据)\s*[:：]`)
 
 // signals are what a section's own blocks hold.
 type signals struct {
@@ -324,5 +326,5 @@ func commandFirst(it *item) bool {
 		return false
 	}
 	found := commandsIn(parts[:min(len(parts), 3)], false)
-	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.get().ReplaceAllString(parts[0].text, "")) || len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
+	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.Get().ReplaceAllString(parts[0].text, "")) || len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -87,9 +88,9 @@ func tooDeep(src []byte) int {
 	return 0
 }
 
-var frontLine = compile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]\s*(.*)$`)
+var frontLine = pattern.Compile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]\s*(.*)$`)
 
-var frontTask = compile(`(?i)^\s+(?:-\s+)?(?:status|状态)\s*[:：]`)
+var frontTask = pattern.Compile(`(?i)^\s+(?:-\s+)?(?:status|状态)\s*[:：]`)
 
 // tasksInFront is the number of the first line of the front matter that gives a task a status; 0 without one. Tasks that
 // stand in YAML are not read.
@@ -102,7 +103,7 @@ func tasksInFront(src []byte) int {
 		if no++; no > 1 && bytes.HasPrefix(l, []byte("---")) {
 			return 0
 		}
-		if frontTask.get().Match(l) {
+		if frontTask.Get().Match(l) {
 			return no
 		}
 	}
@@ -128,7 +129,7 @@ func frontMatter(src []byte) ([]*block, []byte) {
 	list := &block{kind: listBlock}
 	for i, l := range strings.Split(string(head), "\n") {
 		no := i + 2
-		if m := frontLine.get().FindStringSubmatch(l); m != nil {
+		if m := frontLine.Get().FindStringSubmatch(l); m != nil {
 			list.items = append(list.items, &item{lines: []line{{m[1] + ": " + unquote(m[2]), no}}, no: no})
 			continue
 		}
@@ -158,11 +159,11 @@ func unquote(s string) string {
 	return s
 }
 
-var markdownFence = compile("(?m)^(`{3,}|~{3,})[ ]*(?:markdown|md)[ ]*$")
+var markdownFence = pattern.Compile("(?m)^(`{3,}|~{3,})[ ]*(?:markdown|md)[ ]*$")
 
 // fenced is the content of the first fenced block of Markdown, on its own lines, for files that hold nothing but one.
 func fenced(src []byte) []byte {
-	at := markdownFence.get().FindSubmatchIndex(src)
+	at := markdownFence.Get().FindSubmatchIndex(src)
 	if at == nil {
 		return nil
 	}

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
-var boldKey = compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
+var boldKey = pattern.Compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
 
 // splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值,
 // 【键】值, key = value, key | value, `key=value`, and a key alone on its line. ok is true only for a key that is known.
@@ -26,7 +28,7 @@ func splitField(s string) (key, string, bool) {
 
 // colonField splits at a colon, or behind a key that is bold.
 func colonField(s string) (key, string, bool) {
-	if m := boldKey.get().FindStringSubmatch(s); m != nil && m[1] == m[4] {
+	if m := boldKey.Get().FindStringSubmatch(s); m != nil && m[1] == m[4] {
 		if k := lookup(m[2]); k != "" {
 			if m[3] != "" || m[5] != "" || m[6] == "" {
 				return k, trimEmphasis(m[6], ""), true
@@ -81,10 +83,10 @@ func trimEmphasis(value, word string) string {
 }
 
 var (
-	codeOnly   = compile("^`+([^`]+)`+$")
-	bracketKey = compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
-	otherMark  = compile(`^([^=|｜→—–]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–)\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
-	wordValue  = compile(`^(\S{2,10})\s+(.{1,30})$`)
+	codeOnly   = pattern.Compile("^`+([^`]+)`+$")
+	bracketKey = pattern.Compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
+	otherMark  = pattern.Compile(`^([^=|｜→—–]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–)\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
+	wordValue  = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
 )
 
 // looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.
@@ -92,18 +94,18 @@ func looseField(s string) (key, string, bool) {
 	if !coreStarts[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
 		return "", "", false
 	}
-	if m := codeOnly.get().FindStringSubmatch(s); m != nil {
+	if m := codeOnly.Get().FindStringSubmatch(s); m != nil {
 		if k, value, ok := splitField(m[1]); ok && k == keyStatus && value != "" {
 			return k, value, true
 		}
 		return "", "", false
 	}
-	if m := bracketKey.get().FindStringSubmatch(s); m != nil {
+	if m := bracketKey.Get().FindStringSubmatch(s); m != nil {
 		if k := exact(bareWord(m[1])); k != "" && k != keyTitle && k != keyGroup && k != keyID && k != keyOther {
 			return k, strings.TrimSpace(m[2]), true
 		}
 	}
-	if m := otherMark.get().FindStringSubmatch(s); m != nil && !strings.Contains(m[1], "`") {
+	if m := otherMark.Get().FindStringSubmatch(s); m != nil && !strings.Contains(m[1], "`") {
 		if k := core[bareWord(m[1]+m[5])]; k != "" {
 			return k, m[4], true
 		}
@@ -111,7 +113,7 @@ func looseField(s string) (key, string, bool) {
 	if k := core[bareWord(s)]; k != "" && s[0] != '[' {
 		return k, "", true
 	}
-	if m := wordValue.get().FindStringSubmatch(s); m != nil && core[bareWord(m[1])] == keyStatus {
+	if m := wordValue.Get().FindStringSubmatch(s); m != nil && core[bareWord(m[1])] == keyStatus {
 		if _, ok := stateOf(m[2]); ok {
 			return keyStatus, m[2], true
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // State is what a status word comes down to. It is what the source claims; nothing believes it.
@@ -26,17 +28,17 @@ type Status struct {
 }
 
 var (
-	progress  = compile(`^[^\pL\d]*\d{1,4}\s*(?:[%％]|/\s*\d{1,4}\b)`)
-	nothing   = compile(`^0\s*(?:[%％]|/\s*[1-9]\d{0,3})$`)
-	allOf     = compile(`^(?:(100)\s*[%％]|([1-9]\d{0,3})\s*/\s*(\d{1,4}))$`)
-	checkText = compile(`^\[(.)\]$`)
+	progress  = pattern.Compile(`^[^\pL\d]*\d{1,4}\s*(?:[%％]|/\s*\d{1,4}\b)`)
+	nothing   = pattern.Compile(`^0\s*(?:[%％]|/\s*[1-9]\d{0,3})$`)
+	allOf     = pattern.Compile(`^(?:(100)\s*[%％]|([1-9]\d{0,3})\s*/\s*(\d{1,4}))$`)
+	checkText = pattern.Compile(`^\[(.)\]$`)
 )
 
 // stateOf says what a status comes down to: a word for a state, or a symbol, with hardly anything else but a date or a
 // remark. ok is false where it is none, where it names more than one as a template does, and where a remark takes back
 // what the word says: nothing is guessed.
 func stateOf(s string) (State, bool) {
-	if m := checkText.get().FindStringSubmatch(strings.TrimSpace(s)); m != nil {
+	if m := checkText.Get().FindStringSubmatch(strings.TrimSpace(s)); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
 		state, ok := checkStates[r]
 		return state, ok
@@ -45,10 +47,10 @@ func stateOf(s string) (State, bool) {
 	if strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]") || strings.HasPrefix(w, "【") && strings.HasSuffix(w, "】") {
 		w = strings.Trim(w, "[]【】 ")
 	}
-	if nothing.get().MatchString(w) {
+	if nothing.Get().MatchString(w) {
 		return Todo, true
 	}
-	if m := allOf.get().FindStringSubmatch(w); m != nil && (m[1] == "100" || m[2] != "" && m[2] == m[3]) {
+	if m := allOf.Get().FindStringSubmatch(w); m != nil && (m[1] == "100" || m[2] != "" && m[2] == m[3]) {
 		return Done, true
 	}
 	rest, before := takeSymbols(w)
@@ -124,13 +126,13 @@ func wordEnds(rest, word string) bool {
 }
 
 var (
-	isRemark  = compile(`^\s*(?:[(（\[【，,;；:：.。!！@#]|[-–—|]+\s|——|·)`)
-	isDate    = compile(`^\s+(?:\d{1,4}[-/.年月]\d|\d{1,2}\s*[%％]|\d{1,3}\s*[%％]|v\d|@|#)`)
-	goesOn    = compile(`^\s+(?:by|on|in|at|since|via|with|for|as|until|from|through|after|before|per|to|of|it|yet|now)\b`)
-	takesBack = compile(`\b(?:but|however|except|fail\w*|not|isn't|almost|partial\w*|partly|nearly|maybe|mostly|issues?|problems?|pending|remain\w*|todo|wip|doing|blocked|flaky|broken|unless|half|still|probably)\b|[?？]|但|除|未|没|失败|部分|遗留|待|剩|差|可能|大概|疑似|问题|尚|一半|还有`)
-	nothingOf = compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
-	awaits    = compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
-	shareOf   = compile(`(\d{1,3})\s*[%％]`)
+	isRemark  = pattern.Compile(`^\s*(?:[(（\[【，,;；:：.。!！@#]|[-–—|]+\s|——|·)`)
+	isDate    = pattern.Compile(`^\s+(?:\d{1,4}[-/.年月]\d|\d{1,2}\s*[%％]|\d{1,3}\s*[%％]|v\d|@|#)`)
+	goesOn    = pattern.Compile(`^\s+(?:by|on|in|at|since|via|with|for|as|until|from|through|after|before|per|to|of|it|yet|now)\b`)
+	takesBack = pattern.Compile(`\b(?:but|however|except|fail\w*|not|isn't|almost|partial\w*|partly|nearly|maybe|mostly|issues?|problems?|pending|remain\w*|todo|wip|doing|blocked|flaky|broken|unless|half|still|probably)\b|[?？]|但|除|未|没|失败|部分|遗留|待|剩|差|可能|大概|疑似|问题|尚|一半|还有`)
+	nothingOf = pattern.Compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
+	awaits    = pattern.Compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
+	shareOf   = pattern.Compile(`(\d{1,3})\s*[%％]`)
 )
 
 // agrees reports that what stands behind the word for a state is a remark that leaves the state as it is.
@@ -158,17 +160,17 @@ func agrees(state State, rest string) bool {
 			return false
 		}
 	}
-	if m := shareOf.get().FindStringSubmatch(rest); m != nil && (state == Done) != (m[1] == "100") && !(state == Todo && m[1] == "0") && state != Blocked && !strings.ContainsAny(rest, "<>≥≤=") {
+	if m := shareOf.Get().FindStringSubmatch(rest); m != nil && (state == Done) != (m[1] == "100") && !(state == Todo && m[1] == "0") && state != Blocked && !strings.ContainsAny(rest, "<>≥≤=") {
 		return state == Doing && m[1] != "100"
 	}
 	switch {
 	case state == Blocked:
 		first, _ := utf8.DecodeRuneInString(rest)
-		return !strings.ContainsRune("?？-/|", first) || isRemark.get().MatchString(rest)
-	case !isRemark.get().MatchString(rest) && !isDate.get().MatchString(rest) && !goesOn.get().MatchString(rest):
+		return !strings.ContainsRune("?？-/|", first) || isRemark.Get().MatchString(rest)
+	case !isRemark.Get().MatchString(rest) && !isDate.Get().MatchString(rest) && !goesOn.Get().MatchString(rest):
 		return false
 	case state == Done:
-		return !takesBack.get().MatchString(awaits.get().ReplaceAllString(nothingOf.get().ReplaceAllString(rest, ""), ""))
+		return !takesBack.Get().MatchString(awaits.Get().ReplaceAllString(nothingOf.Get().ReplaceAllString(rest, ""), ""))
 	}
 	return !strings.ContainsAny(rest, "?？")
 }

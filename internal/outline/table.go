@@ -3,6 +3,8 @@ package outline
 import (
 	"slices"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // columns says which column of a table holds what; -1 is none.
@@ -20,7 +22,7 @@ func columnsOf(rows [][]cell) columns {
 	c := columns{of: map[key]int{}, title: -1, width: len(header)}
 	for i, h := range header {
 		k := lookup(h.text)
-		if limits.get().MatchString(plainText(h.text)) && besides(header, i, keyAcceptance, keyVerify, keyCommand) {
+		if limits.Get().MatchString(plainText(h.text)) && besides(header, i, keyAcceptance, keyVerify, keyCommand) {
 			k = keyExpect // "验收阈值" beside "验收命令"
 		}
 		if k == "" {
@@ -68,12 +70,12 @@ func columnsOf(rows [][]cell) columns {
 }
 
 // limits are headers of columns that say what has to come of the commands in another one.
-var limits = compile(`(?i)阈值|threshold|^(?:pass(?:es)?|passed|ok) (?:if|when)$`)
+var limits = pattern.Compile(`(?i)阈值|threshold|^(?:pass(?:es)?|passed|ok) (?:if|when)$`)
 
 // besides reports that another column than i is for one of the keys.
 func besides(header []cell, i int, keys ...key) bool {
 	for j, h := range header {
-		if j != i && slices.Contains(keys, lookup(h.text)) && !limits.get().MatchString(plainText(h.text)) {
+		if j != i && slices.Contains(keys, lookup(h.text)) && !limits.Get().MatchString(plainText(h.text)) {
 			return true
 		}
 	}
@@ -104,9 +106,9 @@ func statesOnly(rows [][]cell, c columns) int {
 	return -1
 }
 
-var dottedNumber = compile(`^\d+(?:\.\d+)+$`)
+var dottedNumber = pattern.Compile(`^\d+(?:\.\d+)+$`)
 
-var idCell = compile(`^[\p{L}\p{N}._/-]{1,16}$`)
+var idCell = pattern.Compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 
 func looksIDHeader(s string) bool { return lookup(s) == keyTitle }
 
@@ -191,10 +193,10 @@ func (b *builder) pairs(rows [][]cell, n *node) {
 // cellValue takes a cell in; a break in it begins a new line.
 func (b *builder) cellValue(n *node, k key, c cell) {
 	n.hasField = true
-	for _, l := range breakTag.get().Split(c.text, -1) {
+	for _, l := range breakTag.Get().Split(c.text, -1) {
 		l = strings.TrimSpace(l)
 		check := rune(0)
-		if m := checkBox.get().FindStringSubmatch(l); m != nil && k != keyStatus {
+		if m := checkBox.Get().FindStringSubmatch(l); m != nil && k != keyStatus {
 			for _, r := range m[1] {
 				check = r
 			}
@@ -222,14 +224,14 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		l, more := readLabel(name.text), ""
 		if id, ok := c.cell(row, keyID); ok {
 			of := readLabel(id.text)
-			if of.id == "" && !idCell.get().MatchString(plainText(id.text)) {
+			if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
 				// The column that should hold ids holds names.
 				more, l = l.title, of
 			} else {
 				l.id = clean(plainText(id.text))
-				l.strong = of.strong || dottedNumber.get().MatchString(l.id)
+				l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
 			}
-			if of.id != "" && !dottedNumber.get().MatchString(l.id) {
+			if of.id != "" && !dottedNumber.Get().MatchString(l.id) {
 				l.id, l.kind = of.id, max(l.kind, of.kind)
 			}
 			if of.status.State != "" && l.status.State == "" {
@@ -244,7 +246,7 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 				l.id, l.strong, l.kind = first.id, true, first.kind
 			}
 		}
-		if l.title == "" || isTotal(row) || placehold.get().MatchString(strings.TrimSpace(name.text)) {
+		if l.title == "" || isTotal(row) || placehold.Get().MatchString(strings.TrimSpace(name.text)) {
 			continue
 		}
 		if c.has(keyID) && c.title >= 0 && prose(name.text) == "" && !c.has(keyStatus) {

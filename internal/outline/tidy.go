@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"html"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // tidy lays a source out so that Markdown reads it as its writer saw it. Three things that Markdown does to plain text are
@@ -46,13 +48,13 @@ type openItem struct {
 }
 
 var (
-	fenceLine  = compile("^(?:[ >\t]|[-*+] |\\d{1,9}[.)] )*(`{3,}|~{3,})([^`]*)$")
-	markerLine = compile(`^(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+|$)`)
-	oddMarker  = compile(`^(?:[①-⑳⑴-⒇]\s*|[a-h][)）.]\s+)(\S)`)
-	wideMarker = compile(`^(?:(\d{1,3})[）、]|[（(](\d{1,2})[）)])\s*(\S)`)
-	bareBox    = compile(`^\[[ xX~/!-]\]\s+[^\s(]`) // a box without the mark of an item
-	definition = compile(`^[ \t]{0,3}[:：][ \t]+(\S.*)$`)
-	headLine   = compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
+	fenceLine  = pattern.Compile("^(?:[ >\t]|[-*+] |\\d{1,9}[.)] )*(`{3,}|~{3,})([^`]*)$")
+	markerLine = pattern.Compile(`^(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+|$)`)
+	oddMarker  = pattern.Compile(`^(?:[①-⑳⑴-⒇]\s*|[a-h][)）.]\s+)(\S)`)
+	wideMarker = pattern.Compile(`^(?:(\d{1,3})[）、]|[（(](\d{1,2})[）)])\s*(\S)`)
+	bareBox    = pattern.Compile(`^\[[ xX~/!-]\]\s+[^\s(]`) // a box without the mark of an item
+	definition = pattern.Compile(`^[ \t]{0,3}[:：][ \t]+(\S.*)$`)
+	headLine   = pattern.Compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
 )
 
 // next takes one line over, or a few that belong together.
@@ -61,25 +63,25 @@ func (t *tidier) next() {
 	l.text = withoutHTML(l.text)
 	indent := indentOf(l.text)
 	body := strings.TrimSpace(l.text)
-	if bareBox.get().MatchString(body) {
+	if bareBox.Get().MatchString(body) {
 		body = "- " + body
 		l.text = strings.Repeat(" ", indent) + body
 	}
-	if fields := spread(body); fields != body && !fenceLine.get().MatchString(l.text) {
+	if fields := spread(body); fields != body && !fenceLine.Get().MatchString(l.text) {
 		body = fields
 		l.text = strings.Repeat(" ", indent) + body
 	}
-	if m := wideMarker.get().FindStringSubmatch(body); m != nil {
+	if m := wideMarker.Get().FindStringSubmatch(body); m != nil {
 		body = m[1] + m[2] + ". " + body[len(m[0])-len(m[3]):]
 		l.text = strings.Repeat(" ", indent) + body
-	} else if m := oddMarker.get().FindStringSubmatch(body); m != nil {
+	} else if m := oddMarker.Get().FindStringSubmatch(body); m != nil {
 		body = "- " + body[len(m[0])-len(m[1]):]
 		l.text = strings.Repeat(" ", indent) + body
 	}
-	if tableTag.get().MatchString(body) && t.htmlTable() {
+	if tableTag.Get().MatchString(body) && t.htmlTable() {
 		return
 	}
-	if m := literal.get().FindStringSubmatch(body); m != nil && isCommands(m[2]) {
+	if m := literal.Get().FindStringSubmatch(body); m != nil && isCommands(m[2]) {
 		body = m[1] + m[2]
 		l.text = strings.Repeat(" ", indent) + body
 		t.itemize(indent + len(m[1]))
@@ -87,15 +89,15 @@ func (t *tidier) next() {
 	switch {
 	case body == "":
 		t.put(l)
-	case fenceLine.get().MatchString(l.text):
+	case fenceLine.Get().MatchString(l.text):
 		t.fence()
 		return
 	case strings.HasPrefix(body, "<!--"):
 		t.comment()
 		return
-	case markerLine.get().MatchString(body):
+	case markerLine.Get().MatchString(body):
 		t.item(l, indent, body)
-	case quotedLimit.get().MatchString(body):
+	case quotedLimit.Get().MatchString(body):
 		t.put(line{strings.Repeat(" ", indent) + "→ " + body, l.no})
 	case strings.HasPrefix(body, ">") && indent < 4:
 		t.quote(indent)
@@ -113,7 +115,7 @@ func (t *tidier) next() {
 }
 
 // literal is a field whose value is the lines below it, each by itself, as YAML has it.
-var literal = compile(`^((?:[-*+]\s+)?)(\S.*[:：])\s*\|[-+]?$`)
+var literal = pattern.Compile(`^((?:[-*+]\s+)?)(\S.*[:：])\s*\|[-+]?$`)
 
 // isCommands reports a field that may hold a command on each line.
 func isCommands(s string) bool {
@@ -125,21 +127,21 @@ func isCommands(s string) bool {
 func (t *tidier) itemize(column int) {
 	for i := t.at + 1; i < len(t.in); i++ {
 		body := strings.TrimSpace(t.in[i].text)
-		if body == "" || indentOf(t.in[i].text) <= column || fenceLine.get().MatchString(t.in[i].text) {
+		if body == "" || indentOf(t.in[i].text) <= column || fenceLine.Get().MatchString(t.in[i].text) {
 			return
 		}
 		switch goesOn := i > t.at+1 && strings.HasSuffix(t.in[i-1].text, `\`); {
 		case goesOn:
 			t.in[i].text = strings.Repeat(" ", column+4) + body
-		case !markerLine.get().MatchString(body):
+		case !markerLine.Get().MatchString(body):
 			t.in[i].text = strings.Repeat(" ", column+2) + "- " + body
 		}
 	}
 }
 
 var (
-	codeTag = compile("(?i)<code>([^<`]+)</code>")
-	termTag = compile(`(?i)<dt>(.*?)</dt>\s*<dd>(.*?)</dd>`)
+	codeTag = pattern.Compile("(?i)<code>([^<`]+)</code>")
+	termTag = pattern.Compile(`(?i)<dt>(.*?)</dt>\s*<dd>(.*?)</dd>`)
 )
 
 // withoutHTML writes code and definitions that stand in tags as Markdown has them.
@@ -147,11 +149,11 @@ func withoutHTML(s string) string {
 	if !strings.Contains(s, "</") {
 		return s
 	}
-	s = codeTag.get().ReplaceAllStringFunc(s, func(m string) string {
+	s = codeTag.Get().ReplaceAllStringFunc(s, func(m string) string {
 		return "`" + html.UnescapeString(m[len("<code>"):len(m)-len("</code>")]) + "`"
 	})
-	if termTag.get().MatchString(s) {
-		s = html.UnescapeString(termTag.get().ReplaceAllString(s, "- $1: $2"))
+	if termTag.Get().MatchString(s) {
+		s = html.UnescapeString(termTag.Get().ReplaceAllString(s, "- $1: $2"))
 	}
 	return s
 }
@@ -174,7 +176,7 @@ func (t *tidier) leave(indent int) {
 
 func (t *tidier) item(l line, indent int, body string) {
 	t.leave(indent)
-	mark := markerLine.get().FindString(body)
+	mark := markerLine.Get().FindString(body)
 	text := body[len(mark):]
 	t.items = append(t.items, openItem{indent, indent + indentOf(strings.Repeat(" ", len([]rune(mark)))+"x"), namesTask(text), isTaskField(text)})
 	if strings.HasPrefix(body, "•") {
@@ -194,7 +196,7 @@ func namesTask(text string) bool {
 
 // text takes a line of text over. Where it is a field or a heading, it ends the items that it is not indented below.
 func (t *tidier) text(l line, indent int, body string) {
-	head := (headLine.get().MatchString(body) || plainID.get().MatchString(body)) && pseudoLine(body)
+	head := (headLine.Get().MatchString(body) || plainID.Get().MatchString(body)) && pseudoLine(body)
 	if head && len(t.items) == 0 {
 		t.gap()
 	}
@@ -232,7 +234,7 @@ func pseudoLine(s string) bool { _, ok := pseudo(s); return ok }
 func beginsField(s string) bool { _, _, ok := splitField(s); return ok }
 
 // quotedLimit is a threshold at the beginning of a line, which is no quotation: ">= 3".
-var quotedLimit = compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
+var quotedLimit = pattern.Compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
 
 // quote tidies what stands in a quotation, as a text of its own.
 func (t *tidier) quote(indent int) {
@@ -240,7 +242,7 @@ func (t *tidier) quote(indent int) {
 	inner := &tidier{}
 	for ; t.at < len(t.in); t.at++ {
 		body := strings.TrimLeft(t.in[t.at].text, " \t")
-		if !strings.HasPrefix(body, ">") || quotedLimit.get().MatchString(strings.TrimSpace(body)) {
+		if !strings.HasPrefix(body, ">") || quotedLimit.Get().MatchString(strings.TrimSpace(body)) {
 			break
 		}
 		inner.in = append(inner.in, line{strings.TrimPrefix(body[1:], " "), t.in[t.at].no})
@@ -256,7 +258,7 @@ func (t *tidier) quote(indent int) {
 // fence takes a block of code over as it stands. One of YAML that has a status in it is no code but fields.
 func (t *tidier) fence() {
 	l := t.in[t.at]
-	m := fenceLine.get().FindStringSubmatch(l.text)
+	m := fenceLine.Get().FindStringSubmatch(l.text)
 	end := t.at + 1
 	for end < len(t.in) && !closesFence(t.in[end].text, m[1]) {
 		end++
@@ -280,11 +282,11 @@ func (t *tidier) fence() {
 	t.at = end + 1
 }
 
-var statusLine = compile(`(?i)^\s*(?:-\s+)?(?:status|state|状态)\s*[:：]\s*\S`)
+var statusLine = pattern.Compile(`(?i)^\s*(?:-\s+)?(?:status|state|状态)\s*[:：]\s*\S`)
 
 func hasStatus(lines []line) bool {
 	for _, l := range lines {
-		if statusLine.get().MatchString(l.text) {
+		if statusLine.Get().MatchString(l.text) {
 			return true
 		}
 	}
@@ -309,7 +311,7 @@ func (t *tidier) comment() {
 
 // define reads a definition: a term on its own line, and what it means behind a colon on the next.
 func (t *tidier) define(l line) bool {
-	m := definition.get().FindStringSubmatch(l.text)
+	m := definition.Get().FindStringSubmatch(l.text)
 	if m == nil || len(t.out) == 0 {
 		return false
 	}
@@ -337,7 +339,7 @@ func (t *tidier) indented() bool {
 		if body == "" {
 			continue
 		}
-		if indentOf(t.in[end].text) < 4 || fenceLine.get().MatchString(t.in[end].text) {
+		if indentOf(t.in[end].text) < 4 || fenceLine.Get().MatchString(t.in[end].text) {
 			break
 		}
 		field := beginsField(body)
@@ -346,7 +348,7 @@ func (t *tidier) indented() bool {
 			above := t.in[end-1].text
 			flat = flat || field && pseudoLine(strings.TrimSpace(above)) && indentOf(above) == indentOf(t.in[end].text)
 		}
-		flat = flat || markerLine.get().MatchString(body)
+		flat = flat || markerLine.Get().MatchString(body)
 	}
 	if !outline {
 		t.code = end

@@ -2,6 +2,8 @@ package outline
 
 import (
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // field sets a field of n to the value on its own line.
@@ -45,7 +47,7 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 	case keyCovers:
 		n.covers = append(n.covers, refsIn(text)...)
 	case keyRequire:
-		if b.root == n || onlyRefs.get().MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
+		if b.root == n || onlyRefs.Get().MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
 			n.covers = append(n.covers, refsIn(text)...)
 			return
 		}
@@ -265,12 +267,12 @@ func pointsOut(text string) bool {
 	return false
 }
 
-var refs = compile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
-var idLike = compile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
+var refs = pattern.Compile(`[A-Za-z]{1,8}-?\d+(?:[.-]\d+)*|\d+(?:\.\d+)+|\d+`)
+var idLike = pattern.Compile(`^[\[(（]?([A-Z]{1,6}-?\d+(?:\.\d+)*|\d+(?:\.\d+)+)[\])）]?\s*[:：.、\s—–-]`)
 
 func refsIn(s string) []string {
 	var out []string
-	for _, r := range refs.get().FindAllString(plainText(s), 100) {
+	for _, r := range refs.Get().FindAllString(plainText(s), 100) {
 		out = append(out, strings.ToUpper(r))
 	}
 	return out

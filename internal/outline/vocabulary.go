@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // words are what people call the fields, in lower case, without a plural s at the end of English words.
@@ -101,7 +103,7 @@ func reverse(m map[key][]string) map[string]key {
 	return out
 }
 
-var parenthesis = compile(`\s*[（(\[【][^（()）\[\]【】]*[）)\]】]\s*`)
+var parenthesis = pattern.Compile(`\s*[（(\[【][^（()）\[\]【】]*[）)\]】]\s*`)
 
 // lookup finds the field that a word stands for: "" if it is none. Case, emphasis, symbols around it, a remark in
 // parentheses, a number before it and a plural do not matter.
@@ -116,7 +118,7 @@ func lookup(word string) key {
 	if k := exact(w); k != "" {
 		return k
 	}
-	if bare := strings.TrimSpace(parenthesis.get().ReplaceAllString(w, " ")); bare != w && bare != "" {
+	if bare := strings.TrimSpace(parenthesis.Get().ReplaceAllString(w, " ")); bare != w && bare != "" {
 		if k := exact(bare); k != "" {
 			return k
 		}
