@@ -265,13 +265,24 @@ func (r *Repo) do(ctx context.Context, step Step) (*Outcome, error) {
 // foreignLock is the lock file of git's own that a command names as the reason why it failed, if it is there.
 func (r *Repo) foreignLock(o *Outcome) string {
 	said := strings.ReplaceAll(o.Err, "could not lock config file .git/config:", "config.lock") // git's way to say it
-	for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "refs/heads/main.lock"} {
-		path := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
-		if _, err := os.Lstat(path); err == nil && strings.Contains(said, name) {
+	for name, path := range r.foreignLocks() {
+		if strings.Contains(said, name) {
 			return path
 		}
 	}
 	return ""
+}
+
+// foreignLocks are the lock files of git's own that are there, by their names below .git.
+func (r *Repo) foreignLocks() map[string]string {
+	there := map[string]string{}
+	for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "refs/heads/main.lock"} {
+		path := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
+		if _, err := os.Lstat(path); err == nil {
+			there[name] = path
+		}
+	}
+	return there
 }
 
 // tidy reports what a finished plan should not have left behind. The claim of a worker that was killed after its work was
@@ -297,6 +308,11 @@ func (r *Repo) tidy(ctx context.Context) error {
 	}
 	if err := r.sweep(); err != nil {
 		return err
+	}
+	for _, lock := range r.foreignLocks() { // that no command had to name: doctor does, and leaves them to the user
+		if err := os.Remove(lock); err != nil {
+			return err
+		}
 	}
 	if o, err := r.WF(ctx, "doctor"); err != nil || o.Exit != 0 {
 		return errors.Join(err, fmt.Errorf("doctor finds: %s", o))
