@@ -120,7 +120,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	if t == nil {
 		return nil, &plan.RefusedError{Task: task, Reason: "no such task", Hint: "git wf status"}
 	}
-	req, err := wanted(t.Task, name)
+	req, err := wanted(snap.State(), t.Task, name, files)
 	if err != nil {
 		return nil, err
 	}
@@ -152,19 +152,35 @@ func askedForFiles(t *plan.Task) error {
 	}
 }
 
-// wanted finds the requirement of a task that files are handed in for.
-func wanted(t *plan.Task, name string) (plan.Requirement, error) {
+// wanted finds the requirement of a task that files are handed in for: the one of that name or, without one, the only one
+// that lacks files and takes all of these.
+func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requirement, error) {
 	var names []string
+	var lack, fit []plan.Requirement
 	for _, r := range t.Requires {
 		if r.Name == name || name == "" && len(t.Requires) == 1 {
 			return r, nil
 		}
 		names = append(names, plan.OneLine(r.Name))
+		if s.HandedIn(t, r.Name) >= max(r.Count, 1) {
+			continue
+		}
+		lack = append(lack, r)
+		if !slices.ContainsFunc(files, func(f string) bool { return !allowed(r.Formats, filepath.Base(f)) }) {
+			fit = append(fit, r)
+		}
+	}
+	switch {
+	case name != "":
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(lack) == 1:
+		return lack[0], nil
 	}
 	if len(names) == 0 {
 		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question", Hint: "git wf status lists what is asked and required"}
 	}
-	return plan.Requirement{}, &plan.RefusedError{
+	return plan.Requirement{}, &plan.AnswerError{
 		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
 		Hint: "git wf answer " + string(t.TaskID) + " --for NAME --file FILE",
 	}
