@@ -109,7 +109,7 @@ const (
 	NameExec   = "exec"
 	NameManual = "manual"
 
-	NameOutline = "outline" // makes a plan from Markdown
+	NameOutline = plan.AgentOutline // makes a plan from Markdown
 )
 
 // ErrManual says that a task is a person's: nothing can be run, the task waits for git wf submit.

@@ -125,8 +125,9 @@ func (b *builder) defaults(t *Task, n *node) {
 
 // The agents that every installation has.
 const (
-	AgentExec   = "exec"   // runs the task's own run line
-	AgentManual = "manual" // waits for what a person submits
+	AgentExec    = "exec"    // runs the task's own run line
+	AgentManual  = "manual"  // waits for what a person submits
+	AgentOutline = "outline" // reads a plan off the Markdown that a person wrote
 )
 
 // BundleManifest is the only bundle_mode: several files, told apart by a manifest.

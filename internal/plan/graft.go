@@ -21,10 +21,11 @@ type Planner struct {
 	Reviewers []string // each of whom must approve, beside the built-in review
 }
 
-// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large; an agent's is split.
+// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large, nor one that was read off a
+// person's outline; an agent's is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
-	if p.Agent == AgentManual {
+	if p.Agent == AgentManual || p.Agent == AgentOutline {
 		return all
 	}
 	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == planFeasible })
