@@ -12,6 +12,8 @@ import (
 // alone.
 func (b *builder) audit(src []byte, o *Outline) {
 	kept, known := o.everything()
+	at := map[int]bool{}
+	o.Walk(func(t *Task) { at[t.Line] = true })
 	t := &tidier{}
 	no := 0
 	for l := range bytes.Lines(src) {
@@ -30,6 +32,7 @@ func (b *builder) audit(src []byte, o *Outline) {
 		case !b.exempted(l.no):
 			b.auditCommands(l, kept, known)
 			b.auditStatus(l)
+			b.auditTask(l, at)
 		}
 		t.at++
 	}
@@ -67,6 +70,22 @@ func (b *builder) auditStatus(l line) {
 		return
 	}
 	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task", l.text, "### Task 1: Parse the file")
+}
+
+// auditTask looks for a line that names a task by its id and says what its status is, where no task was read.
+func (b *builder) auditTask(l line, at map[int]bool) {
+	if at[l.no] || b.seen[l.no] || strings.HasPrefix(l.text, "|") || len(l.text) > maxLine {
+		return
+	}
+	text := strings.TrimSpace(strings.TrimLeft(l.text, ">#*+-• \t"))
+	if _, _, ok := splitField(text); ok {
+		return
+	}
+	name := readLabel(text)
+	if !name.strong || name.id == "" || name.title == "" || !hasLetter(name.status.Word) || name.status.isBox() {
+		return
+	}
+	b.find("lost-task", l.no, "the task that this line names was not read", "a heading or an item for each task", l.text, "### Task 1: Parse the file")
 }
 
 // everything is all text that was kept, without what may differ from the source, and the commands by themselves.

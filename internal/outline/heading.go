@@ -35,7 +35,7 @@ var (
 	goalWords = `milestones?|phases?|stages?|sprints?|epics?|waves?|iterations?|tracks?|workstreams?|batch|increments?|里程碑|階段|阶段|史诗|迭代|冲刺|批次|波次`
 	taskWords = `tasks?|steps?|stor(?:y|ies)|user stor(?:y|ies)|issues?|tickets?|features?|sub-?tasks?|work ?units?|work ?items?|todos?|checkpoints?|slices?|roadpoints?|items?|pieces?|任务|子任务|任務|步骤|步驟|工作项|工单|用户故事|故事|功能点|事项`
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = pattern.Compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·]+|\s|$)\s*(.*)$`)
+	wordFirst = pattern.Compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
 	ordinal   = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
 	idFirst   = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
 	dotted    = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
@@ -259,7 +259,7 @@ var (
 	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
 	daysValue   = pattern.Compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
 	tailBracket = pattern.Compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
-	tailWord    = pattern.Compile(`(?:\s[—–-]|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
+	tailWord    = pattern.Compile(`(?:\s[—–-]{1,3}|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)
 	isState     = pattern.Compile(`^(.+?)\s+(?:is|are)\s+(?:now\s+)?(TODO|DOING|BLOCKED|DONE|VERIFIED)\.?$`)
 	optionalTag = pattern.Compile(`(?i)[（(\[]\s*(optional|可选|nice to have|选做)\s*[）)\]]`)
 )
@@ -300,7 +300,7 @@ func (l *label) takeTail(s string) string {
 			return s
 		}
 		state, _ := stateOf(word)
-		if l.status.State == "" {
+		if was := l.status; was.State == "" || !hasLetter(was.Word) && (was.State == Todo || was.State == state) { // an empty box says nothing beside a word
 			l.status = Status{State: state, Word: clean(word)}
 		}
 		s = s[:m[0]]

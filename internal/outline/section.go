@@ -3,6 +3,7 @@ package outline
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"gitwf/internal/pattern"
 )
@@ -107,7 +108,11 @@ func sectionsOf(blocks []*block) *section {
 				enter(level, b, b.lines[0].text)
 				continue
 			}
-			if level, ok := pseudo(b.lines[0].text); ok {
+			level, ok := pseudo(b.lines[0].text)
+			if !ok && len(b.lines) > 1 {
+				level, ok = pseudoTask, numberedAbove(b.lines[0].text, b.lines[1].text)
+			}
+			if ok {
 				text, rest := title(b.lines[0])
 				enter(level, b, text)
 				if more := append(rest, b.lines[1:]...); len(more) > 0 {
@@ -147,10 +152,20 @@ func leadsFields(s string, next *block) bool {
 	return ok && (k == keyStatus || k == keyAcceptance)
 }
 
+// numberedAbove reports a number with a name, above a field that only a task has: "1.1 Print", "status: done".
+func numberedAbove(s, next string) bool {
+	if _, _, ok := splitField(s); ok {
+		return false
+	}
+	l := readLabel(s)
+	return l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && isTaskField(next)
+}
+
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	bold := strings.HasPrefix(s, "**") || strings.HasPrefix(s, "__")
+	bare := strings.TrimLeftFunc(s, func(r rune) bool { return stateMarks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
+	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
 	if _, _, ok := splitField(s); ok {
 		return 0, false
 	}
@@ -166,6 +181,8 @@ func pseudo(s string) (int, bool) {
 		return 0, false
 	case l.kind == goalWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120):
 		return pseudoGoal, true
+	case l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word): // "1.1 Print — done"
+		return pseudoTask, true
 	case l.kind == taskWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120), l.kind == noWord && bold && l.title != "":
 		return pseudoTask, true
 	}

@@ -85,7 +85,7 @@ func trimEmphasis(value, word string) string {
 var (
 	codeOnly   = pattern.Compile("^`+([^`]+)`+$")
 	bracketKey = pattern.Compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
-	otherMark  = pattern.Compile(`^([^=|｜→—–]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–)\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
+	otherMark  = pattern.Compile(`^([^=|｜→—–▸►]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–|[▸►])\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
 	wordValue  = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
 )
 
@@ -128,7 +128,7 @@ func bareWord(s string) string {
 // core are the words that are keys without a colon too.
 var core = map[string]key{
 	"status": keyStatus, "state": keyStatus, "current status": keyStatus, "task status": keyStatus, "状态": keyStatus, "当前状态": keyStatus, "任务状态": keyStatus, "狀態": keyStatus,
-	"acceptance": keyAcceptance, "acceptance criteria": keyAcceptance, "acceptance criterion": keyAcceptance, "acceptance command": keyAcceptance, "acceptance commands": keyAcceptance,
+	"accept": keyAcceptance, "acceptance": keyAcceptance, "acceptance criteria": keyAcceptance, "acceptance criterion": keyAcceptance, "acceptance command": keyAcceptance, "acceptance commands": keyAcceptance,
 	"acceptance test": keyAcceptance, "acceptance tests": keyAcceptance, "definition of done": keyAcceptance, "done when": keyAcceptance, "exit criteria": keyAcceptance, "success criteria": keyAcceptance,
 	"验收": keyAcceptance, "验收标准": keyAcceptance, "验收条件": keyAcceptance, "验收命令": keyAcceptance, "验收方式": keyAcceptance, "验收方法": keyAcceptance, "验收准则": keyAcceptance, "验收项": keyAcceptance,
 	"完成标准": keyAcceptance, "驗收": keyAcceptance, "驗收標準": keyAcceptance,
