@@ -12,8 +12,10 @@ import (
 // alone.
 func (b *builder) audit(src []byte, o *Outline) {
 	kept, known := o.everything()
-	at := map[int]bool{}
-	o.Walk(func(t *Task) { at[t.Line] = true })
+	at, ids := map[int]bool{}, map[string]bool{}
+	o.Walk(func(t *Task) {
+		at[t.Line], ids[norm(t.SourceID)], ids[norm(string(t.ID))] = true, true, true
+	})
 	t := &tidier{}
 	no := 0
 	for l := range bytes.Lines(src) {
@@ -32,7 +34,9 @@ func (b *builder) audit(src []byte, o *Outline) {
 		case !b.exempted(l.no):
 			b.auditCommands(l, kept, known)
 			b.auditStatus(l)
-			b.auditTask(l, at)
+			if !at[l.no] {
+				b.auditTask(l, ids)
+			}
 		}
 		t.at++
 	}
@@ -72,9 +76,10 @@ func (b *builder) auditStatus(l line) {
 	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task", l.text, "### Task 1: Parse the file")
 }
 
-// auditTask looks for a line that names a task by its id and says what its status is, where no task was read.
-func (b *builder) auditTask(l line, at map[int]bool) {
-	if at[l.no] || b.seen[l.no] || strings.HasPrefix(l.text, "|") || len(l.text) > maxLine {
+// auditTask looks for a line that names a task by its id and says what its status is, where no task was read, nor one of
+// that id anywhere: a log speaks of tasks, too.
+func (b *builder) auditTask(l line, ids map[string]bool) {
+	if b.seen[l.no] || strings.HasPrefix(l.text, "|") || len(l.text) > maxLine {
 		return
 	}
 	text := strings.TrimSpace(strings.TrimLeft(l.text, ">#*+-• \t"))
@@ -82,7 +87,7 @@ func (b *builder) auditTask(l line, at map[int]bool) {
 		return
 	}
 	name := readLabel(text)
-	if !name.strong || name.id == "" || name.title == "" || !hasLetter(name.status.Word) || name.status.isBox() {
+	if !name.strong || name.id == "" || name.title == "" || ids[norm(name.id)] || !hasLetter(name.status.Word) || name.status.isBox() {
 		return
 	}
 	b.find("lost-task", l.no, "the task that this line names was not read", "a heading or an item for each task", l.text, "### Task 1: Parse the file")
