@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 func executorFlag() cli.Flag {
@@ -131,7 +132,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	}
 	first, second := 0, 0 // columns
 	for _, l := range lines {
-		first, second = max(first, cells(plan.OneLine(l.Name))), max(second, cells(l.about()))
+		first, second = max(first, terminal.Cells(plan.OneLine(l.Name))), max(second, terminal.Cells(l.about()))
 	}
 	for _, l := range lines {
 		e.printAgent(l, first, second)
@@ -178,7 +179,9 @@ func (e *env) printAgent(l agentLine, first, second int) {
 }
 
 // padded fills a text up to so many columns of a terminal.
-func padded(s string, columns int) string { return s + strings.Repeat(" ", max(columns-cells(s), 0)) }
+func padded(s string, columns int) string {
+	return s + strings.Repeat(" ", max(columns-terminal.Cells(s), 0))
+}
 
 // shownValue is a setting's value in a message.
 func shownValue(v string) string {

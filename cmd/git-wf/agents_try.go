@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/terminal"
 )
 
 // tryLimit is how long git wf agents test waits for an answer.
@@ -154,7 +155,7 @@ func chainOf(set *agent.Set, name string, t tried) []chainLink {
 func (t tried) print(w io.Writer) {
 	names := 0 // columns
 	for _, l := range t.Chain {
-		names = max(names, cells(plan.OneLine(l.Name)))
+		names = max(names, terminal.Cells(plan.OneLine(l.Name)))
 	}
 	for _, l := range t.Chain {
 		said := l.State

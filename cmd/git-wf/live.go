@@ -6,13 +6,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-
-	"golang.org/x/text/width"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
+	"gitwf/internal/watch"
 )
 
 // liveView shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
@@ -158,8 +157,8 @@ func (v *liveView) draw() {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		cut := fit(l, columns-1)
-		v.drawn = append(v.drawn, cells(cut))
+		cut := terminal.Fit(l, columns-1)
+		v.drawn = append(v.drawn, terminal.Cells(cut))
 		if v.colour && i == len(lines)-1 {
 			cut = "\x1b[1m" + cut + "\x1b[0m"
 		}
@@ -185,7 +184,7 @@ func (v *liveView) lines(columns, most int) []string {
 		if d.Elsewhere {
 			what = "elsewhere: " + what
 		}
-		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", elapsed(v.now().Sub(d.Since)), d.Task, what, plan.OneLine(d.Agent), v.title[d.Task]))
+		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", watch.Elapsed(v.now().Sub(d.Since)), d.Task, what, plan.OneLine(d.Agent), v.title[d.Task]))
 	}
 	if copying != "" {
 		lines = append(lines, copying)
@@ -195,51 +194,12 @@ func (v *liveView) lines(columns, most int) []string {
 
 // progress is the line about the plan, with a bar where there is room for one.
 func (v *liveView) progress(columns int) string {
-	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, elapsed(v.now().Sub(v.began)), plan.OneLine(v.plan))
+	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, watch.Elapsed(v.now().Sub(v.began)), plan.OneLine(v.plan))
 	const longest, shortest = 30, 10
-	room := min(columns-len("[]  ")-cells(text), longest)
+	room := min(columns-len("[]  ")-terminal.Cells(text), longest)
 	if room < shortest || v.all == 0 {
 		return text
 	}
 	full := room * v.done / v.all
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", room-full) + "]  " + text
-}
-
-// elapsed is a time in minutes and seconds.
-func elapsed(d time.Duration) string {
-	s := int(max(d, 0) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
-
-// fit cuts a text to so many columns.
-func fit(s string, columns int) string {
-	used := 0
-	for i, r := range s {
-		if used += cellsOf(r); used > columns {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// cells is how many columns of a terminal a text takes.
-func cells(s string) int {
-	n := 0
-	for _, r := range s {
-		n += cellsOf(r)
-	}
-	return n
-}
-
-func cellsOf(r rune) int {
-	switch k := width.LookupRune(r).Kind(); {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case k == width.EastAsianWide || k == width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
 }

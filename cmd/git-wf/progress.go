@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // metered is the command's context, and on a terminal one under which long work on files is shown, in one line as git's
@@ -66,8 +67,8 @@ func (m *meter) show(s gitstore.Step) {
 	if columns <= 0 {
 		columns = 80
 	}
-	text := fit(stepText(s, now.Sub(m.began)), columns-1)
-	width := cells(text)
+	text := terminal.Fit(stepText(s, now.Sub(m.began)), columns-1)
+	width := terminal.Cells(text)
 	fmt.Fprint(m.out, "\r"+text+strings.Repeat(" ", max(min(m.width, columns-1)-width, 0)))
 	m.width = width
 }

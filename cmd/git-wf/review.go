@@ -31,6 +31,7 @@ func (e *env) reviewCommand() *cli.Command {
 			&cli.IntFlag{Name: "score", Usage: "0 to 100", DefaultText: "follows from the criteria"},
 			&cli.StringSliceFlag{Name: "criterion", Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why, and what to change"},
+			&cli.StringFlag{Name: "artifact", Usage: "review this `VERSION`, such as v2: refused unless it is the newest"},
 			&cli.StringFlag{Name: "reviewer", Usage: "review under this name", DefaultText: "git's user.name"},
 		},
 		Action: func(c *cli.Context) error {
@@ -80,6 +81,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	defer r.End()
+	if want, newest := c.String("artifact"), r.Subject.Artifact.ArtifactID; want != "" && want != newest {
+		return refused("git wf show "+string(t.TaskID), "%s: the newest version is %s, not %s", t.TaskID, newest, plan.OneLine(want))
+	}
 	form := filepath.Join(store.GitDir(), "WF_REVIEW.md")
 	if !given {
 		if opinion, err = e.fillForm(c.Context, store, form, check.Form(r.Subject, r.Ran)); err != nil {

@@ -22,10 +22,14 @@ func (e *env) statusCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "cost", Usage: "show what the agents say that their work took"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "stay, and show what changes; on a terminal, with keys to look around and to review"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
+			}
+			if c.Bool("watch") {
+				return e.watch(c)
 			}
 			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				if c.Bool("cost") {
@@ -38,48 +42,64 @@ func (e *env) statusCommand() *cli.Command {
 }
 
 func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
+	st, err := e.standing(c, store, snap)
 	if err != nil {
 		return err
 	}
-	x, err := e.explain(c.Context, eng, snap)
-	if err != nil {
-		return err
-	}
-	s, waits := x.state, x.waits
-	checklist, err := export.Checklist(c.Context, store, snap, s, s.Leaves(snap.Plan.RootTaskID))
-	if err != nil {
-		return err
-	}
-	stale, err := export.Stale(c.Context, store, snap, s)
-	if err != nil {
-		return err
-	}
-	evidence, err := proofUnder(c.Context, store, snap, eng.Policy)
-	if err != nil {
-		return err
-	}
-	proof := proofOf(s, evidence)
 	if c.Bool("json") {
-		d := describe(s, waits)
-		d.Proof, d.HeldUp, d.Claims = proof, heldUp(x.open), x.claims
-		d.RootCriteria = checklist
-		for i := range d.Tasks {
-			t := &d.Tasks[i]
-			t.Stale = stale[t.TaskID]
-			if t.Approved != nil {
-				t.Approvals, t.Unproven = evidence.Of(t.TaskID, *t.Approved), whyNot(evidence.Missing(t.TaskID, *t.Approved))
-			}
-		}
-		return e.printJSON(d)
+		return e.printJSON(st.document())
 	}
 	w := bufio.NewWriter(e.stdout)
-	e.printProven(w, s, stale, evidence)
-	e.printChecklist(w, checklist)
-	e.printWaits(w, waits)
-	e.printHeldUp(w, x.open)
-	e.printClaims(w, staleClaims(x.claims))
+	e.printStanding(w, st)
 	return w.Flush()
+}
+
+// standing is all that is to be said of where a plan stands.
+type standing struct {
+	explained
+	checklist []export.RootCriterion
+	stale     map[plan.TaskID]string // why
+	evidence  *export.Evidence
+}
+
+func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (st standing, err error) {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return st, err
+	}
+	if st.explained, err = e.explain(c.Context, eng, snap); err != nil {
+		return st, err
+	}
+	if st.checklist, err = export.Checklist(c.Context, store, snap, st.state, st.state.Leaves(snap.Plan.RootTaskID)); err != nil {
+		return st, err
+	}
+	if st.stale, err = export.Stale(c.Context, store, snap, st.state); err != nil {
+		return st, err
+	}
+	st.evidence, err = proofUnder(c.Context, store, snap, eng.Policy)
+	return st, err
+}
+
+func (st standing) document() statusDocument {
+	d := describe(st.state, st.waits)
+	d.Proof, d.HeldUp, d.Claims = proofOf(st.state, st.evidence), heldUp(st.open), st.claims
+	d.RootCriteria = st.checklist
+	for i := range d.Tasks {
+		t := &d.Tasks[i]
+		t.Stale = st.stale[t.TaskID]
+		if t.Approved != nil {
+			t.Approvals, t.Unproven = st.evidence.Of(t.TaskID, *t.Approved), whyNot(st.evidence.Missing(t.TaskID, *t.Approved))
+		}
+	}
+	return d
+}
+
+func (e *env) printStanding(w io.Writer, st standing) {
+	e.printProven(w, st.state, st.stale, st.evidence)
+	e.printChecklist(w, st.checklist)
+	e.printWaits(w, st.waits)
+	e.printHeldUp(w, st.open)
+	e.printClaims(w, staleClaims(st.claims))
 }
 
 // statusDocument is what status --json prints.

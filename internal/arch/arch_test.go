@@ -28,13 +28,14 @@ var allowed = []struct {
 	{"cmd/git-wf", []string{
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract", "internal/engine", "internal/estimate", "internal/exchange",
 		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
-		"internal/process", "internal/prompt", "internal/web", "templates",
+		"internal/process", "internal/prompt", "internal/terminal", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/plan"}},
 	{"bench/chaos", []string{"internal/chaostest"}},
 	{"internal/arch", nil},
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/plan"}},
+	{"internal/watch", []string{"internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
 		"internal/plan", "internal/prepare", "internal/process", "internal/prompt",
@@ -59,6 +60,7 @@ var allowed = []struct {
 	{"internal/plan", []string{"internal/pattern", "internal/schema"}},
 	{"internal/schema", nil},
 	{"internal/pattern", nil},
+	{"internal/terminal", nil},
 	{"internal/process", nil},
 	{"hooks", nil},
 	{"templates", nil},

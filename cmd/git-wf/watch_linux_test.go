@@ -1,0 +1,528 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"gitwf/internal/terminal"
+)
+
+// tty is a pseudo-terminal with a program on it, and what a person would see there.
+type tty struct {
+	t      *testing.T
+	master *os.File
+	slave  *os.File
+	cmd    *exec.Cmd
+	before *unix.Termios
+	ended  chan error
+
+	mu     sync.Mutex
+	raw    []byte
+	screen [][]string // the cell right of a wide character is ""
+	row    int
+	column int
+	rest   []byte // of a sequence that has not come whole yet
+	other  bool   // the other screen is shown
+	below  [][]string
+	at     [2]int // of the cursor, there
+}
+
+// watchRepo is a repository with a plan that waits for a person's review of NOTE-1 v2.
+type watchRepo struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+const watchPlan = `
+title: 發布說明
+config: {min_score: 60}
+root_acceptance_criteria: [{id: R1, statement: It is there}]
+tasks:
+  - task_id: WORDS-1
+    title: Words
+    tasks:
+      - task_id: NOTE-1
+        title: 說明文字 and more
+        estimated_person_days: 1
+        covers: [R1]
+        deliverable_spec: {filename: note.md}
+        acceptance_criteria:
+          - {id: A1, statement: It names 每個 change}
+          - {id: A2, statement: It is short, severity: SHOULD}
+      - task_id: LIST-1
+        title: A list whose title is so long that it can not stand whole in a terminal of eighty columns
+        estimated_person_days: 1
+        covers: [R1]
+        deliverable_spec: {filename: list.txt}
+        acceptance_criteria: [{id: A1, statement: It is a list}]
+  - task_id: POST-1
+    title: Post
+    estimated_person_days: 1
+    covers: [R1]
+    depends_on: [NOTE-1]
+    deliverable_spec: {filename: post.txt}
+    acceptance_criteria: [{id: A1, statement: It is short}]
+`
+
+func newWatchRepo(t *testing.T) *watchRepo {
+	t.Helper()
+	home := t.TempDir()
+	r := &watchRepo{t: t, dir: filepath.Join(t.TempDir(), "repo")}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") && !strings.HasPrefix(name, "LC_") && name != "NO_COLOR" && name != "LANG" {
+			r.env = append(r.env, kv)
+		}
+	}
+	config := filepath.Join(home, "gitconfig")
+	if err := os.WriteFile(config, []byte("[user]\n\tname = Ann Author\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm", "LANG=en_US.UTF-8")
+	if err := os.Mkdir(r.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r.git("init", "-q")
+	r.git("commit", "-q", "--allow-empty", "-m", "first")
+	r.write("plan.yaml", watchPlan)
+	r.wf("plan", "-f", "plan.yaml")
+	r.write("note.md", "# Note\n\none\n")
+	r.wf("submit", "NOTE-1", "note.md")
+	r.wf("review", "NOTE-1", "--reject", "--criterion", "A1=fail:names none", "-m", "Name them.")
+	r.write("note.md", "# Note\n\none\ntwo\n")
+	r.wf("submit", "NOTE-1", "note.md")
+	return r
+}
+
+func (r *watchRepo) write(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o666); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *watchRepo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = r.dir, r.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (r *watchRepo) wf(args ...string) { r.t.Helper(); r.git(append([]string{"wf"}, args...)...) }
+
+// on starts a program on a terminal of this size.
+func (r *watchRepo) on(columns, rows int, env []string, args ...string) *tty {
+	r.t.Helper()
+	t := &tty{t: r.t, ended: make(chan error, 1)}
+	var err error
+	if t.master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		r.t.Skip("there is no pseudo-terminal")
+	} else if err != nil {
+		r.t.Fatal(err)
+	}
+	fd := int(t.master.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		r.t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if t.slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		r.t.Fatal(err)
+	}
+	t.resize(columns, rows)
+	if t.before, err = unix.IoctlGetTermios(int(t.slave.Fd()), unix.TCGETS); err != nil {
+		r.t.Fatal(err)
+	}
+	t.cmd = exec.Command(args[0], args[1:]...)
+	t.cmd.Dir, t.cmd.Env = r.dir, append(r.env, env...)
+	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = t.slave, t.slave, t.slave
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := t.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	go t.read()
+	go func() { t.ended <- t.cmd.Wait() }()
+	r.t.Cleanup(func() {
+		_ = t.cmd.Process.Kill()
+		_ = t.slave.Close()
+		_ = t.master.Close()
+	})
+	return t
+}
+
+func (t *tty) resize(columns, rows int) {
+	t.t.Helper()
+	t.mu.Lock()
+	t.screen = nil
+	for range rows {
+		t.screen = append(t.screen, make([]string, columns))
+	}
+	t.mu.Unlock()
+	if err := unix.IoctlSetWinsize(int(t.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
+		t.t.Fatal(err)
+	}
+}
+
+func (t *tty) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := t.master.Read(buf)
+		if err != nil {
+			return
+		}
+		t.mu.Lock()
+		t.raw = append(t.raw, buf[:n]...)
+		t.rest = append(t.rest, buf[:n]...)
+		t.obey()
+		t.mu.Unlock()
+	}
+}
+
+var sequenceForm = regexp.MustCompile(`^\x1b\[[0-9;?]*[A-Za-z]`)
+
+// obey does with the screen what a terminal does. It knows what the program may send, and complains about the rest.
+func (t *tty) obey() {
+	for len(t.rest) > 0 {
+		if t.rest[0] == 0x1b {
+			seq := sequenceForm.Find(t.rest)
+			if seq == nil {
+				if len(t.rest) > 20 {
+					t.t.Errorf("a strange sequence %q", t.rest[:20])
+					t.rest = nil
+				}
+				return
+			}
+			t.rest = t.rest[len(seq):]
+			t.sequence(string(seq[2:]))
+			continue
+		}
+		if !utf8.FullRune(t.rest) {
+			return
+		}
+		r, n := utf8.DecodeRune(t.rest)
+		t.rest = t.rest[n:]
+		switch w := terminal.Cells(string(r)); {
+		case r == '\r':
+			t.column = 0
+		case r == '\n':
+			if t.row++; t.row >= len(t.screen) {
+				t.row = len(t.screen) - 1
+				t.screen = append(t.screen[1:], make([]string, len(t.screen[0])))
+			}
+		case r < ' ':
+			if t.other {
+				t.t.Errorf("a control character %q", r)
+			}
+		case t.row < len(t.screen) && t.column+w <= len(t.screen[t.row]):
+			t.screen[t.row][t.column] = string(r)
+			if w == 2 {
+				t.screen[t.row][t.column+1] = ""
+			}
+			t.column += w
+		}
+	}
+}
+
+func (t *tty) sequence(s string) {
+	switch last := s[len(s)-1]; {
+	case s == "?1049h" && !t.other:
+		t.other, t.below, t.at = true, t.screen, [2]int{t.row, t.column}
+		t.screen = nil
+		for _, row := range t.below {
+			t.screen = append(t.screen, make([]string, len(row)))
+		}
+	case s == "?1049l":
+		t.other, t.screen, t.row, t.column = false, t.below, t.at[0], t.at[1]
+	case s == "?1049h":
+	case last == 'm', s == "?25l", s == "?25h", s == "?7l", s == "?7h":
+	case s == "2J":
+		for i := range t.screen {
+			t.screen[i] = make([]string, len(t.screen[i]))
+		}
+	case last == 'H':
+		t.row, t.column = 0, 0
+		fmt.Sscanf(s, "%d;%dH", &t.row, &t.column)
+		t.row, t.column = max(t.row-1, 0), max(t.column-1, 0)
+	case s == "K":
+		if t.row < len(t.screen) {
+			for i := t.column; i < len(t.screen[t.row]); i++ {
+				t.screen[t.row][i] = " "
+			}
+		}
+	default:
+		t.t.Errorf("an unknown sequence %q", s)
+	}
+}
+
+// text is what is on the screen.
+func (t *tty) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for _, row := range t.screen {
+		line := ""
+		for i, cell := range row {
+			if cell == "" && i > 0 && terminal.Cells(row[i-1]) == 2 {
+				continue
+			} else if cell == "" {
+				cell = " "
+			}
+			line += cell
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func (t *tty) press(keys string) {
+	t.t.Helper()
+	if _, err := t.master.WriteString(keys); err != nil {
+		t.t.Fatal(err)
+	}
+}
+
+// sees waits until the screen has all of the texts.
+func (t *tty) sees(patterns ...string) string {
+	t.t.Helper()
+	return t.waits(func(text string) string {
+		for _, p := range patterns {
+			if !regexp.MustCompile(`(?m)` + p).MatchString(text) {
+				return p
+			}
+		}
+		return ""
+	})
+}
+
+func (t *tty) waits(lacks func(string) string) string {
+	t.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		text := t.text()
+		missing := lacks(text)
+		if missing == "" {
+			return text
+		}
+		if time.Now().After(end) {
+			t.t.Fatalf("the screen has no %s:\n%s", missing, text)
+		}
+	}
+}
+
+// ends waits for the end of the program, and looks whether the terminal is as it was.
+func (t *tty) ends(code int) {
+	t.t.Helper()
+	select {
+	case err := <-t.ended:
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.t.Fatal(err)
+		}
+		if got := t.cmd.ProcessState.ExitCode(); got != code {
+			t.t.Errorf("exit code %d, want %d\n%s", got, code, t.text())
+		}
+	case <-time.After(20 * time.Second):
+		t.t.Fatalf("it does not end:\n%s", t.text())
+	}
+	t.restored()
+}
+
+// restored waits until the terminal is as it was before.
+func (t *tty) restored() {
+	t.t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		now, err := unix.IoctlGetTermios(int(t.slave.Fd()), unix.TCGETS)
+		if err != nil {
+			t.t.Fatal(err)
+		}
+		t.mu.Lock()
+		other, cursor := t.other, strings.LastIndex(string(t.raw), "\x1b[?25h") > strings.LastIndex(string(t.raw), "\x1b[?25l")
+		t.mu.Unlock()
+		if *now == *t.before && !other && cursor {
+			return
+		}
+		if time.Now().After(end) {
+			t.t.Fatalf("the terminal is not as it was: modes %v, other screen %v, cursor %v", *now == *t.before, other, cursor)
+		}
+	}
+}
+
+func TestWatchOnATerminal(t *testing.T) {
+	r := newWatchRepo(t)
+	s := r.on(80, 24, nil, "git-wf", "status", "--watch")
+	text := s.sees(`^發布說明  WFS-`, `0/3 done`, `^> .*NOTE-1  說明文字 and more  READY_TO_CHECK`, `POST-1  Post  PENDING`, `needs nothing; is needed by POST-1`)
+	for line := range strings.Lines(text) {
+		if terminal.Cells(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("a row is too wide: %q", line)
+		}
+	}
+
+	// A task, its review, its versions, what is different.
+	s.press("\r")
+	s.sees(`^NOTE-1 說明文字 and more$`, `A2 SHOULD`)
+	s.press("/names none\r")
+	s.sees(`r1 REJECTED by Ann Author`, `A1  fail +names none`)
+	s.press("qr")
+	s.sees(`^Newest review of NOTE-1`, `^# REJECTED: NOTE-1 v1`)
+	s.press("G")
+	s.sees(`Name them\.`)
+	s.press("\x1b")
+	s.sees(`POST-1  Post`)
+	s.press("v")
+	s.sees(`^> v2  awaits review`, `^  v1  REJECTED`)
+	s.press("\x1b[B")
+	s.sees(`^> v1  REJECTED`)
+	s.press("\r")
+	s.sees(`^v1 of NOTE-1`, `^== r1 REJECTED.md`)
+	s.press("G")
+	s.sees(`^== note.md`, `^one$`)
+	s.press("q\x1b[Ad")
+	s.sees(`^v2 of NOTE-1 .* against`, `^\+two$`)
+	s.press("qq")
+	s.sees(`POST-1  Post`)
+
+	// Search, and what another process does.
+	s.press("/post\r")
+	s.sees(`^> .*POST-1`, `waits for NOTE-1`)
+	r.write("list.txt", "a list\n")
+	r.wf("submit", "LIST-1", "list.txt")
+	s.sees(`LIST-1  A list whose.*READY_TO_CHECK`)
+
+	// A smaller and a larger terminal.
+	s.resize(40, 8)
+	s.sees(`^> .*POST-1`, `^GOAL-1|GOAL-1|0/3 done`)
+	s.resize(120, 40)
+	s.sees(`LIST-1  A list whose title is so long that it can not stand whole`, `q leave`)
+
+	// Reject needs a reason; approve with a verdict on a criterion.
+	s.press("gw")
+	s.sees(`^> .*NOTE-1`)
+	s.press("x")
+	s.sees(`^Reject NOTE-1 v2`, `A1 MUST: It names 每個 change`, `\[ Reject v2 \]`)
+	s.press("\r\r\r\r\r\r")
+	s.sees(`say why, and what to change`)
+	s.press("\x1b")
+	s.sees(`nothing is recorded`)
+	s.press("a")
+	s.sees(`^Approve NOTE-1 v2`)
+	s.press("p\r兩個都有\r\r\r好 done\r\r")
+	s.sees(`NOTE-1: approve v2`, `NOTE-1 .* DONE`, `1/3 done`, `POST-1  Post  READY`)
+	if author := r.git("log", "-1", "--format=%an %s", "workflow/WFS-發布說明"); !strings.HasPrefix(author, "Ann Author NOTE-1: approve v2") {
+		t.Errorf("recorded was %s", author)
+	}
+	if review := r.git("show", "workflow/WFS-發布說明:"+reviewPath(r)); !strings.Contains(review, "兩個都有") || !strings.Contains(review, "好 done") {
+		t.Errorf("the review file lacks what was typed:\n%s", review)
+	}
+	s.press("q")
+	s.ends(0)
+}
+
+// reviewPath is the review file of the last event.
+func reviewPath(r *watchRepo) string {
+	for line := range strings.Lines(r.git("-c", "core.quotePath=false", "show", "--format=", "--name-only", "workflow/WFS-發布說明")) {
+		if strings.HasSuffix(strings.TrimSpace(line), "APPROVED.md") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "none"
+}
+
+func TestWatchGivesTheTerminalBack(t *testing.T) {
+	r := newWatchRepo(t)
+	for _, tt := range []struct {
+		name string
+		sig  syscall.Signal
+	}{{"terminate", syscall.SIGTERM}, {"interrupt", syscall.SIGINT}, {"hang up", syscall.SIGHUP}, {"quit", syscall.SIGQUIT}} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := *r
+			r.t = t
+			s := r.on(80, 24, nil, "git-wf", "status", "--watch")
+			s.sees(`NOTE-1`)
+			if err := s.cmd.Process.Signal(tt.sig); err != nil {
+				t.Fatal(err)
+			}
+			s.ends(0)
+		})
+	}
+	t.Run("Ctrl+C", func(t *testing.T) {
+		r := *r
+		r.t = t
+		s := r.on(80, 24, nil, "git-wf", "status", "--watch")
+		s.sees(`NOTE-1`)
+		s.press("\x03")
+		s.ends(0)
+	})
+}
+
+// A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again. As
+// "git wf", git itself is in between and has to stop, too.
+func TestWatchStopsAndGoesOn(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	r := newWatchRepo(t)
+	s := r.on(80, 24, []string{"PS1=shell> "}, "bash", "--norc", "--noprofile", "--noediting", "-i")
+	s.sees(`shell>$`)
+	s.press("git wf status --watch\n")
+	s.sees(`q leave`)
+	s.press("\x1a")
+	s.waits(func(string) string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.other || !strings.Contains(string(s.raw), "Stopped") {
+			return "stop"
+		}
+		return ""
+	})
+	s.press("echo in the $((40 + 2)) shell\n")
+	s.sees(`^in the 42 shell`)
+	s.press("fg\n")
+	s.sees(`^> .*NOTE-1`, `q leave`)
+	s.press("j")
+	s.sees(`^> .*LIST-1`)
+	s.press("q")
+	s.waits(func(string) string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.other {
+			return "end"
+		}
+		return ""
+	})
+	s.press("echo code $?\n")
+	s.sees(`code 0$`)
+}
+
+func TestWatchWithoutColoursAndUTF8(t *testing.T) {
+	r := newWatchRepo(t)
+	s := r.on(80, 24, []string{"NO_COLOR=1", "LC_ALL=C"}, "git-wf", "status", "--watch")
+	s.sees(`0/3 done`, `\|  \|- \? NOTE-1  \?{8} and more`, `^-{80}$`)
+	s.press("q")
+	s.ends(0)
+	if found := regexp.MustCompile(`\x1b\[[0-9;]*[1-9][0-9]*m`).Find(s.raw); found != nil {
+		t.Errorf("there is a colour: %q", found)
+	}
+	if found := regexp.MustCompile(`[^\x00-\x7f]`).Find(s.raw); found != nil {
+		t.Errorf("there is %q", found)
+	}
+}
