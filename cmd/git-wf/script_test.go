@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"git-wf": main})
+	testscript.Main(m, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics})
 }
 
 // TestScripts runs the scripts of testdata/script, which say what the command line does. Beside the commands of

@@ -474,6 +474,18 @@ func TestWatchGivesTheTerminalBack(t *testing.T) {
 	})
 }
 
+// A defect must not leave a terminal behind that can't be used.
+func TestWatchPanics(t *testing.T) {
+	r := newWatchRepo(t)
+	s := r.on(80, 24, nil, "watch-panics")
+	s.ends(2)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end := strings.LastIndex(string(s.raw), "\x1b[?1049l"); end < 0 || !strings.Contains(string(s.raw[end:]), "index out of range") {
+		t.Errorf("what went wrong is not said where one can read it: %q", s.raw)
+	}
+}
+
 // A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again. As
 // "git wf", git itself is in between and has to stop, too.
 func TestWatchStopsAndGoesOn(t *testing.T) {
@@ -504,7 +516,7 @@ func TestWatchStopsAndGoesOn(t *testing.T) {
 	s.waits(func(string) string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.other {
+		if s.other || !strings.HasSuffix(string(s.raw), "shell> ") {
 			return "end"
 		}
 		return ""

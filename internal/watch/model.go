@@ -249,6 +249,9 @@ func (m *Model) nextWaiting() {
 // is unfolded.
 func (m *Model) next(forward bool, step int, wanted func(*Task) bool) bool {
 	all := m.over.Tasks
+	if len(all) == 0 {
+		return false
+	}
 	at := slices.IndexFunc(all, func(t Task) bool { return t.ID == m.selected })
 	for i := step; i <= len(all); i++ {
 		j := (at + i) % len(all)

@@ -16,6 +16,7 @@ func (m *Model) treeLines(columns, height int, now time.Time) (head, body, foot 
 	const small, tiny = 14, 7
 	head = []Line{m.titleLine(columns), m.progressLine(columns)}
 	if height >= small {
+		head = append(head, m.countsLine())
 		head = append(head, m.runningLines(columns, max(height/6, 1), now)...)
 		foot = append(foot, Line{{m.rule(columns), Faint}})
 		foot = append(foot, m.detailLines(columns)...)
@@ -52,28 +53,36 @@ func (m *Model) titleLine(columns int) Line {
 	return Line{{title, Strong}, {"  " + m.text(id), Plain}, {"  " + notes, Warn}}
 }
 
-// progressLine has the plan's status, a bar, and how many tasks have which status.
+// progressLine has the plan's status, a bar, and how many deliverables are approved.
 func (m *Model) progressLine(columns int) Line {
-	counts, waits := map[plan.Status]int{}, 0
-	for i, t := range m.over.Tasks {
-		if t.Waits {
-			waits++
-		}
-		if i+1 == len(m.over.Tasks) || m.over.Tasks[i+1].Depth <= t.Depth { // no goal: what stands below it counts
-			counts[t.Status]++
-		}
-	}
-	look := lookOf(m.over.Status)
-	line := Line{{m.mark(m.over.Status) + " " + string(m.over.Status) + " ", look.style}}
-	const most, least = 30, 6
-	if room := min(columns/8, most); room >= least && m.over.Total > 0 {
+	line := Line{{m.mark(m.over.Status) + " " + string(m.over.Status) + " ", lookOf(m.over.Status).style}}
+	const most, least = 40, 6
+	if room := min(columns/3, most); room >= least && m.over.Total > 0 {
 		full := room * m.over.Done / m.over.Total
 		line = append(line, Span{"[" + strings.Repeat("#", full) + strings.Repeat(".", room-full) + "] ", Plain})
 	}
 	line = append(line, Span{fmt.Sprintf("%d/%d done", m.over.Done, m.over.Total), Strong})
+	waits := 0
+	for _, t := range m.over.Tasks {
+		if t.Waits {
+			waits++
+		}
+	}
 	if waits > 0 {
 		line = append(line, Span{fmt.Sprintf("  %d for you", waits), Warn})
 	}
+	return line
+}
+
+// countsLine says how many tasks have which status. A goal counts with what stands below it.
+func (m *Model) countsLine() Line {
+	counts := map[plan.Status]int{}
+	for i, t := range m.over.Tasks {
+		if i+1 == len(m.over.Tasks) || m.over.Tasks[i+1].Depth <= t.Depth {
+			counts[t.Status]++
+		}
+	}
+	line := Line{}
 	for _, c := range []struct {
 		word     string
 		statuses []plan.Status
@@ -87,7 +96,7 @@ func (m *Model) progressLine(columns int) Line {
 			n += counts[s]
 		}
 		if n > 0 {
-			line = append(line, Span{fmt.Sprintf("  %d %s", n, c.word), lookOf(c.statuses[0]).style})
+			line = append(line, Span{fmt.Sprintf("%s %d %s  ", m.mark(c.statuses[0]), n, c.word), lookOf(c.statuses[0]).style})
 		}
 	}
 	return line
@@ -98,7 +107,7 @@ func (m *Model) runningLines(columns, most int, now time.Time) []Line {
 	var lines []Line
 	for i, r := range m.over.Running {
 		if i+1 == most && len(m.over.Running) > most {
-			lines = append(lines, Line{{fmt.Sprintf("          ... and %d more at work", len(m.over.Running)-i), Busy}})
+			lines = append(lines, Line{{fmt.Sprintf("%s %7s  %d more at work", m.mark(plan.StatusInProgress), "...", len(m.over.Running)-i), Busy}})
 			break
 		}
 		text := fmt.Sprintf("%s %7s  %s  %s  %s", m.mark(plan.StatusInProgress), Elapsed(now.Sub(r.Since)), r.Task, m.text(r.Agent), m.text(r.Title))
