@@ -60,7 +60,7 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	defer l.Close()
 	s, err := web.New(web.Options{
 		Store: store, Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, e.dir) },
-		Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand, Abandon: e.reasonOf("abandon"),
+		Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			return e.state(ctx, store, snap)
 		},
@@ -115,23 +115,6 @@ func (e *env) asCommand(ctx context.Context, args []string) web.Outcome {
 	own.stdin, own.stdout, own.stderr, own.interactive, own.colour = strings.NewReader(""), &out, &out, false, false
 	code := own.run(ctx, args)
 	return web.Outcome{Output: strings.TrimSpace(out.String()), OK: code == exitDone}
-}
-
-// reasonOf is the flag by which a command is told a reason; "" if there is no such command.
-func (e *env) reasonOf(name string) string {
-	for _, c := range e.app().Commands {
-		if c.Name != name {
-			continue
-		}
-		for _, f := range c.Flags {
-			for _, n := range f.Names() {
-				if n == "reason" || n == "message" {
-					return n
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // runningLog is the end of what the work on a task has printed so far; nil where no run of this machine is at it.

@@ -26,20 +26,25 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	args := []string{"--plan=" + string(snap.ID)}
 	back := planURL(snap.ID)
 	name := r.PathValue("action")
-	if name != "export" {
+	switch name {
+	case "export":
+		args = exportArgs(args, r)
+	case "pause", "resume":
+		if reason := strings.TrimSpace(r.PostFormValue("message")); reason != "" {
+			args = append(args, "--reason="+reason)
+		}
+	default:
 		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]
 		if t == nil {
 			return notFound("there is no such task in %s", snap.ID)
 		}
 		back = planURL(snap.ID, "task", string(t.TaskID))
 		var clean func()
-		args, clean, err = s.decision(name, args, t, r)
+		args, clean, err = decision(name, args, t, r)
 		if err != nil {
 			return err
 		}
 		defer clean()
-	} else {
-		args = exportArgs(args, r)
 	}
 	// The decision was made: that the browser goes elsewhere meanwhile does not take it back.
 	o := s.Commands(context.WithoutCancel(r.Context()), append([]string{name}, args...))
@@ -49,7 +54,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 }
 
 // decision is the rest of a command line about one task, and what removes the files that it names.
-func (s *Server) decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
+func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
 	clean := func() {}
 	message := strings.TrimSpace(r.PostFormValue("message"))
 	switch name {
@@ -69,10 +74,16 @@ func (s *Server) decision(name string, args []string, t *plan.TaskState, r *http
 		}
 		return append(args, "--", string(t.TaskID)), clean, nil
 	case "abandon":
-		if s.Abandon == "" {
-			break
+		switch {
+		case r.PostFormValue("restore") != "":
+			args = append(args, "--restore")
+		case r.PostFormValue("sure") == "":
+			return nil, clean, badRequest("to give a task up, say that you mean it")
 		}
-		return append(args, "--"+s.Abandon+"="+message, "--", string(t.TaskID)), clean, nil
+		if message != "" {
+			args = append(args, "--reason="+message)
+		}
+		return append(args, "--", string(t.TaskID)), clean, nil
 	case "answer":
 		return answerArgs(args, t, r)
 	}
@@ -93,6 +104,7 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
 		return nil, &problem{http.StatusConflict, fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest, plan.OneLine(seen))}
 	}
+	args = append(args, "--artifact="+plan.VersionID(t.Active)) // it may have a newer one by the time it is locked
 	if score := r.PostFormValue("score"); score != "" {
 		n, err := strconv.Atoi(score)
 		if err != nil || n < 0 || n > 100 {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestDecisionsAreCommands(t *testing.T) {
-	s := newSite(t, func(o *Options) { o.Abandon = "reason" })
+	s := newSite(t, nil)
 	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
 	tests := []struct {
 		name, action string
@@ -23,15 +23,18 @@ func TestDecisionsAreCommands(t *testing.T) {
 	}{
 		{
 			"approve", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve"},
-			[]string{"review", "--plan=WFS-site", "--approve", "--", "PAGE-1"},
+			[]string{"review", "--plan=WFS-site", "--approve", "--artifact=v1", "--", "PAGE-1"},
 		},
 		{
 			"reject with a verdict for a criterion", "review",
 			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1", "it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
-			[]string{"review", "--plan=WFS-site", "--reject", "--score=40", "--criterion=A1=fail:it: does not", "--message=-m --approve", "--", "PAGE-1"},
+			[]string{"review", "--plan=WFS-site", "--reject", "--artifact=v1", "--score=40", "--criterion=A1=fail:it: does not", "--message=-m --approve", "--", "PAGE-1"},
 		},
 		{"retry", "retry", []string{"task", "PAGE-1", "message", "again"}, []string{"retry", "--plan=WFS-site", "--message=again", "--", "PAGE-1"}},
-		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no"}, []string{"abandon", "--plan=WFS-site", "--reason=no", "--", "PAGE-1"}},
+		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no", "sure", "yes"}, []string{"abandon", "--plan=WFS-site", "--reason=no", "--", "PAGE-1"}},
+		{"restore", "abandon", []string{"task", "PAGE-1", "restore", "yes"}, []string{"abandon", "--plan=WFS-site", "--restore", "--", "PAGE-1"}},
+		{"pause", "pause", []string{"message", "--lunch"}, []string{"pause", "--plan=WFS-site", "--reason=--lunch"}},
+		{"resume", "resume", nil, []string{"resume", "--plan=WFS-site"}},
 		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"}, []string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
 		{"an answer that would be standard input", "answer", []string{"task", "PAGE-1", "text", "-"}, []string{"answer", "--plan=WFS-site", "--", "PAGE-1", "- "}},
 		{"choose", "answer", []string{"task", "PAGE-1", "option", "o1"}, []string{"answer", "--plan=WFS-site", "--option=o1", "--", "PAGE-1"}},
@@ -67,7 +70,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		{"a task that is a flag", "retry", []string{"task", "--all"}, http.StatusNotFound},
 		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score", "--x"}, http.StatusBadRequest},
 		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound},
-		{"abandon where there is no such command", "abandon", []string{"task", "PAGE-1"}, http.StatusNotFound},
+		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"}, http.StatusBadRequest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,7 +35,8 @@ type file struct {
 
 type review struct {
 	plan.Review
-	File string // APPROVED.md or REJECTED.md as it was written
+	File   string // APPROVED.md or REJECTED.md as it was written
+	Signed signed
 }
 
 // question is one with its answer, nil while there is none.
@@ -161,7 +162,7 @@ func (r *reading) review(v *version, rec plan.ReviewRecord) {
 	name := "reviews/" + rec.Dir() + "/" + rec.Verdict.File()
 	text, err := r.store.ReadFile(r.ctx, r.snap.Commit, r.id.Dir()+"/"+name)
 	r.ok(name, err)
-	v.Reviews = append(v.Reviews, review{doc, string(text[:min(len(text), largestReview)])})
+	v.Reviews = append(v.Reviews, review{Review: doc, File: string(text[:min(len(text), largestReview)])})
 }
 
 func (r *reading) attempts() {

@@ -18,6 +18,8 @@ type historyPage struct {
 	Newer    int      // the first event of the page before this one, zero if there is none
 	Older    int
 	Sampled  bool
+	Keys     bool   // the policy has some
+	Unproven string // why it could not be found out who signed
 	Chart    chart
 	Rejected []rejections
 	Spent    []spent
@@ -64,6 +66,9 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 	p.Older = first
 	p.Events = slices.Clone(all[first:last])
 	slices.Reverse(p.Events)
+	if p.Keys, err = s.signEvents(r.Context(), p.Events); err != nil {
+		p.Unproven = plan.OneLine(err.Error())
+	}
 	samples, sampled := sample(all)
 	p.Sampled = sampled
 	figures, err := s.figures(r.Context(), snap.ID, samples)

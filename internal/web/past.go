@@ -25,6 +25,7 @@ type moment struct {
 	Verdict  plan.Verdict
 	Score    string
 	Merge    bool
+	Signed   signed // of the events that a page lists
 }
 
 // past remembers what was found out about the history of plans. Commits do not change.

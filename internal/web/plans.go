@@ -29,7 +29,9 @@ type planPage struct {
 	Critical    []plan.TaskID
 	Days        float64 // of the critical path
 	Fold        string  // goals that are folded at first, as the picture's address has them
-	Shape       string  // the same as long as the plan has the same tasks
+	Worth       string  // of the approvals: signed, not all signed, unsigned
+	Session     plan.SessionStatus
+	Shape       string // the same as long as the plan has the same tasks
 }
 
 // row is one task of the list.
@@ -105,6 +107,10 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 		if p.Waits, err = s.Waits(r.Context(), snap, state); err != nil {
 			return nil, err
 		}
+	}
+	p.Session = state.SessionStatus()
+	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
+		return nil, err
 	}
 	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state, state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, err

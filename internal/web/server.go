@@ -36,9 +36,6 @@ type Options struct {
 	// Commands carries out one command of git wf, without the words "git wf". Nothing it is given begins a flag but what
 	// this package puts there.
 	Commands func(ctx context.Context, args []string) Outcome
-	// Abandon is the flag for the reason of the command that abandons a task; "" if there is no such command.
-	Abandon string
-
 	// State derives how a plan stands now, with what is being worked on.
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
 	// Waits lists what a plan waits for that only a person can do; may be nil.

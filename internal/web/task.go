@@ -37,6 +37,7 @@ type taskPage struct {
 	Judged    map[string]bool    // criteria that a person judges
 	Blocked   bool               // retry would let it go on
 	Abandons  bool
+	Restores  bool
 }
 
 func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
@@ -56,6 +57,9 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	p.documents = s.documents(r.Context(), snap, state, t.TaskID)
+	if err := s.signReviews(r.Context(), snap, t.TaskID, p.Versions); err != nil {
+		p.Problems = append(p.Problems, plan.OneLine(err.Error()))
+	}
 	p.bind(state)
 	if t.NodeType == plan.Action {
 		p.judge(state)
@@ -64,7 +68,8 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			p.Stale = stale[t.TaskID]
 		}
 	}
-	p.Abandons = s.Abandon != "" && t.NodeType == plan.Action && t.Status != plan.StatusAbandoned && !t.Planning()
+	p.Abandons = t.NodeType != plan.Check && t.TaskID != state.Plan.RootTaskID && t.Status != plan.StatusAbandoned && t.Status != plan.StatusDone && !t.Planning()
+	p.Restores = t.NodeType != plan.Check && t.Status == plan.StatusAbandoned
 	if at != nil {
 		return s.show(w, r, http.StatusOK, "task", &p)
 	}

@@ -146,6 +146,39 @@ await step("reject a version with a verdict for a criterion", async () => {
   await page.getByText("it names no change").first().waitFor();
 });
 
+await step("give a task up, and take it back", async () => {
+  await page.goto(plan + "/task/PAGE-1");
+  await page.locator("#do-abandon > summary").click();
+  const form = page.locator("#do-abandon form");
+  await form.getByLabel("Why").fill("nobody asked for it");
+  await form.getByRole("button", { name: "Abandon PAGE-1" }).click();
+  check(!page.url().includes("said"), "it was given up without a word that it is meant");
+  await form.getByLabel("Yes, give PAGE-1 up").check();
+  await form.getByRole("button", { name: "Abandon PAGE-1" }).click();
+  await page.getByRole("alert").filter({ hasText: "POST-1" }).waitFor(); // which needs it
+  await page.goto(plan + "/task/POST-1");
+  await page.locator("#do-abandon > summary").click();
+  await page.locator("#do-abandon").getByLabel("Why").fill("nobody asked for it");
+  await page.locator("#do-abandon").getByLabel("Yes, give POST-1 up").check();
+  await page.locator("#do-abandon").getByRole("button", { name: "Abandon POST-1" }).click();
+  await page.getByRole("status").filter({ hasText: "POST-1 is ABANDONED" }).waitFor();
+  await page.getByRole("button", { name: "Restore POST-1" }).click();
+  await page.getByRole("status").filter({ hasText: "POST-1 is" }).waitFor();
+  check(!(await page.locator("#task-head").textContent()).includes("ABANDONED"), "it was not taken back");
+});
+
+await step("pause the plan, and resume it", async () => {
+  await page.goto(plan);
+  await page.locator("#do-session > summary").click();
+  await page.locator("#do-session").getByLabel("Why").fill("lunch");
+  await page.getByRole("button", { name: "Pause the plan" }).click();
+  await page.getByRole("status").filter({ hasText: "paused" }).waitFor();
+  check((await page.locator("#summary").textContent()).includes("paused"), "it does not say that it is paused");
+  await page.locator("#do-session > summary").click();
+  await page.getByRole("button", { name: "Resume the plan" }).click();
+  await page.getByRole("status").filter({ hasText: "resume" }).waitFor();
+});
+
 await step("a refusal is shown with its reason", async () => {
   await page.goto(plan);
   await page.locator(".do").getByRole("button", { name: "Export" }).click();
@@ -263,7 +296,9 @@ for (const [name, url] of Object.entries(views)) {
     }
     await page.setViewportSize({ width: 1280, height: 860 });
     await page.emulateMedia({ colorScheme: "light" });
-    return [...new Set(found)].join("; ");
+    const all = [...new Set(found)].join("; ");
+    check(all === "no finding", `${name}: ${all}`);
+    return all;
   });
 }
 

@@ -1,0 +1,111 @@
+package web
+
+import (
+	"context"
+	"fmt"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// signed is what the policy's keys prove of an event, or of the review that it recorded.
+type signed struct {
+	By   string // whose key; "" if none proves it
+	Why  string // none does, or an approval does not count though one does; "" under a policy without keys
+	Lost bool   // it is an approval, and does not count
+}
+
+// worth says in a word what the approvals of a plan are worth, as git wf status does.
+func (s *Server) worth(ctx context.Context, snap *gitstore.Snapshot, state *plan.State) (string, error) {
+	policy, err := s.Store.Policy(ctx)
+	if err != nil {
+		return "", err
+	}
+	evidence, err := export.Prove(ctx, s.Store, snap, policy)
+	switch {
+	case err != nil:
+		return "", err
+	case !evidence.Signed:
+		return "unsigned", nil
+	case len(evidence.Lost(state.Leaves(state.Plan.RootTaskID))) > 0:
+		return "not all signed", nil
+	}
+	return "signed", nil
+}
+
+// signEvents finds out who signed each of the events; known is false under a policy without keys, which proves nothing.
+func (s *Server) signEvents(ctx context.Context, events []moment) (known bool, err error) {
+	policy, err := s.Store.Policy(ctx)
+	if err != nil || len(policy.Keys) == 0 {
+		return false, err
+	}
+	var commits []plan.OID
+	for _, e := range events {
+		commits = append(commits, e.Commit)
+	}
+	var found map[plan.OID]gitstore.Signature
+	err = s.apart(ctx, func(store *gitstore.Store) (err error) {
+		found, err = store.Signatures(ctx, policy.Keys, commits)
+		return err
+	})
+	for i := range events {
+		sig := found[events[i].Commit]
+		events[i].Signed = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Problem)}
+	}
+	return err == nil, err
+}
+
+// signReviews finds out who signed each review of a task. One commit that proves an approval is enough.
+func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, versions []version) error {
+	policy, err := s.Store.Policy(ctx)
+	if err != nil || len(policy.Keys) == 0 {
+		return err
+	}
+	var refs []gitstore.ReviewRef
+	for _, rec := range snap.Records.Of(id).Reviews {
+		refs = append(refs, gitstore.ReviewRef{Task: id, Review: rec})
+	}
+	by := map[string]signed{}
+	err = s.apart(ctx, func(store *gitstore.Store) error {
+		recorded, err := store.RecordedBy(ctx, snap, refs)
+		if err != nil {
+			return err
+		}
+		var commits []plan.OID
+		for _, all := range recorded {
+			for _, r := range all {
+				commits = append(commits, r.Commit)
+			}
+		}
+		signatures, err := store.Signatures(ctx, policy.Keys, commits)
+		for _, ref := range refs {
+			by[fmt.Sprintf("r%d", ref.Review.N)] = weigh(ref.Review, recorded[ref], signatures, &policy.Policy)
+		}
+		return err
+	})
+	for i := range versions {
+		for j := range versions[i].Reviews {
+			r := &versions[i].Reviews[j]
+			r.Signed = by[r.ReviewID]
+		}
+	}
+	return err
+}
+
+func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, p *plan.Policy) signed {
+	reviewer, approval := plan.UnescapeName(rec.Reviewer), rec.Verdict == plan.Approved
+	out := signed{Why: "no event of this plan recorded it", Lost: approval}
+	for _, r := range by {
+		sig := signatures[r.Commit]
+		switch {
+		case p.Vouches(sig.Signer, reviewer, r.Author):
+			return signed{By: plan.OneLine(sig.Signer)}
+		case sig.Signer != "":
+			out = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Signer + " does not speak for " + reviewer), Lost: approval}
+		default:
+			out = signed{Why: plan.OneLine(sig.Problem), Lost: approval}
+		}
+	}
+	return out
+}
