@@ -30,7 +30,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	case "export":
 		args = exportArgs(args, r)
 	case "pause", "resume":
-		if reason := strings.TrimSpace(r.PostFormValue("message")); reason != "" {
+		if reason := written(r, "message"); reason != "" {
 			args = append(args, "--reason="+reason)
 		}
 	default:
@@ -53,10 +53,15 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// written is a text of a form, with the ends of lines as files have them.
+func written(r *http.Request, name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(name), "\r\n", "\n"))
+}
+
 // decision is the rest of a command line about one task, and what removes the files that it names.
 func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
 	clean := func() {}
-	message := strings.TrimSpace(r.PostFormValue("message"))
+	message := written(r, "message")
 	switch name {
 	case "review":
 		more, err := reviewArgs(t, r)
@@ -118,7 +123,7 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 			continue
 		}
 		ruling := "--criterion=" + c.ID + "=" + word
-		if evidence := strings.TrimSpace(r.PostFormValue("evidence." + c.ID)); evidence != "" {
+		if evidence := written(r, "evidence."+c.ID); evidence != "" {
 			ruling += ":" + evidence
 		}
 		args = append(args, ruling)
@@ -150,7 +155,7 @@ func answerArgs(args []string, t *plan.TaskState, r *http.Request) ([]string, fu
 		}
 	}
 	args = append(args, "--", string(t.TaskID))
-	if text := strings.TrimSpace(r.PostFormValue("text")); text != "" {
+	if text := written(r, "text"); text != "" {
 		if text == "-" { // which would be standard input
 			text = "- "
 		}

@@ -30,7 +30,7 @@ func TestDecisionsAreCommands(t *testing.T) {
 			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1", "it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
 			[]string{"review", "--plan=WFS-site", "--reject", "--artifact=v1", "--score=40", "--criterion=A1=fail:it: does not", "--message=-m --approve", "--", "PAGE-1"},
 		},
-		{"retry", "retry", []string{"task", "PAGE-1", "message", "again"}, []string{"retry", "--plan=WFS-site", "--message=again", "--", "PAGE-1"}},
+		{"retry", "retry", []string{"task", "PAGE-1", "message", "again\r\nand again"}, []string{"retry", "--plan=WFS-site", "--message=again\nand again", "--", "PAGE-1"}},
 		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no", "sure", "yes"}, []string{"abandon", "--plan=WFS-site", "--reason=no", "--", "PAGE-1"}},
 		{"restore", "abandon", []string{"task", "PAGE-1", "restore", "yes"}, []string{"abandon", "--plan=WFS-site", "--restore", "--", "PAGE-1"}},
 		{"pause", "pause", []string{"message", "--lunch"}, []string{"pause", "--plan=WFS-site", "--reason=--lunch"}},

@@ -47,6 +47,14 @@ func surroundings(t *testing.T) (env []string) {
 			t.Skipf("needs the npm package %s below $GIT_WF_TEST_TOOLS (.ci/tools DIR)", name)
 		}
 	}
+	shots := os.Getenv("GIT_WF_TEST_SHOTS")
+	if shots != "" && !filepath.IsAbs(shots) { // below the top of the module, where the tests are started
+		var err error
+		if shots, err = filepath.Abs(filepath.Join("..", "..", shots)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wanted := []string{"SHOTS=" + shots, "STRICT_TIMES=" + os.Getenv("GIT_WF_TEST_STRICT_TIMES")}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
 			t.Setenv(name, "") // which puts it back at the end
@@ -70,7 +78,7 @@ func surroundings(t *testing.T) (env []string) {
 	t.Setenv("GIT_CONFIG_GLOBAL", config)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	scratch := t.TempDir()
-	return append(os.Environ(), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch, "LANG=en_US.UTF-8")
+	return append(append(os.Environ(), wanted...), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch, "LANG=en_US.UTF-8")
 }
 
 // lab is a repository with the program that works on it.
@@ -145,8 +153,7 @@ func (l *lab) play(env []string, script string) {
 	defer stop()
 	cmd := exec.CommandContext(ctx, "node", filepath.Join("browsertest", script))
 	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(env, "ADDRESS="+l.serve(), "REPO="+l.dir, "GIT_WF="+l.program,
-		"SHOTS="+os.Getenv("GIT_WF_TEST_SHOTS"), "STRICT_TIMES="+os.Getenv("GIT_WF_TEST_STRICT_TIMES"))
+	cmd.Env = append(env, "ADDRESS="+l.serve(), "REPO="+l.dir, "GIT_WF="+l.program)
 	out, err := cmd.CombinedOutput()
 	l.t.Logf("%s", out)
 	if err != nil {

@@ -69,6 +69,7 @@ await step("search and filter", async () => {
 await step("a picture of it", async () => {
   await page.goto(plan);
   await drawn(page);
+  await page.waitForTimeout(500);
   await page.getByRole("button", { name: "Unfold all" }).click();
   await page.waitForFunction(() => document.querySelectorAll("#graph g[data-task]").length > 1000);
   await page.waitForTimeout(500);

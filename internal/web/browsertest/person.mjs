@@ -286,6 +286,9 @@ for (const [name, url] of Object.entries(views)) {
         await drawn(page);
       }
       found.push(await audit(page, `${name}, ${scheme}`));
+      if (scheme === "dark" && name === "plan") {
+        await shot(page, "ui-dark");
+      }
     }
     await page.setViewportSize({ width: 375, height: 740 });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

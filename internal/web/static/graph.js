@@ -77,6 +77,20 @@ function fit() {
   place();
 }
 
+// begin shows all of the picture, or as much from its beginning as can be read: of a large one the boxes at least.
+function begin() {
+  fit();
+  const least = nodes.size < 60 ? 0.8 : 0.2;
+  if (k < least) {
+    k = drawnAt = nodes.size < 60 ? 0.85 : 0.5;
+    x = 0;
+    y = 0;
+    svg?.setAttribute("width", size.w * k);
+    svg?.setAttribute("height", size.h * k);
+    place();
+  }
+}
+
 const fingers = new Map();
 let dragged = 0;
 view.addEventListener("pointerdown", (event) => {
@@ -212,15 +226,7 @@ function show(fresh) {
   } else {
     const readable = Math.min(1.2, (view.clientWidth - 16) / size.w);
     view.style.height = `${Math.min(innerHeight * 0.7, Math.max(240, size.h * readable + 24))}px`; // no more than it needs
-    fit();
-    if (k < 0.5 && nodes.size < 60) { // too small to be read: begin at the left
-      k = drawnAt = 0.75;
-      x = 0;
-      y = 0;
-      svg.setAttribute("width", size.w * k);
-      svg.setAttribute("height", size.h * k);
-      place();
-    }
+    begin();
   }
   mark();
 }
@@ -486,7 +492,7 @@ bus.addEventListener("state", (event) => {
 });
 addEventListener("resize", () => {
   if (!settled) {
-    fit();
+    begin();
   }
 });
 
