@@ -447,6 +447,33 @@ func reviewPath(r *watchRepo) string {
 	return "none"
 }
 
+// While git wf run works, what it works on is shown with the time that it has taken, and the task with the end of its log.
+func TestWatchARun(t *testing.T) {
+	r := newWatchRepo(t)
+	r.write("slow.yaml", "title: Slow\nconfig: {min_score: 1}\ntasks:\n  - task_id: SLOW-1\n    title: Slow\n    estimated_person_days: 1\n"+
+		"    deliverable_spec: {filename: out.txt}\n    run: 'echo beginning; while ! test -e \"$WF_REPO/stop\"; do sleep 0.1; done; echo x > \"$WF_OUT/out.txt\"'\n"+
+		"    acceptance_criteria: [{id: A1, statement: out.txt has 1 line, run: test -s out.txt}]\n")
+	r.wf("plan", "-f", "slow.yaml")
+	s := r.on(80, 24, nil, "git-wf", "status", "--watch")
+	s.sees(`SLOW-1  Slow  READY`)
+	run := exec.Command("git", "wf", "run", "-q")
+	run.Dir, run.Env = r.dir, r.env
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(`^▶ +0:0[2-9]  SLOW-1  exec  Slow`, `SLOW-1  Slow  IN_PROGRESS`, `1 running`)
+	s.press("G\rG")
+	s.sees(`^End of its log`, `^beginning$`)
+	r.write("stop", "")
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s.press("q")
+	s.sees(`SLOW-1  Slow  DONE`, `1/1 done`)
+	s.press("q")
+	s.ends(0)
+}
+
 func TestWatchGivesTheTerminalBack(t *testing.T) {
 	r := newWatchRepo(t)
 	for _, tt := range []struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -160,6 +161,7 @@ func (p *svgPrinter) badge(c Class, x, y float64) {
 
 // edges draws what binds tasks; DECOMPOSE is a box around another and needs no line.
 func (p *svgPrinter) edges() {
+	all := p.obstacles()
 	for _, e := range p.g.Edges {
 		from, to := p.l.Boxes[e.From], p.l.Boxes[e.To]
 		switch e.Kind {
@@ -171,9 +173,12 @@ func (p *svgPrinter) edges() {
 			if e.Critical {
 				class, end = "edge critical", "critical"
 			}
-			points := []Point{{to.X + to.Width, to.Y + to.Height/2}}
-			points = append(points, p.l.Bends[[2]plan.TaskID{e.To, e.From}]...)
-			p.edge(class, end, e, curve(append(points, Point{from.X, from.Y + from.Height/2})))
+			begin, target := Point{to.X + to.Width, to.Y + to.Height/2}, Point{from.X, from.Y + from.Height/2}
+			between := p.l.Bends[[2]plan.TaskID{e.To, e.From}]
+			if len(between) == 0 {
+				between = around(begin, target, e, all)
+			}
+			p.edge(class, end, e, curve(slices.Concat([]Point{begin}, between, []Point{target})))
 		}
 	}
 }
