@@ -290,7 +290,7 @@ func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 		return nil, refused("", "there is no version before %s", plan.VersionID(n))
 	}
 	var all []string
-	err := w.store.Follow(ctx, func(out *bufio.Reader) error {
+	err := w.store.Follow(ctx, nil, func(out *bufio.Reader) error {
 		for {
 			line, err := out.ReadString('\n')
 			if line != "" {
