@@ -145,13 +145,11 @@ func (e *Engine) makeWorktree(ctx context.Context, g *ground) error {
 	if g.source == "" {
 		return errors.New("the agent works in a linked working tree, and the repository has no commit yet")
 	}
-	_, err := e.Store.Git(ctx, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", g.work, string(g.source))
-	if err != nil {
+	if err := e.Store.AddWorktree(ctx, g.work, g.source); err != nil {
 		return fmt.Errorf("make a working tree for the agent: %w", err)
 	}
 	g.unlink = func() {
-		// What is left of it after a failure, git worktree prune clears away.
-		_, _ = e.Store.Git(context.WithoutCancel(ctx), "worktree", "remove", "--force", "--force", g.work)
+		_ = e.Store.RemoveWorktree(context.WithoutCancel(ctx), g.work)
 	}
 	return nil
 }
