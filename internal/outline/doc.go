@@ -28,7 +28,8 @@
 // What the expectation becomes: where a shell can decide all of it, it is part of the run line; "exit 0 and prints ok" has
 // two conditions there. Where a shell can't decide any part of it ("looks good", "p95 < 200 ms", "coverage >= 80%"), the
 // whole criterion is left to a person or a reviewing agent: its statement says which command to run and what has to come of
-// it. Nothing weaker than what was written is ever checked instead.
+// it. Nothing weaker than what was written is ever checked instead: what is measured anywhere else in the text of the criterion is
+// part of what has to come of the command.
 //
 // A status is one of the words in statewords.go, or a symbol, with a date or a remark at most. Other words, a share that is
 // neither none nor all, a remark that takes the word back (but, not, 部分), and two that contradict each other are refused.
@@ -44,8 +45,8 @@
 // Refused, with the line: bytes that are no text, what is too large or too deep, a fence that is never closed and takes
 // tasks in with it, a backtick that is never closed in a criterion, a status that is none, one id for two tasks, tasks that
 // wait for each other, a command with characters that can't be seen, tasks in the front matter, and a file without any task.
-// At the end audit goes through the plain lines of the source once more, and refuses a command with a threshold, and a
-// status, that no task has got. Sections that speak of no task (legend, template, appendix, risks) are left out of all this.
+// At the end audit goes through the plain lines of the source once more, and refuses a command with a threshold, a
+// status, and the name of a task with its status, that no task has got. Sections that speak of no task (legend, template, appendix, risks) are left out of all this.
 //
 // It does not own what a legal plan is (internal/plan says that, and Outline.Plan asks it) nor how files are read.
 // Everything is pure. The format of the result is specified in docs/format.md, section 4.
