@@ -506,11 +506,14 @@ func TestWatchPanics(t *testing.T) {
 	r := newWatchRepo(t)
 	s := r.on(80, 24, nil, "watch-panics")
 	s.ends(2)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if end := strings.LastIndex(string(s.raw), "\x1b[?1049l"); end < 0 || !strings.Contains(string(s.raw[end:]), "index out of range") {
-		t.Errorf("what went wrong is not said where one can read it: %q", s.raw)
-	}
+	s.waits(func(string) string { // what went wrong is said where one can read it
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if end := strings.LastIndex(string(s.raw), "\x1b[?1049l"); end < 0 || !strings.Contains(string(s.raw[end:]), "index out of range") {
+			return "panic"
+		}
+		return ""
+	})
 }
 
 // A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again. As

@@ -29,7 +29,10 @@ func (w *watcher) overview(ctx context.Context) (o watch.Overview, err error) {
 		return o, err
 	}
 	s := st.state
-	o = watch.Overview{ID: w.id, Title: s.Plan.Title, Status: s.Root().Status, Running: running(s, st.claims)}
+	o = watch.Overview{ID: w.id, Title: s.Plan.Title, Running: running(s, st.claims)}
+	if root := s.Root(); root != nil { // which a plan of a foreign ref may lack
+		o.Status = root.Status
+	}
 	o.Done, o.Total = progressOf(s)
 	var text strings.Builder
 	w.plainly(&text).printSession(&text, s)
