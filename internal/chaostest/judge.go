@@ -306,16 +306,13 @@ func (r *Repo) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.sweep(); err != nil {
-		return err
-	}
 	for _, lock := range r.foreignLocks() { // that no command had to name: doctor does, and leaves them to the user
 		if err := os.Remove(lock); err != nil {
 			return err
 		}
 	}
-	if o, err := r.WF(ctx, "doctor"); err != nil || o.Exit != 0 {
-		return errors.Join(err, fmt.Errorf("doctor finds: %s", o))
+	if err := r.doctor(ctx); err != nil {
+		return err
 	}
 	status, err := r.Git(ctx, "status", "--porcelain", "--untracked-files=all")
 	if err == nil && status != "" {
@@ -324,25 +321,31 @@ func (r *Repo) tidy(ctx context.Context) error {
 	return err
 }
 
-// sweep removes the working directories of killed processes. They are known by the process number in their names, and doctor finds
-// those that are old.
-func (r *Repo) sweep() error {
-	left, err := filepath.Glob(r.file(filepath.Join("tmp", "git-wf-*-*")))
-	if err != nil {
-		return err
+// doctor fails if git wf doctor finds something, but for what kills leave lying about and --fix mends: working directories, and lock
+// files of refs that nobody has to write any more.
+func (r *Repo) doctor(ctx context.Context) error {
+	o, err := r.WF(ctx, "doctor")
+	if err == nil && o.Exit == 1 && littered(o.Out) {
+		if o, err = r.WF(ctx, "doctor", "--fix"); err == nil {
+			o, err = r.WF(ctx, "doctor")
+		}
 	}
-	for _, path := range left {
-		var pid int
-		if _, err := fmt.Sscanf(filepath.Base(path), "git-wf-%d-", &pid); err != nil {
-			continue // it names no process
-		}
-		if !alive(pid) {
-			if err := os.RemoveAll(path); err != nil {
-				return err
-			}
-		}
+	if err != nil || o.Exit != 0 {
+		return errors.Join(err, fmt.Errorf("doctor finds: %s", o))
 	}
 	return nil
+}
+
+// littered reports whether every finding is about what kills may leave. Each begins a line with its code; its mend is indented, and the
+// last line counts.
+func littered(report string) bool {
+	for line := range strings.Lines(report) {
+		code, _, finding := strings.Cut(line, ": ")
+		if finding && !strings.HasPrefix(line, " ") && code != "stale-lock" && code != "scratch" {
+			return false
+		}
+	}
+	return true
 }
 
 // alive reports whether there is such a process.
