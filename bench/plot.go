@@ -47,6 +47,7 @@ func draw(curves []curve, file string) error {
 		p.Legend.Add(c.name, line, dots)
 	}
 	p.Y.Max *= 8 // room for the legend
+	p.X.Max *= 1.3
 	if err := p.Save(18*vg.Centimeter, 12*vg.Centimeter, file); err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
