@@ -25,7 +25,10 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 		if _, err := l.git(ctx, dirs[i], strings.NewReader(stream+longHistory(tasks, events)), "fast-import", "--quiet"); err != nil {
 			return report{}, err
 		}
-		if err := l.steps(ctx, dirs[i], []string{"git", "gc", "-q"}, []string{l.gitWF, "status", "--plan", string(longID)}); err != nil {
+		if err := l.steps(ctx, dirs[i], []string{"git", "gc", "-q"}); err != nil {
+			return report{}, err
+		}
+		if err := l.allDone(ctx, dirs[i], tasks); err != nil { // which leaves its cache
 			return report{}, err
 		}
 	}
@@ -54,16 +57,25 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// longHistory continues the import of longPlan by events that each add the record of an attempt that came to nothing. All
-// tasks are done, so none of them changes a status.
+// longHistory continues the import of longPlan by events that each add the record of an attempt that came to nothing, and for
+// each task by one of a retry, after which those before it do not count. So all tasks stay done.
 func longHistory(tasks, events int) string {
 	lines := taskLines(tasks)
 	var b strings.Builder
-	for i := range events {
-		id := lines[i%tasks].id
-		subject := string(id) + ": attempt without a result"
+	event := func(i int, subject, path, document string) {
 		fmt.Fprintf(&b, "commit %s\ncommitter Ada <ada@example.com> %d +0100\ndata %d\n%s\n", longRef, 1700000001+i, len(subject), subject)
-		b.WriteString(importFile(fmt.Sprintf("%s/attempts/a%d-noop.json", id.Dir(), i/tasks+1), "{\n  \"kind\": \"noop\"\n}\n"))
+		b.WriteString(importFile(path, document))
+	}
+	retries := min(tasks, events/2)
+	attempts := events - retries
+	for i := range attempts {
+		id := lines[i%tasks].id
+		event(i, string(id)+": attempt without a result", fmt.Sprintf("%s/attempts/a%d-noop.json", id.Dir(), i/tasks+1), "{\n  \"kind\": \"noop\"\n}\n")
+	}
+	for i := range retries {
+		id := lines[i].id
+		last := (attempts-i-1)/tasks + 1
+		event(attempts+i, string(id)+": retry", fmt.Sprintf("%s/resets/s1-a%d-r1.json", id.Dir(), last), "{}\n")
 	}
 	return b.String()
 }

@@ -186,6 +186,11 @@ func (x *index) only(records map[plan.TaskID]map[string]bool) *index {
 		}
 	}
 	next.records = plan.Records{Tasks: parseAll(all)}
+	for id, r := range next.records.Tasks { // whose names the cache does not keep
+		r.Attempts = slices.DeleteFunc(slices.Clone(x.records.Tasks[id].Attempts), func(a plan.AttemptRecord) bool {
+			return !records[id]["attempts/"+a.Name()]
+		})
+	}
 	return next
 }
 

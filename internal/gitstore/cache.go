@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gitwf/internal/plan"
 )
@@ -36,10 +37,20 @@ type cachedFan struct {
 	Tasks []cachedTask
 }
 
+// cachedTask has the names in a task's directory. Those of attempts, of which a task that nobody could do has any number, are
+// there as what they say.
 type cachedTask struct {
-	ID    plan.TaskID
-	OID   plan.OID
-	Names []plan.Name
+	ID       plan.TaskID
+	OID      plan.OID
+	Names    []plan.Name
+	Attempts []cachedAttempts
+}
+
+// cachedAttempts are consecutive attempts that differ in their numbers alone.
+type cachedAttempts struct {
+	First, Last int
+	Version     int
+	Kind        string
 }
 
 type cachedPlan struct {
@@ -70,7 +81,7 @@ func (s *Store) loadCache(id plan.ID) *known {
 	}()
 	var c cachedIndex
 	if readCacheFile(s.indexFile(id), &c) {
-		k.index = c.index()
+		k.index = c.index() // nil if it is none
 	}
 	if p := <-parsed; p.Plan != nil {
 		k.planOID, k.planSize, k.snap = p.OID, p.Size, &Snapshot{Plan: p.Plan}
@@ -78,6 +89,7 @@ func (s *Store) loadCache(id plan.ID) *known {
 	return k
 }
 
+// index is nil if the file says what can't be.
 func (c *cachedIndex) index() *index {
 	x := &index{tasks: c.Tasks, fans: make(map[string]*fan, len(c.Fans))}
 	var all []*taskNames
@@ -90,7 +102,61 @@ func (c *cachedIndex) index() *index {
 		x.fans[f.name] = f
 	}
 	x.records = plan.Records{Tasks: parseAll(all)}
+	for _, cf := range c.Fans {
+		for _, t := range cf.Tasks {
+			attempts, ok := t.attempts()
+			if !ok {
+				return nil
+			}
+			x.records.Tasks[t.ID].Attempts = attempts
+		}
+	}
 	return x
+}
+
+// mostAttempts bounds what a cache file that somebody has made can take in memory.
+const mostAttempts = 1 << 24
+
+func (t cachedTask) attempts() (all []plan.AttemptRecord, ok bool) {
+	n := 0
+	for _, run := range t.Attempts {
+		if run.Last < run.First || run.Last-run.First > mostAttempts-n {
+			return nil, false
+		}
+		n += run.Last - run.First + 1
+	}
+	if n == 0 {
+		return nil, true
+	}
+	all = make([]plan.AttemptRecord, 0, n)
+	for _, run := range t.Attempts {
+		for n := run.First; n <= run.Last; n++ {
+			all = append(all, plan.AttemptRecord{N: n, Version: run.Version, Kind: run.Kind})
+		}
+	}
+	return all, true
+}
+
+// cacheTask leaves out the names that say what the records of attempts say.
+func cacheTask(t taskNames, r *plan.TaskRecords) cachedTask {
+	c := cachedTask{ID: t.id, OID: t.oid, Names: make([]plan.Name, 0, len(t.names))}
+	for _, n := range t.names {
+		if !strings.HasPrefix(n.Path, "attempts/") || slices.Contains(r.Foreign, n.Path) {
+			c.Names = append(c.Names, n)
+		}
+	}
+	for _, a := range r.Attempts {
+		if i := len(c.Attempts) - 1; i >= 0 && c.Attempts[i].goesOnWith(a) {
+			c.Attempts[i].Last = a.N
+		} else {
+			c.Attempts = append(c.Attempts, cachedAttempts{First: a.N, Last: a.N, Version: a.Version, Kind: a.Kind})
+		}
+	}
+	return c
+}
+
+func (c cachedAttempts) goesOnWith(a plan.AttemptRecord) bool {
+	return a.N == c.Last+1 && a.Version == c.Version && a.Kind == c.Kind
 }
 
 // saveCache, with mu held, writes the cache files that have fallen far enough behind, while the caller goes on; Close waits for it. It
@@ -114,7 +180,7 @@ func (x *index) cached() cachedIndex {
 	for _, f := range x.fans {
 		cf := cachedFan{Name: f.name, OID: f.oid}
 		for _, t := range f.tasks {
-			cf.Tasks = append(cf.Tasks, cachedTask{t.id, t.oid, t.names})
+			cf.Tasks = append(cf.Tasks, cacheTask(t, x.records.Tasks[t.id]))
 		}
 		c.Fans = append(c.Fans, cf)
 	}

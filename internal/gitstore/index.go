@@ -30,7 +30,7 @@ type fan struct {
 	tasks []taskNames
 }
 
-// taskNames is one task's directory, with the names in it.
+// taskNames is one task's directory, with the names in it; in an index that was read from the cache without those of attempts.
 type taskNames struct {
 	id    plan.TaskID
 	oid   plan.OID
