@@ -180,7 +180,7 @@ func (x *index) cached() cachedIndex {
 	for _, f := range x.fans {
 		cf := cachedFan{Name: f.name, OID: f.oid}
 		for _, t := range f.tasks {
-			cf.Tasks = append(cf.Tasks, cacheTask(t, x.records.Tasks[t.id]))
+			cf.Tasks = append(cf.Tasks, cacheTask(t, x.records.Of(t.id)))
 		}
 		c.Fans = append(c.Fans, cf)
 	}
