@@ -79,17 +79,9 @@ func (a *auditor) mayChange(commit plan.OID, by *gitstore.Policy) error {
 	if err != nil {
 		return err
 	}
-	var sig gitstore.Signature
-	if len(by.Keys) > 0 {
-		all, err := a.store.Signatures(a.ctx, by.Keys, []plan.OID{commit})
-		if err != nil {
-			return err
-		}
-		sig = all[commit]
-	}
-	why := by.MayChange(committer, sig.Signer)
-	if why != "" && sig.Problem != "" {
-		why += ": " + sig.Problem
+	why, err := a.objection(commit, committer, by.Keys, by.MayChange)
+	if err != nil {
+		return err
 	}
 	if why != "" {
 		a.find("not-a-maintainer", fmt.Sprintf("%.12s", commit), "git wf policy log", "%s", why)
@@ -207,4 +199,21 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 		}
 	}
 	return all, nil
+}
+
+// objection is what may, which the policy answers by committer and signer, says against a commit; "" if nothing.
+func (a *auditor) objection(commit plan.OID, committer string, keys []plan.Key, may func(committer, signer string) string) (string, error) {
+	var sig gitstore.Signature
+	if len(keys) > 0 {
+		all, err := a.store.Signatures(a.ctx, keys, []plan.OID{commit})
+		if err != nil {
+			return "", err
+		}
+		sig = all[commit]
+	}
+	why := may(committer, sig.Signer)
+	if why != "" && sig.Problem != "" {
+		why += ": " + sig.Problem
+	}
+	return why, nil
 }

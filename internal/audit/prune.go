@@ -301,17 +301,9 @@ func (a *auditor) mayPrune(commit plan.OID, by *gitstore.Policy) error {
 		}
 		return nil
 	}
-	var sig gitstore.Signature
-	if len(by.Keys) > 0 {
-		all, err := a.store.Signatures(a.ctx, by.Keys, []plan.OID{commit})
-		if err != nil {
-			return err
-		}
-		sig = all[commit]
-	}
-	why := by.MayPrune(committer, sig.Signer)
-	if why != "" && sig.Problem != "" {
-		why += ": " + sig.Problem
+	why, err := a.objection(commit, committer, by.Keys, by.MayPrune)
+	if err != nil {
+		return err
 	}
 	if why != "" {
 		a.find("may-not-prune", fmt.Sprintf("%.12s", commit), "git wf policy show", "%s", why)
