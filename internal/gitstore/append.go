@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"gitwf/internal/plan"
 )
 
@@ -89,6 +91,7 @@ type appending struct {
 	claim             *plan.Claim
 	batch             *Batch
 	person, committer plan.Actor
+	again             bool         // something was not as expected
 	policy            *plan.Policy // as it was before, of an event that changes the policy; else nil
 
 	begins func(context.Context, *Batch) (plan.OID, error) // the tree of an event that begins a new history; else nil
@@ -123,6 +126,7 @@ func (a *appending) run(ctx context.Context) (c commitInfo, change plan.Change, 
 		if !errors.Is(err, errMoved) {
 			return c, change, err
 		}
+		a.again = true
 		if err := pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
 			return c, change, err
 		}
@@ -134,7 +138,7 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	s := a.s
 	tip, change, err := a.decide(ctx)
 	if err != nil {
-		s.objects.close() // see commit: a refusal may rest on a tip that is no longer the newest
+		s.forget() // a refusal may rest on a tip that is no longer the newest
 		tip, change, err = a.decide(ctx)
 	}
 	if err != nil {
@@ -147,11 +151,11 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	}
 	changes := []refChange{{ref: a.ref, old: tip.oid}}
 	if a.claim != nil {
-		held, ref, err := s.ownClaim(ctx, a.id, *a.claim)
+		held, err := a.held(ctx)
 		if err != nil {
 			return c, change, err
 		}
-		changes = append(changes, refChange{ref: ref, old: held.oid})
+		changes = append(changes, held)
 	}
 	tree, parent, err := a.result(ctx, tip, change)
 	if err != nil {
@@ -169,6 +173,21 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	}
 	// From here on the event has happened: nobody's giving up can undo it.
 	return c, change, s.survive(context.WithoutCancel(ctx), a.batch)
+}
+
+// held is the end of the claim. It is taken for unchanged since it was made: git does not delete another one, and then it is
+// looked at.
+func (a *appending) held(ctx context.Context) (refChange, error) {
+	if a.again {
+		held, ref, err := a.s.ownClaim(ctx, a.id, *a.claim)
+		return refChange{ref: ref, old: held.oid}, err
+	}
+	ref, err := claimRef(a.id, a.claim.Task)
+	if err != nil {
+		return refChange{}, err
+	}
+	data, err := encodeClaim(*a.claim)
+	return refChange{ref: ref, old: plan.OID(plumbing.ComputeHash(plumbing.BlobObject, data).String())}, err
 }
 
 // base is what an event is applied to; for a new plan a snapshot with no commit.

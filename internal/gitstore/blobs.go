@@ -66,7 +66,7 @@ func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn
 		names[n] = string(oids[i])
 	}
 	go func() {
-		_ = send(c.in, names) // an error shows as an answer that is missing
+		_ = send(c.in, requestFor(names)) // an error shows as an answer that is missing
 		c.in.Close()
 	}()
 	for _, i := range which {

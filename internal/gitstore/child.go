@@ -58,12 +58,14 @@ func startRefChild(dir, packedRefs string, args ...string) (*child, error) {
 // outdated reports whether another git has replaced packed-refs since the child was started. Git keeps the file's
 // content in memory and looks at whole seconds, size and inode number to find out: two replacements within a second
 // can give back all three, and a ref that has moved is then seen, and moved, from where it was.
-func (c *child) outdated(packedRefs string) bool {
-	now := lstat(packedRefs)
-	if c.packed == nil || now == nil {
-		return c.packed != now
+func (c *child) outdated(packedRefs string) bool { return !sameFile(c.packed, lstat(packedRefs)) }
+
+// sameFile reports whether two looks at a file's status, nil where there was none, saw the same file with nothing new in it.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	return !os.SameFile(c.packed, now) || c.packed.Size() != now.Size() || !c.packed.ModTime().Equal(now.ModTime())
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 func lstat(name string) os.FileInfo {

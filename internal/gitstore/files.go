@@ -164,7 +164,7 @@ func (b *Batch) fromDisk(info FileInfo, path string, progress *Tracker) (FileInf
 	}
 	b.s.writing.shared.file(f)
 	hash := sha256.New()
-	oid, err := b.s.deflate(f, plumbing.BlobObject, size, progress.Follow(io.TeeReader(content, hash), size))
+	oid, err := b.s.encodeStream(f, plumbing.BlobObject, size, progress.Follow(io.TeeReader(content, hash), size))
 	if err != nil || b.byOID[oid] != nil {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	} else {

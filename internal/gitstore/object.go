@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/adler32"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -144,22 +146,13 @@ func (b *Batch) write(o *loose) error {
 		o.placed = true
 		return b.harden(o)
 	}
-	content, size, err := o.content()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
 	f, err := b.s.createTemp()
 	if err != nil {
 		return err
 	}
 	o.temp = f.Name()
 	b.s.writing.shared.file(f)
-	sum, err := b.s.deflate(f, o.kind, size, content)
-	if err == nil && sum != o.oid {
-		err = errors.New("the content changed while it was read")
-	}
-	if err != nil {
+	if err := b.s.encode(f, o); err != nil {
 		f.Close()
 		os.Remove(o.temp)
 		o.temp = ""
@@ -283,34 +276,76 @@ func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 	return true, b.Flush(ctx)
 }
 
-// content opens the object's bytes.
-func (o *loose) content() (io.ReadCloser, int64, error) {
-	if o.source != nil {
-		return o.source.open()
+// encode writes the file of a loose object.
+func (s *Store) encode(w io.Writer, o *loose) error {
+	if o.source == nil {
+		data, err := s.encodeWhole(o.kind, o.data)
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
 	}
-	return io.NopCloser(bytes.NewReader(o.data)), int64(len(o.data)), nil
+	content, size, err := o.source.open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	oid, err := s.encodeStream(w, o.kind, size, content)
+	if err == nil && oid != o.oid {
+		err = errContentChanged
+	}
+	return err
 }
 
-// deflate writes a loose object's file and returns the object's id.
-func (s *Store) deflate(w io.Writer, kind plumbing.ObjectType, size int64, content io.Reader) (plan.OID, error) {
+var errContentChanged = errors.New("the content changed while it was read")
+
+// encodeWhole returns the file of an object that is in memory.
+func (s *Store) encodeWhole(kind plumbing.ObjectType, data []byte) ([]byte, error) {
+	// What fits into a block of the file system takes one in any case, until git packs it: it is not compressed.
+	const block, around = 4096, 2 + 5 + 4
+	head := looseHeader(kind, int64(len(data)))
+	if n := len(head) + len(data); around+n <= block {
+		out := make([]byte, 0, around+n)
+		out = append(out, 0x78, 1) // zlib
+		out = append(out, 1)       // the last of its blocks, and a stored one
+		out = binary.LittleEndian.AppendUint16(out, uint16(n))
+		out = binary.LittleEndian.AppendUint16(out, ^uint16(n))
+		out = append(append(out, head...), data...)
+		return binary.BigEndian.AppendUint32(out, adler32.Checksum(out[len(out)-n:])), nil
+	}
+	var out bytes.Buffer
+	err := s.compress(&out, head, bytes.NewReader(data))
+	return out.Bytes(), err
+}
+
+// encodeStream writes the file of an object of the given size and returns the object's id.
+func (s *Store) encodeStream(w io.Writer, kind plumbing.ObjectType, size int64, content io.Reader) (plan.OID, error) {
+	hash := plumbing.NewHasher(kind, size)
+	counted := &io.LimitedReader{R: content, N: size + 1}
+	if err := s.compress(w, looseHeader(kind, size), io.TeeReader(counted, hash)); err != nil {
+		return "", err
+	}
+	if counted.N != 1 {
+		return "", errContentChanged
+	}
+	return plan.OID(hash.Sum().String()), nil
+}
+
+func looseHeader(kind plumbing.ObjectType, size int64) string {
+	return kind.String() + " " + strconv.FormatInt(size, 10) + "\x00"
+}
+
+func (s *Store) compress(w io.Writer, head string, content io.Reader) error {
 	z := s.writing.deflaters.Get().(*zlib.Writer)
 	defer s.writing.deflaters.Put(z)
 	z.Reset(w)
-	if _, err := io.WriteString(z, kind.String()+" "+strconv.FormatInt(size, 10)+"\x00"); err != nil {
-		return "", err
+	if _, err := io.WriteString(z, head); err != nil {
+		return err
 	}
-	hash := plumbing.NewHasher(kind, size)
-	n, err := io.Copy(io.MultiWriter(z, hash), io.LimitReader(content, size+1))
-	if err != nil {
-		return "", err
+	if _, err := io.Copy(z, content); err != nil {
+		return err
 	}
-	if n != size {
-		return "", errors.New("the content changed while it was read")
-	}
-	if err := z.Close(); err != nil {
-		return "", err
-	}
-	return plan.OID(hash.Sum().String()), nil
+	return z.Close()
 }
 
 // createTemp makes a file whose name git gc knows for the leftover of a writer that died.

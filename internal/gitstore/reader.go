@@ -79,8 +79,14 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	}
 	stop := context.AfterFunc(ctx, c.interrupt) // a lazy fetch of a partial clone can take long
 	defer stop()
+	const mostInPipe = 4096 // bytes that any pipe takes at once, so that git's answers need not be read meanwhile
 	sent := make(chan error, 1)
-	go func() { sent <- send(c.in, names) }()
+	request := requestFor(names)
+	if len(request) <= mostInPipe {
+		sent <- send(c.in, request)
+	} else {
+		go func() { sent <- send(c.in, request) }()
+	}
 	err = r.answers(c.out, len(names), fn)
 	var refused *callbackError
 	if err == nil || errors.As(err, &refused) {
@@ -92,8 +98,10 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	return c.failure(err)
 }
 
-func send(w io.Writer, names []string) error {
-	_, err := io.WriteString(w, strings.Join(names, "\n")+"\n")
+func requestFor(names []string) string { return strings.Join(names, "\n") + "\n" }
+
+func send(w io.Writer, request string) error {
+	_, err := io.WriteString(w, request)
 	return err
 }
 
@@ -180,7 +188,7 @@ func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, 
 	stop := context.AfterFunc(ctx, c.interrupt)
 	defer stop()
 	go func() {
-		send(c.in, names)
+		send(c.in, requestFor(names))
 		c.in.Close()
 	}()
 	own := reader{}

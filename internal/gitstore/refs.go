@@ -124,8 +124,9 @@ func (u *refUpdater) start() error {
 	if u.c != nil {
 		return nil
 	}
-	// The user's hooks are about branches. core.fsync is unknown to git before 2.36, which ignores it.
-	args := []string{"-c", "core.hooksPath=/dev/null"}
+	// The user's hooks are about branches. Whether there is a ref with an object id for its name would be asked for each
+	// one. core.fsync is unknown to git before 2.36, which ignores it.
+	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.warnAmbiguousRefs=false"}
 	if u.flush {
 		args = append(args, "-c", "core.fsync=reference", "update-ref", "-m", "git wf", "--create-reflog", "--stdin")
 	} else {
@@ -166,7 +167,7 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes [
 		if err == nil {
 			return nil
 		}
-		s.objects.close() // a new child has nothing old in its memory
+		s.forget()
 		done, lookErr := look(ctx)
 		if done || lookErr != nil {
 			return lookErr

@@ -123,10 +123,18 @@ type commitInfo struct {
 	time      time.Time
 }
 
-// commit finds a commit by a ref's name or its id. The long-lived reader may remember an old packed-refs file for a moment,
-// so what is missing is looked for once more by one that has nothing old in its memory. And where several gits repack at
-// once, one that reads may find the pack gone that it was just told of: a ref that is there is asked for again.
+// commit finds a commit by a ref's name or its id.
 func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
+	if !strings.HasPrefix(name, planRefs) {
+		return s.findCommit(ctx, name)
+	}
+	return s.tips.get(s.commonDir, name, func() (commitInfo, error) { return s.findCommit(ctx, name) })
+}
+
+// findCommit has git find a commit. The long-lived reader may remember an old packed-refs file for a moment, so what is
+// missing is looked for once more by one that has nothing old in its memory. And where several gits repack at once, one
+// that reads may find the pack gone that it was just told of: a ref that is there is asked for again.
+func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error) {
 	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
 	c, err := s.lookCommit(ctx, name)
@@ -140,10 +148,17 @@ func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
 			}
 		}
 		old = false
-		s.objects.close()
+		s.forget()
 		c, err = s.lookCommit(ctx, name)
 	}
 	return c, err
+}
+
+// forget makes what is asked next be answered from what the repository has now. What is not as expected is looked at once
+// more after it, before anything is refused for it.
+func (s *Store) forget() {
+	s.objects.close()
+	s.tips.forget()
 }
 
 // hasRef reports whether there is such a ref, whatever it names.

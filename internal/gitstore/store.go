@@ -29,6 +29,7 @@ type Store struct {
 	saving  sync.WaitGroup // of cache files
 
 	trees     treeCache
+	tips      tipCache
 	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
 

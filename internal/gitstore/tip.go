@@ -2,10 +2,70 @@ package gitstore
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"gitwf/internal/plan"
 )
+
+// tipCache holds the tips of plans for a moment: an event asks for the same one several times. Whether the files that hold
+// it are as they were costs a few microseconds, and git ten times as much. A tip that is wrong all the same, because
+// a file system's clock goes in steps, is found out when git does not move it.
+type tipCache struct {
+	mu   sync.Mutex
+	tips map[string]seenTip // by ref
+}
+
+type seenTip struct {
+	commitInfo
+	files [3]os.FileInfo
+	at    time.Time
+}
+
+const tipAge = time.Second
+
+func (c *tipCache) get(commonDir, ref string, read func() (commitInfo, error)) (commitInfo, error) {
+	seen := seenTip{at: time.Now()}
+	for i, name := range [...]string{ref, "packed-refs", "reftable/tables.list"} {
+		seen.files[i] = lstat(filepath.Join(commonDir, filepath.FromSlash(name)))
+	}
+	c.mu.Lock()
+	old, ok := c.tips[ref]
+	c.mu.Unlock()
+	if ok && seen.at.Sub(old.at) < tipAge && old.sameFiles(seen) {
+		return old.commitInfo, nil
+	}
+	tip, err := read()
+	if err != nil {
+		return tip, err
+	}
+	seen.commitInfo = tip
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tips == nil {
+		c.tips = map[string]seenTip{}
+	}
+	c.tips[ref] = seen
+	return tip, nil
+}
+
+func (a seenTip) sameFiles(b seenTip) bool {
+	for i := range a.files {
+		if !sameFile(a.files[i], b.files[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *tipCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.tips)
+}
 
 // Tip returns the newest commit of a plan's history, or ErrNoPlan.
 func (s *Store) Tip(ctx context.Context, id plan.ID) (plan.OID, error) {
