@@ -208,7 +208,8 @@ func TestCheckOrder(t *testing.T) {
 		}
 		return all
 	}
-	failed := call("fsync", two)
+	outs := []*Call{out(one), out(two)}
+	failed := call("fsync", lock)
 	failed.Err = 5
 	tests := []struct {
 		name    string
@@ -216,19 +217,21 @@ func TestCheckOrder(t *testing.T) {
 		calls   []*Call
 		want    string
 	}{
-		{"one flush for all", true, join(written, []*Call{out(one), call("fsync", two)}, named, end), ""},
+		{"one flush for all", true, join(written, outs, named, end), ""},
 		{"each by itself", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end), ""},
-		{"nothing flushed", true, join(written, named, end), object + " (tmp_obj_1) was not flushed before it got its name"},
-		{"one only begun", true, join(written, []*Call{call("fsync", two)}, named, end), object + " (tmp_obj_1) was not flushed"},
-		{"the flush of all failed", true, join(written, []*Call{out(one), failed}, named, end), object + " (tmp_obj_1) was not flushed"},
-		{"flushed too late", true, join(written, named, []*Call{out(one), call("fsync", two)}, end), "was not flushed before it got its name"},
-		{"written once more", true, join(written, []*Call{out(one), call("fsync", two), call("write", one)}, named, end), object + " (tmp_obj_1) was not flushed"},
-		{"one flush where the order is not kept", false, join(written, []*Call{out(one), call("fsync", two)}, named, dirs, end), object + " (tmp_obj_1) was not flushed"},
+		{"nothing written out", true, join(written, named, end), object + " (tmp_obj_1) was not flushed before it got its name"},
+		{"one only begun", true, join(written, outs[1:], named, end), object + " (tmp_obj_1) was not flushed"},
+		{"the flush of all failed", true, join(written, outs, named, end[:2], []*Call{failed}, end[3:]), object + " was not flushed with the ref"},
+		{"the flush of all too early", true, join(end[:3], written, outs, named, end[3:]), object + " was not flushed with the ref"},
+		{"written out too late", true, join(written, named, outs, end), "was not flushed before it got its name"},
+		{"written once more", true, join(written, outs, []*Call{call("write", one)}, named, end), object + " (tmp_obj_1) was not flushed"},
+		{"written out where the order is not kept", false, join(written, []*Call{out(one), call("fsync", two)}, named, dirs, end), object + " (tmp_obj_1) was not flushed"},
 		{"names not flushed", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, end), "the name of " + object + " was not flushed"},
-		{"the ref moved first", true, join(end, written, []*Call{out(one), call("fsync", two)}, named), object + " (11) was not flushed before the ref was moved"},
-		{"the ref not flushed", true, join(written, []*Call{out(one), call("fsync", two)}, named, end[:2], end[3:]), ref + " got its value before that was flushed"},
-		{"there before, and flushed", true, join([]*Call{call("utimens", object), out(object)}, written[2:], []*Call{call("fsync", two)}, named[1:], end), ""},
-		{"there before, and not flushed", true, join([]*Call{call("utimens", object)}, written[2:], []*Call{call("fsync", two)}, named[1:], end), object + " (11) was not flushed"},
+		{"the ref moved first", true, join(end, written, outs, named), object + " (11) was not flushed before the ref was moved"},
+		{"the ref not flushed", true, join(written, outs, named, end[:2], end[3:]), object + " was not flushed with the ref"},
+		{"the ref not flushed where the order is not kept", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end[:2], end[3:]), ref + " got its value before that was flushed"},
+		{"there before, and flushed", true, join([]*Call{call("utimens", object), out(object)}, written[2:], outs[1:], named[1:], end), ""},
+		{"there before, and not flushed", true, join([]*Call{call("utimens", object)}, written[2:], outs[1:], named[1:], end), object + " (11) was not flushed"},
 		{"no move", true, written, "does not show how " + ref + " was moved"},
 	}
 	for _, tt := range tests {

@@ -67,7 +67,8 @@ func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := Move{Ref: filepath.Join(git, planRef), Ordered: commitsInOrder(git), RefSync: major > 2 || minor >= 36}
+		m := Move{Ref: filepath.Join(git, planRef), RefSync: major > 2 || minor >= 36}
+		m.Ordered = m.RefSync && commitsInOrder(git)
 		for _, oid := range strings.Fields(out) {
 			m.Objects = append(m.Objects, filepath.Join(git, "objects", oid[:2], oid[2:]))
 		}
@@ -79,10 +80,10 @@ func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 // CheckOrder reads a trace. For each move of a ref it looks for the call that gave the ref its new value, and demands of
 // each of the move's objects that before that call
 //
-//   - its content was flushed after it was last written: by a flush of its own or, on a file system that keeps the order,
-//     by being written out before the flush of another object;
+//   - its content was flushed after it was last written or, on a file system that keeps the order, written out;
 //   - only then it got its name;
-//   - the name was flushed: with its directory or, on a file system that keeps the order, with the ref's own lock file.
+//   - the name was flushed, with its directory or, on a file system that keeps the order, with the ref's lock file, whose
+//     flush there stands for all that came before it.
 //
 // And the ref's lock file must have been flushed before it took the ref's place. An object that was there before, which
 // the store only touches, has to be flushed as well.
@@ -123,22 +124,19 @@ func (m Move) checkObject(calls []*Call, object string) error {
 		return fmt.Errorf("%s got its name, but was never written", object)
 	}
 	flushed := last(calls[:until], "fsync", file)
-	if m.Ordered && flushed < written+1 {
-		out := lastThat(calls[:until], func(c *Call) bool { return c.Name == "sync_file_range" && c.Waits && c.Paths[0] == file })
-		if out > written {
-			flushed = lastThat(calls[:until], func(c *Call) bool {
-				return c.Name == "fsync" && strings.HasPrefix(c.Paths[0], filepath.Dir(filepath.Dir(object)))
-			})
-			if flushed < out {
-				flushed = -1
-			}
-		}
+	if m.Ordered {
+		flushed = max(flushed, lastThat(calls[:until], func(c *Call) bool {
+			return c.Name == "sync_file_range" && c.Waits && c.Paths[0] == file
+		}))
 	}
 	if flushed <= written {
 		return fmt.Errorf("%s (%s) was not flushed before %s", object, filepath.Base(file), ending(named))
 	}
-	if named < 0 || m.Ordered {
-		return nil // the flush of the ref's lock file, which comes later, covers the name
+	switch {
+	case m.Ordered && last(calls, "fsync", m.Ref+".lock") < max(flushed, named):
+		return fmt.Errorf("%s was not flushed with the ref", object)
+	case m.Ordered || named < 0:
+		return nil
 	}
 	if dir := last(calls, "fsync", filepath.Dir(object)); dir < named {
 		return fmt.Errorf("the name of %s was not flushed before the ref was moved", object)

@@ -278,6 +278,7 @@ func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
 // append records an event and releases the claim in the same transaction. What was done is recorded even if the user
 // wants to stop: a cancelled context must not throw finished work away.
 func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold, batch *gitstore.Batch) (*gitstore.Appended, error) {
+	recording(ctx)
 	ctx = context.WithoutCancel(ctx)
 	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
 	if h != nil {

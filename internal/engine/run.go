@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"gitwf/internal/agent"
@@ -21,6 +22,7 @@ type run struct {
 	id      plan.ID
 	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
 	done    chan outcome
+	freed   chan struct{} // a piece of work has come to where only its record is left
 	held    plan.Claims          // of other processes, as last read
 	claims  plan.Claims          // those of them that stand
 	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
@@ -34,7 +36,7 @@ type run struct {
 func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
 		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
-		done: make(chan outcome),
+		done: make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -165,6 +167,8 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 		select {
 		case out := <-r.done:
 			return out, true
+		case <-r.freed:
+			return outcome{}, false
 		case <-interrupted:
 			return outcome{}, false
 		case <-tick:
@@ -236,11 +240,24 @@ type work struct {
 	agent    string
 	worktree bool // the agent works in a linked working tree
 	since    time.Time
+	records  *atomic.Bool // it only has to be recorded
 }
 
-// room is how many pieces of work can be started.
+// room is how many pieces of work can be started. What only has to be recorded waits for the disk and leaves its place to
+// others; but one job is one thing after the other, and no more may wait than work.
 func (r *run) room() int {
-	room := max(r.Jobs, 1) - len(r.running)
+	jobs := max(r.Jobs, 1)
+	busy := len(r.running)
+	if jobs > 1 {
+		records := 0
+		for _, w := range r.running {
+			if w.records.Load() {
+				records++
+			}
+		}
+		busy -= min(records, jobs)
+	}
+	room := jobs - busy
 	if r.once {
 		room = min(room, 1-r.started)
 	}
@@ -358,10 +375,26 @@ func (e *Engine) inWorktree(t *plan.Task) bool {
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == agent.RoleAction
 }
 
+// recordingKey is the context's key of what a run is told when a piece of its work only has to be recorded.
+type recordingKey struct{}
+
+func recording(ctx context.Context) {
+	if tell, ok := ctx.Value(recordingKey{}).(func()); ok {
+		tell()
+	}
+}
+
 func (r *run) start(ctx context.Context, w work) {
-	w.since = r.Now()
+	w.since, w.records = r.Now(), new(atomic.Bool)
 	r.running[w.task.TaskID] = w
 	r.started++
+	ctx = context.WithValue(ctx, recordingKey{}, func() {
+		w.records.Store(true)
+		select {
+		case r.freed <- struct{}{}:
+		default: // the loop will look anyway
+		}
+	})
 	go func() {
 		err := w.do(ctx, r.id, w.task)
 		if errors.Is(err, gitstore.ErrClaimed) {

@@ -164,7 +164,7 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 	if c, err = a.addCommit(ctx, tree, parent, change); err != nil {
 		return c, change, err
 	}
-	if err := a.batch.Flush(ctx); err != nil {
+	if err := errors.Join(a.batch.write(ctx), a.batch.finish(false)); err != nil {
 		return c, change, err
 	}
 	changes[0].new = c.oid

@@ -127,7 +127,7 @@ func (b *Batch) fromSmall(info FileInfo, path string, data []byte) (FileInfo, er
 	}
 	b.held -= int64(len(data))
 	o := b.order[before]
-	if err := b.write(o); err != nil {
+	if err := b.writeOne(o); err != nil {
 		return info, err
 	}
 	o.data, o.source = nil, &source{path}

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,7 +30,7 @@ type writing struct {
 	once      sync.Once
 	shared    sharing
 	signs     bool // commit.gpgSign: whoever uses git here signs their commits
-	ordered   bool // one flush stands for all that was written out before it
+	ordered   bool // the flush of a ref stands for all that was written out before it
 	err       error
 }
 
@@ -86,11 +87,20 @@ func (b *Batch) addTree(entries []rawEntry) (plan.OID, error) {
 // Flush writes what the batch has so far and returns when it is on disk. Append does it for its own batch; others call
 // it when something else than an event is about to name the objects.
 //
-// The order is: all data, then one flush, then all names. A name thus never stands for data that a power cut could take
-// away. That the names themselves are on disk before a ref is moved follows, on file systems with one ordered journal,
-// from git's own flush of the ref's lock file, which comes after them; elsewhere settle flushes each file, and place
-// the directories.
+// The order is: all data, then all names. On file systems with one ordered journal (ordered) the data is written out, and
+// one flush of the disk after the names stands for both: a name never stands for data that a power cut could take away,
+// because the journal brings neither the name nor what a flush reports before the data. An event leaves that flush to
+// git, whose own of the ref's lock file comes next. Elsewhere each file is flushed before it gets its name, and then the
+// directories are.
 func (b *Batch) Flush(ctx context.Context) error {
+	if err := b.write(ctx); err != nil {
+		return err
+	}
+	return b.finish(true)
+}
+
+// write brings all objects on their way to the disk, under temporary names.
+func (b *Batch) write(ctx context.Context) error {
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return err
 	}
@@ -98,14 +108,19 @@ func (b *Batch) Flush(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := b.write(o); err != nil {
+		if err := b.writeOne(o); err != nil {
 			return fmt.Errorf("write object %s: %w", o.oid, err)
 		}
 	}
-	if err := b.settle(true); err != nil {
+	return nil
+}
+
+// finish waits for the data and gives the objects their names. alone says that no flush of a ref follows.
+func (b *Batch) finish(alone bool) error {
+	if err := b.settle(alone); err != nil {
 		return fmt.Errorf("flush objects: %w", err)
 	}
-	return b.place()
+	return b.place(alone)
 }
 
 // Discard removes what the batch has written but not yet given a name. It does nothing after Flush or Append.
@@ -134,9 +149,9 @@ func (b *Batch) rollback(n int) {
 	b.order = b.order[:n]
 }
 
-// write puts the object into a temporary file, unless the repository has it as a loose object. That a pack may have it
+// writeOne puts the object into a temporary file, unless the repository has it as a loose object. That a pack may have it
 // is not looked at: a second copy does no harm, and in a partial clone the question could start a download.
-func (b *Batch) write(o *loose) error {
+func (b *Batch) writeOne(o *loose) error {
 	if o.placed || o.temp != "" {
 		return nil
 	}
@@ -172,7 +187,7 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	if len(b.open) < mostOpen {
 		return nil
 	}
-	return b.settle(false)
+	return b.settle(true)
 }
 
 // harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and without a flush.
@@ -187,29 +202,28 @@ func (b *Batch) harden(o *loose) error {
 	return b.written(o, f)
 }
 
-// settle waits until the data of the open files is with the disk and closes them; last flushes the disk itself too.
-// Otherwise the newest file stays open, for that flush.
-func (b *Batch) settle(last bool) error {
+// settle waits until the data of the open files is on the disk, or with it where another flush follows: that of the name,
+// or of a ref unless alone.
+func (b *Batch) settle(alone bool) error {
 	var errs []error
-	for len(b.open) > 1 || last && len(b.open) > 0 {
-		o := b.open[0]
-		b.open = b.open[1:]
-		flush := writeOut
+	for _, o := range b.open {
+		flush := (*os.File).Sync
 		switch {
 		case b.volatile:
 			flush = func(*os.File) error { return nil }
-		case last && len(b.open) == 0 || !b.s.writing.ordered:
-			flush = (*os.File).Sync
+		case b.s.writing.ordered && !(alone && o.placed):
+			flush = writeOut
 		}
 		errs = append(errs, flush(o.file), o.file.Close())
 		o.file = nil
 	}
+	b.open = nil
 	return errors.Join(errs...)
 }
 
-// place gives the objects their names.
-func (b *Batch) place() error {
-	dirs := map[string]bool{}
+// place gives the objects their names; alone says that no flush of a ref follows.
+func (b *Batch) place(alone bool) error {
+	var dirs []string // in the order in which they get names
 	for _, o := range b.order {
 		if o.placed {
 			continue
@@ -217,12 +231,20 @@ func (b *Batch) place() error {
 		if err := b.placeOne(o); err != nil {
 			return fmt.Errorf("write object %s: %w", o.oid, err)
 		}
-		dirs[filepath.Dir(b.s.loosePath(o.oid))] = true
+		dirs = append(dirs, filepath.Dir(b.s.loosePath(o.oid)))
 	}
-	if b.s.writing.ordered || b.volatile {
+	switch {
+	case b.volatile || len(dirs) == 0:
+		return nil
+	case !b.s.writing.ordered:
+		slices.Sort(dirs)
+		dirs = slices.Compact(dirs)
+	case alone:
+		dirs = dirs[len(dirs)-1:] // the newest name stands for all that was before it
+	default:
 		return nil
 	}
-	for dir := range dirs {
+	for _, dir := range dirs {
 		if err := flushDir(dir); err != nil {
 			return err
 		}
@@ -241,7 +263,7 @@ func (b *Batch) placeOne(o *loose) error {
 			}
 			if _, statErr := os.Lstat(o.temp); statErr != nil {
 				o.temp = ""
-				if err := errors.Join(b.write(o), b.settle(true)); err != nil || o.placed {
+				if err := errors.Join(b.writeOne(o), b.settle(true)); err != nil || o.placed {
 					return err
 				}
 			}
@@ -390,7 +412,7 @@ func (s *Store) prepareWriting(ctx context.Context) error {
 		settings, w.err = s.settings(context.WithoutCancel(ctx), `^(core\.sharedrepository|commit\.gpgsign)$`)
 		w.shared = parseSharing(settings["core.sharedrepository"])
 		w.signs = isTrue(settings["commit.gpgsign"])
-		w.ordered = ordered(s.objectDir)
+		w.ordered = s.flushesRefs && ordered(s.objectDir, s.commonDir)
 	})
 	return w.err
 }

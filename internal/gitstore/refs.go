@@ -128,7 +128,8 @@ func (u *refUpdater) start() error {
 	// one. core.fsync is unknown to git before 2.36, which ignores it.
 	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.warnAmbiguousRefs=false"}
 	if u.flush {
-		args = append(args, "-c", "core.fsync=reference", "update-ref", "-m", "git wf", "--create-reflog", "--stdin")
+		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync",
+			"update-ref", "-m", "git wf", "--create-reflog", "--stdin")
 	} else {
 		args = append(args, "-c", "core.fsync=none", "update-ref", "--stdin")
 	}

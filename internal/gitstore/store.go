@@ -3,6 +3,7 @@ package gitstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -20,6 +21,8 @@ type Store struct {
 	gitDir    string
 	commonDir string
 	objectDir string
+
+	flushesRefs bool // git can flush a ref before it moves it
 
 	objects *reader
 	events  *refUpdater // flushes the refs it moves
@@ -54,12 +57,17 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	version := make(chan error, 1)
-	go func() { version <- checkVersion(ctx, abs) }()
+	var version gitVersion
+	asked := make(chan error, 1)
+	go func() {
+		var err error
+		version, err = askVersion(ctx, abs)
+		asked <- err
+	}()
 	// The working tree comes last: in a bare repository, and inside a .git directory, git fails there, after the rest.
 	out, err := runGit(ctx, Invocation{Dir: abs, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir",
 		"--git-common-dir", "--git-path", "objects", "--show-object-format", "--show-toplevel"}})
-	if versionErr := <-version; versionErr != nil {
+	if versionErr := <-asked; versionErr != nil {
 		return nil, versionErr
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
@@ -77,9 +85,12 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		gitDir:    filepath.FromSlash(lines[0]),
 		commonDir: filepath.FromSlash(lines[1]),
 		objectDir: filepath.FromSlash(lines[2]),
-		plans:     map[plan.ID]*known{},
-		locks:     map[plan.ID]chan struct{}{},
-		idents:    map[string]plan.Actor{},
+
+		flushesRefs: version.atLeast(2, 36), // core.fsync
+
+		plans:  map[plan.ID]*known{},
+		locks:  map[plan.ID]chan struct{}{},
+		idents: map[string]plan.Actor{},
 	}
 	packedRefs := filepath.Join(s.commonDir, "packed-refs")
 	s.objects = &reader{dir: abs, packedRefs: packedRefs, explain: s.explain}
@@ -93,26 +104,35 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 
 var versionPattern = regexp.MustCompile(`^git version (([0-9]+)\.([0-9]+)\S*)`)
 
-func checkVersion(ctx context.Context, dir string) error {
-	out, err := runGit(ctx, Invocation{Dir: dir, Args: []string{"version"}})
-	if err != nil {
-		return err
-	}
-	return supported(string(out))
+// gitVersion is git's major and minor version.
+type gitVersion [2]int
+
+func (v gitVersion) atLeast(major, minor int) bool {
+	return v[0] > major || v[0] == major && v[1] >= minor
 }
 
-// supported judges what `git version` printed. A version that can't be read is taken for a new one.
-func supported(version string) error {
-	m := versionPattern.FindStringSubmatch(version)
+// askVersion fails with an *UnsupportedError for a git that is too old.
+func askVersion(ctx context.Context, dir string) (gitVersion, error) {
+	out, err := runGit(ctx, Invocation{Dir: dir, Args: []string{"version"}})
+	if err != nil {
+		return gitVersion{}, err
+	}
+	return parseVersion(string(out))
+}
+
+// parseVersion reads what `git version` printed. A version that can't be read is taken for a new one.
+func parseVersion(printed string) (gitVersion, error) {
+	m := versionPattern.FindStringSubmatch(printed)
 	if m == nil {
-		return nil
+		return gitVersion{math.MaxInt, 0}, nil
 	}
 	major, _ := strconv.Atoi(m[2])
 	minor, _ := strconv.Atoi(m[3])
-	if major > oldestMajor || major == oldestMajor && minor >= oldestMinor {
-		return nil
+	v := gitVersion{major, minor}
+	if v.atLeast(oldestMajor, oldestMinor) {
+		return v, nil
 	}
-	return &UnsupportedError{
+	return v, &UnsupportedError{
 		What: "git " + m[1],
 		Hint: fmt.Sprintf("git %d.%d or later is needed", oldestMajor, oldestMinor),
 	}

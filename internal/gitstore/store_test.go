@@ -127,7 +127,7 @@ func TestOpenRefuses(t *testing.T) {
 		"git version 1.8.3.1\n":                "git 1.8.3.1 is not supported: git 2.34 or later is needed",
 	} {
 		got := ""
-		if err := supported(version); err != nil {
+		if _, err := parseVersion(version); err != nil {
 			got = err.Error()
 		}
 		if got != want {

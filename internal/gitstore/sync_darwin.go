@@ -15,8 +15,16 @@ func startWriteOut(*os.File) {}
 // writeOut hands the file's data to the disk, which may keep it in its cache: emptying that is slow, and once is enough.
 func writeOut(f *os.File) error { return unix.Fsync(int(f.Fd())) }
 
-// flushDir does nothing: ordered is always true.
-func flushDir(string) error { return nil }
+// flushDir makes the names in a directory durable.
+func flushDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
 
-// ordered reports that the journals of APFS and HFS+ keep the order of what was written out.
-func ordered(string) bool { return true }
+// ordered reports whether the objects and the refs are on one volume: the journals of APFS and HFS+ keep the order of what
+// was written out.
+func ordered(objects, refs string) bool { return sameDevice(objects, refs) }

@@ -33,13 +33,13 @@ func flushDir(dir string) error {
 	return d.Sync()
 }
 
-// ordered reports whether a directory is on a file system that commits its metadata in order and as a whole (ext4,
-// XFS): there one flush stands for all that was written out before it, sizes, places on the disk and names included.
-// Where nothing survives a power cut there is nothing to wait for either.
-func ordered(dir string) bool {
+// ordered reports whether the objects and the refs are on one file system that commits its metadata in order and as a whole
+// (ext4, XFS): there the flush of a ref stands for all that was written out before it, sizes, places on the disk and names
+// included. Where nothing survives a power cut there is nothing to wait for either.
+func ordered(objects, refs string) bool {
 	const xfs = 0x58465342
 	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil {
+	if unix.Statfs(objects, &st) != nil || !sameDevice(objects, refs) {
 		return false
 	}
 	switch int64(st.Type) {

@@ -17,4 +17,4 @@ func writeOut(f *os.File) error { return f.Sync() }
 func flushDir(string) error { return nil }
 
 // ordered reports that one flush does not stand for others.
-func ordered(string) bool { return false }
+func ordered(string, string) bool { return false }
