@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -150,12 +151,21 @@ func readString(tid int, address uint64) string {
 }
 
 // commitsInOrder reports whether a directory is on a file system that brings its metadata to the disk in order and as a
-// whole, so that one flush stands for all changes before it.
+// whole, so that one flush stands for all changes before it. An ext4 may have been made without the journal that does so.
 func commitsInOrder(dir string) bool {
 	const xfs = 0x58465342
-	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil {
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if unix.Statfs(dir, &fs) != nil || unix.Stat(dir, &st) != nil {
 		return false
 	}
-	return st.Type == unix.EXT4_SUPER_MAGIC || st.Type == xfs || st.Type == unix.TMPFS_MAGIC
+	if fs.Type != unix.EXT4_SUPER_MAGIC {
+		return fs.Type == xfs || fs.Type == unix.TMPFS_MAGIC
+	}
+	device, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
+	if err != nil {
+		return false
+	}
+	journals, err := filepath.Glob("/proc/fs/jbd2/" + filepath.Base(device) + "-*")
+	return err == nil && len(journals) > 0
 }

@@ -208,6 +208,7 @@ func TestCheckOrder(t *testing.T) {
 		}
 		return all
 	}
+	all := []*Call{call("syncfs", "/g/objects")}
 	outs := []*Call{out(one), out(two)}
 	failed := call("fsync", lock)
 	failed.Err = 5
@@ -230,6 +231,9 @@ func TestCheckOrder(t *testing.T) {
 		{"the ref moved first", true, join(end, written, outs, named), object + " (11) was not flushed before the ref was moved"},
 		{"the ref not flushed", true, join(written, outs, named, end[:2], end[3:]), object + " was not flushed with the ref"},
 		{"the ref not flushed where the order is not kept", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end[:2], end[3:]), ref + " got its value before that was flushed"},
+		{"all of the file system flushed", false, join(written, named, all, end), ""},
+		{"all of it flushed before the names", false, join(written, all, named, end), object + " (tmp_obj_1) was not flushed before it got its name"},
+		{"all of it flushed after the ref", false, join(written, named, end, all), object + " (tmp_obj_1) was not flushed before it got its name"},
 		{"there before, and flushed", true, join([]*Call{call("utimens", object), out(object)}, written[2:], outs[1:], named[1:], end), ""},
 		{"there before, and not flushed", true, join([]*Call{call("utimens", object)}, written[2:], outs[1:], named[1:], end), object + " (11) was not flushed"},
 		{"no move", true, written, "does not show how " + ref + " was moved"},

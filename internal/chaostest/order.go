@@ -85,7 +85,7 @@ func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 //   - the name was flushed, with its directory or, on a file system that keeps the order, with the ref's lock file, whose
 //     flush there stands for all that came before it.
 //
-// And the ref's lock file must have been flushed before it took the ref's place. An object that was there before, which
+// Or all of the file system was flushed after the object got its name. And the ref's lock file must have been flushed before it took the ref's place. An object that was there before, which
 // the store only touches, has to be flushed as well.
 func CheckOrder(calls []*Call, moves []Move) error {
 	at := 0
@@ -122,6 +122,9 @@ func (m Move) checkObject(calls []*Call, object string) error {
 	written := last(calls[:until], "write", file)
 	if named >= 0 && written < 0 {
 		return fmt.Errorf("%s got its name, but was never written", object)
+	}
+	if lastThat(calls, func(c *Call) bool { return c.Name == "syncfs" }) > max(written, named) {
+		return nil
 	}
 	flushed := last(calls[:until], "fsync", file)
 	if m.Ordered {

@@ -56,21 +56,20 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
-		if err := base.State().Admits(ev); err != nil {
-			return commitInfo{}, plan.Change{}, err
-		}
-		change, err := ev.Apply(base.State())
+		change, err := apply(ev, base)
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
-	c, change, err := a.run(ctx)
-	if err != nil {
-		return nil, err
+	if !o.Create {
+		a.event = ev
 	}
-	k, err := s.read(context.WithoutCancel(ctx), id, c)
-	if err != nil {
-		return nil, err
+	return a.appended(ctx)
+}
+
+func apply(ev plan.Event, to *Snapshot) (plan.Change, error) {
+	if err := to.State().Admits(ev); err != nil {
+		return plan.Change{}, err
 	}
-	return &Appended{Commit: c.oid, Change: change, Snapshot: k.snap}, nil
+	return ev.Apply(to.State())
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -91,7 +90,6 @@ type appending struct {
 	claim             *plan.Claim
 	batch             *Batch
 	person, committer plan.Actor
-	again             bool         // something was not as expected
 	policy            *plan.Policy // as it was before, of an event that changes the policy; else nil
 
 	begins func(context.Context, *Batch) (plan.OID, error) // the tree of an event that begins a new history; else nil
@@ -99,42 +97,72 @@ type appending struct {
 
 	// decide looks at the tip, which is empty for a history that is to begin, and says what the event adds to it.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
+
+	event plan.Event    // of one that the writer in front of it may take along; else nil
+	taken chan struct{} // closed when that one has done so
+	again bool          // something was not as expected: it is looked at, and the event goes alone
+
+	follows bool // it is being built on top of one that is not recorded yet
+	done    recorded
+}
+
+// recorded is what has become of an event.
+type recorded struct {
+	commit commitInfo
+	change plan.Change
+	known  *known // the plan after it, where that had to be found out
+	err    error  // of what comes after the record
+}
+
+// appended makes the event's commit and reads the plan after it.
+func (a *appending) appended(ctx context.Context) (*Appended, error) {
+	done, err := a.run(ctx)
+	if err == nil && done.known == nil {
+		done.known, err = a.s.read(context.WithoutCancel(ctx), a.id, done.commit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: done.known.snap}, nil
 }
 
 // run makes the event's commit. It decides again as often as somebody else is faster.
-func (a *appending) run(ctx context.Context) (c commitInfo, change plan.Change, err error) {
+func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	if a.batch == nil {
 		a.batch = a.s.NewBatch()
 	}
 	if a.person, err = a.s.Person(ctx); err != nil {
-		return c, change, err
+		return done, err
 	}
 	if a.committer, err = a.s.ident(ctx, "GIT_COMMITTER_IDENT"); err != nil {
-		return c, change, err
+		return done, err
 	}
-	unlock, err := a.s.lockPlan(ctx, a.id)
+	unlock, err := a.queue(ctx)
 	if err != nil {
-		return c, change, err
+		return done, err
+	}
+	if unlock == nil {
+		return a.done, a.done.err
 	}
 	defer unlock()
 	for {
 		mark := len(a.batch.order)
-		c, change, err := a.once(ctx)
-		if err != nil {
+		err := a.once(ctx)
+		if err != nil && a.done.commit.oid == "" {
 			a.batch.rollback(mark)
 		}
 		if !errors.Is(err, errMoved) {
-			return c, change, err
+			return a.done, err
 		}
 		a.again = true
 		if err := pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
-			return c, change, err
+			return a.done, err
 		}
 	}
 }
 
-// once tries to append the event to the tip as it is now.
-func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change, err error) {
+// once tries to append the event to the tip as it is now, and those that wait behind it with it.
+func (a *appending) once(ctx context.Context) error {
 	s := a.s
 	tip, change, err := a.decide(ctx)
 	if err != nil {
@@ -147,32 +175,70 @@ func (a *appending) once(ctx context.Context) (c commitInfo, change plan.Change,
 				err = lost
 			}
 		}
-		return c, change, err
+		return err
 	}
-	changes := []refChange{{ref: a.ref, old: tip.oid}}
-	if a.claim != nil {
-		held, err := a.held(ctx)
-		if err != nil {
-			return c, change, err
+	first, err := a.build(ctx, tip, change)
+	if err != nil {
+		return err
+	}
+	group := []*built{first}
+	if a.event != nil && !a.again {
+		group = a.takeAlong(ctx, tip, first)
+	}
+	defer func() { a.putBack(group[1:]) }()
+	batches := make([]*Batch, len(group))
+	for i, e := range group {
+		batches[i] = e.batch
+	}
+	if err := s.finish(false, batches...); err != nil {
+		if len(group) > 1 {
+			err = errMoved // what is wrong may not be wrong with the first of them
 		}
-		changes = append(changes, held)
+		return err
+	}
+	if err := a.move(ctx, tip, group, batches); err != nil {
+		return err
+	}
+	// From here on the events have happened: nobody's giving up can undo them.
+	for _, e := range group {
+		e.recorded.err = s.survive(context.WithoutCancel(ctx), e.batch)
+		e.done = e.recorded
+	}
+	s.remember(a.id, group[len(group)-1].known)
+	for _, e := range group[1:] {
+		close(e.taken)
+	}
+	group = group[:1]
+	return a.done.err
+}
+
+// built is an event whose objects are on their way to the disk.
+type built struct {
+	*appending
+	recorded
+	ends []refChange // of the event's claim
+	mark int         // how many objects the batch had before
+}
+
+// build writes what the event adds to the tip.
+func (a *appending) build(ctx context.Context, tip commitInfo, change plan.Change) (*built, error) {
+	e := &built{appending: a}
+	if a.claim != nil {
+		end, err := a.held(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e.ends = append(e.ends, end)
 	}
 	tree, parent, err := a.result(ctx, tip, change)
 	if err != nil {
-		return c, change, err
+		return nil, err
 	}
-	if c, err = a.addCommit(ctx, tree, parent, change); err != nil {
-		return c, change, err
+	e.change = change
+	if e.commit, err = a.addCommit(ctx, tree, parent, change); err != nil {
+		return nil, err
 	}
-	if err := errors.Join(a.batch.write(ctx), a.batch.finish(false)); err != nil {
-		return c, change, err
-	}
-	changes[0].new = c.oid
-	if err := a.move(ctx, changes); err != nil {
-		return c, change, err
-	}
-	// From here on the event has happened: nobody's giving up can undo it.
-	return c, change, s.survive(context.WithoutCancel(ctx), a.batch)
+	return e, a.batch.write(ctx)
 }
 
 // held is the end of the claim. It is taken for unchanged since it was made: git does not delete another one, and then it is
@@ -208,18 +274,25 @@ func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (
 	return k.snap, nil
 }
 
-// move moves the refs, or finds out why git did not.
-func (a *appending) move(ctx context.Context, changes []refChange) error {
+// move moves the plan's ref from the tip to the newest commit of the group, or finds out why git did not.
+func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, batches []*Batch) error {
+	newest := group[len(group)-1].commit.oid
 	// git gives refs their values in this order, one after the other.
-	return a.s.moveRefs(ctx, a.s.events, a.batch, slices.Concat(a.also, changes), func(ctx context.Context) (bool, error) {
+	changes := append(slices.Clone(a.also), refChange{a.ref, tip.oid, newest})
+	for _, e := range group {
+		changes = append(changes, e.ends...)
+	}
+	return a.s.moveRefs(ctx, a.s.events, batches, changes, func(ctx context.Context) (bool, error) {
 		now, err := a.s.commit(ctx, a.ref)
 		switch {
 		case err != nil && !errors.Is(err, ErrNoPlan):
 			return false, err
-		case now.oid == changes[0].new:
-			a.letGo(ctx, changes)
+		case now.oid == newest:
+			for _, e := range group {
+				e.letGo(ctx, e.ends)
+			}
 			return true, nil
-		case now.oid != changes[0].old:
+		case now.oid != tip.oid || len(group) > 1:
 			return false, errMoved
 		}
 		if err := a.stillApplies(ctx); err != nil {
@@ -227,7 +300,7 @@ func (a *appending) move(ctx context.Context, changes []refChange) error {
 		}
 		if a.claim != nil {
 			held, _, err := a.s.ownClaim(ctx, a.id, *a.claim)
-			if err == nil && held.oid != changes[1].old {
+			if err == nil && held.oid != group[0].ends[0].old {
 				err = errMoved
 			}
 			return false, err
@@ -238,11 +311,11 @@ func (a *appending) move(ctx context.Context, changes []refChange) error {
 
 // letGo deletes the claim of an event that has happened: git gives refs their new values one after the other, and one
 // that was killed in the midst of that has left the claim. What can't be deleted now expires by itself.
-func (a *appending) letGo(ctx context.Context, changes []refChange) {
-	if a.claim == nil {
+func (a *appending) letGo(ctx context.Context, ends []refChange) {
+	if len(ends) == 0 {
 		return
 	}
-	_ = a.s.moveRefs(ctx, a.s.events, a.batch, changes[1:2], func(ctx context.Context) (bool, error) {
+	_ = a.s.moveRefs(ctx, a.s.events, []*Batch{a.batch}, ends, func(ctx context.Context) (bool, error) {
 		_, _, err := a.s.ownClaim(ctx, a.id, *a.claim)
 		return errors.Is(err, ErrClaimed), nil
 	})

@@ -166,6 +166,134 @@ func TestAppendRaces(t *testing.T) {
 	sound(t, dir)
 }
 
+// Those who wait while one is at work are recorded with the first of them, by one move of the ref; each on its own terms.
+func TestAppendTakesAlong(t *testing.T) {
+	t.Run("all", func(t *testing.T) { takeAlong(t, false) })
+	// Git refuses the move of all for the claim of one. Each then sees to itself.
+	t.Run("with a lost claim", func(t *testing.T) { takeAlong(t, true) })
+}
+
+func takeAlong(t *testing.T, withLost bool) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 9)
+	claimed, err := s.Claim(ctx, testID, lease(1, testNow.Add(time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := claimed
+	lost.Session = "another"
+	files := func(content string) (*Batch, plan.OID) {
+		b := s.NewBatch()
+		tree, _, err := b.AddFiles(map[string][]byte{"out.txt": []byte(content)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b, tree
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	type try struct {
+		ctx   context.Context
+		ev    func(plan.OID) plan.Event
+		claim *plan.Claim
+		want  func(error) bool
+	}
+	good := func(err error) bool { return err == nil }
+	refused := func(err error) bool {
+		var refused *plan.RefusedError
+		return errors.As(err, &refused)
+	}
+	version := func(task plan.TaskID) func(plan.OID) plan.Event {
+		return func(tree plan.OID) plan.Event { return addVersion(task, tree) }
+	}
+	exactly := func(tree plan.OID) plan.Event { return addExactly("IMPL-9", 1, tree) }
+	tries := map[string]try{
+		"one":              {ctx, version("IMPL-2"), nil, good},
+		"another":          {ctx, version("IMPL-3"), nil, good},
+		"of the same task": {ctx, version("IMPL-3"), nil, good},
+		"with a claim":     {ctx, version("IMPL-1"), &claimed, good},
+		"given up":         {cancelled, version("IMPL-5"), nil, func(err error) bool { return errors.Is(err, context.Canceled) }},
+		"first of two":     {ctx, exactly, nil, nil},
+		"second of two":    {ctx, exactly, nil, nil},
+	}
+	if withLost {
+		tries["with a lost claim"] = try{ctx, version("IMPL-4"), &lost, func(err error) bool { return errors.Is(err, ErrClaimed) }}
+	}
+	unlock, err := s.lockPlan(ctx, testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	results := map[string]error{}
+	for name, try := range tries {
+		b, tree := files(name)
+		wg.Go(func() {
+			done, err := s.Append(try.ctx, testID, try.ev(tree), AppendOptions{Now: testNow, Batch: b, Claim: try.claim})
+			if err == nil && (done.Snapshot == nil || done.Snapshot.Commit != done.Commit) {
+				err = fmt.Errorf("the snapshot is of %v, not of %s", done.Snapshot, done.Commit)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			results[name] = err
+		})
+	}
+	inLine := func() int {
+		l := s.line(testID)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(l.waiting)
+	}
+	for inLine() < len(tries) {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	for inLine() == len(tries) {
+		time.Sleep(time.Millisecond)
+	}
+	unlock()
+	wg.Wait()
+	for name, try := range tries {
+		if try.want != nil && !try.want(results[name]) {
+			t.Errorf("%s: %v", name, results[name])
+		}
+	}
+	if a, b := results["first of two"], results["second of two"]; (a == nil) == (b == nil) || !refused(errors.Join(a, b)) {
+		t.Errorf("of two for one place: %v, %v", a, b)
+	}
+	if n := git(t, dir, "rev-list", "--count", "workflow/WFS-shop"); n != "6" {
+		t.Errorf("%s commits", n)
+	}
+	if moves := strings.Count(git(t, dir, "reflog", "show", "refs/workflow/WFS-shop"), "\n") + 1; !withLost && moves != 2 {
+		t.Errorf("the ref was moved %d times", moves)
+	}
+	snap, err := open(t, dir).Snapshot(ctx, testID)
+	if err != nil || snap.Records.Of("IMPL-3").Active() != 2 || snap.Records.Of("IMPL-9").Active() != 1 {
+		t.Errorf("read anew: %v, %v", snap, err)
+	}
+	sound(t, dir)
+}
+
+// A power cut can leave an object's file that is empty. It is not taken for the object.
+func TestAppendMendsEmptyObject(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	start(t, s, testID, 1)
+	b := s.NewBatch()
+	oid := b.AddBlob([]byte("the same content"))
+	if err := os.MkdirAll(filepath.Dir(s.loosePath(oid)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.loosePath(oid), nil, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendVersion(s, "IMPL-1", "the same content"); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, dir)
+}
+
 // Without the lock the ref's own move is what keeps the history whole.
 func TestAppendBesideForeignWriter(t *testing.T) {
 	dir := newRepo(t)

@@ -59,15 +59,11 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 		a.also, err = a.archive(ctx, tip)
 		return tip, plan.Pruned(p.doc), err
 	}
-	c, change, err := a.run(ctx)
+	pruned, err := a.appended(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	k, err := s.read(context.WithoutCancel(ctx), id, c)
-	if err != nil {
-		return fail(err)
-	}
-	return done, &Appended{Commit: c.oid, Change: change, Snapshot: k.snap}, nil
+	return done, pruned, nil
 }
 
 // PlanPrune says what Prune would do now, and writes nothing.
@@ -180,7 +176,7 @@ func (s *Store) DeleteArchive(ctx context.Context, id plan.ID, d plan.Decision, 
 		a.also = []refChange{{ref: ArchiveRefName(id), old: kept.oid}}
 		return tip, plan.ArchiveDeleted(dirs, d), nil
 	}
-	_, _, err = a.run(ctx)
+	_, err = a.run(ctx)
 	var recorded *recordedError
 	if errors.As(err, &recorded) && recorded.archive.oid != "" {
 		_, err = s.Git(ctx, "-c", "core.hooksPath=/dev/null", "update-ref", "-d", ArchiveRefName(id), string(recorded.archive.oid))

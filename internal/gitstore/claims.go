@@ -176,7 +176,7 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 
 // moveClaim changes a claim's ref, or finds out who was faster. The batch has what the ref will hold.
 func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
-	err := s.moveRefs(ctx, s.leases, b, []refChange{change}, func(ctx context.Context) (bool, error) {
+	err := s.moveRefs(ctx, s.leases, []*Batch{b}, []refChange{change}, func(ctx context.Context) (bool, error) {
 		var now heldClaim
 		err := s.objects.each(ctx, []string{change.ref}, func(_ int, o object) error {
 			now = parseClaim(task, o)

@@ -170,7 +170,10 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	if err != nil {
 		return c, err
 	}
-	if seal != nil {
+	switch {
+	case seal != nil && a.follows:
+		return c, errMoved // git signs what it can look at
+	case seal != nil:
 		return a.addSigned(ctx, draft, seal)
 	}
 	when := fmt.Sprintf("%d %s", a.now.Unix(), a.now.Local().Format("-0700"))

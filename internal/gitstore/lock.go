@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -12,31 +13,152 @@ import (
 	"gitwf/internal/plan"
 )
 
+// line is where the goroutines of this process queue that write to one plan.
+type line struct {
+	turn    chan struct{} // held by the one at work
+	waiting []*appending  // that it may take along, in the order in which they came; under Store.mu
+}
+
+func (s *Store) line(id plan.ID) *line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines[id] == nil {
+		s.lines[id] = &line{turn: make(chan struct{}, 1)}
+	}
+	return s.lines[id]
+}
+
 // lockPlan makes the writers of one plan on this machine queue. It is not what keeps the history whole, the move of the
 // ref from exactly one old value is; it keeps them from throwing each other's work away. The goroutines of this process
 // queue among themselves first, so that only one of them has to poll for the file.
 func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err error) {
-	s.mu.Lock()
-	turn := s.locks[id]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		s.locks[id] = turn
-	}
-	s.mu.Unlock()
+	l := s.line(id)
 	select {
-	case turn <- struct{}{}:
+	case l.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	return s.lockTurn(ctx, id, l)
+}
+
+func (s *Store) lockTurn(ctx context.Context, id plan.ID, l *line) (unlock func(), err error) {
 	file, err := lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock"), string(id))
 	if err != nil {
-		<-turn
+		<-l.turn
 		return nil, fmt.Errorf("lock plan: %w", err)
 	}
 	return func() {
 		file.Close()
-		<-turn
+		<-l.turn
 	}, nil
+}
+
+// queue is lockPlan for an event; unlock is nil if it need not be appended any more, because the one in front of it has
+// taken it along.
+func (a *appending) queue(ctx context.Context) (unlock func(), err error) {
+	if a.event == nil {
+		return a.s.lockPlan(ctx, a.id)
+	}
+	l := a.s.line(a.id)
+	a.taken = make(chan struct{})
+	a.s.putInLine(l, a)
+	select {
+	case <-a.taken:
+		return nil, nil
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		if a.s.leaveLine(l, a) {
+			return nil, ctx.Err()
+		}
+		// It is with the one at work, who says soon what has become of it.
+		select {
+		case <-a.taken:
+			return nil, nil
+		case l.turn <- struct{}{}:
+		}
+	}
+	if !a.s.leaveLine(l, a) {
+		<-l.turn
+		return nil, nil // taken along just before
+	}
+	return a.s.lockTurn(ctx, a.id, l)
+}
+
+func (s *Store) putInLine(l *line, all ...*appending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.waiting = append(l.waiting, all...)
+}
+
+// leaveLine reports whether the event was still in line.
+func (s *Store) leaveLine(l *line, a *appending) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(l.waiting, a)
+	if i < 0 {
+		return false
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return true
+}
+
+// takeAlong builds the events that wait in line on top of the first, so that one flush of the disk and one move of the ref
+// are for all of them. An event for which that is not so simple stays in line, and sees to itself when it is its turn.
+func (a *appending) takeAlong(ctx context.Context, tip commitInfo, first *built) []*built {
+	group := []*built{first}
+	l := a.s.line(a.id)
+	a.s.mu.Lock()
+	waiting := l.waiting
+	l.waiting = nil
+	a.s.mu.Unlock()
+	if len(waiting) == 0 {
+		return group
+	}
+	if before, err := a.s.read(ctx, a.id, tip); err == nil {
+		first.known, _ = a.s.advance(ctx, a.id, before, first.commit)
+	}
+	for _, w := range waiting {
+		if e := w.follow(ctx, group[len(group)-1]); e != nil {
+			group = append(group, e)
+		} else {
+			a.s.putInLine(l, w)
+		}
+	}
+	return group
+}
+
+// follow builds the event on top of one that is not recorded yet; nil if it has to be decided on what is recorded.
+func (a *appending) follow(ctx context.Context, before *built) *built {
+	if a.again || before.known == nil {
+		return nil
+	}
+	mark := len(a.batch.order)
+	a.follows = true
+	defer func() { a.follows = false }()
+	change, err := apply(a.event, before.known.snap)
+	var e *built
+	if err == nil {
+		e, err = a.build(ctx, before.commit, change)
+	}
+	if err == nil {
+		e.mark = mark
+		e.known, err = a.s.advance(ctx, a.id, before.known, e.commit)
+	}
+	if err != nil {
+		a.batch.rollback(mark)
+		a.again = true
+		return nil
+	}
+	return e
+}
+
+// putBack gives those of the group that were not recorded their place in line again.
+func (a *appending) putBack(group []*built) {
+	for _, e := range group {
+		e.batch.rollback(e.mark)
+		e.again = true
+		a.s.putInLine(a.s.line(a.id), e.appending)
+	}
 }
 
 // LockWorktree makes those queue who change the same thing beside this working tree, under a name for it. A process that

@@ -10,6 +10,7 @@ import (
 	"hash/adler32"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,9 +31,18 @@ type writing struct {
 	once      sync.Once
 	shared    sharing
 	signs     bool // commit.gpgSign: whoever uses git here signs their commits
-	ordered   bool // the flush of a ref stands for all that was written out before it
+	flushing  flushing
 	err       error
 }
+
+// flushing is how objects and their names get to the disk, see Batch.Flush.
+type flushing int
+
+const (
+	flushEach    flushing = iota // each file, then each directory: always right
+	flushAll                     // the whole file system, where nothing less stands for more than one file (ext4 without a journal)
+	flushWithRef                 // by the flush of a ref, which stands for all that was written out before it (ext4, XFS, APFS)
+)
 
 // loose is one object of a batch. Its content is kept, or where it can be read again, until the batch is done: a
 // concurrent gc may take an object that nothing names yet.
@@ -87,16 +97,17 @@ func (b *Batch) addTree(entries []rawEntry) (plan.OID, error) {
 // Flush writes what the batch has so far and returns when it is on disk. Append does it for its own batch; others call
 // it when something else than an event is about to name the objects.
 //
-// The order is: all data, then all names. On file systems with one ordered journal (ordered) the data is written out, and
-// one flush of the disk after the names stands for both: a name never stands for data that a power cut could take away,
-// because the journal brings neither the name nor what a flush reports before the data. An event leaves that flush to
-// git, whose own of the ref's lock file comes next. Elsewhere each file is flushed before it gets its name, and then the
-// directories are.
+// The order is: all data, then all names, so that a name does not stand for data that a power cut could take away. On
+// file systems with one journal, which commit their metadata in order and as a whole, it is enough that the data has been
+// written out before it gets its name: one flush after that stands for both, and an event leaves it to git, whose flush
+// of the ref's lock file comes next. Elsewhere the data is flushed before, and the names after that. Where there is no
+// journal at all one flush of the whole file system, before a ref names anything, is for both: what a power cut in the
+// midst of it leaves behind, writeOne does not take for the object.
 func (b *Batch) Flush(ctx context.Context) error {
 	if err := b.write(ctx); err != nil {
 		return err
 	}
-	return b.finish(true)
+	return b.s.finish(true, b)
 }
 
 // write brings all objects on their way to the disk, under temporary names.
@@ -115,12 +126,24 @@ func (b *Batch) write(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for the data and gives the objects their names. alone says that no flush of a ref follows.
-func (b *Batch) finish(alone bool) error {
-	if err := b.settle(alone); err != nil {
-		return fmt.Errorf("flush objects: %w", err)
+// finish waits for the batches' data and gives the objects their names. alone says that no flush of a ref follows.
+func (s *Store) finish(alone bool, batches ...*Batch) error {
+	for _, b := range batches {
+		if err := b.settle(alone); err != nil {
+			return fmt.Errorf("flush objects: %w", err)
+		}
 	}
-	return b.place(alone)
+	for _, b := range batches {
+		if err := b.place(alone); err != nil {
+			return err
+		}
+	}
+	if s.writing.flushing == flushAll && !batches[0].volatile {
+		if err := flushSystem(s.objectDir); err != nil {
+			return fmt.Errorf("flush objects: %w", err)
+		}
+	}
+	return nil
 }
 
 // Discard removes what the batch has written but not yet given a name. It does nothing after Flush or Append.
@@ -156,8 +179,8 @@ func (b *Batch) writeOne(o *loose) error {
 		return nil
 	}
 	// A fresh time makes a concurrent gc spare an old object that was about to go.
-	now := time.Now()
-	if err := os.Chtimes(b.s.loosePath(o.oid), now, now); err == nil {
+	now, name := time.Now(), b.s.loosePath(o.oid)
+	if err := os.Chtimes(name, now, now); err == nil && o.isIn(name) {
 		o.placed = true
 		return b.harden(o)
 	}
@@ -174,6 +197,22 @@ func (b *Batch) writeOne(o *loose) error {
 		return err
 	}
 	return b.written(o, f)
+}
+
+// isIn reports whether a loose object's file holds the object: a power cut may have left an empty one.
+func (o *loose) isIn(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	z, err := zlib.NewReader(f)
+	if err != nil {
+		return false
+	}
+	head := looseHeader(o.kind, int64(len(o.data)))
+	found, err := io.ReadAll(io.LimitReader(z, int64(len(head)+len(o.data)+1)))
+	return err == nil && string(found) == head+string(o.data)
 }
 
 // written starts the way of the data to the disk. Files stay open until they have arrived, but not too many.
@@ -202,19 +241,23 @@ func (b *Batch) harden(o *loose) error {
 	return b.written(o, f)
 }
 
-// settle waits until the data of the open files is on the disk, or with it where another flush follows: that of the name,
-// or of a ref unless alone.
+// settle waits until the data of the open files is on the disk, or with it where another flush follows.
 func (b *Batch) settle(alone bool) error {
 	var errs []error
 	for _, o := range b.open {
 		flush := (*os.File).Sync
-		switch {
-		case b.volatile:
-			flush = func(*os.File) error { return nil }
-		case b.s.writing.ordered && !(alone && o.placed):
-			flush = writeOut
+		switch b.s.writing.flushing {
+		case flushAll:
+			flush = nil
+		case flushWithRef:
+			if !alone || !o.placed { // that of its name follows at least
+				flush = writeOut
+			}
 		}
-		errs = append(errs, flush(o.file), o.file.Close())
+		if flush != nil && !b.volatile {
+			errs = append(errs, flush(o.file))
+		}
+		errs = append(errs, o.file.Close())
 		o.file = nil
 	}
 	b.open = nil
@@ -233,10 +276,10 @@ func (b *Batch) place(alone bool) error {
 		}
 		dirs = append(dirs, filepath.Dir(b.s.loosePath(o.oid)))
 	}
-	switch {
-	case b.volatile || len(dirs) == 0:
+	switch how := b.s.writing.flushing; {
+	case b.volatile || len(dirs) == 0 || how == flushAll:
 		return nil
-	case !b.s.writing.ordered:
+	case how == flushEach:
 		slices.Sort(dirs)
 		dirs = slices.Compact(dirs)
 	case alone:
@@ -323,10 +366,11 @@ var errContentChanged = errors.New("the content changed while it was read")
 
 // encodeWhole returns the file of an object that is in memory.
 func (s *Store) encodeWhole(kind plumbing.ObjectType, data []byte) ([]byte, error) {
-	// What fits into a block of the file system takes one in any case, until git packs it: it is not compressed.
+	// What fits into a block of the file system takes one in any case, until git packs it, and a tree is mostly object ids,
+	// which are random: neither is compressed.
 	const block, around = 4096, 2 + 5 + 4
 	head := looseHeader(kind, int64(len(data)))
-	if n := len(head) + len(data); around+n <= block {
+	if n := len(head) + len(data); around+n <= block || kind == plumbing.TreeObject && n <= math.MaxUint16 {
 		out := make([]byte, 0, around+n)
 		out = append(out, 0x78, 1) // zlib
 		out = append(out, 1)       // the last of its blocks, and a stored one
@@ -392,7 +436,7 @@ func (s *Store) makeObjectDir(dir string) error {
 	}
 	if err == nil {
 		s.writing.shared.dir(dir)
-		if !s.writing.ordered {
+		if s.writing.flushing == flushEach {
 			err = flushDir(s.objectDir)
 		}
 	}
@@ -412,7 +456,10 @@ func (s *Store) prepareWriting(ctx context.Context) error {
 		settings, w.err = s.settings(context.WithoutCancel(ctx), `^(core\.sharedrepository|commit\.gpgsign)$`)
 		w.shared = parseSharing(settings["core.sharedrepository"])
 		w.signs = isTrue(settings["commit.gpgsign"])
-		w.ordered = s.flushesRefs && ordered(s.objectDir, s.commonDir)
+		w.flushing = flushingIn(s.objectDir, s.commonDir)
+		if w.flushing == flushWithRef && !s.flushesRefs {
+			w.flushing = flushEach
+		}
 	})
 	return w.err
 }

@@ -150,9 +150,9 @@ func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent)
 		tip, err := s.commit(ctx, string(p.Commit))
 		return tip, change, err
 	}
-	c, _, err := a.run(ctx)
+	done, err := a.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("change the policy: %w", err)
 	}
-	return s.readPolicy(context.WithoutCancel(ctx), c.oid)
+	return s.readPolicy(context.WithoutCancel(ctx), done.commit.oid)
 }

@@ -156,10 +156,10 @@ func (u *refUpdater) close() {
 
 // moveRefs makes all changes or none. When git reports an error its text says nothing: look finds out whether the
 // changes were made, or fails if they no longer can be. If neither, something passed by: a lock that another git held,
-// a gc that took the batch's objects before the refs named them, a packed-refs file that was replaced so quickly that
+// a gc that took the batches' objects before the refs named them, a packed-refs file that was replaced so quickly that
 // git did not notice. Then it is tried again: a few times, as often as a gc takes objects, within reason, and for as long
 // as it takes until a lock file can be known for one that a killed git left behind.
-func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange, look func(context.Context) (bool, error)) error {
+func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange, look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // whether it happened must be known
 	locks := s.refLocks(changes)
@@ -182,9 +182,13 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes [
 			return err
 		}
 		// Last before the next move, which a gc then has the least time to spoil.
-		lost, restoreErr := b.restore(ctx)
-		if restoreErr != nil {
-			return errors.Join(err, restoreErr)
+		lost := false
+		for _, b := range batches {
+			some, restoreErr := b.restore(ctx)
+			if restoreErr != nil {
+				return errors.Join(err, restoreErr)
+			}
+			lost = lost || some
 		}
 		if lost && losses < mostLosses {
 			losses++

@@ -91,7 +91,7 @@ func trailer(c plan.Change, key string) string {
 // demands is the policy's document as it is now. It is asked for with each approval, so nothing else of the policy is
 // read, and the document once.
 func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
-	c, err := s.lookCommit(ctx, PolicyRef)
+	c, err := s.tips.get(s.commonDir, PolicyRef, func() (commitInfo, error) { return s.lookCommit(ctx, PolicyRef) })
 	if errors.Is(err, ErrNoPlan) {
 		return &plan.Policy{}, nil
 	}

@@ -228,10 +228,18 @@ func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, err
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.plans[id] = next
-	s.mu.Unlock()
+	s.remember(id, next)
 	return next, nil
+}
+
+// remember takes note of what is known of a plan, if it is anything.
+func (s *Store) remember(id plan.ID, k *known) {
+	if k == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans[id] = k
 }
 
 func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {

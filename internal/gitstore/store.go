@@ -37,8 +37,8 @@ type Store struct {
 	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
 
 	mu     sync.Mutex
-	plans  map[plan.ID]*known        // what was last read of each plan
-	locks  map[plan.ID]chan struct{} // held by the goroutine that appends
+	plans  map[plan.ID]*known // what was last read of each plan
+	lines  map[plan.ID]*line
 	idents map[string]plan.Actor
 
 	standIns map[plan.OID]plan.OID // by archived commit that is not here: one that has its records
@@ -89,7 +89,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		flushesRefs: version.atLeast(2, 36), // core.fsync
 
 		plans:  map[plan.ID]*known{},
-		locks:  map[plan.ID]chan struct{}{},
+		lines:  map[plan.ID]*line{},
 		idents: map[string]plan.Actor{},
 	}
 	packedRefs := filepath.Join(s.commonDir, "packed-refs")

@@ -25,6 +25,13 @@ func flushDir(dir string) error {
 	return d.Sync()
 }
 
-// ordered reports whether the objects and the refs are on one volume: the journals of APFS and HFS+ keep the order of what
-// was written out.
-func ordered(objects, refs string) bool { return sameDevice(objects, refs) }
+// flushingIn: the journals of APFS and HFS+ keep the order of what was written out.
+func flushingIn(objects, refs string) flushing {
+	if sameDevice(objects, refs) {
+		return flushWithRef
+	}
+	return flushEach
+}
+
+// flushSystem is never called: no file system here is without a journal.
+func flushSystem(string) error { return nil }

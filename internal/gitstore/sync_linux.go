@@ -1,7 +1,10 @@
 package gitstore
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,18 +36,45 @@ func flushDir(dir string) error {
 	return d.Sync()
 }
 
-// ordered reports whether the objects and the refs are on one file system that commits its metadata in order and as a whole
-// (ext4, XFS): there the flush of a ref stands for all that was written out before it, sizes, places on the disk and names
-// included. Where nothing survives a power cut there is nothing to wait for either.
-func ordered(objects, refs string) bool {
+// flushingIn finds out how what is written to a file system gets to the disk.
+func flushingIn(objects, refs string) flushing {
 	const xfs = 0x58465342
 	var st unix.Statfs_t
 	if unix.Statfs(objects, &st) != nil || !sameDevice(objects, refs) {
-		return false
+		return flushEach
 	}
 	switch int64(st.Type) {
-	case unix.EXT4_SUPER_MAGIC, xfs, unix.TMPFS_MAGIC:
-		return true
+	case xfs, unix.TMPFS_MAGIC: // nothing survives in the latter, and there is nothing to wait for
+		return flushWithRef
+	case unix.EXT4_SUPER_MAGIC:
+		if hasJournal(objects) {
+			return flushWithRef
+		}
+		return flushAll
 	}
-	return false
+	return flushEach
+}
+
+// hasJournal reports whether an ext4 file system has one, as far as can be seen.
+func hasJournal(dir string) bool {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return false
+	}
+	device, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
+	if err != nil {
+		return false
+	}
+	task, err := os.ReadFile(filepath.Join("/sys/fs/ext4", filepath.Base(device), "journal_task"))
+	return err == nil && !strings.Contains(string(task), "none")
+}
+
+// flushSystem makes all durable that was written to the file system that a directory is on, by whomever.
+func flushSystem(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return unix.Syncfs(int(d.Fd()))
 }

@@ -16,5 +16,8 @@ func writeOut(f *os.File) error { return f.Sync() }
 // flushDir does nothing: not every system can flush a directory, and NTFS keeps the order of names by itself.
 func flushDir(string) error { return nil }
 
-// ordered reports that one flush does not stand for others.
-func ordered(string, string) bool { return false }
+// flushingIn: one flush does not stand for others.
+func flushingIn(objects, refs string) flushing { return flushEach }
+
+// flushSystem is never called.
+func flushSystem(string) error { return nil }

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +22,9 @@ type tipCache struct {
 
 type seenTip struct {
 	commitInfo
-	files [3]os.FileInfo
-	at    time.Time
+	missing bool
+	files   [3]os.FileInfo
+	at      time.Time
 }
 
 const tipAge = time.Second
@@ -36,20 +38,23 @@ func (c *tipCache) get(commonDir, ref string, read func() (commitInfo, error)) (
 	old, ok := c.tips[ref]
 	c.mu.Unlock()
 	if ok && seen.at.Sub(old.at) < tipAge && old.sameFiles(seen) {
+		if old.missing {
+			return commitInfo{}, ErrNoPlan
+		}
 		return old.commitInfo, nil
 	}
 	tip, err := read()
-	if err != nil {
+	seen.commitInfo, seen.missing = tip, errors.Is(err, ErrNoPlan)
+	if err != nil && !seen.missing {
 		return tip, err
 	}
-	seen.commitInfo = tip
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tips == nil {
 		c.tips = map[string]seenTip{}
 	}
 	c.tips[ref] = seen
-	return tip, nil
+	return tip, err
 }
 
 func (a seenTip) sameFiles(b seenTip) bool {
