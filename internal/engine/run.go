@@ -22,7 +22,7 @@ type run struct {
 	id      plan.ID
 	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
 	done    chan outcome
-	freed   chan struct{} // a piece of work has come to where only its record is left
+	freed   chan struct{}        // a piece of work has come to where only its record is left
 	held    plan.Claims          // of other processes, as last read
 	claims  plan.Claims          // those of them that stand
 	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
@@ -243,8 +243,12 @@ type work struct {
 	records  *atomic.Bool // it only has to be recorded
 }
 
+// mostRecords bounds what waits to be recorded, for each job. All of it is recorded at once (gitstore): many that wait cost
+// little more than one.
+const mostRecords = 8
+
 // room is how many pieces of work can be started. What only has to be recorded waits for the disk and leaves its place to
-// others; but one job is one thing after the other, and no more may wait than work.
+// others; but where there is one job, one thing comes after the other.
 func (r *run) room() int {
 	jobs := max(r.Jobs, 1)
 	busy := len(r.running)
@@ -255,7 +259,7 @@ func (r *run) room() int {
 				records++
 			}
 		}
-		busy -= min(records, jobs)
+		busy -= min(records, mostRecords*jobs)
 	}
 	room := jobs - busy
 	if r.once {
@@ -412,6 +416,9 @@ func (r *run) show(s *plan.State) {
 	}
 	var all []Doing
 	for id, w := range r.running {
+		if w.records.Load() {
+			continue // over in a moment
+		}
 		all = append(all, Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since})
 	}
 	for id, c := range r.claims {
