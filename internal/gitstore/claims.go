@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,6 +27,9 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 		return nil, fmt.Errorf("%q can't be a plan's id", id)
 	}
 	prefix := claimRefs + string(id)
+	if err := s.clearBroken(ctx, id); err != nil {
+		return nil, err
+	}
 	refs, err := s.refsBelow(ctx, prefix)
 	if err != nil || len(refs) == 0 {
 		return nil, err
@@ -185,6 +192,8 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 		switch {
 		case err != nil || now.oid == change.new:
 			return err == nil, err
+		case now.oid == "":
+			return false, s.clearBroken(ctx, plan.ID(path.Base(path.Dir(change.ref))))
 		case now.oid != change.old:
 			return false, &ClaimedError{now.Claim}
 		}
@@ -194,4 +203,57 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 		err = fmt.Errorf("claim %s: %w", task, err)
 	}
 	return err
+}
+
+// clearBroken removes what a power cut has left of claims on a plan's tasks: refs that say nothing, and such as name an
+// object that is not there or not whole. Git neither makes another claim in the place of one nor deletes it. In another
+// format of refs than one file each, none is ever half written.
+func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
+	dir := filepath.Join(s.commonDir, filepath.FromSlash(claimRefs), string(id))
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil //nolint:nilerr // nobody has claimed anything
+	}
+	var l looseReader
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name())
+		if !plan.TaskID(f.Name()).Valid() || !s.brokenClaim(ctx, &l, name) {
+			continue
+		}
+		// Git's own lock: who holds it is at work on this claim, and gives the file a new content.
+		lock, err := os.OpenFile(name+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			continue
+		}
+		if s.brokenClaim(ctx, &l, name) {
+			err = os.Remove(name)
+		}
+		if err := errors.Join(err, lock.Close(), os.Remove(lock.Name())); err != nil {
+			return fmt.Errorf("remove the broken claim %s: %w", f.Name(), err)
+		}
+	}
+	return nil
+}
+
+// brokenClaim reports whether the file of a ref does not name a claim that can be read.
+func (s *Store) brokenClaim(ctx context.Context, l *looseReader, file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	oid := plan.OID(strings.TrimSpace(string(text)))
+	if !isOID(oid) {
+		return !strings.HasPrefix(string(text), "ref:")
+	}
+	found, err := l.read(s.loosePath(oid), oid, func(int64, io.Reader) error { return nil })
+	if !found { // packed
+		err = s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
+			if o.Kind == "" {
+				return ErrNoPlan
+			}
+			return nil
+		})
+		return errors.Is(err, ErrNoPlan)
+	}
+	return err != nil
 }

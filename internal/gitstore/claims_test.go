@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -223,4 +224,49 @@ func TestPulse(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed("a release", true)
+}
+
+// What a power cut can leave of a claim is in nobody's way.
+func TestBrokenClaims(t *testing.T) {
+	dir := newRepo(t)
+	s := open(t, dir)
+	ctx := context.Background()
+	start(t, s, testID, 5)
+	ref := func(task plan.TaskID) string {
+		return filepath.Join(s.CommonDir(), "refs", "workflow-claims", string(testID), string(task))
+	}
+	write := func(file, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.RemoveAll(file), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage := func() {
+		write(ref("IMPL-1"), "")
+		write(ref("IMPL-2"), strings.Repeat("\x00", 41))
+		write(ref("IMPL-3"), strings.Repeat("1", 40)+"\n")
+	}
+	claimOf := func(task plan.TaskID) plan.Claim {
+		c := lease(1, testNow.Add(time.Hour))
+		c.Task = task
+		return c
+	}
+	for _, task := range []plan.TaskID{"IMPL-4", "IMPL-5"} {
+		if _, err := s.Claim(ctx, testID, claimOf(task)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage()
+	if _, err := s.Claim(ctx, testID, claimOf("IMPL-1")); err != nil {
+		t.Errorf("claim over what is broken: %v", err)
+	}
+	damage()
+	write(s.loosePath(plan.OID(git(t, dir, "rev-parse", "refs/workflow-claims/"+string(testID)+"/IMPL-4"))), "")
+	claims, err := s.Claims(ctx, testID)
+	if err != nil || len(claims) != 1 || claims["IMPL-5"].Task != "IMPL-5" {
+		t.Errorf("claims %v, %v", claims, err)
+	}
+	if out := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/workflow-claims"); out != "refs/workflow-claims/"+string(testID)+"/IMPL-5" {
+		t.Errorf("left: %s", out)
+	}
 }

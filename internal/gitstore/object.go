@@ -220,9 +220,7 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	const mostOpen = 100
 	o.file = f
 	b.open = append(b.open, o)
-	if !b.volatile {
-		startWriteOut(f)
-	}
+	startWriteOut(f)
 	if len(b.open) < mostOpen {
 		return nil
 	}
@@ -246,15 +244,15 @@ func (b *Batch) settle(alone bool) error {
 	var errs []error
 	for _, o := range b.open {
 		flush := (*os.File).Sync
-		switch b.s.writing.flushing {
-		case flushAll:
+		switch how := b.s.writing.flushing; {
+		case b.volatile:
+			flush = writeOut // so that it is there whole or not at all
+		case how == flushAll:
 			flush = nil
-		case flushWithRef:
-			if !alone || !o.placed { // that of its name follows at least
-				flush = writeOut
-			}
+		case how == flushWithRef && (!alone || !o.placed): // that of its name follows at least
+			flush = writeOut
 		}
-		if flush != nil && !b.volatile {
+		if flush != nil {
 			errs = append(errs, flush(o.file))
 		}
 		errs = append(errs, o.file.Close())

@@ -131,7 +131,8 @@ func (u *refUpdater) start() error {
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync",
 			"update-ref", "-m", "git wf", "--create-reflog", "--stdin")
 	} else {
-		args = append(args, "-c", "core.fsync=none", "update-ref", "--stdin")
+		// Written out before it gets its name, a claim is whole after a power cut or not there, where the file system keeps the order.
+		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref", "--stdin")
 	}
 	c, err := startRefChild(u.dir, u.packedRefs, args...)
 	if err != nil {
