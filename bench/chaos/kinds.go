@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"gitwf/internal/chaostest"
@@ -131,6 +132,29 @@ func (b *bench) disk(ctx context.Context) {
 			}
 			b.count(ctx, "the disk full", func() (int, error) { return 1, err })
 		}
+	}
+}
+
+// power cuts the power of the disk.
+func (b *bench) power(ctx context.Context) {
+	const kind = "the power of the disk cut in a run"
+	c, err := chaostest.NewCrowd(ctx, b.stages.Lab, 24)
+	var p *chaostest.Power
+	if err == nil {
+		p, err = chaostest.NewPower(ctx, c)
+	}
+	if errors.Is(err, chaostest.ErrNoMount) {
+		fmt.Fprintln(b.log, "power:", err)
+		return
+	}
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+		return
+	}
+	defer p.Close()
+	rng := rand.New(rand.NewPCG(b.seed, 3))
+	for range b.cuts {
+		b.count(ctx, kind, func() (int, error) { return 1, p.Cut(ctx, rng) })
 	}
 }
 

@@ -21,6 +21,7 @@ type options struct {
 	seed   uint64
 	kills  int
 	rounds int
+	cuts   int
 	every  int
 	step   string
 	fault  int
@@ -55,6 +56,7 @@ var kinds = []struct {
 	{"maintenance", (*bench).maintenance},
 	{"locks", (*bench).locks},
 	{"disk", (*bench).disk},
+	{"power", (*bench).power},
 	{"clock", (*bench).clock},
 	{"order", (*bench).order},
 }
@@ -66,6 +68,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random choices")
 	flag.IntVar(&o.kills, "kills", 1000, "random, runs: kills altogether, half of them of each kind if both are asked for")
 	flag.IntVar(&o.rounds, "rounds", 10, "crowd, maintenance: rounds")
+	flag.IntVar(&o.cuts, "cuts", 200, "power: cuts")
 	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
 	flag.StringVar(&o.step, "step", "", "points: only this step")
 	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")

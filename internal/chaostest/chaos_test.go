@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,6 +189,28 @@ func TestOrder(t *testing.T) { // alone: see Traced
 		}
 		if n < 1 {
 			t.Errorf("%s: no event in the trace", step)
+		}
+	}
+}
+
+func TestPowerCut(t *testing.T) {
+	ctx := context.Background()
+	c, err := NewCrowd(ctx, stages(t).Lab, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPower(ctx, c)
+	if errors.Is(err, ErrNoMount) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 5 {
+		if err := p.Cut(ctx, rng); err != nil {
+			t.Error(err)
 		}
 	}
 }
