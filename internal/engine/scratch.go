@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 
 	"gitwf/internal/process"
@@ -57,5 +59,18 @@ func (s *scratch) discard(dir string) {
 	}
 }
 
-// remove ends it all. A leftover in the system's temporary directory harms nobody.
-func (s *scratch) remove() { _ = os.RemoveAll(s.root) }
+// remove ends it all, with all processors: the user waits for it. A leftover in the system's temporary directory harms
+// nobody.
+func (s *scratch) remove() {
+	names, _ := os.ReadDir(s.root)
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(names, len(names)/runtime.GOMAXPROCS(0)+1) {
+		wg.Go(func() {
+			for _, d := range part {
+				_ = os.RemoveAll(filepath.Join(s.root, d.Name()))
+			}
+		})
+	}
+	wg.Wait()
+	_ = os.RemoveAll(s.root)
+}

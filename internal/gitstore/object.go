@@ -220,7 +220,9 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	const mostOpen = 100
 	o.file = f
 	b.open = append(b.open, o)
-	startWriteOut(f)
+	if b.volatile || b.s.writing.flushing != flushAll {
+		startWriteOut(f)
+	}
 	if len(b.open) < mostOpen {
 		return nil
 	}
