@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // sizes say how large the repositories are and how often each command runs.
@@ -33,6 +34,7 @@ type sizes struct {
 	large      int // MB of the large file
 	many       int // small files
 	syncScript bool
+	rest       time.Duration // before each contestant
 }
 
 // benchmarks are what can be measured, by name.
@@ -66,6 +68,7 @@ func main() {
 	flag.IntVar(&z.fetches, "fetches", 21, "strict: rounds of fetches")
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
+	flag.DurationVar(&z.rest, "rest", 65*time.Second, "run: pause before each contestant")
 	flag.BoolVar(&z.syncScript, "sync-script", false, "run: let the script's git flush every object, too")
 	flag.IntVar(&z.planTasks, "plan", 10_000, "status, scale, history, growth: tasks of the plan")
 	flag.IntVar(&z.statuses, "statuses", 11, "status: rounds")

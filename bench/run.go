@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed plumbing.sh
@@ -32,8 +33,16 @@ func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 	fresh := func(c *contestant, steps ...[]string) *contestant {
 		c.before = func(ctx context.Context) (err error) {
 			round++
-			c.dir, err = l.plannedRepo(ctx, fmt.Sprintf("run%d", round), file("plan.yaml"), steps...)
-			return err
+			if c.dir, err = l.plannedRepo(ctx, fmt.Sprintf("run%d", round), file("plan.yaml"), steps...); err != nil {
+				return err
+			}
+			// An ext4 without a journal gives inodes that were freed to nobody for a minute, and takes the longer to find
+			// others: the next contestant would pay for what the last one removed.
+			select {
+			case <-time.After(z.rest):
+			case <-ctx.Done():
+			}
+			return ctx.Err()
 		}
 		return c
 	}
