@@ -6,24 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flushesReadOnly says whether a file that is open for reading can be flushed.
-const flushesReadOnly = true
-
 // startWriteOut does nothing: the system has no call for it.
 func startWriteOut(*os.File) {}
 
 // writeOut hands the file's data to the disk, which may keep it in its cache: emptying that is slow, and once is enough.
 func writeOut(f *os.File) error { return unix.Fsync(int(f.Fd())) }
-
-// flushDir makes the names in a directory durable.
-func flushDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
 
 // flushingIn: the journals of APFS and HFS+ keep the order of what was written out.
 func flushingIn(objects, refs string) flushing {

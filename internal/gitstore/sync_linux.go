@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flushesReadOnly says whether a file that is open for reading can be flushed.
-const flushesReadOnly = true
-
 // startWriteOut begins to write the file's data to the disk and does not wait.
 func startWriteOut(f *os.File) {
 	unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
@@ -24,16 +21,6 @@ func writeOut(f *os.File) error {
 		return f.Sync()
 	}
 	return nil
-}
-
-// flushDir makes the names in a directory durable.
-func flushDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // flushingIn finds out how what is written to a file system gets to the disk.
