@@ -63,6 +63,7 @@ type Batch struct {
 	byOID map[plan.OID]*loose
 	order []*loose
 	open  []*loose // whose file is open, because its data may still be on the way to the disk
+	named []string // directories with new names that are not flushed yet, in the order in which they got them
 	held  int64    // bytes of files that are kept in memory
 
 	volatile bool // nothing has to survive a power cut
@@ -164,11 +165,16 @@ func (b *Batch) Discard() {
 // rollback forgets all objects but the first n: those of an attempt that came to nothing.
 func (b *Batch) rollback(n int) {
 	for _, o := range b.order[n:] {
+		if o.file != nil {
+			o.file.Close()
+			o.file = nil
+		}
 		if o.temp != "" && !o.placed {
 			os.Remove(o.temp)
 		}
 		delete(b.byOID, o.oid)
 	}
+	b.open = slices.DeleteFunc(b.open, func(o *loose) bool { return o.file == nil })
 	b.order = b.order[:n]
 }
 
@@ -266,7 +272,6 @@ func (b *Batch) settle(alone bool) error {
 
 // place gives the objects their names; alone says that no flush of a ref follows.
 func (b *Batch) place(alone bool) error {
-	var dirs []string // in the order in which they get names
 	for _, o := range b.order {
 		if o.placed {
 			continue
@@ -274,14 +279,14 @@ func (b *Batch) place(alone bool) error {
 		if err := b.placeOne(o); err != nil {
 			return fmt.Errorf("write object %s: %w", o.oid, err)
 		}
-		dirs = append(dirs, filepath.Dir(b.s.loosePath(o.oid)))
+		b.named = append(b.named, filepath.Dir(b.s.loosePath(o.oid)))
 	}
+	dirs := b.named
 	switch how := b.s.writing.flushing; {
 	case b.volatile || len(dirs) == 0 || how == flushAll:
 		return nil
 	case how == flushEach:
-		slices.Sort(dirs)
-		dirs = slices.Compact(dirs)
+		dirs = slices.Compact(slices.Sorted(slices.Values(dirs)))
 	case alone:
 		dirs = dirs[len(dirs)-1:] // the newest name stands for all that was before it
 	default:
@@ -292,6 +297,7 @@ func (b *Batch) place(alone bool) error {
 			return err
 		}
 	}
+	b.named = nil
 	return nil
 }
 
