@@ -1,16 +1,11 @@
 package gitstore
 
 import (
-	"bytes"
 	"compress/zlib"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/adler32"
-	"io"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -34,15 +29,6 @@ type writing struct {
 	flushing  flushing
 	err       error
 }
-
-// flushing is how objects and their names get to the disk, see Batch.Flush.
-type flushing int
-
-const (
-	flushEach    flushing = iota // each file, then each directory: always right
-	flushAll                     // the whole file system, where nothing less stands for more than one file (ext4 without a journal)
-	flushWithRef                 // by the flush of a ref, which stands for all that was written out before it (ext4, XFS, APFS)
-)
 
 // loose is one object of a batch. Its content is kept, or where it can be read again, until the batch is done: a
 // concurrent gc may take an object that nothing names yet.
@@ -95,22 +81,6 @@ func (b *Batch) addTree(entries []rawEntry) (plan.OID, error) {
 	return oid, nil
 }
 
-// Flush writes what the batch has so far and returns when it is on disk. Append does it for its own batch; others call
-// it when something else than an event is about to name the objects.
-//
-// The order is: all data, then all names, so that a name does not stand for data that a power cut could take away. On
-// file systems with one journal, which commit their metadata in order and as a whole, it is enough that the data has been
-// written out before it gets its name: one flush after that stands for both, and an event leaves it to git, whose flush
-// of the ref's lock file comes next. Elsewhere the data is flushed before, and the names after that. Where there is no
-// journal at all one flush of the whole file system, before a ref names anything, is for both: what a power cut in the
-// midst of it leaves behind, writeOne does not take for the object.
-func (b *Batch) Flush(ctx context.Context) error {
-	if err := b.write(ctx); err != nil {
-		return err
-	}
-	return b.s.finish(true, b)
-}
-
 // write brings all objects on their way to the disk, under temporary names.
 func (b *Batch) write(ctx context.Context) error {
 	if err := b.s.prepareWriting(ctx); err != nil {
@@ -122,26 +92,6 @@ func (b *Batch) write(ctx context.Context) error {
 		}
 		if err := b.writeOne(o); err != nil {
 			return fmt.Errorf("write object %s: %w", o.oid, err)
-		}
-	}
-	return nil
-}
-
-// finish waits for the batches' data and gives the objects their names. alone says that no flush of a ref follows.
-func (s *Store) finish(alone bool, batches ...*Batch) error {
-	for _, b := range batches {
-		if err := b.settle(alone); err != nil {
-			return fmt.Errorf("flush objects: %w", err)
-		}
-	}
-	for _, b := range batches {
-		if err := b.place(alone); err != nil {
-			return err
-		}
-	}
-	if s.writing.flushing == flushAll && !batches[0].volatile {
-		if err := flushSystem(s.objectDir); err != nil {
-			return fmt.Errorf("flush objects: %w", err)
 		}
 	}
 	return nil
@@ -205,102 +155,6 @@ func (b *Batch) writeOne(o *loose) error {
 	return b.written(o, f)
 }
 
-// isIn reports whether a loose object's file holds the object: a power cut may have left an empty one.
-func (o *loose) isIn(name string) bool {
-	f, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	z, err := zlib.NewReader(f)
-	if err != nil {
-		return false
-	}
-	head := looseHeader(o.kind, int64(len(o.data)))
-	found, err := io.ReadAll(io.LimitReader(z, int64(len(head)+len(o.data)+1)))
-	return err == nil && string(found) == head+string(o.data)
-}
-
-// written starts the way of the data to the disk. Files stay open until they have arrived, but not too many.
-func (b *Batch) written(o *loose, f *os.File) error {
-	const mostOpen = 100
-	o.file = f
-	b.open = append(b.open, o)
-	if b.volatile || b.s.writing.flushing != flushAll {
-		startWriteOut(f)
-	}
-	if len(b.open) < mostOpen {
-		return nil
-	}
-	return b.settle(true)
-}
-
-// harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and without a flush.
-func (b *Batch) harden(o *loose) error {
-	if !flushesReadOnly {
-		return nil
-	}
-	f, err := os.Open(b.s.loosePath(o.oid))
-	if err != nil {
-		return err
-	}
-	return b.written(o, f)
-}
-
-// settle waits until the data of the open files is on the disk, or with it where another flush follows.
-func (b *Batch) settle(alone bool) error {
-	var errs []error
-	for _, o := range b.open {
-		flush := (*os.File).Sync
-		switch how := b.s.writing.flushing; {
-		case b.volatile:
-			flush = writeOut // so that it is there whole or not at all
-		case how == flushAll:
-			flush = nil
-		case how == flushWithRef && (!alone || !o.placed): // that of its name follows at least
-			flush = writeOut
-		}
-		if flush != nil {
-			errs = append(errs, flush(o.file))
-		}
-		errs = append(errs, o.file.Close())
-		o.file = nil
-	}
-	b.open = nil
-	return errors.Join(errs...)
-}
-
-// place gives the objects their names; alone says that no flush of a ref follows.
-func (b *Batch) place(alone bool) error {
-	for _, o := range b.order {
-		if o.placed {
-			continue
-		}
-		if err := b.placeOne(o); err != nil {
-			return fmt.Errorf("write object %s: %w", o.oid, err)
-		}
-		b.named = append(b.named, filepath.Dir(b.s.loosePath(o.oid)))
-	}
-	dirs := b.named
-	switch how := b.s.writing.flushing; {
-	case b.volatile || len(dirs) == 0 || how == flushAll:
-		return nil
-	case how == flushEach:
-		dirs = slices.Compact(slices.Sorted(slices.Values(dirs)))
-	case alone:
-		dirs = dirs[len(dirs)-1:] // the newest name stands for all that was before it
-	default:
-		return nil
-	}
-	for _, dir := range dirs {
-		if err := flushDir(dir); err != nil {
-			return err
-		}
-	}
-	b.named = nil
-	return nil
-}
-
 func (b *Batch) placeOne(o *loose) error {
 	final := b.s.loosePath(o.oid)
 	for attempt := 0; ; attempt++ {
@@ -345,79 +199,6 @@ func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 		return false, nil
 	}
 	return true, b.Flush(ctx)
-}
-
-// encode writes the file of a loose object.
-func (s *Store) encode(w io.Writer, o *loose) error {
-	if o.source == nil {
-		data, err := s.encodeWhole(o.kind, o.data)
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
-	}
-	content, size, err := o.source.open()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	oid, err := s.encodeStream(w, o.kind, size, content)
-	if err == nil && oid != o.oid {
-		err = errContentChanged
-	}
-	return err
-}
-
-var errContentChanged = errors.New("the content changed while it was read")
-
-// encodeWhole returns the file of an object that is in memory.
-func (s *Store) encodeWhole(kind plumbing.ObjectType, data []byte) ([]byte, error) {
-	// What fits into a block of the file system takes one in any case, until git packs it, and a tree is mostly object ids,
-	// which are random: neither is compressed.
-	const block, around = 4096, 2 + 5 + 4
-	head := looseHeader(kind, int64(len(data)))
-	if n := len(head) + len(data); around+n <= block || kind == plumbing.TreeObject && n <= math.MaxUint16 {
-		out := make([]byte, 0, around+n)
-		out = append(out, 0x78, 1) // zlib
-		out = append(out, 1)       // the last of its blocks, and a stored one
-		out = binary.LittleEndian.AppendUint16(out, uint16(n))
-		out = binary.LittleEndian.AppendUint16(out, ^uint16(n))
-		out = append(append(out, head...), data...)
-		return binary.BigEndian.AppendUint32(out, adler32.Checksum(out[len(out)-n:])), nil
-	}
-	var out bytes.Buffer
-	err := s.compress(&out, head, bytes.NewReader(data))
-	return out.Bytes(), err
-}
-
-// encodeStream writes the file of an object of the given size and returns the object's id.
-func (s *Store) encodeStream(w io.Writer, kind plumbing.ObjectType, size int64, content io.Reader) (plan.OID, error) {
-	hash := plumbing.NewHasher(kind, size)
-	counted := &io.LimitedReader{R: content, N: size + 1}
-	if err := s.compress(w, looseHeader(kind, size), io.TeeReader(counted, hash)); err != nil {
-		return "", err
-	}
-	if counted.N != 1 {
-		return "", errContentChanged
-	}
-	return plan.OID(hash.Sum().String()), nil
-}
-
-func looseHeader(kind plumbing.ObjectType, size int64) string {
-	return kind.String() + " " + strconv.FormatInt(size, 10) + "\x00"
-}
-
-func (s *Store) compress(w io.Writer, head string, content io.Reader) error {
-	z := s.writing.deflaters.Get().(*zlib.Writer)
-	defer s.writing.deflaters.Put(z)
-	z.Reset(w)
-	if _, err := io.WriteString(z, head); err != nil {
-		return err
-	}
-	if _, err := io.Copy(z, content); err != nil {
-		return err
-	}
-	return z.Close()
 }
 
 // createTemp makes a file whose name git gc knows for the leftover of a writer that died.
