@@ -8,6 +8,14 @@ type turn struct {
 	text string
 }
 
+// role is the turn's side, in the word that both vendors have for it.
+func (t turn) role() string {
+	if t.own {
+		return "assistant"
+	}
+	return "user"
+}
+
 // turns is the whole conversation so far. No turn is empty, and none follows one of the same side: services refuse both.
 func (r Request) turns() []turn {
 	all := []turn{{text: r.Prompt}}

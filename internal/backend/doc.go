@@ -1,9 +1,8 @@
 // Package backend asks an agent: a prompt goes in, the text of a reply comes out.
 //
 // It hides one decision: how a prompt becomes a reply, for every kind of agent there is: any program of the user's, the
-// vendors' command-line agents without a terminal, and model services through the vendors' own clients. What differs
-// between them ends here: flags, output formats, sessions, keys, retries, what an error means, and who is asked when
-// one can't answer.
+// vendors' command-line agents without a terminal, and model services over HTTP. What differs between them ends here:
+// flags, output formats, sessions, keys, retries, what an error means, and who is asked when one can't answer.
 //
 // It does not own: what a prompt says and what a reply has to contain (internal/contract), tasks and records
 // (internal/engine), how a child process is bounded (internal/process), where the configuration is kept (cmd). A

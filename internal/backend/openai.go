@@ -2,71 +2,98 @@ package backend
 
 import (
 	"context"
-	"errors"
+	"io"
+	"net/http"
 	"time"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 )
 
 // openAI is any service that speaks OpenAI's chat completions, local servers among them.
-type openAI struct {
-	service
-	chat sdk.ChatCompletionService
+type openAI struct{ service }
+
+func newOpenAI(c Config, environ []string) openAI {
+	return openAI{newService(c, environ, "OPENAI_API_KEY")}
 }
 
-// newOpenAI makes the service without the client's own reading of the environment and its own retries: keys are
-// looked up in the environment given, and one mechanism tries again for all kinds.
-func newOpenAI(c Config, environ []string) openAI {
-	s := newService(c, environ, "OPENAI_API_KEY")
-	options := []option.RequestOption{option.WithEnvironmentProduction(), option.WithMaxRetries(0), option.WithHTTPClient(s.client)}
-	if c.BaseURL != "" {
-		options = append(options, option.WithBaseURL(c.BaseURL))
-	}
-	if s.key != "" {
-		options = append(options, option.WithAPIKey(s.key))
-	}
-	return openAI{s, sdk.NewChatCompletionService(options...)}
+// chatRequest and chatAnswer are the parts of the protocol that a prompt and its reply need.
+type chatRequest struct {
+	Model               string        `json:"model"`
+	Messages            []chatMessage `json:"messages"`
+	MaxCompletionTokens int64         `json:"max_completion_tokens,omitempty"`
+}
+
+type chatMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Refusal string `json:"refusal,omitempty"` // of an answer
+}
+
+type chatAnswer struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		Message      chatMessage `json:"message"`
+		FinishReason string      `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens        int64 `json:"prompt_tokens"`
+		CompletionTokens    int64 `json:"completion_tokens"`
+		TotalTokens         int64 `json:"total_tokens"`
+		PromptTokensDetails struct {
+			CachedTokens int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
 }
 
 func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
-	params := sdk.ChatCompletionNewParams{Model: o.cfg.Model}
+	question := chatRequest{Model: o.cfg.Model, MaxCompletionTokens: max(0, o.cfg.MaxTokens)}
+	add := func(role, text string) {
+		question.Messages = append(question.Messages, chatMessage{Role: role, Content: text})
+	}
 	if r.System != "" {
-		params.Messages = append(params.Messages, sdk.SystemMessage(r.System))
+		add("system", r.System)
 	}
 	for _, t := range r.turns() {
-		if t.own {
-			params.Messages = append(params.Messages, sdk.AssistantMessage(t.text))
-		} else {
-			params.Messages = append(params.Messages, sdk.UserMessage(t.text))
-		}
+		add(t.role(), t.text)
 	}
-	if o.cfg.MaxTokens > 0 {
-		params.MaxCompletionTokens = sdk.Int(o.cfg.MaxTokens)
+	address, err := o.endpoint("https://api.openai.com/v1", "chat/completions")
+	if err != nil {
+		return Reply{}, err
+	}
+	header := http.Header{}
+	if o.key != "" {
+		header.Set("Authorization", "Bearer "+o.key)
 	}
 	return o.within(ctx, deadline, func(ctx context.Context) (Reply, error) {
-		answer, err := o.chat.New(ctx, params)
+		body, err := o.post(ctx, address, header, question, openAIReason)
 		if err != nil {
 			return Reply{}, err
 		}
-		return openAIReply(answer)
-	}, openAIError)
+		defer body.Close()
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return Reply{}, err
+		}
+		var answer chatAnswer
+		if err := decode(data, &answer); err != nil {
+			return Reply{}, err
+		}
+		return answer.reply()
+	})
 }
 
-func openAIReply(answer *sdk.ChatCompletion) (Reply, error) {
-	if len(answer.Choices) == 0 {
+func (a chatAnswer) reply() (Reply, error) {
+	if len(a.Choices) == 0 {
 		return Reply{}, &Error{Reason: Malformed, Message: "the answer has no choices"}
 	}
-	choice := answer.Choices[0]
+	choice := a.Choices[0]
 	switch {
 	case choice.FinishReason == "content_filter":
 		return Reply{}, &Error{Reason: Refused, Message: "the response was blocked by a content filter"}
 	case choice.Message.Refusal != "":
 		return Reply{}, &Error{Reason: Refused, Message: choice.Message.Refusal}
 	}
-	u := answer.Usage
+	u := a.Usage
 	return Reply{
-		Text: choice.Message.Content, Truncated: choice.FinishReason == "length", Model: answer.Model,
+		Text: choice.Message.Content, Truncated: choice.FinishReason == "length", Model: a.Model,
 		Usage: Usage{
 			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CachedTokens: u.PromptTokensDetails.CachedTokens,
 			Known: u.TotalTokens > 0,
@@ -74,24 +101,13 @@ func openAIReply(answer *sdk.ChatCompletion) (Reply, error) {
 	}, nil
 }
 
-func openAIError(err error) *Error {
-	var e *sdk.Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	message := e.Message
-	if message == "" {
-		message = errorMessage(e.RawJSON())
-	}
-	if message == "" {
-		message = e.Error()
-	}
-	failure := answered(e.Response, e.StatusCode, message)
-	switch e.Code {
+// openAIReason is what OpenAI's own codes mean beyond the status; "" if the status says it all.
+func openAIReason(said vendorError) Reason {
+	switch said.Code {
 	case "insufficient_quota": // a 429 that waiting does not mend
-		failure.Reason = Unavailable
+		return Unavailable
 	case "content_filter", "content_policy_violation":
-		failure.Reason = Refused
+		return Refused
 	}
-	return failure
+	return ""
 }

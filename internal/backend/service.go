@@ -1,12 +1,15 @@
 package backend
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -42,8 +45,8 @@ func (s service) missing() error {
 	return nil
 }
 
-// within runs one request until the deadline, and says what its error means. describe knows the vendor's own errors.
-func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error), describe func(error) *Error) (Reply, error) {
+// within runs one request until the deadline, and says what its error means.
+func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error)) (Reply, error) {
 	if err := s.missing(); err != nil {
 		return Reply{}, err
 	}
@@ -52,7 +55,6 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 	defer cancel()
 	reply, err := ask(limit)
 	var own *Error
-	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return reply, nil
@@ -67,14 +69,75 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 			Reason: TimedOut, Message: fmt.Sprintf("no answer within %s", time.Since(begin).Round(time.Millisecond)),
 			Hint: "the agent's timeout sets the limit",
 		}
-	}
-	if e := describe(err); e != nil {
-		return Reply{}, e
-	}
-	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return Reply{}, &Error{Reason: Malformed, Message: "the answer can't be read: " + err.Error()}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return Reply{}, unreadable(err)
 	}
 	return Reply{}, connection(err)
+}
+
+// post sends one request and returns the body of the answer, which the caller closes. An answer that is an HTTP error
+// is an *Error, whose reason judge may know better by what the vendor's own body says.
+func (s service) post(ctx context.Context, address string, header http.Header, body any, judge func(vendorError) Reason) (io.ReadCloser, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, &text)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = header
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "git-wf")
+	response, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < http.StatusMultipleChoices {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	if response.StatusCode < http.StatusBadRequest {
+		return nil, &Error{
+			Reason: Malformed, Status: response.StatusCode,
+			Message: fmt.Sprintf("HTTP %d: redirects are not followed", response.StatusCode),
+		}
+	}
+	said, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, answered(response.StatusCode, response.Header, readVendorError(said), judge)
+}
+
+// endpoint is the address of a path below the service's base, which is usual unless the user set another.
+func (s service) endpoint(usual, path string) (string, error) {
+	base := s.cfg.BaseURL
+	if base == "" {
+		base = usual
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", err
+	}
+	return u.JoinPath(path).String(), nil
+}
+
+// decode reads JSON. A value of another type than expected is left out, because services that imitate a vendor differ
+// in details that don't matter here.
+func decode(data []byte, into any) error {
+	var mismatch *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mismatch) {
+		return unreadable(err)
+	}
+	return nil
+}
+
+func unreadable(err error) *Error {
+	return &Error{Reason: Malformed, Message: "the answer can't be read: " + err.Error()}
 }
 
 // connection is the error of a request that got no answer. A name that does not exist and a port that nobody listens
@@ -84,29 +147,46 @@ func connection(err error) *Error {
 }
 
 // answered is the error that an HTTP response is.
-func answered(response *http.Response, status int, message string) *Error {
-	e := &Error{Reason: statusReason(status), Status: status, Message: fmt.Sprintf("HTTP %d: %s", status, message)}
-	if response != nil {
-		e.RetryAfter = retryAfter(response.Header, time.Now())
+func answered(status int, header http.Header, said vendorError, judge func(vendorError) Reason) *Error {
+	if said.Message == "" {
+		said.Message = cmp.Or(http.StatusText(status), "no message")
 	}
+	e := &Error{Reason: statusReason(status), Status: status, Message: fmt.Sprintf("HTTP %d: %s", status, said.Message)}
+	if id := cmp.Or(header.Get("Request-Id"), header.Get("X-Request-Id")); id != "" {
+		e.Message += " (request " + id + ")" // the vendor's support asks for it
+	}
+	if known := judge(said); known != "" {
+		e.Reason = known
+	}
+	e.RetryAfter = retryAfter(header, time.Now())
 	return e
 }
 
-// errorMessage is the message in the body of an error, in the form that both vendors have; "" if it has another.
-func errorMessage(raw string) string {
-	var body struct {
-		Message string `json:"message"`
-		Error   struct {
-			Message string `json:"message"`
-		} `json:"error"`
+// vendorError is what the body of an error says.
+type vendorError struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Code    string `json:"code"`
+}
+
+// readVendorError reads the form that both vendors have, an object called error, and those of services that imitate
+// them: a text of that name, or the fields without the object. What has another form says nothing.
+func readVendorError(body []byte) vendorError {
+	var whole struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
 	}
-	if json.Unmarshal([]byte(raw), &body) != nil {
-		return ""
+	var said vendorError
+	if decode(body, &whole) != nil {
+		return said
 	}
-	if body.Error.Message != "" {
-		return body.Error.Message
+	if len(whole.Error) > 0 && json.Unmarshal(whole.Error, &said.Message) != nil {
+		decode(whole.Error, &said)
 	}
-	return body.Message
+	if said.Message == "" {
+		said.Message = whole.Message
+	}
+	return said
 }
 
 // limited ends a response that is longer than MaxReply.

@@ -1,0 +1,236 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitwf/internal/wiretest"
+)
+
+// What is sent is this and nothing else. The vendors' programs read more variables; here only what docs/agents.md names
+// counts.
+func TestWireRequest(t *testing.T) {
+	vars := []string{
+		"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_AUTH_TOKEN=other-token", "ANTHROPIC_CUSTOM_HEADERS=X-Other: 1",
+		"OPENAI_BASE_URL=http://127.0.0.1:1", "OPENAI_ORG_ID=org", "OPENAI_PROJECT_ID=project", "OPENAI_ADMIN_KEY=other-key",
+		"OPENAI_API_KEY=" + testKey, "ANTHROPIC_API_KEY=" + testKey,
+	}
+	for _, kv := range vars {
+		name, value, _ := strings.Cut(kv, "=")
+		t.Setenv(name, value)
+	}
+	wires := map[string]struct {
+		path, body string
+		header     http.Header
+	}{
+		KindOpenAI: {
+			path: "/base/v1/chat/completions",
+			body: `{"model":"m-1","messages":[{"role":"system","content":"be <brief>"},{"role":"user","content":"hi & é"},` +
+				`{"role":"assistant","content":"second"},{"role":"user","content":"third"}],"max_completion_tokens":77}`,
+			header: http.Header{"Authorization": {"Bearer " + testKey}},
+		},
+		KindAnthropic: {
+			path: "/base/v1/messages",
+			body: `{"model":"m-1","max_tokens":77,"system":[{"type":"text","text":"be <brief>"}],"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"hi & é"}]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"second"}]},` +
+				`{"role":"user","content":[{"type":"text","text":"third"}]}],"stream":true}`,
+			header: http.Header{"X-Api-Key": {testKey}, "Anthropic-Version": {"2023-06-01"}},
+		},
+	}
+	for _, s := range services {
+		t.Run(s.kind, func(t *testing.T) {
+			server := wiretest.Start(t, wiretest.Turn{Text: "hello"})
+			c := Config{Kind: s.kind, Model: "m-1", BaseURL: server.URL + "/base" + s.path + "/", MaxTokens: 77}
+			r := Request{System: "be <brief>", Prompt: "hi & é", Refused: []Refusal{{"second", "third"}}}
+			if _, err := made(t, c, environ(t, vars...)).Ask(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			want, got := wires[s.kind], server.Requests()[0]
+			for name, value := range map[string]string{
+				"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "git-wf", "Accept-Encoding": "gzip",
+			} {
+				want.header.Set(name, value)
+			}
+			got.Header.Del("Content-Length")
+			if diff := cmp.Diff(want.header, got.Header); diff != "" {
+				t.Errorf("headers:\n%s", diff)
+			}
+			if diff := cmp.Diff(want.body, strings.TrimSpace(string(got.Body))); diff != "" {
+				t.Errorf("body:\n%s", diff)
+			}
+			if got.Path != want.path {
+				t.Errorf("asked %s, want %s", got.Path, want.path)
+			}
+		})
+	}
+}
+
+// Without a base of its own, a service is asked at the vendor's address.
+func TestEndpoint(t *testing.T) {
+	for _, tt := range []struct{ base, usual, path, want string }{
+		{"", "https://api.openai.com/v1", "chat/completions", "https://api.openai.com/v1/chat/completions"},
+		{"", "https://api.anthropic.com", "v1/messages", "https://api.anthropic.com/v1/messages"},
+		{"http://localhost:8080", "https://x", "v1/messages", "http://localhost:8080/v1/messages"},
+		{"http://localhost/a%2Fb/", "https://x", "v1/messages", "http://localhost/a%2Fb/v1/messages"},
+	} {
+		got, err := service{cfg: Config{BaseURL: tt.base}}.endpoint(tt.usual, tt.path)
+		if err != nil || got != tt.want {
+			t.Errorf("%q: got %s, %v, want %s", tt.base, got, err, tt.want)
+		}
+	}
+}
+
+// Errors come in the vendors' form and in those of services that imitate them.
+func TestWireErrors(t *testing.T) {
+	tests := []struct {
+		name, kind, body string
+		status           int
+		header           map[string]string
+		reason           Reason
+		want             string
+	}{
+		{"number for code", KindOpenAI, `{"error":{"message":"no","type":"x","code":400}}`, 400, nil, Failed, "HTTP 400: no"},
+		{"text for error", KindOpenAI, `{"error":"no such model"}`, 404, nil, Failed, "HTTP 404: no such model"},
+		{"no object", KindOpenAI, `{"object":"error","message":"too long"}`, 400, nil, Failed, "HTTP 400: too long"},
+		{"HTML", KindOpenAI, `<html>`, 400, nil, Failed, "HTTP 400: Bad Request"},
+		{"HTML of a proxy", KindAnthropic, `<html>`, 403, nil, Unavailable, "HTTP 403: Forbidden"},
+		{"list", KindOpenAI, `[{"error":{"message":"no"}}]`, 400, nil, Failed, "HTTP 400: Bad Request"},
+		{"unknown status", KindAnthropic, `{}`, 499, nil, Failed, "HTTP 499: no message"},
+		{"content filter", KindOpenAI, `{"error":{"message":"no","code":"content_filter"}}`, 400, nil, Refused, "HTTP 400: no"},
+		{"billing", KindAnthropic, `{"error":{"message":"pay","type":"billing_error"}}`, 400, nil, Unavailable, "HTTP 400: pay"},
+		{"Anthropic's request", KindAnthropic, `{"error":{"message":"no"}}`, 400, map[string]string{"request-id": "req_1"}, Failed, "HTTP 400: no (request req_1)"},
+		{"OpenAI's request", KindOpenAI, `{"error":{"message":"no"}}`, 400, map[string]string{"x-request-id": "req_2"}, Failed, "HTTP 400: no (request req_2)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := wiretest.Start(t, wiretest.Turn{Status: tt.status, Raw: tt.body, Header: tt.header})
+			_, err := made(t, Config{Kind: tt.kind, Model: "m", BaseURL: server.URL}, environ(t)).Ask(t.Context(), Request{Prompt: "hi"})
+			wantReason(t, err, tt.reason, tt.want)
+		})
+	}
+}
+
+// Streams that a test server does not make: answers in parts, cut off, and with what a client does not know.
+func TestMessageStream(t *testing.T) {
+	const start = `event: message_start
+data: {"type":"message_start","message":{"model":"m-2","content":[],"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":30,"output_tokens":1}}}
+
+`
+	const text = `event: content_block_start
+data: {"index":0,"content_block":{"type":"thinking","thinking":""}}
+
+event: content_block_delta
+data: {"index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
+
+event: content_block_start
+data: {"index":1,"content_block":{"type":"text","text":"a"}}
+
+: a comment
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"index":1,
+data: "delta":{"type":"text_delta","text":"b"}}
+
+event: content_block_delta
+data: {"index":1,"delta":{"type":"text_delta","text":"c"}}
+
+event: content_block_stop
+data: {"index":1}
+
+event: something_new
+data: not JSON
+
+data: no name
+
+`
+	const end = `event: message_delta
+data: {"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9,"input_tokens":null}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+	tests := []struct {
+		name, stream string
+		reason       Reason
+		want         string // the text, or words of the error
+	}{
+		{"whole", start + text + end, "", "abc"},
+		{"CRLF", strings.ReplaceAll(start+text+end, "\n", "\r\n"), "", "abc"},
+		{"cut off between events", start + text, Malformed, "ends before its end"},
+		{"cut off in an event", start + text + strings.TrimSuffix(end[:strings.Index(end, "\n\n")], "\n"), Malformed, "ends before its end"},
+		{"refusal", start + text + strings.Replace(end, "end_turn", "refusal", 1), Refused, "refused"},
+		{"overload", start + text + "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", Transient, "HTTP 200: busy"},
+		{"unknown error", start + text + "event: error\ndata: x\n\n", Failed, "HTTP 200: OK"},
+		{"no JSON", start + "event: message_delta\ndata: {\n\n", Malformed, "can't be read"},
+		{"a gap", start + "event: content_block_start\ndata: {\"index\":1}\n\n", Malformed, "block 1 begins after 0 blocks"},
+		{"no beginning", start + "event: content_block_delta\ndata: {\"index\":0}\n\n", Malformed, "without a beginning"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			reply, err := readMessage(strings.NewReader(tt.stream))
+			if tt.reason != "" {
+				wantReason(t, err, tt.reason, tt.want)
+				return
+			}
+			want := Reply{Text: tt.want, Model: "m-2", Usage: Usage{InputTokens: 35, OutputTokens: 9, CachedTokens: 30, Known: true}}
+			if diff := cmp.Diff(want, reply); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+	for _, stop := range []string{"max_tokens", "model_context_window_exceeded"} {
+		reply, err := readMessage(strings.NewReader(start + text + strings.Replace(end, "end_turn", stop, 1)))
+		if err != nil || !reply.Truncated {
+			t.Errorf("%s: got %+v, %v", stop, reply, err)
+		}
+	}
+}
+
+// FuzzMessageStream holds that no stream does more than give a reply or an *Error.
+func FuzzMessageStream(f *testing.F) {
+	f.Add("event: message_start\ndata: {\"message\":{}}\n\nevent: content_block_start\ndata: {\"index\":0}\n\n")
+	f.Fuzz(func(t *testing.T, stream string) {
+		_, err := readMessage(strings.NewReader(stream))
+		var e *Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Who cancels in the middle of an answer has the cause at once, and no second try.
+func TestCancelInAnswer(t *testing.T) {
+	for _, s := range services {
+		t.Run(s.kind, func(t *testing.T) {
+			began := make(chan bool, 2)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.WriteString(w, "event: message_start\n")
+				w.(http.Flusher).Flush()
+				began <- true
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			why := errors.New("the user had enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				<-began
+				cancel(why)
+			}()
+			_, err := made(t, Config{Kind: s.kind, Model: "m", BaseURL: server.URL}, environ(t)).Ask(ctx, Request{Prompt: "hi"})
+			if !errors.Is(err, why) || len(began) != 0 {
+				t.Errorf("got %v, and %d more requests", err, len(began))
+			}
+		})
+	}
+}
