@@ -172,7 +172,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	if err := g.makePlaces(); err != nil {
 		return nil, res, err
 	}
-	data := e.promptData(snap, t)
+	data := e.promptData(g, snap, t)
 	data.Limits = prompt.LimitsOf(c.whole)
 	want := contract.Want{Role: contract.RoleFeasibility}
 	for _, l := range leaves {

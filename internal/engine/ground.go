@@ -120,7 +120,11 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-	if err := e.handedOver(ctx, g, snap, t, &c); err != nil {
+	err := e.handedOver(ctx, g, snap, t, &c)
+	if err != nil {
+		return err
+	}
+	if c.Notes, err = e.notes(ctx, snap); err != nil {
 		return err
 	}
 	if err := c.Write(g.context); err != nil {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -44,6 +45,19 @@ func (e *Engine) readRecord(ctx context.Context, snap *gitstore.Snapshot, task p
 		return fmt.Errorf("%s: %s: %w", task, name, err)
 	}
 	return nil
+}
+
+// notes reads what the plan has recorded for those who work on it, oldest first.
+func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot) ([]agent.Note, error) {
+	var all []agent.Note
+	for _, rec := range snap.Records.Notes {
+		text, err := e.Store.ReadFile(ctx, snap.Commit, plan.NotesDir+"/"+rec.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, agent.Note{Category: rec.Category, Text: string(text)})
+	}
+	return all, nil
 }
 
 // Reply is a person's answer to a question.

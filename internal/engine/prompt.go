@@ -97,12 +97,15 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 }
 
 // promptData is what every prompt of a task holds.
-func (e *Engine) promptData(snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
+func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
 		Task: prompt.TaskOf(snap.Plan.Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
 	d.Way = e.way(snap.Plan, roleOf(t.Task))
+	for i, n := range g.about.Notes {
+		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, Text: prompt.Text(n.Text)})
+	}
 	if root := snap.Plan.Task(snap.Plan.RootTaskID); root != nil {
 		for _, c := range root.RootAcceptanceCriteria {
 			d.Root = append(d.Root, prompt.RootCriterion(c))
@@ -113,7 +116,7 @@ func (e *Engine) promptData(snap *gitstore.Snapshot, t *plan.TaskState) prompt.D
 
 // attemptData is what the prompt of an attempt holds beyond that.
 func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) (prompt.Data, error) {
-	d := e.promptData(snap, t)
+	d := e.promptData(g, snap, t)
 	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
 	d.Inputs, d.Steps = g.told, g.steps
 	var err error
@@ -264,7 +267,7 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 // packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, what changed since the last
 // version that was reviewed, and what the engine itself ran and saw. What the maker says about it is no part of it.
 func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence) (prompt.Data, error) {
-	d := e.promptData(snap, t)
+	d := e.promptData(g, snap, t)
 	d.Attempt, d.Inputs = g.attempt, g.told
 	a := ev.subject.Artifact
 	candidate := filepath.Join(g.work, "candidate")
