@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/glob"
 	"gitwf/internal/plan"
 )
 
-// pattern is a declared path: literal components (the spec's output_dir), then components in the syntax of path.Match,
-// where "**" stands for any number of components, none included. Alternatives in braces are not known.
+// pattern is a declared path: literal components (the spec's output_dir), then a pattern of internal/glob.
 type pattern struct {
 	dir      []string
-	glob     []string
+	glob     string
 	optional bool // nothing need match
 }
 
@@ -25,15 +25,13 @@ func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	}
 	dir := components(spec.OutputDir)
 	if len(names) == 0 {
-		return []pattern{{dir: dir, glob: []string{"**"}, optional: true}}, nil
+		return []pattern{{dir: dir, glob: "**", optional: true}}, nil
 	}
 	var patterns []pattern
 	for _, n := range names {
-		p := pattern{dir: dir, glob: components(n)}
-		for _, g := range p.glob {
-			if _, err := path.Match(g, ""); err != nil {
-				return nil, &CollectError{Path: n, Rule: RulePattern, Want: "a pattern of names, * ? [a-z] and **", Got: err.Error()}
-			}
+		p := pattern{dir: dir, glob: path.Clean(n)}
+		if err := glob.Check(p.glob); err != nil {
+			return nil, &CollectError{Path: n, Rule: RulePattern, Want: "a pattern of names, * ? [a-z] and **", Got: err.Error()}
 		}
 		patterns = append(patterns, p)
 	}
@@ -49,7 +47,7 @@ func components(p string) []string {
 	return strings.Split(p, "/")
 }
 
-func (p pattern) String() string { return path.Join(append(slices.Clone(p.dir), p.glob...)...) }
+func (p pattern) String() string { return path.Join(append(slices.Clone(p.dir), p.glob)...) }
 
 // match reports whether the pattern stands for the file.
 func (p pattern) match(file string) bool {
@@ -57,26 +55,7 @@ func (p pattern) match(file string) bool {
 	if len(names) <= len(p.dir) || !slices.Equal(names[:len(p.dir)], p.dir) {
 		return false
 	}
-	return matchAll(p.glob, names[len(p.dir):])
-}
-
-// matchAll compares from the end: reachable[j] says whether the patterns seen so far can stand for names[j:]. That
-// takes patterns times names steps at most, however many "**" there are.
-func matchAll(globs, names []string) bool {
-	reachable := make([]bool, len(names)+1)
-	reachable[len(names)] = true
-	for i := len(globs) - 1; i >= 0; i-- {
-		next := make([]bool, len(names)+1)
-		for j := len(names); j >= 0; j-- {
-			if globs[i] == "**" {
-				next[j] = reachable[j] || j < len(names) && next[j+1]
-			} else if j < len(names) && reachable[j+1] {
-				next[j], _ = path.Match(globs[i], names[j])
-			}
-		}
-		reachable = next
-	}
-	return reachable[0]
+	return glob.Match(p.glob, strings.Join(names[len(p.dir):], "/"))
 }
 
 // describe says in a message what is declared.

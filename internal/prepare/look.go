@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"gitwf/internal/glob"
 	"gitwf/internal/plan"
 )
 
@@ -126,13 +127,13 @@ func search(ctx context.Context, root *os.Root, pattern, below string, out *byte
 
 // find prints the names of files that match: * ? and [...] within a name, ** for any number of directories.
 func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer) error {
-	if _, err := path.Match(pattern, ""); err != nil {
+	if err := glob.Check(pattern); err != nil {
 		return fmt.Errorf("the pattern %s: %w", plan.OneLine(pattern), err)
 	}
-	globs := strings.Split(inside(pattern), "/")
+	below := inside(pattern)
 	matches := 0
 	err := files(ctx, root, "", func(name string, _ fs.FileInfo) error {
-		if !matchParts(globs, strings.Split(name, "/")) {
+		if !glob.Match(below, name) {
 			return nil
 		}
 		if matches++; matches > maxMatches {
@@ -146,24 +147,6 @@ func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer)
 		return fmt.Errorf("no file matches %s", plan.OneLine(pattern))
 	}
 	return err
-}
-
-// matchParts compares from the end: reach[j] says whether the patterns seen so far can stand for names[j:].
-func matchParts(globs, names []string) bool {
-	reach := make([]bool, len(names)+1)
-	reach[len(names)] = true
-	for i := len(globs) - 1; i >= 0; i-- {
-		next := make([]bool, len(names)+1)
-		for j := len(names); j >= 0; j-- {
-			if globs[i] == "**" {
-				next[j] = reach[j] || j < len(names) && next[j+1]
-			} else if j < len(names) && reach[j+1] {
-				next[j], _ = path.Match(globs[i], names[j])
-			}
-		}
-		reach = next
-	}
-	return reach[0]
 }
 
 // files calls f for every regular file below a path, in order of names; git's own directory is none of them.
