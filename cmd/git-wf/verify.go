@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/audit"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -64,7 +66,25 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	if err := e.noteReplaced(c.Context, store); err != nil {
+		return err
+	}
 	return e.printReport(report, format, c.Bool("json"))
+}
+
+// noteReplaced says that git shows other objects here than those that were judged.
+func (e *env) noteReplaced(ctx context.Context, store *gitstore.Store) error {
+	refs, err := audit.Replaced(ctx, store)
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	is := "is"
+	if len(refs) > 1 {
+		is = "are"
+	}
+	fmt.Fprintf(e.stderr, "note: %s %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
+		plan.Count(len(refs), "object"), is, path.Base(refs[0]))
+	return nil
 }
 
 // noRevision is the error of a range or commit that is not here; in a shallow clone it may only not have been fetched.

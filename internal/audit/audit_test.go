@@ -180,7 +180,8 @@ func TestMove(t *testing.T) {
 		{"leaves its history", repotest.Ref, tip, unrelated, "moved-back"},
 		{"is no plan", repotest.Ref, "", unrelated, "unreadable"},
 		{"has no plan's name", "refs/workflow/nonsense", "", tip, "bad-id"},
-		{"is no policy", "refs/workflow/policy", "", tip, "bad-policy"},
+		{"is no policy", "refs/workflow/policy", "", tip, "foreign"},
+		{"is another plan", "refs/workflow/WFS-other", "", tip, "wrong-plan"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,7 +189,11 @@ func TestMove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(findings) > 1 || len(findings) == 1 && findings[0].Code != tt.want || len(findings) == 0 && tt.want != "" {
+			got := ""
+			if len(findings) > 0 {
+				got = findings[0].Code
+			}
+			if got != tt.want {
 				t.Errorf("found %+v, want %s", findings, tt.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,21 +54,44 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	if err != nil {
 		return s.ctx.Err() // what is wrong with the plan is found by its own audit
 	}
+	var sound []ref
+	for _, r := range refs { // before the claims are read, which makes room where one is broken
+		task := plan.TaskID(path.Base(r.name))
+		why, err := s.store.CheckClaim(s.ctx, r.name, r.oid)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read %s: %w", r.name, err)
+		case snap.Plan.Task(task) == nil:
+			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
+		case why != "":
+			s.badClaim(r, id, why)
+		default:
+			sound = append(sound, r)
+		}
+	}
 	held, err := s.store.Claims(s.ctx, id)
 	if err != nil {
 		return fmt.Errorf("read the claims of %s: %w", id, err)
 	}
-	for _, r := range refs {
-		task := plan.TaskID(r.name[strings.LastIndexByte(r.name, '/')+1:])
-		c, ok := held[task]
-		switch t := snap.Plan.Task(task); {
-		case t == nil:
-			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
-		case ok:
+	for _, r := range sound {
+		if c, ok := held[plan.TaskID(path.Base(r.name))]; ok {
 			s.claim(r, snap, c)
 		}
 	}
 	return nil
+}
+
+// badClaim reports a ref of claims that holds no claim: it counts as one that expired long ago. A text in its place is of
+// no use to anybody; what else somebody keeps there is for them to save.
+func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
+	if s.many("bad-claim", r.name) {
+		return
+	}
+	f := s.find("bad-claim", r.name, deleteRef(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
+	f.PlanID = id
+	if kind, err := s.store.Git(s.ctx, "cat-file", "-t", string(r.oid)); err == nil && kind == "blob" {
+		f.Fix = s.drop(r)
+	}
 }
 
 // orphan reports a claim on nothing. Deleting it harms nobody: nothing can be recorded under it.
@@ -78,7 +102,12 @@ func (s *surroundings) orphan(r ref, id plan.ID, why string) {
 	mend := deleteRef(r.name, r.oid)
 	f := s.find("orphan-claim", r.name, mend, "%s", why)
 	f.PlanID = id
-	f.Fix = func(ctx context.Context) (string, error) {
+	f.Fix = s.drop(r)
+}
+
+// drop is the fix that deletes a claim's ref, as long as it holds what was found there.
+func (s *surroundings) drop(r ref) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
 		return "deleted the claim " + string(r.oid[:12]), err
 	}
@@ -89,8 +118,6 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	code, why := "", ""
 	_, stands := s.Standing(plan.Claims{c.Task: c})[c.Task]
 	switch {
-	case c.Vacant() && c.Number == 0:
-		code, why = "bad-claim", "can't be read, and counts as expired"
 	case c.Vacant() || stands:
 		return
 	case s.Now.Before(c.Expires):
@@ -127,8 +154,7 @@ func (s *surroundings) release(ctx context.Context, snap *gitstore.Snapshot, r r
 	}
 	_, unfit := lost.Apply(snap.State())
 	if c.Vacant() || unfit != nil { // nobody's, or of a task that has no attempts
-		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
-		return "deleted the claim " + string(r.oid[:12]), err
+		return s.drop(r)(ctx)
 	}
 	done, err := s.store.Append(ctx, snap.ID, lost, gitstore.AppendOptions{Now: s.Now, Claim: &c})
 	if err != nil {

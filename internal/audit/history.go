@@ -116,6 +116,12 @@ func newStep(commit, parents, trailers string) *step {
 
 // recorded takes up what a commit does to one path. What it does to several parents is said once.
 func (a *auditor) recorded(c change, commit plan.OID) {
+	if a.id == policyID && !policyPath(c.path) {
+		if place := fmt.Sprintf("%.12s: %s", commit, c.path); !a.many("foreign", place) {
+			a.find("foreign", place, a.outlaw(commit), "no record of a policy has this name")
+		}
+		return
+	}
 	if c.status == "A" || c.path == planFile || c.path == policyFile {
 		return
 	}

@@ -234,15 +234,6 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 	if err := a.history(string(tip)); err != nil {
 		return nil, err
 	}
-	entries, err := store.ListTree(ctx, tip, "")
-	if err != nil {
-		return nil, fmt.Errorf("list the tree of the policy: %w", err)
-	}
-	for _, e := range entries {
-		if !policyPath(e.Path) && !a.many("foreign", e.Path) {
-			a.find("foreign", e.Path, a.goBackTo(e.Path), "no record of a policy has this name; it counts for nothing")
-		}
-	}
 	more, err := Policy(ctx, store)
 	if err != nil {
 		return nil, err
@@ -277,9 +268,4 @@ func nameless(findings []Finding) []Finding {
 		findings[i].PlanID = ""
 	}
 	return findings
-}
-
-func policyPath(name string) bool {
-	dir, file, _ := strings.Cut(name, "/")
-	return name == policyFile || (dir == "waivers" || dir == "retired") && strings.HasSuffix(file, ".json") && !strings.Contains(file, "/")
 }

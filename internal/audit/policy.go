@@ -57,6 +57,14 @@ func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) 
 	return a.findings, nil
 }
 
+// policyPath reports whether the tree of a policy's commit may hold a path (docs/format.md, section 9).
+func policyPath(name string) bool {
+	dir, file, _ := strings.Cut(name, "/")
+	number, isJSON := strings.CutSuffix(file, ".json")
+	isRecord := isJSON && len(number) >= 4 && len(number) <= 9 && strings.Trim(number, "0123456789") == ""
+	return name == policyFile || (dir == "waivers" || dir == "retired") && isRecord
+}
+
 // policyAt is the policy at a commit; one that can't be read is found by Move.
 func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
 	if commit == "" {

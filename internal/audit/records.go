@@ -61,7 +61,7 @@ func (a *auditor) bindings() {
 			}
 		}
 	}
-	if a.deep && p.PlanID != a.id {
+	if p.PlanID != a.id {
 		a.find("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
 	}
 }

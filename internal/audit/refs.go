@@ -35,6 +35,9 @@ func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Findi
 	if err := s.pointers(); err != nil {
 		return nil, err
 	}
+	if err := s.replaced(); err != nil {
+		return nil, err
+	}
 	s.policyElsewhere()
 	s.caches()
 	s.locks()
@@ -104,6 +107,28 @@ func (s *surroundings) ref(r ref) {
 	if !s.many("foreign-ref", r.name) {
 		s.find("foreign-ref", r.name, s.forced(deleteRef(r.name, r.oid)), "%s; it counts for nothing", why)
 	}
+}
+
+// replaced reports objects in whose place git shows others. The gate judges objects as they are.
+func (s *surroundings) replaced() error {
+	refs, err := Replaced(s.ctx, s.store)
+	for _, name := range refs {
+		if !s.many("replaced", name) {
+			s.find("replaced", name, "git replace -d "+Quote(strings.TrimPrefix(name, replaceRefs)), "git shows another object in place of this one, which is what was judged")
+		}
+	}
+	return err
+}
+
+const replaceRefs = "refs/replace/"
+
+// Replaced lists the refs that make git show one object in place of another in this repository.
+func Replaced(ctx context.Context, store *gitstore.Store) ([]string, error) {
+	out, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", replaceRefs)
+	if err != nil {
+		return nil, fmt.Errorf("list the replaced objects: %w", err)
+	}
+	return strings.Fields(out), nil
 }
 
 // brokenRefs finds files that should be refs and hold nonsense: git passes over them. Those of plans are found by the audit of

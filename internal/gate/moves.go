@@ -60,29 +60,21 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 	}
 	for _, m := range moves {
-		if m.New == "" || isPlanRef(m.Ref) || isClaimRef(m.Ref) {
+		if m.New == "" || isPlanRef(m.Ref) {
 			continue
 		}
-		if server && strings.HasPrefix(m.Ref, "refs/workflow-remotes/") {
-			r.Findings = append(r.Findings, Finding{
-				Code: "remote-plan", Path: m.Ref, Message: "what was fetched from others is a clone's own business, and proves nothing here",
-				Hint: "git push <remote> refs/workflow/*",
-			})
+		commits, err := g.holdsCommits(ctx, m.Ref, m.New, server, r)
+		if err != nil {
+			return nil, err
+		}
+		if !commits {
 			continue
 		}
-		if !g.isCommit(ctx, string(m.New), m.Ref, r) {
-			continue
+		known, err := g.known(ctx, m, server)
+		if err != nil {
+			return nil, err
 		}
-		revs := []string{string(m.New), "--not"}
-		switch {
-		case m.Old != "":
-			revs = append(revs, string(m.Old))
-		case server:
-			revs = append(revs, "--all")
-		default:
-			revs = append(revs, "--branches")
-		}
-		more, err := g.Range(ctx, revs...)
+		more, err := g.Range(ctx, append([]string{string(m.New), "--not"}, known...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +82,6 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 	}
 	return r, nil
 }
-
-// isClaimRef reports whether the ref is a lease on a task: a line of text, outside of every history.
-func isClaimRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow-claims/") }
-
-func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
 
 // planMove audits the move of a plan's ref, or the policy's, and makes the new value count for the bundles of the push.
 func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) error {
@@ -106,6 +93,10 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 			r.Findings = append(r.Findings, Finding{Code: "plan-deleted", Path: m.Ref, Message: "what is recorded can't be deleted"})
 		}
 		return nil
+	}
+	if kind, err := g.store.Git(ctx, "cat-file", "-t", string(m.New)); err != nil || kind != "commit" {
+		r.Findings = append(r.Findings, noCommits(m.Ref, kind))
+		return ctx.Err()
 	}
 	findings, err := audit.Move(ctx, g.store, m.Ref, m.Old, m.New)
 	if err != nil {

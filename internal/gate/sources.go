@@ -133,8 +133,8 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			return nil, fmt.Errorf("pre-push: can't read %q", line)
 		}
 		local, theirs := f[1], f[3]
-		if local == zeroOID || isClaimRef(f[2]) {
-			continue // a deletion brings no tree, and a claim is a line of text
+		if local == zeroOID {
+			continue // a deletion brings nothing
 		}
 		if isPlanRef(f[2]) {
 			if err := g.pushPlan(ctx, f, total); err != nil {
@@ -142,7 +142,11 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			}
 			continue
 		}
-		if !g.isCommit(ctx, local, f[2], total) {
+		commits, err := g.holdsCommits(ctx, f[2], plan.OID(local), false, total)
+		if err != nil {
+			return nil, err
+		}
+		if !commits {
 			continue
 		}
 		revs := []string{local, "--not", "--remotes=" + remote}
@@ -172,16 +176,6 @@ func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
 		}
 	}
 	return g.planMove(ctx, m, false, r)
-}
-
-// isCommit reports whether a ref stands for a commit. A tag of a tree can hold a protected root, and has no history that
-// could be judged; one of a file holds no directory.
-func (g *Gate) isCommit(ctx context.Context, oid, ref string, r *Report) bool {
-	kind, err := g.store.Git(ctx, "cat-file", "-t", oid+"^{}")
-	if err != nil || kind == "tree" {
-		r.Findings = append(r.Findings, Finding{Code: "no-commit", Path: ref, Message: "stands for no commit, so nothing can be judged of what it holds"})
-	}
-	return kind == "commit"
 }
 
 // stagedChanges compares what is staged with a commit or tree.

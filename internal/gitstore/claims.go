@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,50 @@ func parseClaim(task plan.TaskID, o object) heldClaim {
 	}
 	h.Task = task
 	return h
+}
+
+// IsClaimRef reports whether a ref is one of claims.
+func IsClaimRef(ref string) bool { return strings.HasPrefix(ref, claimRefs) }
+
+// mostClaim is the largest size of a claim, in bytes: its fields are names and one path.
+const mostClaim = 16 << 10
+
+// CheckClaim says why an object that a ref of claims holds, or is to hold, is not a claim on the task that the ref names
+// (docs/format.md, section 5); "" if it is one.
+func (s *Store) CheckClaim(ctx context.Context, ref string, oid plan.OID) (why string, err error) {
+	id, task, _ := strings.Cut(strings.TrimPrefix(ref, claimRefs), "/")
+	if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
+		return "no task can have this name", nil
+	}
+	err = s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
+		why = notAClaim(plan.TaskID(task), o)
+		return nil
+	})
+	return why, err
+}
+
+func notAClaim(task plan.TaskID, o object) string {
+	switch {
+	case o.Kind == "":
+		return "the object is not here"
+	case o.Kind != "blob":
+		return "a " + o.Kind
+	case len(o.Data) > mostClaim:
+		return fmt.Sprintf("%d bytes, and none has more than %d", len(o.Data), mostClaim)
+	}
+	var c plan.Claim
+	dec := json.NewDecoder(bytes.NewReader(o.Data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return plan.OneLine(err.Error())
+	}
+	if c.Task != task {
+		return "it is on " + plan.OneLine(string(c.Task))
+	}
+	if line := bytes.TrimRight(o.Data, "\n"); dec.InputOffset() != int64(len(line)) || bytes.ContainsRune(line, '\n') {
+		return "it is more than one line of JSON"
+	}
+	return ""
 }
 
 func encodeClaim(c plan.Claim) ([]byte, error) {

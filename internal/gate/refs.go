@@ -1,0 +1,81 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// What a ref may hold follows from its name, and nothing that it holds is believed for that name. Plans and the policy are
+// audited (planMove), a claim is one line of text, and every other ref holds commits, which are judged as a branch's are.
+
+func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
+
+// holdsCommits reports whether the commits of a ref are to be judged, and finds what such a ref can't hold. A tree can
+// hold a protected root and has no history that could be judged: git archive serves it from a tag. A blob is no
+// directory of anything, so a tag may name one, as tags of public keys do.
+func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, server bool, r *Report) (bool, error) {
+	switch {
+	case gitstore.IsClaimRef(ref):
+		why, err := g.store.CheckClaim(ctx, ref, oid)
+		if why != "" {
+			r.Findings = append(r.Findings, Finding{Code: "no-claim", Path: ref, Message: "no claim: " + why})
+		}
+		return false, err
+	case server && strings.HasPrefix(ref, "refs/replace/"):
+		r.Findings = append(r.Findings, Finding{
+			Code: "replaced", Path: ref, Message: "a server shows objects as they are: whoever fetched this would see other content than what was judged",
+		})
+		return false, nil
+	case server && strings.HasPrefix(ref, "refs/workflow-remotes/"):
+		r.Findings = append(r.Findings, Finding{
+			Code: "remote-plan", Path: ref, Message: "what was fetched from others is a clone's own business, and proves nothing here",
+			Hint: "git push <remote> refs/workflow/*",
+		})
+		return false, nil
+	}
+	kind, err := g.store.Git(ctx, "cat-file", "-t", string(oid)+"^{}")
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err == nil && (kind == "commit" || kind == "blob" && strings.HasPrefix(ref, "refs/tags/")) {
+		return kind == "commit", nil
+	}
+	r.Findings = append(r.Findings, noCommits(ref, kind))
+	return false, nil
+}
+
+func noCommits(ref, kind string) Finding {
+	if kind == "" {
+		kind = "missing object"
+	}
+	return Finding{Code: "no-commit", Path: ref, Message: fmt.Sprintf("stands for a %s, so nothing can be judged of what it holds", kind)}
+}
+
+// known are the revisions that were judged before a move. On a server these are the branches and tags, as they were
+// before the push: other refs hold what nobody promised to have judged. What a ref itself had before, and of a plan's archive
+// the plan's own history, count for that ref alone. On a client one branch does not vouch for another.
+func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error) {
+	switch {
+	case !server && m.Old != "":
+		return []string{string(m.Old)}, nil
+	case !server:
+		return []string{"--branches"}, nil
+	}
+	revs := []string{"--branches", "--tags"}
+	if m.Old != "" {
+		revs = append(revs, string(m.Old))
+	}
+	if id, ok := gitstore.IsArchiveRef(m.Ref); ok {
+		tip, err := g.store.Tip(ctx, id)
+		if errors.Is(err, gitstore.ErrNoPlan) {
+			return revs, nil
+		}
+		return append(revs, string(tip)), err
+	}
+	return revs, nil
+}
