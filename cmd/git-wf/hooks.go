@@ -144,7 +144,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	case "pre-commit", "pre-merge-commit":
 		report, err = g.Index(c.Context, merging(name, store)...)
 	case "post-merge":
-		report, err = g.Range(c.Context, "ORIG_HEAD..HEAD")
+		report, err = g.Merged(c.Context)
 	case "pre-push":
 		if pushed, err = io.ReadAll(e.stdin); err == nil {
 			report, err = g.Push(c.Context, bytes.NewReader(pushed), c.Args().Get(1))
@@ -171,6 +171,9 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	case enforce == "warn" && name != "pre-receive":
 		aside = "nothing was refused, because wf.enforce is warn: git config --unset wf.enforce"
 	}
+	if err := e.noteShared(c.Context, store, g, name, report); err != nil {
+		return err
+	}
 	err = e.printFindings(report, aside)
 	if err == nil && name == "pre-push" {
 		err = e.hintPlans(c.Context, store, report, c.Args().Get(1), string(pushed))
@@ -183,6 +186,35 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		e.printWayBack(name, store)
 	}
 	return err
+}
+
+// noteShared says in one line what the commits bring that are not refused because a remote-tracking branch has them. In
+// strict mode it is said when the branch moves, which is after the merge was judged and before post-merge asks.
+func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gate, hook string, r *gate.Report) error {
+	if len(r.Shared) == 0 {
+		return nil
+	}
+	if hook != "reference-transaction" {
+		if strict, err := strictMode(ctx, store); err != nil || strict {
+			return err
+		}
+	}
+	first := r.Shared[0]
+	commits := map[plan.OID]bool{}
+	for _, f := range r.Shared {
+		commits[f.Commit] = true
+	}
+	where := "a remote-tracking branch"
+	if ref, err := g.SharedIn(ctx, first.Commit); err == nil && first.Commit != "" && ref != "" {
+		where = ref
+	}
+	verb := "brings"
+	if len(commits) > 1 {
+		verb = "bring"
+	}
+	fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("note: %s of %s %s what may not land: %s: %s; it is there already, and not refused",
+		plan.Count(len(commits), "commit"), where, verb, first.Path, first.Message)))
+	return nil
 }
 
 // merging returns what is being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet, but names

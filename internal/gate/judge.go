@@ -41,7 +41,8 @@ type Bundle struct {
 // Report is what the gate says of one or more trees.
 type Report struct {
 	Findings []Finding `json:"findings"`
-	Waived   []Finding `json:"waived"` // would be findings, but for a waiver of exactly these bytes
+	Shared   []Finding `json:"shared,omitempty"` // in commits that a remote-tracking branch has: reported, not refused
+	Waived   []Finding `json:"waived"`           // would be findings, but for a waiver of exactly these bytes
 	Bundles  []Bundle  `json:"bundles"`
 	Commits  int       `json:"commits"`        // that touch a protected root; 0 for the index
 	Note     string    `json:"note,omitempty"` // why something else was judged than was asked for

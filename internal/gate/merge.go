@@ -65,15 +65,22 @@ func (g *Gate) parents(ctx context.Context, commit plan.OID) ([]string, error) {
 	return strings.Fields(out)[1:], nil
 }
 
-// judgeMerging judges a merge that is about to be committed, of which what it changes against HEAD may land: against the
-// other parents it may have dropped what they have.
-func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OID, r *Report) error {
+// judgeMerging judges a merge that is about to be committed, of which what it changes against HEAD may land, or is that of
+// commits that are shared: against the other parents it may have dropped what they have.
+func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OID, shared bool, r *Report) error {
 	out, err := g.store.Git(ctx, "write-tree")
 	if err != nil {
 		return err
 	}
 	parents := []string{string(head)}
 	var diffs [][]Change
+	if shared {
+		own, err := g.stagedChanges(ctx, head)
+		if err != nil {
+			return err
+		}
+		diffs = append(diffs, own)
+	}
 	for _, o := range others {
 		parents = append(parents, string(o))
 		changes, err := g.stagedChanges(ctx, o)

@@ -44,8 +44,8 @@ func orNone(oid string) plan.OID {
 }
 
 // Moves judges refs that are about to move, all together: a bundle may be proven by a plan that comes with it. Each new
-// value of a branch or tag is judged by every commit that it brings; a plan's history may only grow, by legal events.
-// Deletions bring nothing; on a server, which alone can tell them from housekeeping, that of a plan is refused.
+// value of a branch or tag is judged by every commit that it brings; a plan's history may only grow, by legal events. On a
+// client, what a remote-tracking branch has is reported and not refused. Deletions bring nothing; on a server, which alone can tell them from housekeeping, that of a plan is refused.
 func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
 	g.arriving = true
 	r := newReport()
@@ -74,7 +74,11 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		if err != nil {
 			return nil, err
 		}
-		more, err := g.Range(ctx, append([]string{string(m.New), "--not"}, known...)...)
+		revs := append([]string{string(m.New), "--not"}, known...)
+		more, err := g.Range(ctx, revs...)
+		if err == nil && !server {
+			err = g.setShared(ctx, more, revs...)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +147,7 @@ func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.
 
 func (r *Report) merge(more *Report) {
 	r.Findings = append(r.Findings, more.Findings...)
+	r.Shared = append(r.Shared, more.Shared...)
 	r.Waived = append(r.Waived, more.Waived...)
 	r.Bundles = append(r.Bundles, more.Bundles...)
 	r.Commits += more.Commits

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -131,10 +132,25 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 			}
 		}
 	}
-	return &refusal{
-		code:    "foreign-commit",
-		message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id),
+	return g.foreign(ctx, id, commit)
+}
+
+// foreign refuses a commit that is not in the plan's history as it is here. Where a remote's goes on from that and has it, the
+// plan here may follow.
+func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
+	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id)}
+	ahead, err := g.store.Ahead(ctx, id)
+	if err != nil {
+		return err
 	}
+	for _, ref := range slices.Sorted(maps.Keys(ahead)) {
+		if ok, err := g.contains(ctx, ahead[ref], commit); err == nil && ok {
+			r.message += " as it is here"
+			r.hint = fmt.Sprintf("git fetch . %s:%s", ref, gitstore.RefName(id))
+			break
+		}
+	}
+	return r
 }
 
 // contains reports whether a commit is the tip or in its history. The newest commits are listed once, for all bundles of the
@@ -226,10 +242,14 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 		return s, nil
 	}
 	s, err := g.store.SnapshotAt(ctx, id, commit)
-	if err == nil {
-		g.states[commit] = s
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	if s.Plan.PlanID != id {
+		return nil, &refusal{code: "wrong-plan", message: fmt.Sprintf("what the ref of %s holds is the plan %s", id, s.Plan.PlanID)}
+	}
+	g.states[commit] = s
+	return s, nil
 }
 
 // wayOut is how a version may land that was rejected since: of a commit that was made while it was approved, by a baseline; of
@@ -252,7 +272,11 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 	if err != nil {
 		return false, err
 	}
-	for _, tip := range tips {
+	ahead, err := c.gate.store.Ahead(ctx, c.planID()) // proves nothing, but may have taken an approval back
+	if err != nil {
+		return false, err
+	}
+	for _, tip := range slices.Concat(tips, slices.Sorted(maps.Values(ahead))) {
 		if tip == b.Manifest.PlanCommit {
 			continue
 		}

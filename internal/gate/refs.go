@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/gitstore"
@@ -78,4 +79,61 @@ func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error)
 		return append(revs, string(tip)), err
 	}
 	return revs, nil
+}
+
+// setShared sets aside what is wrong with commits that a remote-tracking branch has, of those that the revisions select:
+// they have landed for everybody, and refusing them here would only keep this clone from what all others have (design.md,
+// section 6). What pushes to another place, or takes a push, judges them all the same.
+func (g *Gate) setShared(ctx context.Context, r *Report, revs ...string) error {
+	if r.OK() {
+		return nil
+	}
+	out, err := g.store.Git(ctx, slices.Concat([]string{"rev-list", "--not", "--remotes", "--not"}, revs)...)
+	if err != nil {
+		return err
+	}
+	own := map[plan.OID]bool{}
+	for oid := range strings.FieldsSeq(out) {
+		own[plan.OID(oid)] = true
+	}
+	var refused []Finding
+	for _, f := range r.Findings {
+		if f.Commit == "" || own[f.Commit] {
+			refused = append(refused, f)
+		} else {
+			r.Shared = append(r.Shared, f)
+		}
+	}
+	r.Findings = refused
+	return nil
+}
+
+// Merged judges what a merge or a pull has brought.
+func (g *Gate) Merged(ctx context.Context) (*Report, error) {
+	const merged = "ORIG_HEAD..HEAD"
+	r, err := g.Range(ctx, merged)
+	if err != nil {
+		return nil, err
+	}
+	return r, g.setShared(ctx, r, merged)
+}
+
+// sharedSides reports whether all that is merged is in remote-tracking branches.
+func (g *Gate) sharedSides(ctx context.Context, merged []plan.OID) (bool, error) {
+	for _, side := range merged {
+		if ref, err := g.SharedIn(ctx, side); err != nil || ref == "" {
+			return false, err
+		}
+	}
+	return len(merged) > 0, nil
+}
+
+// SharedIn names a remote-tracking branch that has a commit; "" if none has.
+func (g *Gate) SharedIn(ctx context.Context, commit plan.OID) (string, error) {
+	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", "--contains="+string(commit), "refs/remotes")
+	names := strings.Fields(out)
+	if len(names) == 2 && strings.HasSuffix(names[0], "/HEAD") {
+		return names[1], err // which it most likely stands for
+	}
+	return strings.Join(names[:min(1, len(names))], ""), err
 }

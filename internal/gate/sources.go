@@ -42,10 +42,17 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 		return nil, err
 	}
 	r := newReport()
-	if err := g.judge(ctx, tree{list: g.listIndex}, changes, r); err != nil || !r.OK() || len(merged) == 0 {
+	if err := g.judge(ctx, tree{list: g.listIndex}, changes, r); err != nil || len(merged) == 0 {
 		return r, err
 	}
-	return r, g.judgeMerging(ctx, head, merged, r)
+	if !r.OK() {
+		shared, err := g.sharedSides(ctx, merged)
+		if err != nil || !shared {
+			return r, err
+		}
+		r.Shared, r.Findings = r.Findings, nil
+	}
+	return r, g.judgeMerging(ctx, head, merged, len(r.Shared) > 0, r)
 }
 
 func newReport() *Report {

@@ -82,22 +82,58 @@ func (s *Store) Tip(ctx context.Context, id plan.ID) (plan.OID, error) {
 	return c.oid, err
 }
 
-// Tips returns the newest commits that are known of a plan: its own ref's and what was last fetched of it from each
-// remote. It is empty where the plan is not known at all.
+// Tips returns the newest commits by which a plan is known: its own ref's, which decides alone, or, where the plan is not
+// here, what was last fetched of it from each remote. It is empty where the plan is not known at all.
 func (s *Store) Tips(ctx context.Context, id plan.ID) ([]plan.OID, error) {
+	refs, err := s.planRefs(ctx, id)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	if own := refs[len(refs)-1]; own.ref == RefName(id) {
+		return []plan.OID{own.new}, nil
+	}
+	var tips []plan.OID
+	for _, r := range refs {
+		tips = append(tips, r.new)
+	}
+	return tips, nil
+}
+
+// Ahead is what was last fetched of a plan that goes on from the plan as it is here, by the ref that has it.
+func (s *Store) Ahead(ctx context.Context, id plan.ID) (map[string]plan.OID, error) {
+	refs, err := s.planRefs(ctx, id)
+	if err != nil || len(refs) < 2 || refs[len(refs)-1].ref != RefName(id) {
+		return nil, err
+	}
+	own, ahead := refs[len(refs)-1].new, map[string]plan.OID{}
+	for _, r := range refs[:len(refs)-1] {
+		grew, err := s.IsAncestor(ctx, own, r.new)
+		if err != nil {
+			return nil, err
+		}
+		if grew && r.new != own {
+			ahead[r.ref] = r.new
+		}
+	}
+	return ahead, nil
+}
+
+// planRefs are the refs that hold a plan, or what was fetched of it; the plan's own is the last.
+func (s *Store) planRefs(ctx context.Context, id plan.ID) ([]refChange, error) {
 	ref, err := planRef(id)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
 	if err != nil {
 		return nil, err
 	}
-	var tips []plan.OID
-	for _, oid := range strings.Fields(out) {
-		tips = append(tips, plan.OID(oid))
+	var refs []refChange
+	for line := range strings.Lines(out) {
+		oid, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs = append(refs, refChange{ref: name, new: plan.OID(oid)})
 	}
-	return tips, nil
+	return refs, nil // git sorts them, and "-" before "/"
 }
 
 // RefName is the full name of a plan's ref, for git's own commands. The id must be valid.
