@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"gitwf/internal/chaostest"
 )
 
 // lab is a directory of its own with the program to measure and a configuration that no user has changed.
@@ -60,9 +62,8 @@ func (l *lab) furnish(ctx context.Context, program string) error {
 		if runtime.GOOS == "windows" {
 			program += ".exe"
 		}
-		build := exec.CommandContext(ctx, "go", "build", "-o", program, "gitwf/cmd/git-wf")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build git-wf: %w\n%s", err, out)
+		if err := chaostest.Build(ctx, program); err != nil {
+			return err
 		}
 	}
 	var err error

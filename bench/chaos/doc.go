@@ -1,9 +1,9 @@
 // Command chaos is the long form of what internal/chaostest tests in short: it brings about faults until it has had so
 // many of each kind, and prints a table with the counts.
 //
-//	go run ./bench/chaos                       # everything; for hours
-//	go run ./bench/chaos -kills 1000 random    # a thousand kills at random moments
-//	go run ./bench/chaos -every 10 points      # every tenth call of each step, with every fault
+//	go run -C bench ./chaos                       # everything; for hours
+//	go run -C bench ./chaos -kills 1000 random    # a thousand kills at random moments
+//	go run -C bench ./chaos -every 10 points      # every tenth call of each step, with every fault
 //
 // It decides how often; what a fault is, and what must hold after it, internal/chaostest decides.
 package main

@@ -141,7 +141,7 @@ func (b *bench) power(ctx context.Context) {
 	c, err := chaostest.NewCrowd(ctx, b.stages.Lab, 24)
 	var p *chaostest.Power
 	if err == nil {
-		p, err = chaostest.NewPower(ctx, c)
+		p, err = chaostest.NewPower(ctx, c, record)
 	}
 	if errors.Is(err, chaostest.ErrNoMount) {
 		fmt.Fprintln(b.log, "power:", err)
@@ -161,7 +161,7 @@ func (b *bench) power(ctx context.Context) {
 // clock sets the clock back by a minute up to a month.
 func (b *bench) clock(ctx context.Context) {
 	const kind = "the clock set back"
-	program, err := chaostest.BuildClock(ctx, b.stages.Lab, b.module)
+	program, err := chaostest.BuildClock(ctx, b.stages.Lab)
 	if err != nil {
 		b.count(ctx, kind, func() (int, error) { return 0, err })
 		return

@@ -25,7 +25,6 @@ type options struct {
 	every  int
 	step   string
 	fault  int
-	module string
 }
 
 // row is what one kind of fault came to.
@@ -72,11 +71,10 @@ func main() {
 	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
 	flag.StringVar(&o.step, "step", "", "points: only this step")
 	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")
-	flag.StringVar(&o.module, "module", ".", "clock: directory of this module")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "break this program instead of building one")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench/chaos [flags] [%s]\n", strings.Join(names(), "] ["))
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run -C bench ./chaos [flags] [%s]\n", strings.Join(names(), "] ["))
 		flag.PrintDefaults()
 	}
 	flag.Parse()

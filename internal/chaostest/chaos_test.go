@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +86,7 @@ func TestKillAtRandom(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	tally, err := stages(t).KillAtRandom(context.Background(), seed, 3, nil)
 	if err != nil {
-		t.Errorf("%v (go run ./bench/chaos -seed %d random goes on looking)", err, seed)
+		t.Errorf("%v (go run -C bench ./chaos -seed %d random goes on looking)", err, seed)
 	}
 	t.Logf("seed %d: %+v", seed, tally)
 }
@@ -163,11 +161,7 @@ func TestFullDisk(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	s, ctx := stages(t), context.Background()
-	module, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := BuildClock(ctx, s.Lab, module)
+	program, err := BuildClock(ctx, s.Lab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,28 +183,6 @@ func TestOrder(t *testing.T) { // alone: see Traced
 		}
 		if n < 1 {
 			t.Errorf("%s: no event in the trace", step)
-		}
-	}
-}
-
-func TestPowerCut(t *testing.T) {
-	ctx := context.Background()
-	c, err := NewCrowd(ctx, stages(t).Lab, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPower(ctx, c)
-	if errors.Is(err, ErrNoMount) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 5 {
-		if err := p.Cut(ctx, rng); err != nil {
-			t.Error(err)
 		}
 	}
 }

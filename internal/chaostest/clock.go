@@ -17,11 +17,12 @@ const clockVariable = "CHAOS_CLOCK"
 // BuildClock compiles git-wf with a clock that an environment variable moves. Nothing else of the program is changed, and
 // nothing in the source: the compiler is given another file in the place of the one that reads the clock. A statically
 // linked program reads the time without a call of the system, so it can't be told another one from outside.
-func BuildClock(ctx context.Context, l *Lab, module string) (program string, err error) {
-	source, err := filepath.Abs(filepath.Join(module, "cmd", "git-wf", "main.go"))
+func BuildClock(ctx context.Context, l *Lab) (program string, err error) {
+	dir, err := module(ctx)
 	if err != nil {
 		return "", err
 	}
+	source := filepath.Join(dir, "cmd", "git-wf", "main.go")
 	text, err := os.ReadFile(source)
 	if err != nil {
 		return "", err
@@ -49,7 +50,7 @@ func movedClock() time.Time {
 		return "", err
 	}
 	program = filepath.Join(l.Dir, "bin", "moved", "git-wf")
-	return program, build(ctx, module, program, "-overlay", overlay)
+	return program, Build(ctx, program, "-overlay", overlay)
 }
 
 // ClockSetBack works on the plan while the clock is ahead, has a worker killed that holds a claim, and goes on after the

@@ -72,7 +72,7 @@ func (l *Lab) furnish(ctx context.Context) error {
 		l.Program += ".exe"
 	}
 	if given == "" {
-		if err := build(ctx, "", l.Program); err != nil {
+		if err := Build(ctx, l.Program); err != nil {
 			return err
 		}
 	} else if given, err := filepath.Abs(given); err != nil {
@@ -98,14 +98,27 @@ func (l *Lab) furnish(ctx context.Context) error {
 	return nil
 }
 
-// build compiles git-wf. The go command runs in a directory of the module; flags come before the package.
-func build(ctx context.Context, module, to string, flags ...string) error {
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", to}, flags...), "gitwf/cmd/git-wf")...)
-	cmd.Dir = module
+// Build compiles git-wf; flags come before the package.
+func Build(ctx context.Context, to string, flags ...string) error {
+	dir, err := module(ctx)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", to}, flags...), "./cmd/git-wf")...)
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build git-wf: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// module is the directory of the module that has git-wf, seen from any directory of it and of those that build on it.
+func module(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "gitwf").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the source of git-wf: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func (l *Lab) file(name string) string { return filepath.Join(l.Dir, name) }

@@ -10,11 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
-
-	"github.com/hanwen/go-fuse/v2/fs"
-	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
 // Power is a run of `git wf` on a disk all of whose writes and flushes were written down, so that the power can be cut at
@@ -23,26 +18,18 @@ type Power struct {
 	crowd *Crowd
 	place *Repo  // whose directory has the images
 	base  string // the image before the run
-	log   []diskCall
+	log   []DiskCall
 }
-
-// diskCall is a write to the disk or, without data, a flush.
-type diskCall struct {
-	offset int64
-	data   []byte
-}
-
-const diskBytes = 128 << 20
 
 // NewPower carries a plan out on a disk with a new ext4, with its journal. It fails with ErrNoMount where no disk can be
-// made of a file, and without FUSE.
-func NewPower(ctx context.Context, c *Crowd) (*Power, error) {
+// made of a file, and where the recorder does.
+func NewPower(ctx context.Context, c *Crowd, record Recorder) (*Power, error) {
 	place, err := c.lab.place()
 	if err != nil {
 		return nil, err
 	}
 	p := &Power{crowd: c, place: place, base: filepath.Join(place.Dir, "base.img")}
-	if err := p.prepare(ctx); err != nil {
+	if err := p.prepare(ctx, record); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -51,8 +38,8 @@ func NewPower(ctx context.Context, c *Crowd) (*Power, error) {
 // Close removes the images.
 func (p *Power) Close() error { return p.place.Remove() }
 
-func (p *Power) prepare(ctx context.Context) error {
-	if err := errors.Join(os.WriteFile(p.base, nil, 0o600), os.Truncate(p.base, diskBytes)); err != nil {
+func (p *Power) prepare(ctx context.Context, record Recorder) error {
+	if err := errors.Join(os.WriteFile(p.base, nil, 0o600), os.Truncate(p.base, DiskBytes)); err != nil {
 		return err
 	}
 	if err := system(ctx, "mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", p.base); err != nil {
@@ -62,12 +49,11 @@ func (p *Power) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.record(ctx)
+	return p.record(ctx, record)
 }
 
-// record carries the plan out on a copy of the base image, which a file system of our own holds and writes down what
-// happens to it.
-func (p *Power) record(ctx context.Context) (err error) {
+// record carries the plan out on a copy of the base image, and writes down what happens to it.
+func (p *Power) record(ctx context.Context, record Recorder) (err error) {
 	image, err := os.Create(filepath.Join(p.place.Dir, "run.img"))
 	if err != nil {
 		return err
@@ -80,18 +66,18 @@ func (p *Power) record(ctx context.Context) (err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	file := &diskFile{image: image}
-	server, err := fs.Mount(dir, &diskRoot{file: file}, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true}})
+	stop, err := record(dir, image)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoMount, err)
+		return err
 	}
-	defer func() { err = errors.Join(err, server.Unmount()) }()
-	err = p.mounted(ctx, filepath.Join(dir, "img"), func(r *Repo) error {
+	defer func() {
+		calls, stopErr := stop()
+		p.log, err = calls, errors.Join(err, stopErr)
+	}()
+	return p.mounted(ctx, filepath.Join(dir, "img"), func(r *Repo) error {
 		_, err := r.Must(ctx, "run", "--jobs", "2")
 		return err
 	})
-	p.log = file.calls
-	return err
 }
 
 // Cut cuts the power at a random moment: what was flushed is there, and of what came later some, in any order. It looks
@@ -128,13 +114,13 @@ func (p *Power) imageAt(name string, n int, luck float64, rng *rand.Rand) error 
 		return err
 	}
 	flushed := n
-	for flushed > 0 && p.log[flushed-1].data != nil {
+	for flushed > 0 && p.log[flushed-1].Data != nil {
 		flushed--
 	}
 	for i, c := range p.log[:n] {
-		for at := 0; at < len(c.data); at += page {
+		for at := 0; at < len(c.Data); at += page {
 			if i < flushed || rng.Float64() < luck {
-				if _, err := image.WriteAt(c.data[at:min(at+page, len(c.data))], c.offset+int64(at)); err != nil {
+				if _, err := image.WriteAt(c.Data[at:min(at+page, len(c.Data))], c.Offset+int64(at)); err != nil {
 					return err
 				}
 			}
@@ -172,62 +158,4 @@ func copyInto(to *os.File, from string) error {
 	defer f.Close()
 	_, err = io.Copy(to, f)
 	return err
-}
-
-// diskRoot is a file system with one file, img.
-type diskRoot struct {
-	fs.Inode
-	file *diskFile
-}
-
-// OnAdd adds the file.
-func (r *diskRoot) OnAdd(ctx context.Context) {
-	r.AddChild("img", r.NewPersistentInode(ctx, r.file, fs.StableAttr{Mode: syscall.S_IFREG}), true)
-}
-
-// diskFile passes everything on to an image and writes it down.
-type diskFile struct {
-	fs.Inode
-	image *os.File
-	mu    sync.Mutex
-	calls []diskCall
-}
-
-func (f *diskFile) note(c diskCall) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, c)
-}
-
-// Getattr implements fs.NodeGetattrer.
-func (f *diskFile) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	out.Mode, out.Size = 0o600, diskBytes
-	return fs.OK
-}
-
-// Open implements fs.NodeOpener.
-func (f *diskFile) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	return nil, 0, fs.OK
-}
-
-// Read implements fs.NodeReader.
-func (f *diskFile) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n, err := f.image.ReadAt(dest, off)
-	if err != nil && err != io.EOF {
-		return nil, fs.ToErrno(err)
-	}
-	return fuse.ReadResultData(dest[:n]), fs.OK
-}
-
-// Write implements fs.NodeWriter.
-func (f *diskFile) Write(_ context.Context, _ fs.FileHandle, data []byte, off int64) (uint32, syscall.Errno) {
-	f.note(diskCall{off, append([]byte{}, data...)})
-	n, err := f.image.WriteAt(data, off)
-	return uint32(n), fs.ToErrno(err)
-}
-
-// Fsync implements fs.NodeFsyncer.
-func (f *diskFile) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	f.note(diskCall{})
-	return fs.OK
 }

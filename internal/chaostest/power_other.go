@@ -11,7 +11,7 @@ import (
 type Power struct{}
 
 // NewPower fails with ErrNoMount.
-func NewPower(context.Context, *Crowd) (*Power, error) { return nil, ErrNoMount }
+func NewPower(context.Context, *Crowd, Recorder) (*Power, error) { return nil, ErrNoMount }
 
 // Cut is never called.
 func (*Power) Cut(context.Context, *rand.Rand) error { return ErrNoMount }
