@@ -84,7 +84,7 @@ func inWork(s *plan.State, t *plan.TaskState) error {
 			about = s.Tasks[o.ReviewTargetTaskID]
 		}
 		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
-			return refused("git wf status shows who; git wf pause lets nothing new begin", "%s is %s", o.TaskID, plan.OneLine(o.Reason))
+			return refused("git wf status shows who; git wf pause lets nothing new begin", "%s is %s", o.TaskID, plan.OneLine(s.Reason(o)))
 		}
 	}
 	return nil

@@ -145,23 +145,16 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {
 		return d, err
 	}
-	for _, other := range s.Plan.Tasks {
-		if other.NodeType != plan.Action {
-			continue
-		}
-		for _, in := range s.Inputs(other.TaskID) {
-			if in == t.TaskID {
-				d.Consumers = append(d.Consumers, other.TaskID)
-			}
-		}
+	if t.NodeType == plan.Action {
+		d.Consumers = append(d.Consumers, s.Dependents(t.TaskID)...)
 	}
 	return d, nil
 }
 
 func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
 	fmt.Fprintf(w, "%s %s  %s  %s\n", e.mark(t.Status), e.paint("1", string(t.TaskID)), plan.OneLine(t.Title), e.status(t.Status))
-	if t.Reason != "" {
-		fmt.Fprintf(w, "%s\n", plan.OneLine(t.Reason))
+	if why := s.Reason(t); why != "" {
+		fmt.Fprintf(w, "%s\n", plan.OneLine(why))
 	}
 	if t.Description != "" {
 		fmt.Fprintf(w, "\n%s\n", plan.Printable(t.Description))

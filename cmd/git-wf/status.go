@@ -159,7 +159,7 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		t := s.Tasks[task.TaskID]
 		sum := taskSummary{
 			TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
-			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: t.Reason, WaitsFor: t.WaitsFor, Attempts: t.Attempts,
+			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts,
 			Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
 		}
 		if r := reasons[t.TaskID]; r != "" {
@@ -318,8 +318,8 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 			notes = append(notes, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
 	}
-	if t.Reason != "" && t.Status != plan.StatusDone {
-		notes = append(notes, plan.OneLine(t.Reason))
+	if why := p.s.Reason(t); why != "" && t.Status != plan.StatusDone {
+		notes = append(notes, plan.OneLine(why))
 	}
 	if why := p.stale[t.TaskID]; why != "" {
 		notes = append(notes, "stale: "+why)

@@ -99,6 +99,7 @@ type auditor struct {
 	options  Options
 	tip      plan.OID
 	snap     *gitstore.Snapshot
+	tasks    plan.Index // of its plan
 	findings []Finding
 	said     map[string]bool // places of which a commit's change was found already
 	deep     bool            // look at events and at every kind of record, as the gate does not need to

@@ -55,13 +55,14 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 		return s.ctx.Err() // what is wrong with the plan is found by its own audit
 	}
 	var sound []ref
+	tasks := snap.Plan.Index()
 	for _, r := range refs { // before the claims are read, which makes room where one is broken
 		task := plan.TaskID(path.Base(r.name))
 		why, err := s.store.CheckClaim(s.ctx, r.name, r.oid)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read %s: %w", r.name, err)
-		case snap.Plan.Task(task) == nil:
+		case tasks.Task(task) == nil:
 			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
 		case why != "":
 			s.badClaim(r, id, why)

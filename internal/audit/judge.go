@@ -121,7 +121,7 @@ func (j judge) attempt(data []byte) string {
 	if n, _, _ := strings.Cut(j.name, "-"); doc.AttemptID != n || !strings.HasSuffix(j.name, "-"+doc.Kind) {
 		return otherThanName
 	}
-	t := j.a.snap.Plan.Task(doc.TaskID)
+	t := j.a.tasks.Task(doc.TaskID)
 	if doc.TaskID != j.d.task && doc.TaskID != j.d.task.CheckID() && (t == nil || t.ReviewTargetTaskID != j.d.task) {
 		return fmt.Sprintf("speaks of %q, not of %s", string(doc.TaskID), j.d.task)
 	}

@@ -13,7 +13,7 @@ import (
 
 // records checks everything that the plan's tree holds at one commit.
 func (a *auditor) records(snap *gitstore.Snapshot) error {
-	a.snap = snap
+	a.snap, a.tasks = snap, snap.Plan.Index()
 	a.progress("%s: looking at its records", a.id)
 	a.bindings()
 	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
@@ -51,9 +51,9 @@ func (a *auditor) bindings() {
 		}
 	} else if a.deep && len(p.Grafts) > 0 {
 		for _, f := range p.Validate(a.options.Floors) {
-			t := p.Task(f.TaskID)
+			t := a.tasks.Task(f.TaskID)
 			if t != nil && t.NodeType == plan.Check {
-				t = p.Task(t.ReviewTargetTaskID)
+				t = a.tasks.Task(t.ReviewTargetTaskID)
 			}
 			planning := t != nil && t.Planning() // the policy's floors are for deliverables
 			if !planning && !a.many("below-policy", planFile) {
@@ -130,7 +130,7 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 		}
 		kind, _, _ := strings.Cut(name, "/")
 		counts := kind == "artifacts" && path.Base(name) == "artifact.json" || kind == "reviews" && path.Base(name) == "review.json"
-		if (counts || a.deep) && !slices.Contains(a.snap.Records.Of(task).Foreign, name) && a.snap.Plan.Task(task) != nil {
+		if (counts || a.deep) && !slices.Contains(a.snap.Records.Of(task).Foreign, name) && a.tasks.Task(task) != nil {
 			docs = append(docs, document{task, name, e.OID})
 		}
 	}

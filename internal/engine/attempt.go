@@ -155,7 +155,7 @@ func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (
 
 // ready reports whether a task can be worked on, or a CHECK be run, now.
 func ready(t *plan.TaskState) bool {
-	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && len(t.WaitsFor) == 0)
+	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())
 }
 
 // keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a working tree. Both have claimed

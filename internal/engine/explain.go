@@ -176,8 +176,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 			c.text = plan.VersionID(t.Active) + " awaits its review"
 		}
 		return c
-	case len(t.WaitsFor) > 0 && t.NodeType == plan.Action:
-		return x.worst(t.WaitsFor)
+	case t.Waits() && t.NodeType != plan.Check:
+		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
 		return cause{rank: possible, text: "its plan is to be grafted", command: "git wf run"}
 	case t.Status == plan.StatusToBeModified:

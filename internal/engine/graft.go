@@ -99,8 +99,9 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 		CreatedAt: plan.Second(e.Now()),
 	}
 	var leaves []*plan.Task
+	before := snap.Plan.Index()
 	for _, l := range c.whole.Tasks {
-		known := snap.Plan.Task(l.TaskID)
+		known := before.Task(l.TaskID)
 		if l.NodeType == plan.Action && !l.Planning() && (known == nil || known.SpecHash() != l.SpecHash() || known.EstimatedPersonDays != l.EstimatedPersonDays) {
 			leaves = append(leaves, l)
 		}
@@ -127,15 +128,15 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	for _, r := range rec.Tasks {
 		ev.Days[r.TaskID] = r.Days
 	}
-	room := limits.MaxLeafTasks - c.whole.Leaves()
+	whole, room := c.whole.Index(), limits.MaxLeafTasks-c.whole.Leaves()
 	for _, r := range rec.Tasks {
 		switch {
 		case r.OneShotPass:
-		case c.whole.MaySplit(r.TaskID) && room > 0:
+		case whole.Depth(r.TaskID) < limits.MaxDecompositionDepth && room > 0:
 			ev.Split = append(ev.Split, r.TaskID)
 			room--
 		default:
-			ev.Ask = append(ev.Ask, e.tooLarge(c.whole, r, limits))
+			ev.Ask = append(ev.Ask, tooLarge(whole.Depth(r.TaskID), r, limits, plan.Second(e.Now())))
 		}
 	}
 	return nil
@@ -147,9 +148,9 @@ type feasibilityError struct{ res agent.Result }
 func (e *feasibilityError) Error() string { return "estimate the tasks: " + e.res.Message }
 
 // tooLarge asks what is to become of a leaf that no split can make smaller.
-func (e *Engine) tooLarge(p *plan.Plan, r estimate.TaskResult, limits plan.Config) plan.Question {
-	why := fmt.Sprintf("it stands at level %d of %d", p.Depth(r.TaskID), limits.MaxDecompositionDepth)
-	if p.MaySplit(r.TaskID) {
+func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Time) plan.Question {
+	why := fmt.Sprintf("it stands at level %d of %d", depth, limits.MaxDecompositionDepth)
+	if depth < limits.MaxDecompositionDepth {
 		why = fmt.Sprintf("the plan has %d tasks already (config.max_leaf_tasks)", limits.MaxLeafTasks)
 	}
 	large := fmt.Sprintf("can't be done in one go (%s)", r.Why)
@@ -158,7 +159,7 @@ func (e *Engine) tooLarge(p *plan.Plan, r estimate.TaskResult, limits plan.Confi
 		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays, because)
 	}
 	return plan.Question{
-		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: plan.Second(e.Now()),
+		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: now,
 		Question: fmt.Sprintf("%s %s, and can't be split further: %s. Say in a text what may be left out or is settled already, or that it is to be done as it is.",
 			r.TaskID, large, why),
 	}

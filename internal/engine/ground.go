@@ -107,7 +107,7 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 			g.attempt++
 		}
 	}
-	task := snap.Plan.Effective(t.Task)
+	task := snap.State().Effective(t.Task)
 	c := agent.Context{
 		Task:     task,
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},
@@ -221,10 +221,11 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	if err != nil {
 		return agent.Input{}, err
 	}
-	t := snap.Plan.Task(have.TaskID)
-	if t == nil {
+	of := snap.State().Tasks[have.TaskID]
+	if of == nil {
 		return agent.Input{}, fmt.Errorf("input %s is not in the plan any more", have.TaskID)
 	}
+	t := of.Task
 	dir := filepath.Join(g.in, string(t.TaskID))
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return agent.Input{}, err

@@ -87,8 +87,8 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 			return nil, &plan.RefusedError{Task: w.Task, Reason: "is no task that makes a deliverable", Hint: "git wf next --explain"}
 		case !ready(t):
 			reason := string(t.Status)
-			if t.Reason != "" {
-				reason += ": " + t.Reason
+			if why := s.Reason(t); why != "" {
+				reason += ": " + why
 			}
 			return nil, &plan.RefusedError{Task: w.Task, Reason: "is " + reason, Hint: "git wf next --explain"}
 		}

@@ -26,7 +26,7 @@ const preparation = "preparation"
 // takeSteps takes the steps of a task's preparation, and puts what they found where the agent learns of it. ready is false if the
 // attempt is over with them: then it is recorded, as failed or as a question.
 func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, name string) (ready bool, err error) {
-	task := snap.Plan.Effective(t.Task)
+	task := snap.State().Effective(t.Task)
 	if len(g.steps) == 0 || g.role != agent.RoleAction {
 		return true, nil
 	}
@@ -221,7 +221,7 @@ func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return "", err
 	}
-	return s.Text(t, snap.Plan.Dependents()[t.TaskID]), nil
+	return s.Text(t, snap.State().Dependents(t.TaskID)), nil
 }
 
 // assigned is the agent that does a task which names none: the one that its meta.agent names, or its kind and title by the user's

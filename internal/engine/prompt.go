@@ -100,7 +100,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
-		Task: prompt.TaskOf(snap.Plan.Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
+		Task: prompt.TaskOf(snap.State().Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
 	d.Way = e.way(snap.Plan, roleOf(t.Task))
 	for i, n := range g.about.Notes {

@@ -78,12 +78,13 @@ func taken(p *plan.Plan, by *plan.Task, err error) error {
 		return err
 	}
 	fs = slices.Clone(fs)
+	tasks := p.Index()
 	for i, f := range fs {
 		if f.Code != "duplicate-id" {
 			continue
 		}
 		fs[i].Found = fmt.Sprintf("%s, twice in this file", f.TaskID)
-		if other := p.Task(f.TaskID); other != nil {
+		if other := tasks.Task(f.TaskID); other != nil {
 			fs[i].Found = fmt.Sprintf("%s, which the plan has already: %q", f.TaskID, other.Title)
 		}
 	}

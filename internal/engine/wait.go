@@ -49,13 +49,13 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: t.Reason, Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true, Spent: spent(s, t)}, true, nil
+		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true, Spent: spent(s, t)}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		return w, true, err
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
 		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
-	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && len(t.WaitsFor) == 0:
+	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && !t.Waits():
 		w, ok = e.waitForWork(t)
 		return w, ok, nil
 	}

@@ -41,7 +41,7 @@ func (s Snapshot) lines() []taskLine {
 	lines := []taskLine{}
 	for _, t := range s.tasks() {
 		lines = append(lines, taskLine{
-			t.TaskID, t.ParentTaskID, t.NodeType, t.Title, t.Status, t.Reason, t.DependsOn,
+			t.TaskID, t.ParentTaskID, t.NodeType, t.Title, t.Status, s.State.Reason(t), t.DependsOn,
 			plan.VersionID(t.Active), plan.VersionID(t.Approved), t.Verdict, t.Task,
 		})
 	}

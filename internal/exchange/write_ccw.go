@@ -106,7 +106,7 @@ func larger(was string, is plan.Complexity) string {
 // task is .task/<id>.json.
 func (s Snapshot) task(t *plan.TaskState) map[string]any {
 	from := imported(t.Task)
-	byCCW := imported(s.plan().Task(s.plan().RootTaskID))["format"] == string(FormatCCW)
+	byCCW := imported(s.root())["format"] == string(FormatCCW)
 	out := map[string]any{}
 	if byCCW {
 		out = fieldsOf(from)
@@ -153,7 +153,7 @@ func (s Snapshot) links(t *plan.TaskState, out, context map[string]any) {
 	var stated []string
 	for _, v := range []any{context["depends_on"], out["depends_on"], out["dependencies"]} {
 		for _, d := range refs(v) {
-			if id := legalID(d); id != "" && id != t.TaskID && s.plan().Task(id) != nil {
+			if id := legalID(d); id != "" && id != t.TaskID && s.State.Tasks[id] != nil {
 				stated = appendNew(stated, string(id))
 			}
 		}
@@ -170,7 +170,7 @@ func (s Snapshot) links(t *plan.TaskState, out, context map[string]any) {
 	if parent == s.plan().RootTaskID {
 		parent = ""
 	}
-	if legalID(textOf(context["parent"])) != parent && parent != "" && !strings.HasPrefix(string(t.TaskID), string(parent)+".") || parent == "" && textOf(context["parent"]) != "" && s.plan().Task(legalID(textOf(context["parent"]))) != nil {
+	if legalID(textOf(context["parent"])) != parent && parent != "" && !strings.HasPrefix(string(t.TaskID), string(parent)+".") || parent == "" && textOf(context["parent"]) != "" && s.State.Tasks[legalID(textOf(context["parent"]))] != nil {
 		if parent == "" {
 			delete(context, "parent")
 		} else {
@@ -187,17 +187,17 @@ func (s Snapshot) handedDown(t *plan.TaskState, stated, now []string) bool {
 		}
 	}
 	inherited := map[string]bool{}
-	above := s.plan().Task(t.ParentTaskID)
+	above := s.State.Tasks[t.ParentTaskID]
 	for range maxLevels {
 		if above == nil {
 			break
 		}
-		for _, v := range []any{above.Context["depends_on"], fieldsOf(imported(above))["depends_on"], fieldsOf(imported(above))["dependencies"]} {
+		for _, v := range []any{above.Context["depends_on"], fieldsOf(imported(above.Task))["depends_on"], fieldsOf(imported(above.Task))["dependencies"]} {
 			for _, d := range refs(v) {
 				inherited[string(legalID(d))] = true
 			}
 		}
-		above = s.plan().Task(above.ParentTaskID)
+		above = s.State.Tasks[above.ParentTaskID]
 	}
 	for _, d := range now {
 		if !slices.Contains(stated, d) && !inherited[d] {

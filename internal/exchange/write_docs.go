@@ -55,7 +55,7 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 
 // notes are those of the TODO_LIST.md that was imported.
 func (s Snapshot) notes() string {
-	files, _ := imported(s.plan().Task(s.plan().RootTaskID))["files"].(map[string]any)
+	files, _ := imported(s.root())["files"].(map[string]any)
 	text, _ := files["TODO_LIST.md"].(string)
 	if _, notes, ok := strings.Cut(text, "\n## Notes\n"); ok {
 		return strings.TrimSpace(notes)
@@ -66,13 +66,13 @@ func (s Snapshot) notes() string {
 // implPlan is IMPL_PLAN.md: as it was imported, else made of the plan.
 func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	p := s.plan()
-	files, _ := imported(p.Task(p.RootTaskID))["files"].(map[string]any)
+	files, _ := imported(s.root())["files"].(map[string]any)
 	if text, _ := files["IMPL_PLAN.md"].(string); text != "" {
 		return text
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Implementation Plan: %s\n\n## Overview\n%s\n", inline(p.Title), printable(p.TopTask))
-	if root := p.Task(p.RootTaskID); root != nil && len(root.RootAcceptanceCriteria) > 0 {
+	if root := s.root(); root != nil && len(root.RootAcceptanceCriteria) > 0 {
 		b.WriteString("\n## Requirements\n")
 		for _, c := range root.RootAcceptanceCriteria {
 			fmt.Fprintf(&b, "- **%s**: %s\n", inline(c.ID), inline(c.Statement))
@@ -91,11 +91,10 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 
 // summaries are .summaries/<id>-summary.md by task: what the approved version brought, or what was imported with the task.
 func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
-	users := s.plan().Dependents()
 	out := map[plan.TaskID]string{}
 	for _, t := range tasks {
 		if sum, ok := s.Summaries[t.TaskID]; ok {
-			out[t.TaskID] = sum.Text(t.Task, users[t.TaskID])
+			out[t.TaskID] = sum.Text(t.Task, s.State.Dependents(t.TaskID))
 		} else if text, _ := imported(t.Task)["summary"].(string); text != "" {
 			out[t.TaskID] = text
 		}

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -11,13 +12,17 @@ import (
 // Stale finds the tasks whose approved version was made from what is no longer approved, and says why. Documents are read
 // only of tasks one of whose inputs has more than one version: of no other can that be.
 func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) (map[plan.TaskID]string, error) {
-	stale := map[plan.TaskID]string{}
-	for _, id := range s.Leaves(s.Plan.RootTaskID) {
-		t, maybe := s.Tasks[id], false
-		for _, in := range s.Inputs(id) {
-			maybe = maybe || s.Tasks[in] != nil && s.Tasks[in].Active > 1
+	stale, renewed := map[plan.TaskID]string{}, map[plan.TaskID]bool{}
+	for _, t := range s.Tasks {
+		if t.NodeType == plan.Action && t.Active > 1 {
+			for _, id := range s.Lineage(t.Task) { // a GOAL stands for all of its leaves
+				renewed[id] = true
+			}
 		}
-		if !maybe || t.Approved == 0 {
+	}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		t := s.Tasks[id]
+		if t.Approved == 0 || !slices.ContainsFunc(t.DependsOn, func(d plan.TaskID) bool { return renewed[d] }) {
 			continue
 		}
 		a, err := ReadArtifact(ctx, store, snap, id, t.Approved)

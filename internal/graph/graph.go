@@ -72,8 +72,9 @@ func FromState(s *plan.State, o Options) Graph {
 		g.CriticalPath = CriticalPath(s)
 	}
 	before := map[plan.TaskID]plan.TaskID{} // along the critical path
+	critical := make(map[plan.TaskID]bool, len(g.CriticalPath))
 	for i, id := range g.CriticalPath {
-		if i > 0 {
+		if critical[id] = true; i > 0 {
 			before[id] = g.CriticalPath[i-1]
 		}
 	}
@@ -84,7 +85,7 @@ func FromState(s *plan.State, o Options) Graph {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		n.Critical = slices.Contains(g.CriticalPath, n.ID)
+		n.Critical = critical[n.ID]
 		t := s.Tasks[n.ID]
 		if n.Kind == plan.Check {
 			add(Edge{From: n.ID, To: t.ReviewTargetTaskID, Kind: Reviews})
@@ -94,10 +95,16 @@ func FromState(s *plan.State, o Options) Graph {
 		deps := slices.Clone(t.DependsOn)
 		slices.Sort(deps)
 		for _, dep := range slices.Compact(deps) {
-			add(Edge{From: n.ID, To: dep, Kind: DependsOn, Critical: slices.Contains(s.Leaves(dep), before[n.ID])})
+			add(Edge{From: n.ID, To: dep, Kind: DependsOn, Critical: isBelow(s, before[n.ID], dep)})
 		}
 	}
 	return g
+}
+
+// isBelow reports whether a task is one of those that a dependency stands for.
+func isBelow(s *plan.State, id, dep plan.TaskID) bool {
+	t := s.Tasks[id]
+	return t != nil && slices.Contains(s.Lineage(t.Task), dep)
 }
 
 // CriticalPath is the chain of open leaves, each depending on the one before, whose estimates add up to the most
@@ -144,16 +151,36 @@ type pathFinder struct {
 	best map[plan.TaskID]*chain // nil while a task is being looked at: a plan of a foreign ref may have a cycle
 }
 
+// of is the longest chain that ends with an open leaf for which a dependency stands.
+func (p *pathFinder) of(dep plan.TaskID) *chain {
+	if t := p.s.Tasks[dep]; t == nil || t.NodeType != plan.Goal {
+		if !p.open[dep] {
+			return nil
+		}
+		return p.until(dep)
+	}
+	if c, begun := p.best[dep]; begun {
+		return c
+	}
+	p.best[dep] = nil
+	var longest *chain
+	for _, leaf := range p.s.Leaves(dep) {
+		if p.open[leaf] {
+			longest = longer(longest, p.until(leaf))
+		}
+	}
+	p.best[dep] = longest
+	return longest
+}
+
 func (p *pathFinder) until(id plan.TaskID) *chain {
 	if c, begun := p.best[id]; begun {
 		return c
 	}
 	p.best[id] = nil
 	var before *chain
-	for _, in := range p.s.Inputs(id) {
-		if p.open[in] {
-			before = longer(before, p.until(in))
-		}
+	for _, d := range p.s.Tasks[id].DependsOn {
+		before = longer(before, p.of(d))
 	}
 	c := &chain{id: id, before: before, tasks: 1}
 	if days := p.s.Tasks[id].EstimatedPersonDays; days > 0 { // neither NaN nor negative

@@ -17,10 +17,10 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 		}
 	}
 	next := &State{
-		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below, splits: s.splits,
-		claims: live(claims, now),
+		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below,
+		over: s.over, splits: s.splits, claims: live(claims, now),
 	}
-	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}}
+	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}, touched: map[TaskID]bool{}}
 	for _, id := range changed {
 		a.touch(id)
 	}
@@ -38,8 +38,9 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 // before are shared.
 type advance struct {
 	*State
-	before *State
-	redone map[TaskID]*TaskState
+	before  *State
+	redone  map[TaskID]*TaskState
+	touched map[TaskID]bool // GOALs, with all below them
 }
 
 // touch redoes the ACTIONs that look at the records of a task or at the claims on it.
@@ -53,19 +54,20 @@ func (a *advance) touch(id TaskID) {
 		a.touch(t.ReviewTargetTaskID)
 		a.fresh(id)
 	default: // what was handed in for a GOAL counts for all below it
-		if a.redone[id] != nil {
+		if a.touched[id] {
 			return
 		}
-		a.fresh(id)
+		a.touched[id] = true
+		a.goal(id)
 		for _, child := range a.shape.children[id] {
 			a.touch(child)
 		}
 	}
 }
 
-// fresh gives a task a new state to be filled in.
+// fresh gives a task a new state to be filled in. Of a GOAL, what its leaves add up to stays.
 func (a *advance) fresh(id TaskID) *TaskState {
-	t := &TaskState{Task: a.before.Tasks[id].Task}
+	t := &TaskState{Task: a.before.Tasks[id].Task, tally: a.Tasks[id].tally}
 	a.redone[id], a.Tasks[id], a.order[a.shape.position[id]] = t, t, t
 	return t
 }
@@ -77,23 +79,43 @@ func (a *advance) action(id TaskID) {
 	}
 	t := a.fresh(id)
 	a.State.action(t)
-	if (t.Status == StatusDone) == (a.before.Tasks[id].Status == StatusDone) {
-		return
+	was := a.before.Tasks[id]
+	for _, i := range a.over[a.shape.position[id]] {
+		goal := a.goal(a.order[i].TaskID)
+		goal.tally.count(was, -1)
+		goal.tally.count(t, 1)
 	}
-	for _, above := range a.Lineage(t.Task) {
-		for _, d := range a.shape.dependants[above] {
-			switch a.before.Tasks[d].Status {
-			case StatusPending, StatusReady, StatusToBeModified:
-				a.action(d)
-			}
+	if (t.Status == StatusDone) != (was.Status == StatusDone) {
+		a.dependants(id)
+	}
+}
+
+// goal redoes a GOAL, once.
+func (a *advance) goal(id TaskID) *TaskState {
+	if t := a.redone[id]; t != nil {
+		return t
+	}
+	return a.fresh(id)
+}
+
+// dependants redoes the ACTIONs that depend on a task. Whether they are DONE does not change with it.
+func (a *advance) dependants(id TaskID) {
+	for _, d := range a.shape.dependants[id] {
+		switch a.before.Tasks[d].Status {
+		case StatusPending, StatusReady, StatusToBeModified:
+			a.action(d)
 		}
 	}
 }
 
 // finish derives what looks at other tasks, once all of those are redone.
 func (a *advance) finish() {
-	actions := slices.Collect(maps.Values(a.redone))
-	for _, t := range actions {
+	for _, t := range slices.Collect(maps.Values(a.redone)) {
+		if t.NodeType == Goal && t.tally.open() != a.before.Tasks[t.TaskID].tally.open() {
+			a.dependants(t.TaskID)
+		}
+	}
+	for _, t := range slices.Collect(maps.Values(a.redone)) {
 		if t.NodeType != Action {
 			continue
 		}
@@ -101,8 +123,8 @@ func (a *advance) finish() {
 		if check := a.shape.checks[t.TaskID]; check != "" {
 			a.fresh(check)
 		}
-		for _, above := range slices.Concat(a.Lineage(t.Task)[1:], a.shape.assembles[t.TaskID]) {
-			a.fresh(above)
+		for _, goal := range a.shape.assembles[t.TaskID] {
+			a.goal(goal)
 		}
 	}
 	for _, t := range a.redone {

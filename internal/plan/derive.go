@@ -37,6 +37,7 @@ type State struct {
 	order  []*TaskState      // in plan order
 	shape  *shape            // shared with the states of the same plan
 	below  map[TaskID]leaves // each GOAL
+	over   [][]int           // by a leaf's place in the plan, those of the GOALs that count it
 	splits map[TaskID]TaskID // by the leaf, the open task that splits it
 	claims Claims            // that have not expired
 }
@@ -45,14 +46,36 @@ type State struct {
 type TaskState struct {
 	*Task
 	Status   Status
-	Reason   string   // what it waits for, for people; "" when nothing needs saying
-	WaitsFor []TaskID // the tasks that hold it back
-	Active   int      // newest version (active_artifact_id), zero if none
-	Approved int      // newest approved version (approved_artifact_id), zero if none
-	Verdict  Verdict  // of the newest version; "" while it awaits review
-	Attempts int      // attempts without a result since the last reset; of a CHECK, its own on the newest version
-	Rejected int      // rejected rounds since the last reset
+	Active   int     // newest version (active_artifact_id), zero if none
+	Approved int     // newest approved version (approved_artifact_id), zero if none
+	Verdict  Verdict // of the newest version; "" while it awaits review
+	Attempts int     // attempts without a result since the last reset; of a CHECK, its own on the newest version
+	Rejected int     // rejected rounds since the last reset
+
+	waits  bool   // other tasks hold it back
+	reason string // of its own, for people: State.Reason adds the tasks that hold it back
+	tally  tally  // of a GOAL
 }
+
+// Waits reports whether other tasks hold the task back. State.WaitsFor names them.
+func (t *TaskState) Waits() bool { return t.waits }
+
+// tally counts the leaves of a GOAL by where they stand.
+type tally struct{ leaves, done, blocked, begun int }
+
+func (n *tally) count(leaf *TaskState, by int) {
+	if leaf.Status == StatusDone {
+		n.done += by
+	}
+	if leaf.Status.Blocked() {
+		n.blocked += by
+	}
+	if leaf.Active > 0 || leaf.Attempts > 0 || leaf.Status == StatusInProgress {
+		n.begun += by
+	}
+}
+
+func (n tally) open() bool { return n.done < n.leaves }
 
 // Derive computes the state of a plan from its records, the claims on its tasks, and the time at which claims are
 // judged. Same input, same output.
@@ -60,13 +83,13 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	s := &State{
 		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)),
 		order: make([]*TaskState, len(p.Tasks)), shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{},
-		claims: live(claims, now),
+		over: make([][]int, len(p.Tasks)), claims: live(claims, now),
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
 		states[i].Task = t
 		s.order[i], s.Tasks[t.TaskID] = &states[i], &states[i]
-		if t.SplitTargetTaskID != "" && !p.Grafted(t.TaskID) && !r.Of(t.TaskID).Abandoned() {
+		if t.SplitTargetTaskID != "" && !s.shape.grafted[t.TaskID] && !r.Of(t.TaskID).Abandoned() {
 			s.splits[t.SplitTargetTaskID] = t.TaskID
 		}
 	}
@@ -81,12 +104,16 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			s.check(t)
 		}
 	}
-	for _, t := range s.order {
+	for i, t := range s.order {
 		if t.NodeType == Goal {
 			list := leaves{ids: s.leaves(t.TaskID, nil, map[TaskID]bool{})}
-			for _, id := range list.ids {
-				list.at = append(list.at, s.shape.position[id])
+			list.at = make([]int, len(list.ids))
+			for n, id := range list.ids {
+				at := s.shape.position[id]
+				list.at[n], s.over[at] = at, append(s.over[at], i)
+				t.tally.count(s.order[at], 1)
 			}
+			t.tally.leaves = len(list.ids)
 			s.below[t.TaskID] = list
 			s.goal(t)
 		}
@@ -180,17 +207,17 @@ func (s *State) action(t *TaskState) {
 	case r.Abandoned():
 		t.Status = StatusAbandoned
 	case isClaimed:
-		t.Status, t.Reason = StatusInProgress, "in work: "+c.Agent
+		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
 	case s.missingInput(t.Task, r) != "":
-		t.Status, t.Reason = StatusWaitingInput, s.missingInput(t.Task, r)
+		t.Status, t.reason = StatusWaitingInput, s.missingInput(t.Task, r)
 	case t.Attempts >= limit:
-		t.Status, t.Reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
+		t.Status, t.reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
 	case t.Rejected >= limit:
-		t.Status, t.Reason = StatusWaitingExternal, Count(t.Rejected, "version")+" rejected"
+		t.Status, t.reason = StatusWaitingExternal, Count(t.Rejected, "version")+" rejected"
 	case t.Active > 0 && t.Verdict == "":
-		t.Status, t.Reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
+		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
-		t.Status, t.Reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
+		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
 	case t.Verdict == Approved:
 		t.Status = StatusDone
 	default:
@@ -233,7 +260,7 @@ func (s *State) Lineage(t *Task) []TaskID {
 func (s *State) check(t *TaskState) {
 	target := s.Tasks[t.ReviewTargetTaskID]
 	if target == nil {
-		t.Status, t.Reason = StatusPending, "its target "+string(t.ReviewTargetTaskID)+" is missing"
+		t.Status, t.reason = StatusPending, "its target "+string(t.ReviewTargetTaskID)+" is missing"
 		return
 	}
 	r := s.Records.Of(target.TaskID)
@@ -248,14 +275,13 @@ func (s *State) check(t *TaskState) {
 	case target.Status == StatusAbandoned:
 		t.Status = StatusAbandoned
 	case isClaimed:
-		t.Status, t.Reason = StatusInProgress, "in work: "+c.Agent
+		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
 	case target.Active > 0 && target.Verdict != "":
 		t.Status = StatusDone
 	case target.Status != StatusReadyToCheck:
-		t.Status, t.WaitsFor = StatusPending, []TaskID{target.TaskID}
-		t.Reason = "waits for a version of " + string(target.TaskID)
+		t.Status, t.waits = StatusPending, true
 	case t.Attempts >= s.shape.limits.MaxAttempts:
-		t.Status, t.Reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
+		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
 	default:
 		t.Status = StatusReady
 	}
@@ -267,19 +293,7 @@ func (s *State) goal(t *TaskState) {
 		t.Status = StatusAbandoned
 		return
 	}
-	leaves := s.below[t.TaskID].at
-	done, blocked, begun := 0, 0, false
-	for _, i := range leaves {
-		leaf := s.order[i]
-		begun = begun || leaf.Active > 0 || leaf.Attempts > 0 || leaf.Status == StatusInProgress
-		switch {
-		case leaf.Status == StatusDone:
-			done++
-		case leaf.Status.Blocked():
-			blocked++
-		}
-	}
-	isDone := len(leaves) > 0 && done == len(leaves)
+	isDone := t.tally.leaves > 0 && !t.tally.open()
 	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
 		last := s.Tasks[f.AssembleTaskID]
 		isDone = last != nil && last.Status == StatusDone
@@ -288,23 +302,18 @@ func (s *State) goal(t *TaskState) {
 	case isDone:
 		t.Status = StatusDone
 		return
-	case len(leaves) == 0:
-		t.Status, t.Reason = StatusPending, "no task below it yet"
+	case t.tally.leaves == 0:
+		t.Status, t.reason = StatusPending, "no task below it yet"
 		return
-	case begun:
+	case t.tally.begun > 0:
 		t.Status = StatusInProgress
 	default:
 		t.Status = StatusPending
 	}
-	t.WaitsFor = make([]TaskID, 0, len(leaves)-done)
-	for _, i := range leaves {
-		if s.order[i].Status != StatusDone {
-			t.WaitsFor = append(t.WaitsFor, s.order[i].TaskID)
-		}
-	}
-	t.Reason = fmt.Sprintf("%d of %d done", done, len(leaves))
-	if blocked > 0 {
-		t.Reason += fmt.Sprintf(", %d blocked", blocked)
+	t.waits = t.tally.open()
+	t.reason = fmt.Sprintf("%d of %d done", t.tally.done, t.tally.leaves)
+	if t.tally.blocked > 0 {
+		t.reason += fmt.Sprintf(", %d blocked", t.tally.blocked)
 	}
 }
 
@@ -314,22 +323,63 @@ func (s *State) pending(t *TaskState) {
 	if t.NodeType != Action || t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
 	}
-	if by, ok := s.splits[t.TaskID]; ok {
-		t.WaitsFor = append(t.WaitsFor, by)
-	}
-	for _, d := range s.Inputs(t.TaskID) {
-		if s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone {
-			t.WaitsFor = append(t.WaitsFor, d)
-		}
-	}
-	switch {
-	case len(t.WaitsFor) > 0 && t.Status == StatusToBeModified:
-		t.Reason += ", waits for " + joinIDs(t.WaitsFor)
-	case len(t.WaitsFor) > 0:
-		t.Reason = "waits for " + joinIDs(t.WaitsFor)
-	case t.Status == StatusPending:
+	_, t.waits = s.splits[t.TaskID]
+	t.waits = t.waits || slices.ContainsFunc(t.DependsOn, s.holdsBack)
+	if t.Status == StatusPending && !t.waits {
 		t.Status = StatusReady
 	}
+}
+
+// holdsBack reports whether those that depend on a task have to wait: for a GOAL until all of its leaves are DONE.
+func (s *State) holdsBack(id TaskID) bool {
+	t := s.Tasks[id]
+	if t != nil && t.NodeType == Goal {
+		return t.tally.open()
+	}
+	return t == nil || t.Status != StatusDone
+}
+
+// WaitsFor lists the tasks that hold a task back: of an ACTION the open ones among its dependencies, as the plan names
+// them, and the task that splits it; of a CHECK its target; of a GOAL its open leaves. It is derived on demand, because
+// thousands of tasks may wait for the same thousands.
+func (s *State) WaitsFor(t *TaskState) []TaskID {
+	if !t.waits {
+		return nil
+	}
+	var ids []TaskID
+	switch t.NodeType {
+	case Check:
+		ids = append(ids, t.ReviewTargetTaskID)
+	case Goal:
+		for _, i := range s.below[t.TaskID].at {
+			if s.order[i].Status != StatusDone {
+				ids = append(ids, s.order[i].TaskID)
+			}
+		}
+	case Action:
+		if by, ok := s.splits[t.TaskID]; ok {
+			ids = append(ids, by)
+		}
+		for _, d := range t.DependsOn {
+			if s.holdsBack(d) {
+				ids = append(ids, d)
+			}
+		}
+	}
+	return ids
+}
+
+// Reason says for people why a task is not DONE; "" when nothing needs saying.
+func (s *State) Reason(t *TaskState) string {
+	switch {
+	case !t.waits || t.NodeType == Goal:
+		return t.reason
+	case t.NodeType == Check:
+		return "waits for a version of " + string(t.ReviewTargetTaskID)
+	case t.reason != "":
+		return t.reason + ", waits for " + joinIDs(s.WaitsFor(t))
+	}
+	return "waits for " + joinIDs(s.WaitsFor(t))
 }
 
 func joinIDs(ids []TaskID) string {
@@ -407,11 +457,31 @@ func (s *State) Inputs(id TaskID) []TaskID {
 	return inputs
 }
 
+// Dependents returns the ACTIONs that build on a task, in plan order: those that depend on it, or on a GOAL above it.
+func (s *State) Dependents(id TaskID) []TaskID {
+	t := s.Tasks[id]
+	if t == nil {
+		return nil
+	}
+	var users []TaskID
+	for _, above := range s.Lineage(t.Task) {
+		switch direct := s.shape.dependants[above]; {
+		case len(users) == 0:
+			users = slices.Clip(direct) // thousands of leaves may share them
+		case len(direct) > 0:
+			users = append(users, direct...)
+			slices.SortFunc(users, func(a, b TaskID) int { return s.shape.position[a] - s.shape.position[b] })
+			users = slices.Compact(users)
+		}
+	}
+	return users
+}
+
 // Ready returns the ACTIONs that can be worked on now and the CHECKs that can be run now, in plan order.
 func (s *State) Ready() []*TaskState {
 	var ready []*TaskState
 	for _, t := range s.order {
-		if t.Status == StatusReady || t.Status == StatusToBeModified && len(t.WaitsFor) == 0 {
+		if t.Status == StatusReady || t.Status == StatusToBeModified && !t.waits {
 			ready = append(ready, t)
 		}
 	}

@@ -64,7 +64,7 @@ func (s *State) goesWith(t *TaskState) []TaskID {
 		if other == t || other.NodeType == Check || other.Status == StatusAbandoned || !slices.Contains(s.Lineage(other.Task), t.TaskID) {
 			continue
 		}
-		if other.Status != StatusDone || other.Planning() && !s.Plan.Grafted(other.TaskID) {
+		if other.Status != StatusDone || other.Planning() && !s.shape.grafted[other.TaskID] {
 			goes = append(goes, other.TaskID)
 		}
 	}
@@ -163,10 +163,10 @@ func (e Restore) Apply(s *State) (Change, error) {
 	if t.NodeType == Check || t.Status != StatusAbandoned {
 		return Change{}, refuse(e.Task, "is %s, not abandoned", t.Status)
 	}
-	back := []TaskID{t.TaskID}
+	back, isBack := []TaskID{t.TaskID}, map[TaskID]bool{t.TaskID: true}
 	for _, other := range s.order {
 		if other != t && other.NodeType != Check && other.Status == StatusAbandoned && slices.Contains(s.Lineage(other.Task), t.TaskID) {
-			back = append(back, other.TaskID)
+			back, isBack[other.TaskID] = append(back, other.TaskID), true
 		}
 	}
 	for _, above := range s.Lineage(t.Task)[1:] {
@@ -176,7 +176,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 	}
 	for _, id := range back {
 		for _, d := range s.Tasks[id].DependsOn {
-			if dep := s.Tasks[d]; dep != nil && dep.Status == StatusAbandoned && !slices.Contains(back, d) {
+			if dep := s.Tasks[d]; dep != nil && dep.Status == StatusAbandoned && !isBack[d] {
 				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d), "git wf abandon --restore " + string(d)}
 			}
 		}

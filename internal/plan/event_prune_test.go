@@ -37,7 +37,7 @@ func (m *machine) prune(t *rapid.T) []Dropped {
 	}
 	after := Derive(m.plan, m.records(), m.claims, m.now)
 	for id, ts := range after.Tasks {
-		if diff := cmp.Diff(s.Tasks[id], ts); diff != "" {
+		if diff := cmp.Diff(s.Tasks[id], ts, inside); diff != "" {
 			t.Fatalf("a prune changes the state of %s: %s", id, diff)
 		}
 	}

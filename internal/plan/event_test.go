@@ -378,8 +378,8 @@ func TestInputs(t *testing.T) {
 	if got := fmt.Sprint(s.Inputs("Z-1")); got != "[A-2 A-1]" {
 		t.Errorf("inputs %s", got)
 	}
-	if ts := s.Tasks["Z-1"]; ts.Status != StatusPending || ts.Reason != "waits for A-2, A-1" {
-		t.Errorf("%s: %s", ts.Status, ts.Reason)
+	if ts := s.Tasks["Z-1"]; ts.Status != StatusPending || s.Reason(ts) != "waits for A-2, G-2" {
+		t.Errorf("%s: %s", ts.Status, s.Reason(ts))
 	}
 }
 

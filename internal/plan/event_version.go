@@ -58,11 +58,11 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
 	case t.Status == StatusWaitingInput:
-		return Change{}, refuse(t.TaskID, "waits for input: %s", t.Reason)
+		return Change{}, refuse(t.TaskID, "waits for input: %s", s.Reason(t))
 	case t.Status == StatusWaitingExternal && !e.ByPerson:
-		return Change{}, &RefusedError{t.TaskID, t.Reason, "git wf retry " + string(t.TaskID)}
-	case t.Status == StatusPending || len(t.WaitsFor) > 0:
-		return Change{}, refuse(t.TaskID, "%s", t.Reason)
+		return Change{}, &RefusedError{t.TaskID, s.Reason(t), "git wf retry " + string(t.TaskID)}
+	case t.Status == StatusPending || t.Waits():
+		return Change{}, refuse(t.TaskID, "%s", s.Reason(t))
 	}
 	for _, in := range e.Artifact.Inputs {
 		if v, ok := s.Records.Of(in.TaskID).Version(s.approvedOf(in.TaskID)); !ok || v.Files != in.Tree {

@@ -157,8 +157,8 @@ func (x *situation) status(of TaskID, assembles bool) (Status, string) {
 	for id, names := range x.names {
 		r.Tasks[id] = ParseTaskRecords(namesOf(strings.Join(names, "\n")))
 	}
-	ts := Derive(statusPlan(assembles), r, x.claims, noon).Tasks[of]
-	return ts.Status, ts.Reason
+	s := Derive(statusPlan(assembles), r, x.claims, noon)
+	return s.Tasks[of].Status, s.Reason(s.Tasks[of])
 }
 
 // condition makes the condition of a row hold. Conditions of one group can't hold at once for one version; the group's

@@ -207,9 +207,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		return Change{}, err
 	}
 	p.correct(e.Days)
-	for _, id := range e.Split {
-		p.addSplit(id, e.Planner, "")
-	}
+	p.addSplits(e.Split, e.Planner)
 	leaves := p.Leaves()
 	c := Change{
 		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), Count(leaves, "task")),
@@ -266,7 +264,7 @@ func (p *Plan) Grafted(id TaskID) bool {
 func (s *State) Ungrafted() []*TaskState {
 	var tasks []*TaskState
 	for _, id := range s.shape.planning {
-		if t := s.Tasks[id]; t.Status == StatusDone && !s.Plan.Grafted(id) {
+		if t := s.Tasks[id]; t.Status == StatusDone && !s.shape.grafted[id] {
 			tasks = append(tasks, t)
 		}
 	}

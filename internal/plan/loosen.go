@@ -26,9 +26,10 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	if is.Quorum < were.Quorum {
 		fs = append(fs, loosened("config.quorum", "at least", float64(is.Quorum), float64(were.Quorum)))
 	}
+	before := base.Index()
 	for i, t := range p.Tasks {
 		minScore, quorum := were.MinScore, were.Quorum
-		if old := base.Task(t.TaskID); old != nil {
+		if old := before.Task(t.TaskID); old != nil {
 			minScore, quorum = min(minScore, cmp.Or(old.MinScore, minScore)), min(quorum, cmp.Or(old.Quorum, quorum))
 		}
 		for _, l := range []struct {

@@ -278,8 +278,8 @@ func (m *machine) addVersion(t *rapid.T) {
 	if byPerson {
 		open = append(open, StatusWaitingExternal)
 	}
-	if !slices.Contains(open, was.Status) || len(was.WaitsFor) > 0 || staleInput {
-		t.Fatalf("a version of %s was accepted while it was %s, waiting for %v, stale input %v", id, was.Status, was.WaitsFor, staleInput)
+	if !slices.Contains(open, was.Status) || was.Waits() || staleInput {
+		t.Fatalf("a version of %s was accepted while it was %s, waiting for %v, stale input %v", id, was.Status, s.WaitsFor(was), staleInput)
 	}
 	if now := m.state().Tasks[id]; now.Active != was.Active+1 || now.Status != StatusReadyToCheck {
 		t.Fatalf("after a version %s is %s with v%d", id, now.Status, now.Active)
@@ -398,7 +398,7 @@ func (m *machine) replan(t *rapid.T) {
 	if was := s.Tasks[leaf]; was.Approved > 0 || was.Planning() || was.NodeType != Action {
 		t.Fatalf("%s is to be split, and is %s with v%d approved", leaf, was.Status, was.Approved)
 	}
-	if now := m.state().Tasks[leaf]; len(now.WaitsFor) == 0 && (now.Status == StatusReady || now.Status == StatusPending) {
+	if now := m.state().Tasks[leaf]; !now.Waits() && (now.Status == StatusReady || now.Status == StatusPending) {
 		t.Fatalf("%s is %s while it is split", leaf, now.Status)
 	}
 }
@@ -538,12 +538,12 @@ func (m *machine) invariants(t *rapid.T) {
 		}
 		if t.Failed() {
 			t.Fatalf("after %s: %s is %s (%s), active v%d, approved v%d, verdict %q, attempts %d, rejected %d", m.last, ts.TaskID,
-				ts.Status, ts.Reason, ts.Active, ts.Approved, ts.Verdict, ts.Attempts, ts.Rejected)
+				ts.Status, s.Reason(ts), ts.Active, ts.Approved, ts.Verdict, ts.Attempts, ts.Rejected)
 		}
 	}
 	for _, ts := range s.Ready() {
-		if len(ts.WaitsFor) > 0 || ts.Status != StatusReady && ts.Status != StatusToBeModified {
-			t.Fatalf("%s is ready to be worked on while it is %s and waits for %v", ts.TaskID, ts.Status, ts.WaitsFor)
+		if ts.Waits() || ts.Status != StatusReady && ts.Status != StatusToBeModified {
+			t.Fatalf("%s is ready to be worked on while it is %s and waits for %v", ts.TaskID, ts.Status, s.WaitsFor(ts))
 		}
 	}
 	m.before = r
@@ -564,10 +564,10 @@ func (m *machine) advances(t *rapid.T, want *State) {
 	}
 	kept := look(old)
 	m.advanced = old.Advance(want.Records, changed, m.claims, m.now)
-	if diff := cmp.Diff(look(want), look(m.advanced)); diff != "" {
+	if diff := cmp.Diff(look(want), look(m.advanced), inside); diff != "" {
 		t.Fatalf("after %s, with changes in %v, Advance makes something else than Derive: %s", m.last, changed, diff)
 	}
-	if diff := cmp.Diff(kept, look(old)); diff != "" {
+	if diff := cmp.Diff(kept, look(old), inside); diff != "" {
 		t.Fatalf("after %s: Advance changed the state that it began with: %s", m.last, diff)
 	}
 }
@@ -678,7 +678,7 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 			t.Errorf("review r%d is of v%d, which does not exist", rev.N, rev.Version)
 		}
 	}
-	if ts.Status.Blocked() && ts.Reason == "" || ts.Status == StatusPending && ts.Reason == "" {
+	if why := s.Reason(ts); why == "" && (ts.Status.Blocked() || ts.Status == StatusPending) {
 		t.Errorf("waits without a reason")
 	}
 }

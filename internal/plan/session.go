@@ -164,9 +164,9 @@ func (s *State) Open() []OpenWork {
 		if t.NodeType != Action || t.Status == StatusAbandoned {
 			continue
 		}
-		w := OpenWork{Task: t.TaskID, Status: t.Status, Reason: t.Reason, Command: "git wf run"}
+		w := OpenWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t), Command: "git wf run"}
 		switch {
-		case t.Status == StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)):
+		case t.Status == StatusDone && (!t.Planning() || s.shape.grafted[t.TaskID]):
 			continue
 		case t.Status == StatusDone:
 			w.Reason = "is approved, and not part of the plan yet"

@@ -14,6 +14,7 @@ type shape struct {
 	limits   Config              // the plan's, with the defaults
 
 	planning   []TaskID            // the tasks that make plans
+	grafted    map[TaskID]bool     // those of them whose plan is part of this one
 	dependants map[TaskID][]TaskID // ACTIONs, by what they depend on
 	assembles  map[TaskID][]TaskID // GOALs, by the ACTION that assembles them
 }
@@ -22,6 +23,10 @@ func shapeOf(p *Plan) *shape {
 	h := &shape{
 		position: make(map[TaskID]int, len(p.Tasks)), children: map[TaskID][]TaskID{}, checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
 		limits: p.Limits(), dependants: map[TaskID][]TaskID{}, assembles: map[TaskID][]TaskID{},
+		grafted: make(map[TaskID]bool, len(p.Grafts)),
+	}
+	for _, g := range p.Grafts {
+		h.grafted[g.TaskID] = true
 	}
 	for i, t := range p.Tasks {
 		h.position[t.TaskID] = i
@@ -30,7 +35,9 @@ func shapeOf(p *Plan) *shape {
 				h.planning = append(h.planning, t.TaskID)
 			}
 			for _, d := range t.DependsOn {
-				h.dependants[d] = append(h.dependants[d], t.TaskID)
+				if list := h.dependants[d]; len(list) == 0 || list[len(list)-1] != t.TaskID { // else it names d twice
+					h.dependants[d] = append(list, t.TaskID)
+				}
 			}
 		}
 		if f := t.FinalDeliverableSpec; f != nil && f.AssembleTaskID != "" {

@@ -11,8 +11,8 @@ import (
 // without config or root criteria. Its tasks come below the leaf, which becomes a GOAL; one of them yields what the leaf
 // was to deliver, and takes over what was bound to it.
 
-// nextPlanning is the next free id of a planning task.
-func (p *Plan) nextPlanning() TaskID {
+// nextPlanning is the number of the next free id of a planning task; planningID makes the id of it.
+func (p *Plan) nextPlanning() int {
 	n := 1
 	for _, t := range p.Tasks {
 		if rest, ok := strings.CutPrefix(string(t.TaskID), "PLAN-"); ok {
@@ -21,18 +21,26 @@ func (p *Plan) nextPlanning() TaskID {
 			}
 		}
 	}
-	return TaskID("PLAN-" + strconv.Itoa(n))
+	return n
 }
 
-// addSplit adds the tasks that split a leaf, beside it, and returns the id of the one that makes the fragment. The
-// reason, which may be empty, is that task's description: whoever does it has to know.
-func (p *Plan) addSplit(leaf TaskID, by Planner, reason string) TaskID {
-	t := p.Task(leaf)
-	id := p.nextPlanning()
-	made := by.tasks(id, "Split "+string(leaf)+": "+t.Title, t.ParentTaskID, "The tasks that "+string(leaf)+" falls into, each with a deliverable of its own.")
-	made[0].SplitTargetTaskID, made[0].Description = leaf, reason
+func planningID(n int) TaskID { return TaskID("PLAN-" + strconv.Itoa(n)) }
+
+// addSplit adds the tasks that split a leaf, beside it, under a free id. The reason, which may be empty, is the
+// description of the one that makes the fragment: whoever does it has to know.
+func (p *Plan) addSplit(id TaskID, leaf *Task, by Planner, reason string) {
+	name := string(leaf.TaskID)
+	made := by.tasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID, "The tasks that "+name+" falls into, each with a deliverable of its own.")
+	made[0].SplitTargetTaskID, made[0].Description = leaf.TaskID, reason
 	p.Tasks = append(p.Tasks, made...)
-	return id
+}
+
+// addSplits adds the tasks that split several leaves.
+func (p *Plan) addSplits(leaves []TaskID, by Planner) {
+	tasks, next := p.Index(), p.nextPlanning()
+	for i, id := range leaves {
+		p.addSplit(planningID(next+i), tasks.Task(id), by, "")
+	}
 }
 
 // PlanningOf returns the open task that splits the leaf or, for "", that amends the plan; nil if there is none.
@@ -65,8 +73,8 @@ func (e Replan) Apply(s *State) (Change, error) {
 		return Change{}, refuse(open.TaskID, "does that already")
 	}
 	c := Change{Author: e.Author, Body: e.Reason, Plan: &p}
+	id := planningID(p.nextPlanning())
 	if e.Leaf == "" {
-		id := p.nextPlanning()
 		made := e.Planner.tasks(id, "Amend: "+p.Title, p.RootTaskID, "The whole plan as it shall be from now on.")
 		made[0].Description = e.Reason
 		p.Tasks = append(p.Tasks, made...)
@@ -88,16 +96,18 @@ func (e Replan) Apply(s *State) (Change, error) {
 	case !p.MaySplit(e.Leaf):
 		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)", p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
 	}
-	id := p.addSplit(e.Leaf, e.Planner, e.Reason)
+	p.addSplit(id, t.Task, e.Planner, e.Reason)
 	c.Subject = fmt.Sprintf("%s: split %s", id, e.Leaf)
 	c.Trailers = trailers(EventReplan, id)
 	return c, nil
 }
 
 // Depth is the number of DECOMPOSE edges between the root and the task.
-func (p *Plan) Depth(id TaskID) int {
+func (p *Plan) Depth(id TaskID) int { return depth(id, p.Task) }
+
+func depth(id TaskID, get func(TaskID) *Task) int {
 	depth := 0
-	for t := p.Task(id); t != nil && t.ParentTaskID != "" && depth <= maxDepth; t = p.Task(t.ParentTaskID) {
+	for t := get(id); t != nil && t.ParentTaskID != "" && depth <= maxDepth; t = get(t.ParentTaskID) {
 		depth++
 	}
 	return depth
@@ -121,6 +131,7 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 	}
 	p := *base
 	p.Tasks = nil
+	last := base.assembling()
 	for _, t := range base.Tasks {
 		switch {
 		case t == old:
@@ -132,7 +143,7 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 		case t.NodeType == Check && t.ReviewTargetTaskID == leaf:
 			// Retired: its records stay with the leaf's.
 		default:
-			p.Tasks = append(p.Tasks, t.rebound(leaf, heir, base.assembles(t.TaskID)))
+			p.Tasks = append(p.Tasks, t.rebound(leaf, heir, t.TaskID == last))
 		}
 	}
 	return &p, nil
@@ -153,8 +164,8 @@ func (p *Plan) fitsAsFragment() Findings {
 // heir is the task of a fragment that yields what the leaf was to deliver: the assembling one, or the one that declares
 // the same files.
 func (p *Plan) heir(leaf *Task) (TaskID, Findings) {
-	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble {
-		return root.FinalDeliverableSpec.AssembleTaskID, nil
+	if last := p.assembling(); last != "" {
+		return last, nil
 	}
 	for _, t := range p.Tasks {
 		if t.NodeType == Action && t.DeliverableSpec.sameFiles(leaf.DeliverableSpec) {
@@ -248,10 +259,12 @@ func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
 	return &moved
 }
 
-// assembles reports whether the task makes the plan's final deliverable out of the others.
-func (p *Plan) assembles(id TaskID) bool {
-	root := p.Task(p.RootTaskID)
-	return root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble && root.FinalDeliverableSpec.AssembleTaskID == id
+// assembling is the task that makes the plan's final deliverable out of the others, "" if there is none.
+func (p *Plan) assembling() TaskID {
+	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble {
+		return root.FinalDeliverableSpec.AssembleTaskID
+	}
+	return ""
 }
 
 func replacedID(ids []TaskID, old, new TaskID) []TaskID {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -91,7 +90,11 @@ func integration(t *Task, users []TaskID) []string {
 		}
 		lines = append(lines, code(place))
 	}
-	for _, id := range users {
+	for i, id := range users {
+		if i == maxSummaryFiles {
+			lines = append(lines, fmt.Sprintf("%d more tasks build on it", len(users)-i))
+			break
+		}
 		lines = append(lines, string(id)+" builds on it")
 	}
 	return lines
@@ -144,31 +147,4 @@ func noHeadings(s string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Dependents are the ACTIONs that build on each task, in plan order: those that depend on it, or on a goal above it.
-func (p *Plan) Dependents() map[TaskID][]TaskID {
-	direct := map[TaskID][]TaskID{}
-	for _, t := range p.Tasks {
-		for _, d := range t.DependsOn {
-			if t.NodeType == Action {
-				direct[d] = append(direct[d], t.TaskID)
-			}
-		}
-	}
-	all := map[TaskID][]TaskID{}
-	for _, t := range p.Tasks {
-		users := direct[t.TaskID]
-		for _, a := range p.ancestors(t) {
-			for _, id := range direct[a.TaskID] {
-				if !slices.Contains(users, id) {
-					users = append(users[:len(users):len(users)], id)
-				}
-			}
-		}
-		if len(users) > 0 {
-			all[t.TaskID] = users
-		}
-	}
-	return all
 }

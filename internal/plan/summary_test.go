@@ -59,10 +59,10 @@ func TestDependents(t *testing.T) {
 		{TaskID: "IMPL-2", NodeType: Action, ParentTaskID: "GOAL-1", DependsOn: []TaskID{"GOAL-2", "IMPL-1"}},
 		{TaskID: "IMPL-3", NodeType: Action, ParentTaskID: "GOAL-1", DependsOn: []TaskID{"GOAL-2"}},
 	}}
-	index := p.Dependents()
+	s := Derive(p, Records{}, nil, noon)
 	for id, want := range map[TaskID]string{"IMPL-1": "IMPL-2 IMPL-3", "IMPL-2": "", "GOAL-2": "IMPL-2 IMPL-3"} {
 		var got []string
-		for _, u := range index[id] {
+		for _, u := range s.Dependents(id) {
 			got = append(got, string(u))
 		}
 		if strings.Join(got, " ") != want {

@@ -87,10 +87,6 @@ func (t *Task) standIn(says func(field string) bool) {
 }
 
 // ancestors are the tasks above t, the nearest first.
-func (p *Plan) ancestors(t *Task) []*Task {
-	return ancestors(t, p.Task)
-}
-
 func ancestors(t *Task, get func(TaskID) *Task) []*Task {
 	var above []*Task
 	for len(above) <= maxDepth {
@@ -104,8 +100,13 @@ func ancestors(t *Task, get func(TaskID) *Task) []*Task {
 
 // Effective is the task with what it inherits in its context: shared_context of every task above it, where the nearest
 // wins, and the lists inherited.context, those of the outermost task first. It is t itself if it inherits nothing.
-func (p *Plan) Effective(t *Task) *Task {
-	return effective(t, p.ancestors(t))
+func (s *State) Effective(t *Task) *Task {
+	return effective(t, ancestors(t, func(id TaskID) *Task {
+		if above := s.Tasks[id]; above != nil {
+			return above.Task
+		}
+		return nil
+	}))
 }
 
 func effective(t *Task, above []*Task) *Task {

@@ -175,7 +175,8 @@ func TestEffective(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := p.Task("IMPL-1.2")
-	e := p.Effective(task)
+	s := Derive(p, Records{}, nil, noon)
+	e := s.Effective(task)
 	want := map[string]any{"from": "IMPL-1", "context": []any{"The design is done", "Keys rotate"}}
 	if diff := cmp.Diff(want, e.Context["inherited"]); diff != "" {
 		t.Error(diff)
@@ -187,14 +188,14 @@ func TestEffective(t *testing.T) {
 		t.Error("the plan itself was changed")
 	}
 	p.Task("IMPL-1.1").Context["shared_context"] = map[string]any{"auth_strategy": "none", "x": "y"}
-	if got := fmt.Sprint(p.Effective(p.Task("IMPL-1.1")).Context["shared_context"]); got != "map[auth_strategy:none x:y]" {
+	if got := fmt.Sprint(s.Effective(p.Task("IMPL-1.1")).Context["shared_context"]); got != "map[auth_strategy:none x:y]" {
 		t.Errorf("the nearest does not win: %s", got)
 	}
-	if got := fmt.Sprint(p.Effective(p.Task("IMPL-1.1")).Context["inherited"]); got != "map[context:[The design is done] from:IMPL-1]" {
+	if got := fmt.Sprint(s.Effective(p.Task("IMPL-1.1")).Context["inherited"]); got != "map[context:[The design is done] from:IMPL-1]" {
 		t.Errorf("inherited %s", got)
 	}
 	alone := &Task{TaskID: "A-1", ParentTaskID: "A-1", Context: map[string]any{"x": 1}}
-	if (&Plan{Tasks: []*Task{alone}}).Effective(alone) != alone {
+	if Derive(&Plan{Tasks: []*Task{alone}}, Records{}, nil, noon).Effective(alone) != alone {
 		t.Error("a task that inherits nothing, or is its own parent, is itself")
 	}
 }

@@ -146,8 +146,8 @@ func notes(s *plan.State, t *plan.TaskState) string {
 		last := reviews[len(reviews)-1]
 		all = append(all, fmt.Sprintf("%s %s %d", plan.VersionID(last.Version), strings.ToLower(string(last.Verdict)), last.Score))
 	}
-	if t.Reason != "" && t.Status != plan.StatusDone {
-		all = append(all, plan.OneLine(t.Reason))
+	if why := s.Reason(t); why != "" && t.Status != plan.StatusDone {
+		all = append(all, plan.OneLine(why))
 	}
 	if t.Attempts > 0 {
 		all = append(all, plan.Count(t.Attempts, "attempt")+" failed")

@@ -22,6 +22,7 @@ type taskPage struct {
 	Open      []*plan.TaskState // dependencies that are not done
 	Lineage   []*plan.TaskState // the goals above, outermost first
 	Parts     []*plan.TaskState // of a goal
+	Reason    string
 	Stale     string
 	MinScore  int
 	Quorum    int
@@ -49,7 +50,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Judged: map[string]bool{}, Evidence: map[string]plan.CriterionResult{}}
+	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{}, Evidence: map[string]plan.CriterionResult{}}
 	p.Title, p.Past = string(t.TaskID)+" "+plan.OneLine(t.Title), at
 	p.Said = s.said.take(r.URL.Query().Get("said"))
 	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
@@ -102,19 +103,14 @@ func (p *taskPage) bind(s *plan.State) {
 	for _, in := range s.Inputs(id) {
 		p.Inputs = append(p.Inputs, s.Tasks[in])
 	}
-	for _, dep := range p.WaitsFor {
+	for _, dep := range s.WaitsFor(p.TaskState) {
 		if s.Tasks[dep] != nil {
 			p.Open = append(p.Open, s.Tasks[dep])
 		}
 	}
-	for _, other := range s.Plan.Tasks {
-		if other.NodeType != plan.Action {
-			continue
-		}
-		for _, in := range s.Inputs(other.TaskID) {
-			if in == id {
-				p.Consumers = append(p.Consumers, s.Tasks[other.TaskID])
-			}
+	if p.NodeType == plan.Action {
+		for _, user := range s.Dependents(id) {
+			p.Consumers = append(p.Consumers, s.Tasks[user])
 		}
 	}
 	for _, goal := range s.Lineage(p.Task) {

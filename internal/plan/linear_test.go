@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// shapes are plans of n ACTIONs, n of the second half where that depends on the first.
+var shapes = map[string]func(n int) *Plan{
+	"chain": func(n int) *Plan {
+		return shaped(n, func(i int, t *Task) {
+			if i > 0 {
+				t.DependsOn = []TaskID{leafID(i - 1)}
+			}
+		})
+	},
+	"fan-in": func(n int) *Plan {
+		return shaped(n, func(i int, t *Task) {
+			if i == n-1 {
+				for other := range n - 1 {
+					t.DependsOn = append(t.DependsOn, leafID(other))
+				}
+			}
+		})
+	},
+	"half depend on a goal of the other half": func(n int) *Plan {
+		return shaped(n, func(i int, t *Task) {
+			if i < n/2 {
+				t.ParentTaskID = "PART-1"
+			} else {
+				t.DependsOn = []TaskID{"PART-1"}
+			}
+		})
+	},
+	"half depend on a goal and on the task before": func(n int) *Plan {
+		return shaped(n, func(i int, t *Task) {
+			if i < n/2 {
+				t.ParentTaskID = "PART-1"
+			} else {
+				t.DependsOn = []TaskID{leafID(i - 1), "PART-1"}
+			}
+		})
+	},
+}
+
+func leafID(i int) TaskID { return TaskID(fmt.Sprintf("IMPL-%d", i+1)) }
+
+func shaped(n int, bind func(i int, t *Task)) *Plan {
+	p := &Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: []*Task{
+		{TaskID: "GOAL-1", NodeType: Goal}, {TaskID: "PART-1", NodeType: Goal, ParentTaskID: "GOAL-1"},
+	}}
+	for i := range n {
+		t := &Task{TaskID: leafID(i), NodeType: Action, ParentTaskID: "GOAL-1", DeliverableSpec: &DeliverableSpec{Format: "txt"}}
+		bind(i, t)
+		p.Tasks = append(p.Tasks, t, &Task{TaskID: t.TaskID.CheckID(), NodeType: Check, ReviewTargetTaskID: t.TaskID})
+	}
+	return p
+}
+
+// approved are the records of the first leaves, with one approved version each.
+func approved(leaves int) Records {
+	r := Records{Tasks: map[TaskID]*TaskRecords{}}
+	for i := range leaves {
+		r.Tasks[leafID(i)] = &TaskRecords{
+			Artifacts: []ArtifactRecord{{Version: 1}}, Reviews: []ReviewRecord{{N: 1, Version: 1, Reviewer: "ann", Verdict: Approved}},
+		}
+	}
+	return r
+}
+
+// TestLinear does with plans of 1,000 and of 3,000 tasks what commands and runs do: three times the tasks may take four
+// times as long, where anything that looks at all tasks for each task takes nine times as long. The best of several runs
+// counts, and one comparison that holds is enough: what else the machine does can only make a run longer.
+func TestLinear(t *testing.T) {
+	work := map[string]func(p *Plan) func(){
+		"derive": func(p *Plan) func() {
+			r := approved(len(p.Tasks) / 8)
+			return func() { Derive(p, r, nil, noon) }
+		},
+		"an event": func(p *Plan) func() {
+			n := len(p.Tasks) / 8
+			s, r := Derive(p, approved(n), nil, noon), approved(n+1)
+			return func() {
+				for range 8 { // one alone is soon over
+					s.Advance(r, []TaskID{leafID(n)}, nil, noon)
+				}
+			}
+		},
+		"each task's dependents, inputs that hold it back and reason": func(p *Plan) func() {
+			s := Derive(p, approved(len(p.Tasks)/8), nil, noon)
+			return func() {
+				for _, task := range p.Tasks {
+					ts := s.Tasks[task.TaskID]
+					if users := s.Dependents(task.TaskID); len(users) > 0 && s.Tasks[users[0]] == nil {
+						panic(users[0])
+					}
+					if ts.Waits() != (s.Reason(ts) != "" && len(s.WaitsFor(ts)) > 0) && ts.NodeType == Action {
+						panic(ts.TaskID)
+					}
+				}
+			}
+		},
+		"what an amendment loosens, and a graft of splits": func(p *Plan) func() {
+			s := Derive(p, Records{}, nil, noon)
+			var split []TaskID
+			for i := range len(p.Tasks) / 4 {
+				split = append(split, leafID(i))
+			}
+			return func() {
+				p.Loosens(p)
+				s.Open()
+				grown := *p
+				grown.addSplits(split, Planner{Agent: AgentManual})
+			}
+		},
+	}
+	for name, shape := range shapes {
+		small, large := shape(1000), shape(3000)
+		for what, begin := range work {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				atMost(t, 4, begin(small), begin(large))
+			})
+		}
+	}
+}
+
+// atMost holds the ratio of the times of two pieces of work.
+func atMost(t *testing.T, most float64, small, large func()) {
+	t.Helper()
+	const least, tries = 3, 40
+	var best [2]time.Duration
+	for try := 1; try <= tries; try++ {
+		for i, do := range []func(){small, large} {
+			begin := time.Now()
+			do()
+			if took := time.Since(begin); best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
+		}
+		if try >= least && float64(best[1]) <= most*float64(best[0]) {
+			return
+		}
+	}
+	t.Errorf("three times the tasks take %.1f times as long, want at most %g (%v, %v)", float64(best[1])/float64(best[0]), most, best[0], best[1])
+}
