@@ -12,8 +12,53 @@ import (
 // ignorable are the characters that HFS+ leaves out when it compares names, as git's core.protectHFS knows them.
 const ignorable = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 
-// Wide returns Pathspecs and Globs.
-func Wide(roots []string) []string { return append(Pathspecs(roots), Globs(roots)...) }
+// Wide returns the pathspecs that find everything protected in an index: Pathspecs, Globs, and what stands in the place of a
+// directory that a root is in.
+func Wide(roots []string) []string {
+	specs := append(Pathspecs(roots), Globs(roots)...)
+	for _, root := range roots {
+		for i, c := range root {
+			if c == '/' {
+				specs = addSpecs(specs, itself(root[:i]))
+			}
+		}
+	}
+	return specs
+}
+
+// TreePathspecs returns those that find it in trees, too: there a name may hold a slash, which no path of an index does.
+func TreePathspecs(roots []string) []string {
+	specs := Wide(roots)
+	for _, root := range roots {
+		specs = addSpecs(specs, append(itself(root), escapeGlob(root)+"/**"))
+	}
+	return specs
+}
+
+func addSpecs(to, patterns []string) []string {
+	for _, pattern := range patterns {
+		if spec := ":(top,icase,glob)" + pattern; !slices.Contains(to, spec) {
+			to = append(to, spec)
+		}
+	}
+	return to
+}
+
+// itself are patterns of a path, in any spelling, that do not find what is below it. git takes a pattern without a wildcard for a
+// directory, too, and one letter in brackets is a wildcard.
+func itself(path string) []string {
+	var patterns []string
+	for _, s := range spellings(path) {
+		s = lowerASCII(s) // as git's wildmatch wants it in brackets
+		at := strings.LastIndexFunc(s, func(r rune) bool { return r < 0x80 && plainLetter.MatchString(string(r)) })
+		if at < 0 {
+			patterns = append(patterns, escapeGlob(s)+"*") // finds its neighbours too, which Alike leaves out
+			continue
+		}
+		patterns = append(patterns, escapeGlob(s[:at])+"["+s[at:at+1]+"]"+escapeGlob(s[at+1:]))
+	}
+	return patterns
+}
 
 // Globs returns the pathspecs that find what Pathspecs does not: names that a file system takes for a root though they are
 // spelt otherwise. HFS+ ignores characters; NTFS drops dots and spaces at the end, knows a directory by its streams
@@ -63,11 +108,12 @@ func globs(component string) []string {
 func parentGlobs(component string) []string {
 	letters := escapedLetters(component)
 	plain := strings.Join(letters, "")
-	out := []string{plain + `*[\\]*`, plain + `*[\\]*/**`, plain + "[. :" + ignorable + "]*/**"}
+	out := []string{plain + `*[\\:]*`, plain + "*[. " + ignorable + "]"}
 	for i := range letters {
-		out = append(out, strings.Join(letters[:i], "")+"["+ignorable+"]*"+strings.Join(letters[i:], "*")+"*/**")
+		out = append(out, strings.Join(letters[:i], "")+"["+ignorable+"]*"+strings.Join(letters[i:], "*")+"*")
 	}
-	for _, pattern := range shortGlobs(component) {
+	out = append(out, shortGlobs(component)...)
+	for _, pattern := range slices.Clone(out) {
 		out = append(out, pattern+"/**")
 	}
 	return out
@@ -94,14 +140,15 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// Alike reports whether a path is a root, or below one, on some file system: in any case, composed or not, with what HFS+
-// ignores or NTFS drops, or by a short name that NTFS may have given it.
+// Alike reports whether a file's path is a root, or below one, on some file system: in any case, composed or not, with what HFS+
+// ignores or NTFS drops, or by a short name that NTFS may have given it. It is also true of a path that stands where a directory
+// belongs that a root is in: a link there leads the root elsewhere.
 func Alike(roots []string, path string) bool {
 	names := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
 	for _, root := range roots {
 		parts := strings.Split(root, "/")
-		same := len(names) >= len(parts)
-		for i := 0; same && i < len(parts); i++ {
+		same := true
+		for i := 0; same && i < min(len(parts), len(names)); i++ {
 			same = AlikeName(parts[i], names[i])
 		}
 		if same {

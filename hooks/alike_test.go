@@ -34,7 +34,8 @@ func TestAlike(t *testing.T) {
 		"d\u200bliverables":           false,
 		"delive~x":                    false,
 		"dexxxx~1":                    false,
-		"docs":                        false,
+		"docs":                        true, // a file where the directory belongs
+		"DOCS.":                       true,
 		"docs/x":                      false,
 		"out~1/x":                     false, // short already
 		"other/deliverables/x":        false,
@@ -50,13 +51,14 @@ func TestAlike(t *testing.T) {
 // that they leave plain names alone.
 func TestGlobsFindWhatIsAlike(t *testing.T) {
 	r := newRepo(t)
-	roots := []string{"deliverables", "docs/out[1]", "交付", "-x"}
+	roots := []string{"deliverables", "docs/out[1]", "交付", "-x", "top/end", "an/other/end", "交易/end", "MS/end"}
 	alike := []string{
 		"d\u200celiverables/a/b", "\u206adeliverables", "deliverables./a", "deliverables \u200f/a", "deliverables:s", "deliverables\\a",
 		"DELIVE~1/a", "DE12AB~1", "deliv~10/a", "docs/out[1]./a", "docs./out[1]/a", "do\u200dcs/out[1]/a", "docs/o\u200cut[1]/a", "docs\\out[1]",
 		"交\u200c付/a", "\u200c交付/a", "-x./a", "\u200c-x/a", "Deliverables/a", "docs/OUT[1]/a",
+		"top", "TOP.", "t\u200cop", "an/other", "an/OTHER:s", "交易", "ms", "m\u017f",
 	}
-	plain := []string{"a", "docs/a", "docs.md", "src/deliverables/a", "src/d\u200celiverables/a", "交/付", "x/y", "de/live~1", "dist/app.js"}
+	plain := []string{"a", "docs/a", "docs.md", "src/deliverables/a", "src/d\u200celiverables/a", "交/付", "x/y", "de/live~1", "dist/app.js", "an/a", "tops", "stop"}
 	blob := r.git("hash-object", "-w", "-t", "blob", "/dev/null")
 	var list strings.Builder
 	for _, p := range append(slices.Clone(alike), plain...) {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"embed"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -32,6 +33,7 @@ type scriptData struct {
 	HasOwn             string
 	Created, Again     bool
 	Pathspecs, Program string
+	Nested             bool // a root is in a directory that is not protected
 	Policy             string
 	Missing            string
 	Original           string
@@ -62,8 +64,12 @@ func newRenderer(o Options) (renderer, error) {
 }
 
 func (r renderer) data(s spec) scriptData {
+	find := TreePathspecs
+	if s.judge == judgeIndex {
+		find = Wide
+	}
 	var specs []string
-	for _, pathspec := range Wide(r.roots) {
+	for _, pathspec := range find(r.roots) {
 		specs = append(specs, quote(pathspec))
 	}
 	what := "this commit touches a protected path"
@@ -78,6 +84,7 @@ func (r renderer) data(s spec) scriptData {
 	return scriptData{
 		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
+		Nested:    slices.ContainsFunc(r.roots, func(root string) bool { return strings.Contains(root, "/") }),
 		Policy:    quote(r.policy),
 		Program:   quote(filepath.ToSlash(r.program)),
 		Missing: quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +

@@ -13,10 +13,10 @@ import (
 )
 
 // setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are missing. A
-// bare repository has none of them.
+// bare repository has none of them unless it is a server.
 func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
 	if store.WorkTree() == "" {
-		return nil, nil
+		return e.serverFindings(ctx, store)
 	}
 	findings, err := e.hookFindings(ctx, store)
 	if err != nil {
@@ -24,6 +24,33 @@ func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit
 	}
 	more, err := settingFindings(ctx, store)
 	return append(findings, more...), err
+}
+
+// serverFindings reports, in a repository whose pre-receive hook is the gate's, the settings that belong to it and are off.
+func (e *env) serverFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
+	o, err := e.hookOptions(ctx, store, false)
+	if err != nil {
+		return nil, ctx.Err() // the policy can't be read, which its own audit finds
+	}
+	all, err := hooks.StatusServer(ctx, o)
+	if err != nil || !slices.ContainsFunc(all, func(h hooks.HookStatus) bool { return h.Mode != "" }) {
+		return nil, err
+	}
+	var findings []audit.Finding
+	for _, key := range serverSettings() {
+		if isOn(ctx, store, key) {
+			continue
+		}
+		findings = append(findings, audit.Finding{
+			Code: "config", Place: key, Message: "is off: git takes malformed objects from whoever pushes",
+			Mend: "git config --local " + key + " true",
+			Fix: func(ctx context.Context) (string, error) {
+				_, err := setTrue(ctx, store, key)
+				return "set to true", err
+			},
+		})
+	}
+	return findings, ctx.Err()
 }
 
 // settingFindings reports the settings that go with plans and are not there.

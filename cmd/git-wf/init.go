@@ -106,9 +106,39 @@ func (e *env) initServer(c *cli.Context, dir string) error {
 		if err != nil {
 			return err
 		}
+		for _, key := range serverSettings() {
+			did, err := setTrue(c.Context, store, key)
+			if err != nil {
+				return err
+			}
+			if did {
+				report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "set to true"})
+			}
+		}
 		e.printHookActions(report)
 		return hooks.ProbeServer(c.Context, o)
 	})
+}
+
+// serverSettings are those by which git itself refuses what no git would write, before the hook is asked: trees that programs
+// read differently.
+func serverSettings() []string { return []string{"receive.fsckObjects", "transfer.fsckObjects"} }
+
+// isOn reports whether a setting is true.
+func isOn(ctx context.Context, store *gitstore.Store, key string) bool {
+	value, err := store.Git(ctx, "config", "--type=bool", "--get", key)
+	return err == nil && value == "true"
+}
+
+// setTrue sets a setting of this repository to true, unless it is.
+func setTrue(ctx context.Context, store *gitstore.Store, key string) (bool, error) {
+	if isOn(ctx, store, key) {
+		return false, ctx.Err()
+	}
+	if _, err := store.Git(ctx, "config", "--local", "--replace-all", key, "true"); err != nil {
+		return false, err
+	}
+	return true, remember(ctx, store, key, "true")
 }
 
 // settle makes the settings that go with plans: their refs stay out of git log's decorations, and a fetch brings what a

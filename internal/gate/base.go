@@ -17,7 +17,7 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	}
 	r := newReport()
 	if revs != nil {
-		r, err = g.spelt(ctx, g.walk, revs...)
+		r, err = g.walk(ctx, revs...)
 	}
 	if err != nil {
 		return nil, err

@@ -2,9 +2,7 @@ package gate
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,74 +12,109 @@ import (
 )
 
 // logged is a commit with what it changes below the protected roots, against each of its parents from which it differs
-// there; against the empty tree if it has none.
+// there; against nothing if it has none.
 type logged struct {
 	commit  plan.OID
-	parents int
+	parents []plan.OID
+	view    *view
 	diffs   [][]Change
+	flaws   []flaw // why it can't be judged
 }
 
-// log lists commits as git log selects them: by the arguments, and by touching a protected root. It says the same
-// whatever the user's settings are for a log to look at.
-func (g *Gate) log(ctx context.Context, args ...string) ([]logged, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: slices.Concat([]string{
-		magic, "-c", "log.follow=false", "-c", "log.showSignature=false", "log", "--full-history", "--diff-merges=separate", "--root",
-		"--format=%H %P", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative", "-O/dev/null", "--no-ext-diff",
-		"--ignore-submodules=none", "--no-color", "--no-decorate", "--no-mailmap", "--no-notes",
-	}, args, g.walkspecs())})
+// visit is a commit of a walk.
+type visit struct {
+	commit  plan.OID
+	parents []plan.OID
+	top     *way
+}
+
+// visits walks over the commits that the revisions select.
+func (g *Gate) visits(ctx context.Context, a *atlas, revs []string) ([]visit, error) {
+	var all []visit
+	err := g.store.WalkTrees(ctx, revs, func(w gitstore.Walked) error {
+		all = append(all, visit{w.Commit, w.Parents, a.scan("", w.Tree, w.Data)})
+		return nil
+	})
+	return all, err
+}
+
+// compare finds the commits that have something protected otherwise than one of their parents, by ids alone as far as they are the
+// same.
+func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
+	views, err := g.survey(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	return parseLog(string(out))
-}
-
-// parseLog reads fields that end in a NUL: "<commit> <parents>", once for each parent from which the commit differs, and
-// behind that two for each path, as parseRaw reads them.
-func parseLog(out string) ([]logged, error) {
-	var all []logged
-	fields := strings.Split(out, "\x00")
-	for i := 0; i < len(fields); i++ {
-		field := strings.TrimPrefix(fields[i], "\n")
-		ids := strings.Fields(field)
-		switch {
-		case field == "":
-		case field[0] == ':' && len(all) > 0 && i+1 < len(fields):
-			i++
-			change, err := parseRaw(field, fields[i])
+	var touching []logged
+	for _, v := range all {
+		l := logged{commit: v.commit, parents: v.parents, view: views[v.commit]}
+		before := []*view{{}}
+		if len(v.parents) > 0 {
+			before = before[:0]
+			for _, p := range v.parents {
+				before = append(before, views[p])
+			}
+		}
+		for _, b := range before {
+			if b == l.view {
+				continue
+			}
+			changes, flaws, err := g.diff(ctx, b, l.view)
 			if err != nil {
 				return nil, err
 			}
-			diffs := all[len(all)-1].diffs
-			diffs[len(diffs)-1] = append(diffs[len(diffs)-1], change)
-		case len(ids) > 0 && isCommitID(plan.OID(ids[0])):
-			if len(all) == 0 || string(all[len(all)-1].commit) != ids[0] {
-				all = append(all, logged{commit: plan.OID(ids[0]), parents: max(len(ids)-1, 1)})
+			if len(changes) > 0 {
+				l.diffs = append(l.diffs, changes)
 			}
-			last := &all[len(all)-1]
-			last.diffs = append(last.diffs, nil)
-		default:
-			return nil, fmt.Errorf("git log: can't read %q", field)
+			if len(l.flaws) == 0 {
+				l.flaws = flaws
+			}
+		}
+		if len(l.diffs) > 0 || len(l.flaws) > 0 {
+			touching = append(touching, l)
 		}
 	}
-	return all, nil
+	return touching, nil
 }
 
-// parseRaw reads what git's raw format says of a path: ":<old mode> <new mode> <old id> <new id> <status>".
-func parseRaw(info, path string) (Change, error) {
-	f := strings.Fields(info)
-	if len(f) != 5 {
-		return Change{}, fmt.Errorf("can't read the change of %q: %q", path, info)
+// survey returns the views of the commits and of their parents, of which some are not among them.
+func (g *Gate) survey(ctx context.Context, all []visit) (map[plan.OID]*view, error) {
+	a := g.chart()
+	views := make(map[plan.OID]*view, len(all)+1)
+	ways := map[*way]bool{}
+	for _, v := range all {
+		views[v.commit] = nil
+		ways[v.top] = true
 	}
-	if f[4] == "D" {
-		return Change{Path: path}, nil
+	if err := a.descend(ctx, g.store.EachRawTree, slices.Collect(maps.Keys(ways))); err != nil {
+		return nil, err
 	}
-	return Change{Path: path, Mode: f[1], OID: plan.OID(f[3])}, nil
+	for _, v := range all {
+		views[v.commit] = a.view(v.top)
+	}
+	var outside []string
+	for _, v := range all {
+		for _, p := range v.parents {
+			if _, known := views[p]; !known {
+				views[p] = nil
+				outside = append(outside, string(p))
+			}
+		}
+	}
+	if len(outside) == 0 {
+		return views, nil
+	}
+	more, err := g.viewsOf(ctx, outside)
+	for i, v := range more {
+		views[plan.OID(outside[i])] = v
+	}
+	return views, err
 }
 
 // changes are the paths in which the commit differs from every parent: what a merge has as one of them has it came in with
 // that one.
 func (l logged) changes() []Change {
-	if len(l.diffs) < l.parents {
+	if len(l.diffs) < max(len(l.parents), 1) {
 		return nil
 	}
 	changes := l.diffs[0]
@@ -107,16 +140,25 @@ func intersect(a, b []Change) []Change {
 }
 
 // judgeAll judges commits by what they bring.
-func (g *Gate) judgeAll(ctx context.Context, all []logged) (*Report, error) {
+func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
+	all, err := g.compare(ctx, visits)
+	if err != nil {
+		return nil, err
+	}
 	if err := g.prefetchManifests(ctx, all); err != nil {
 		return nil, err
 	}
 	r := newReport()
 	for _, l := range all {
 		t := tree{commit: l.commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-			return g.listCommit(ctx, l.commit, dir)
+			return g.list(ctx, l.view, dir)
 		}}
-		if l.parents > 1 {
+		if len(l.flaws) > 0 {
+			r.Commits++
+			g.malformed(t, l.flaws, r)
+			continue
+		}
+		if len(l.parents) > 1 {
 			if err := g.judgeMerge(ctx, t, l, r); err != nil {
 				return nil, err
 			}
@@ -148,16 +190,4 @@ func (g *Gate) prefetchManifests(ctx context.Context, all []logged) error {
 		}
 	}
 	return g.store.Prefetch(ctx, oids)
-}
-
-// listCommit lists what a commit has below dir; a directory that it does not have is empty.
-func (g *Gate) listCommit(ctx context.Context, commit plan.OID, dir string) ([]gitstore.TreeEntry, error) {
-	entries, err := g.store.ListTree(ctx, commit, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for i := range entries {
-		entries[i].Path = strings.TrimPrefix(entries[i].Path, dir+"/")
-	}
-	return entries, err
 }

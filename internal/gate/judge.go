@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,8 @@ type Gate struct {
 
 	policies []plan.OID // whose histories the policies that manifests name may be in
 
-	alikes []string // pathspecs of names that a file system takes for a protected root
+	views *atlas             // of what is protected in the trees that were read
+	nodes map[plan.OID]*node // trees below protected roots
 
 	arriving bool // the commits judged are not part of any branch yet
 }
@@ -83,6 +85,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
+		nodes: map[plan.OID]*node{},
 	}
 }
 
@@ -129,6 +132,11 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	}
 	for _, dir := range dirs {
 		entries, err := t.list(ctx, dir)
+		var malformed *flawError
+		if errors.As(err, &malformed) {
+			g.malformed(t, malformed.flaws, r)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -147,6 +155,17 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	return nil
 }
 
+// malformed finds that trees can't be judged. No waiver is of that: it would be one of bytes that nobody can name.
+func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
+	for _, f := range flaws {
+		r.Findings = append(r.Findings, Finding{
+			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(f.path, "."),
+			Message: "an entry of a malformed tree: it " + f.why + ", and programs don't agree what such a tree holds",
+			Hint:    "git fsck names the tree; git commit makes a sound one of what is checked out",
+		})
+	}
+}
+
 // add adds a finding, unless a waiver lets exactly this content of this path pass.
 func (g *Gate) add(r *Report, f Finding, c Change) {
 	for _, w := range g.policy.Waivers {
@@ -162,6 +181,11 @@ func (g *Gate) add(r *Report, f Finding, c Change) {
 // bundleOf returns the bundle directory that a path below a protected root belongs to, or why it belongs to none.
 func (g *Gate) bundleOf(path string) (dir, why string) {
 	root, ok := g.policy.RootOf(path)
+	for _, r := range g.policy.RootPaths() {
+		if strings.HasPrefix(r, path+"/") {
+			return "", fmt.Sprintf("the directory that %s/ is in can't be a file, a link or a submodule", r)
+		}
+	}
 	if !ok {
 		return "", fmt.Sprintf("another spelling of a protected directory (%s)", strings.Join(g.policy.RootPaths(), "/, ")+"/")
 	}

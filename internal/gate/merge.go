@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
@@ -24,9 +23,9 @@ func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) erro
 	}
 	own := len(l.changes()) > 0
 	if !whole.OK() {
-		parents, err := g.parents(ctx, l.commit)
-		if err != nil {
-			return err
+		parents := make([]string, len(l.parents))
+		for i, p := range l.parents {
+			parents[i] = string(p)
 		}
 		changes, err := g.notMerged(ctx, string(l.commit), parents, changes)
 		if err != nil || len(changes) == 0 {
@@ -55,14 +54,6 @@ func union(diffs [][]Change) []Change {
 		}
 	}
 	return all
-}
-
-func (g *Gate) parents(ctx context.Context, commit plan.OID) ([]string, error) {
-	out, err := g.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", string(commit))
-	if err != nil {
-		return nil, err
-	}
-	return strings.Fields(out)[1:], nil
 }
 
 // judgeMerging judges a merge that is about to be committed, of which what it changes against HEAD may land, or is that of
@@ -170,17 +161,14 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 
 // differing are the paths below the protected roots in which two commits or trees differ.
 func (g *Gate) differing(ctx context.Context, a, b string) (map[string]bool, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
-		magic, "diff-tree", "-r", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", a, b,
-	}, g.pathspecs()...)})
-	if err != nil {
+	views, err := g.viewsOf(ctx, []string{a, b})
+	if err != nil || views[0] == views[1] {
 		return nil, err
 	}
-	paths := map[string]bool{}
-	for p := range strings.SplitSeq(string(out), "\x00") {
-		if p != "" {
-			paths[p] = true
-		}
+	changes, _, err := g.diff(ctx, views[0], views[1])
+	paths := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		paths[c.Path] = true
 	}
-	return paths, nil
+	return paths, err
 }

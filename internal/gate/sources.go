@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"gitwf/hooks"
@@ -21,7 +20,7 @@ const (
 // pathspecs select what is below the roots in any spelling: on a file system that folds case, Deliverables/ is
 // deliverables/.
 func (g *Gate) pathspecs() []string {
-	return slices.Concat([]string{"--"}, hooks.Pathspecs(g.policy.RootPaths()), g.alikes)
+	return append([]string{"--"}, hooks.Wide(g.policy.RootPaths())...)
 }
 
 // magic keeps the pathspecs what they are: with GIT_LITERAL_PATHSPECS in the environment they would select nothing.
@@ -36,7 +35,6 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.alikes = hooks.Globs(g.policy.RootPaths())
 	changes, err := g.stagedChanges(ctx, head)
 	if err != nil {
 		return nil, err
@@ -61,15 +59,11 @@ func newReport() *Report {
 
 // Commit judges one commit: the paths in which it differs from every parent.
 func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
-	return g.spelt(ctx, g.one, "--no-walk", "--end-of-options", string(commit))
-}
-
-func (g *Gate) one(ctx context.Context, args ...string) (*Report, error) {
-	one, err := g.log(ctx, args...)
+	all, err := g.visits(ctx, g.chart(), []string{"--no-walk", "--end-of-options", string(commit)})
 	if err != nil {
 		return nil, err
 	}
-	return g.judgeAll(ctx, one)
+	return g.judgeAll(ctx, all)
 }
 
 // walk judges every commit that the revisions select and that touches a protected root.
@@ -82,10 +76,10 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
-	var all []logged
-	walked := make(chan struct{})
+	var all []visit
+	views, walked := g.chart(), make(chan struct{})
 	go func() {
-		all, err = g.log(ctx, revs...)
+		all, err = g.visits(ctx, views, revs)
 		close(walked)
 	}()
 	g.expect(ctx, revs, walked)
@@ -219,4 +213,16 @@ func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry,
 		}
 	}
 	return entries, nil
+}
+
+// parseRaw reads what git's raw format says of a path: ":<old mode> <new mode> <old id> <new id> <status>".
+func parseRaw(info, path string) (Change, error) {
+	f := strings.Fields(info)
+	if len(f) != 5 {
+		return Change{}, fmt.Errorf("can't read the change of %q: %q", path, info)
+	}
+	if f[4] == "D" {
+		return Change{Path: path}, nil
+	}
+	return Change{Path: path, Mode: f[1], OID: plan.OID(f[3])}, nil
 }

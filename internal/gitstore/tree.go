@@ -19,6 +19,7 @@ const (
 	modeFile       = "100644"
 	modeExecutable = "100755"
 	modeLink       = "120000"
+	modeSubmodule  = "160000"
 )
 
 // rawEntry is one entry of a tree object.

@@ -1,0 +1,201 @@
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Bounds of what is protected in one tree. What goes beyond them was made to exhaust whoever reads it.
+const (
+	deepest   = 1000      // directories one in the other
+	mostFiles = 1_000_000 // files that two trees have otherwise
+)
+
+// node is a tree object below a protected root.
+type node struct {
+	entries []entry // paths are names
+	flaw    *gitstore.TreeFlaw
+}
+
+// readNodes makes sure that trees are read, with one request for all.
+func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
+	var names []string
+	asked := map[plan.OID]bool{}
+	for _, oid := range oids {
+		if g.nodes[oid] == nil && !asked[oid] {
+			asked[oid] = true
+			names = append(names, string(oid))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
+		n := &node{}
+		flaw := gitstore.ScanTree(data, func(mode, name, id []byte) {
+			if !gitstore.LegalMode(mode) && n.flaw == nil {
+				n.flaw = &gitstore.TreeFlaw{Name: string(name), Why: "has mode " + string(mode)}
+			}
+			n.entries = append(n.entries, entry{string(name), string(mode), plan.OID(hex.EncodeToString(id))})
+		})
+		switch {
+		case data == nil:
+			n.flaw = &gitstore.TreeFlaw{Why: "is no tree"}
+		case flaw != nil:
+			n.flaw = flaw
+		}
+		g.nodes[plan.OID(names[i])] = n
+		return nil
+	})
+}
+
+// differ compares what two commits have below the protected roots.
+type differ struct {
+	g       *Gate
+	changes []Change
+	flaws   []flaw
+}
+
+// pair is what two trees have at one path.
+type pair struct {
+	path     string
+	old, new entry
+}
+
+// diff lists what the new view has otherwise than the old one, a path for each file. Where the new one can't be judged it
+// says why; the old one is taken as it is.
+func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw, error) {
+	d := &differ{g: g, flaws: slices.Clone(after.flaws)}
+	err := d.level(ctx, pairs("", before.entries, after.entries), 0)
+	slices.SortFunc(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return d.changes, d.flaws, err
+}
+
+// pairs are the entries of two directories that are not the same in both.
+func pairs(dir string, before, after []entry) []pair {
+	old := make(map[string]entry, len(before))
+	for _, e := range before {
+		old[e.path] = e
+	}
+	var list []pair
+	for _, e := range after {
+		o := old[e.path]
+		delete(old, e.path)
+		if o.mode != e.mode || o.oid != e.oid {
+			list = append(list, pair{join(dir, e.path), o, e})
+		}
+	}
+	for _, e := range before {
+		if o, left := old[e.path]; left {
+			delete(old, e.path)
+			list = append(list, pair{join(dir, e.path), o, entry{}})
+		}
+	}
+	return list
+}
+
+// level compares directories of one depth, and then those below them.
+func (d *differ) level(ctx context.Context, level []pair, depth int) error {
+	for ; len(level) > 0; depth++ {
+		var trees []plan.OID
+		for _, p := range level {
+			for _, e := range []entry{p.old, p.new} {
+				if e.isTree() {
+					trees = append(trees, e.oid)
+				}
+			}
+		}
+		if err := d.g.readNodes(ctx, trees); err != nil {
+			return err
+		}
+		var deeper []pair
+		for _, p := range level {
+			if !p.new.isTree() && p.new.exists() {
+				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid})
+			} else if !p.old.isTree() && p.old.exists() {
+				d.changes = append(d.changes, Change{Path: p.path})
+			}
+			before, after := d.children(p.old), d.children(p.new)
+			if after.flaw != nil {
+				d.flaws = append(d.flaws, flaw{join(p.path, after.flaw.Name), after.flaw.Why})
+			}
+			deeper = append(deeper, pairs(p.path, before.entries, after.entries)...)
+		}
+		if depth >= deepest {
+			d.flaws = append(d.flaws, flaw{fmt.Sprintf("%.200s", level[0].path), fmt.Sprintf("is below more than %d directories", deepest)})
+			return nil
+		}
+		if len(deeper)+len(d.changes) > mostFiles {
+			d.flaws = append(d.flaws, flaw{level[0].path, fmt.Sprintf("is one of more than %d files", mostFiles)})
+			return nil
+		}
+		level = deeper
+	}
+	return nil
+}
+
+func (d *differ) children(e entry) *node {
+	if !e.isTree() {
+		return &node{}
+	}
+	return d.g.nodes[e.oid]
+}
+
+// flawError says that a tree can't be listed as what it is.
+type flawError struct{ flaws []flaw }
+
+func (e *flawError) Error() string { return e.flaws[0].path + ": malformed tree: " + e.flaws[0].why }
+
+// list lists what a directory below a root has; one that is not there is empty. It fails with a *flawError.
+func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEntry, error) {
+	e, err := g.find(ctx, v, dir)
+	if err != nil || !e.isTree() {
+		return nil, err
+	}
+	d := &differ{g: g}
+	if err := d.level(ctx, []pair{{path: dir, new: e}}, 0); err != nil {
+		return nil, err
+	}
+	if len(d.flaws) > 0 {
+		return nil, &flawError{d.flaws}
+	}
+	entries := make([]gitstore.TreeEntry, len(d.changes))
+	for i, c := range d.changes {
+		entries[i] = gitstore.TreeEntry{Path: strings.TrimPrefix(c.Path, dir+"/"), Mode: c.Mode, OID: c.OID}
+	}
+	return entries, nil
+}
+
+// find looks up a path below a root.
+func (g *Gate) find(ctx context.Context, v *view, name string) (entry, error) {
+	named := func(entries []entry, name string) entry {
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.path == name })
+		if i < 0 {
+			return entry{}
+		}
+		return entries[i]
+	}
+	root, _ := g.policy.RootOf(name)
+	e := named(v.entries, root.Path)
+	at := root.Path
+	for part := range strings.SplitSeq(strings.TrimPrefix(name, root.Path+"/"), "/") {
+		if !e.isTree() {
+			return entry{}, nil
+		}
+		if err := g.readNodes(ctx, []plan.OID{e.oid}); err != nil {
+			return entry{}, err
+		}
+		n := g.nodes[e.oid]
+		if n.flaw != nil {
+			return entry{}, &flawError{[]flaw{{join(at, n.flaw.Name), n.flaw.Why}}}
+		}
+		e, at = named(n.entries, part), join(at, part)
+	}
+	return e, nil
+}

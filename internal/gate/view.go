@@ -1,0 +1,273 @@
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/hooks"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// What is protected of a commit stands in few trees: its root tree and those on the way to a protected root. They are read entry
+// by entry, by us, since git's own walks look past a malformed tree, past names that only some file system takes for a root, and past
+// merges that are as one of their parents is. What is found is a view; commits with the same view have the same below all roots.
+
+// entry is one entry of a tree, by its path from the top.
+type entry struct {
+	path string
+	mode string
+	oid  plan.OID
+}
+
+func (e entry) isTree() bool { return e.mode == treeMode }
+
+func (e entry) exists() bool { return e.oid != "" }
+
+const treeMode = "40000"
+
+// join is the path of a name as it stands in a tree: unlike path.Join it makes no other path of it.
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// flaw is why a tree can't be judged.
+type flaw struct {
+	path string
+	why  string
+}
+
+// view is what a root tree has of the protected roots: each root, whatever else some file system takes for one, and what stands where a
+// directory on the way to a root belongs. Equal views of one gate are one pointer.
+type view struct {
+	entries []entry
+	flaws   []flaw
+}
+
+// way is what one tree on the way to the roots has of them: what belongs into a view, and trees that are on the way, too.
+type way struct {
+	view
+	down []entry
+}
+
+// role is what a name in a directory on the way is to the roots.
+type role int
+
+const (
+	roleNone   role = iota
+	roleRoot        // a root
+	roleParent      // a directory that a root is in
+	roleAlike       // what some file system takes for one of both
+)
+
+// atlas makes views. It is for one goroutine.
+type atlas struct {
+	roots []string
+	roles map[string]map[string]role // of names, by directory
+	ways  map[string]*way            // by what they hold
+	trees map[entry]*way             // trees below the root tree, by path and id
+	views map[*way]*view             // of root trees
+	same  map[string]*view           // by what they hold
+	key   []byte
+}
+
+func newAtlas(roots []string) *atlas {
+	return &atlas{
+		roots: roots, roles: map[string]map[string]role{}, ways: map[string]*way{}, trees: map[entry]*way{},
+		views: map[*way]*view{}, same: map[string]*view{},
+	}
+}
+
+// scan reads a tree that is the directory dir; "" is the top. Trees that say the same of the roots are one way.
+func (a *atlas) scan(dir string, oid plan.OID, data []byte) *way {
+	roles := a.roles[dir]
+	if roles == nil {
+		roles = map[string]role{}
+		a.roles[dir] = roles
+	}
+	key := append(append(a.key[:0], dir...), 0)
+	var found []byte // entries that matter, as they stand in the tree
+	bad := gitstore.ScanTree(data, func(mode, name, id []byte) {
+		r, known := roles[string(name)]
+		if !known {
+			r = a.roleOf(dir, string(name))
+			roles[string(name)] = r
+		}
+		if r != roleNone {
+			found = append(append(append(append(append(found, mode...), ' '), name...), 0), id...)
+		}
+	})
+	if data == nil {
+		bad = &gitstore.TreeFlaw{Why: "is no tree"}
+	}
+	key = append(key, found...)
+	if bad != nil {
+		key = append(key, oid...) // what it means is uncertain: no other tree means the same
+	}
+	a.key = key
+	if w := a.ways[string(key)]; w != nil {
+		return w
+	}
+	w := a.makeWay(dir, found)
+	if bad != nil {
+		w.flaws = append(w.flaws, flaw{join(dir, bad.Name), bad.Why})
+	}
+	a.ways[string(key)] = w
+	return w
+}
+
+func (a *atlas) makeWay(dir string, found []byte) *way {
+	w := &way{}
+	gitstore.ScanTree(found, func(mode, name, id []byte) {
+		e := entry{join(dir, string(name)), string(mode), plan.OID(hex.EncodeToString(id))}
+		if !gitstore.LegalMode(mode) {
+			w.flaws = append(w.flaws, flaw{e.path, "has mode " + e.mode})
+		}
+		if a.roles[dir][string(name)] == roleParent && e.isTree() {
+			w.down = append(w.down, e)
+		} else {
+			w.entries = append(w.entries, e)
+		}
+	})
+	return w
+}
+
+func (a *atlas) roleOf(dir, name string) role {
+	children := children(a.roots, dir)
+	switch {
+	case slices.Contains(children, name) && slices.Contains(a.roots, join(dir, name)):
+		return roleRoot
+	case slices.Contains(children, name):
+		return roleParent
+	case slices.ContainsFunc(children, func(c string) bool { return hooks.AlikeName(c, name) }):
+		return roleAlike
+	}
+	return roleNone
+}
+
+// children are the names in a directory that roots are, or are in.
+func children(roots []string, dir string) []string {
+	var names []string
+	for _, root := range roots {
+		rest, in := root, true
+		if dir != "" {
+			rest, in = strings.CutPrefix(root, dir+"/")
+		}
+		if name, _, _ := strings.Cut(rest, "/"); in && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// treeReader hands trees to fn, by names that git resolves.
+type treeReader func(ctx context.Context, names []string, fn func(i int, oid plan.OID, data []byte) error) error
+
+// descend reads the trees on the way below those that were read, one level of directories after the other.
+func (a *atlas) descend(ctx context.Context, read treeReader, ways []*way) error {
+	for len(ways) > 0 {
+		var level []entry
+		var names []string
+		for _, w := range ways {
+			for _, d := range w.down {
+				if _, known := a.trees[d]; !known {
+					a.trees[d] = nil
+					level, names = append(level, d), append(names, string(d.oid))
+				}
+			}
+		}
+		ways = nil
+		if len(level) == 0 {
+			return nil
+		}
+		err := read(ctx, names, func(i int, oid plan.OID, data []byte) error {
+			w := a.scan(level[i].path, oid, data)
+			a.trees[level[i]] = w
+			ways = append(ways, w)
+			return nil
+		})
+		if err != nil {
+			for _, d := range level {
+				if a.trees[d] == nil {
+					delete(a.trees, d)
+				}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// view puts together what a root tree has of the roots; what is on the way must have been read.
+func (a *atlas) view(top *way) *view {
+	if v := a.views[top]; v != nil {
+		return v
+	}
+	v := &view{}
+	var gather func(w *way)
+	gather = func(w *way) {
+		v.entries = append(v.entries, w.entries...)
+		v.flaws = append(v.flaws, w.flaws...)
+		for _, d := range w.down {
+			gather(a.trees[d])
+		}
+	}
+	gather(top)
+	key := fmt.Sprintf("%q %q", v.entries, v.flaws)
+	if len(v.flaws) > 0 {
+		key += fmt.Sprintf(" %p", top)
+	}
+	if known := a.same[key]; known != nil {
+		v = known
+	}
+	a.same[key], a.views[top] = v, v
+	return v
+}
+
+// chart returns the gate's atlas.
+func (g *Gate) chart() *atlas {
+	if g.views == nil {
+		g.views = newAtlas(g.policy.RootPaths())
+	}
+	return g.views
+}
+
+// viewOf is what a commit or tree has of the protected roots.
+func (g *Gate) viewOf(ctx context.Context, treeish string) (*view, error) {
+	views, err := g.viewsOf(ctx, []string{treeish})
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
+}
+
+// viewsOf are the views of commits or trees, with one request for all.
+func (g *Gate) viewsOf(ctx context.Context, treeishes []string) ([]*view, error) {
+	a := g.chart()
+	names := make([]string, len(treeishes))
+	for i, t := range treeishes {
+		names[i] = t + "^{tree}"
+	}
+	tops := make([]*way, len(names))
+	err := g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
+		tops[i] = a.scan("", oid, data)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.descend(ctx, g.store.EachRawTree, tops); err != nil {
+		return nil, err
+	}
+	views := make([]*view, len(tops))
+	for i, top := range tops {
+		views[i] = a.view(top)
+	}
+	return views, nil
+}

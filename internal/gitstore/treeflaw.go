@@ -1,0 +1,145 @@
+package gitstore
+
+import (
+	"bytes"
+	"strings"
+)
+
+// TreeFlaw is why a tree object is none that git would write: its readers disagree about such a tree, so nobody can say what
+// a checkout makes of it.
+type TreeFlaw struct {
+	Name string // of the entry; "" if the object can't be read that far
+	Why  string
+}
+
+// ScanTree hands the entries of a tree object to fn, in order and valid until fn returns, and reports the first flaw: an entry that
+// is cut off, a name that is empty, holds a slash or stands for another directory or for .git, entries that are not sorted as git
+// sorts them or have one name, a mode that git knows nothing by. Modes that old programs wrote and git reads as its own
+// (040000, 100664) are left to LegalMode.
+func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
+	var flaw *TreeFlaw
+	found := func(name []byte, why string) {
+		if flaw == nil {
+			flaw = &TreeFlaw{string(name), why}
+		}
+	}
+	var last []byte
+	var lastTree bool
+	var files [][]byte // names of files before, which a directory further on may have as well
+	for len(data) > 0 {
+		mode, rest, ok := bytes.Cut(data, []byte{' '})
+		name, rest, ended := bytes.Cut(rest, []byte{0})
+		if !ok || !ended || len(rest) < 20 {
+			found(nil, "it is damaged")
+			return flaw
+		}
+		oid := rest[:20]
+		data = rest[20:]
+		kind := modeKind(mode)
+		if kind == 0 {
+			found(name, "has mode "+string(mode))
+		}
+		if why := badName(name); why != "" {
+			found(name, why)
+		}
+		isTree := kind == kindTree
+		if last != nil {
+			if c := compareEntries(last, lastTree, name, isTree); c == 0 || bytes.Equal(last, name) {
+				found(name, "is there twice")
+			} else if c > 0 {
+				found(name, "is not in git's order")
+			}
+		}
+		for len(files) > 0 && !bytes.HasPrefix(name, files[len(files)-1]) {
+			files = files[:len(files)-1]
+		}
+		if isTree {
+			for _, f := range files {
+				if bytes.Equal(f, name) {
+					found(name, "is there twice")
+				}
+			}
+		} else {
+			files = append(files, name)
+		}
+		last, lastTree = name, isTree
+		fn(mode, name, oid)
+	}
+	return flaw
+}
+
+// LegalMode reports whether git itself writes the mode into a tree.
+func LegalMode(mode []byte) bool {
+	switch string(mode) {
+	case modeTree, modeFile, modeExecutable, modeLink, modeSubmodule:
+		return true
+	}
+	return false
+}
+
+// The kinds of entries, by the bits of their mode.
+const (
+	kindTree      = 0o040000
+	kindFile      = 0o100000
+	kindLink      = 0o120000
+	kindSubmodule = 0o160000
+)
+
+// modeKind is what git takes an entry for; 0 if it is nothing that a tree may hold.
+func modeKind(mode []byte) int {
+	if len(mode) == 0 || len(mode) > 8 {
+		return 0
+	}
+	n := 0
+	for _, c := range mode {
+		if c < '0' || c > '7' {
+			return 0
+		}
+		n = n<<3 | int(c-'0')
+	}
+	switch kind := n &^ 0o7777; kind {
+	case kindTree, kindFile, kindLink, kindSubmodule:
+		return kind
+	}
+	return 0
+}
+
+// badName says why no tree may have an entry of this name, "" if it may.
+func badName(name []byte) string {
+	switch {
+	case len(name) == 0:
+		return "has no name"
+	case bytes.IndexByte(name, '/') >= 0:
+		return "has a slash in its name"
+	case string(name) == "." || string(name) == "..":
+		return "stands for another directory"
+	}
+	// Most names can be told from .git by their first byte.
+	if c := name[0]; c == '.' || c|0x20 == 'g' || c >= 0x80 {
+		head, _, _ := strings.Cut(string(name), `\`)
+		head, _, _ = strings.Cut(head, ":")
+		if isDotGit(head) {
+			return "stands for .git"
+		}
+	}
+	return ""
+}
+
+// compareEntries compares names as git sorts them: that of a tree as if it ended in a slash.
+func compareEntries(a []byte, aTree bool, b []byte, bTree bool) int {
+	n := min(len(a), len(b))
+	if c := bytes.Compare(a[:n], b[:n]); c != 0 {
+		return c
+	}
+	return int(byteAt(a, n, aTree)) - int(byteAt(b, n, bTree))
+}
+
+func byteAt(name []byte, i int, isTree bool) byte {
+	switch {
+	case i < len(name):
+		return name[i]
+	case isTree:
+		return '/'
+	}
+	return 0
+}

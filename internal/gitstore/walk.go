@@ -1,0 +1,146 @@
+package gitstore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+
+	"gitwf/internal/plan"
+)
+
+// Walked is a commit of a walk with its root tree, as git stores it. Data is valid until the function that gets it returns.
+type Walked struct {
+	Commit  plan.OID
+	Parents []plan.OID
+	Tree    plan.OID
+	Data    []byte
+}
+
+// WalkTrees hands every commit that the revisions select to fn, in the order of git rev-list, each with its root tree. One
+// git lists the commits and feeds another that reads the trees; no path limits the walk, so no history is simplified. It
+// fails if a tree is not here.
+func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) error) error {
+	list := s.piped(ctx, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs, []string{"--"}))
+	read := s.piped(ctx, []string{"cat-file", "--buffer", "--batch=%(objectname) %(objecttype) %(objectsize) %(rest)"})
+	trees, feed, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	list.cmd.Stdout, read.cmd.Stdin = feed, trees
+	out, err := read.cmd.StdoutPipe()
+	if err == nil {
+		err = list.cmd.Start()
+	}
+	if err == nil {
+		if err = read.cmd.Start(); err != nil {
+			list.interrupt()
+		}
+	}
+	trees.Close()
+	feed.Close() // the two gits have it now
+	if err != nil {
+		if list.cmd.Process != nil {
+			list.cmd.Wait()
+		}
+		return fmt.Errorf("start git: %w", err)
+	}
+	fnErr := eachWalked(bufio.NewReaderSize(out, 256<<10), fn)
+	if fnErr != nil {
+		read.interrupt()
+		list.interrupt()
+		io.Copy(io.Discard, out)
+	}
+	readErr, listErr := read.wait(), list.wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case fnErr != nil && !errors.Is(fnErr, io.ErrUnexpectedEOF): // else one of the two failed first
+		return fnErr
+	case listErr != nil:
+		return s.explain(ctx, listErr)
+	case readErr != nil:
+		return s.explain(ctx, readErr)
+	}
+	return fnErr
+}
+
+// piped is a git that is one end of a pipe.
+type piped struct {
+	cmd  *exec.Cmd
+	errs tail
+}
+
+func (s *Store) piped(ctx context.Context, args []string) *piped {
+	p := &piped{cmd: exec.CommandContext(ctx, "git", args...)}
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = s.dir, append(os.Environ(), gitEnv...), &p.errs
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
+	p.cmd.WaitDelay = patience
+	return p
+}
+
+func (p *piped) interrupt() { p.cmd.Process.Signal(os.Interrupt) }
+
+func (p *piped) wait() error {
+	if err := p.cmd.Wait(); err != nil {
+		return &GitError{Args: p.cmd.Args[1:], Stderr: p.errs.String(), ExitCode: p.cmd.ProcessState.ExitCode(), Err: err}
+	}
+	return nil
+}
+
+// eachWalked reads "<tree> tree <size> <commit> <parents>", followed by the tree.
+func eachWalked(out *bufio.Reader, fn func(w Walked) error) error {
+	var body []byte
+	for {
+		head, err := out.ReadSlice('\n')
+		if errors.Is(err, io.EOF) && len(head) == 0 {
+			return nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return errors.New("walk: a commit has more parents than can be read")
+		}
+		if err != nil {
+			return io.ErrUnexpectedEOF
+		}
+		f := bytes.Fields(head)
+		if len(f) < 4 || string(f[1]) != "tree" {
+			return fmt.Errorf("walk: the tree of a commit can't be read: git cat-file says %.100q", head)
+		}
+		size, err := strconv.Atoi(string(f[2]))
+		if err != nil || size < 0 || size > mostWhole {
+			return fmt.Errorf("walk: tree %s has %s bytes, where at most %d can be read", f[0], f[2], mostWhole)
+		}
+		w := Walked{Tree: plan.OID(f[0]), Commit: plan.OID(f[3]), Parents: make([]plan.OID, len(f)-4)}
+		for i := range w.Parents {
+			w.Parents[i] = plan.OID(f[4+i])
+		}
+		body = slices.Grow(body[:0], size+1)[:size+1]
+		if _, err := io.ReadFull(out, body); err != nil {
+			return io.ErrUnexpectedEOF
+		}
+		w.Data = body[:size]
+		if err := fn(w); err != nil {
+			return err
+		}
+	}
+}
+
+// EachRawTree hands trees to fn as git stores them, with one request for all; a name is anything that git resolves to a tree. Data
+// is valid until fn returns, and nil for what is there but no tree. It fails if something is not here.
+func (s *Store) EachRawTree(ctx context.Context, names []string, fn func(i int, oid plan.OID, data []byte) error) error {
+	return s.objects.each(ctx, names, func(i int, o object) error {
+		switch o.Kind {
+		case "tree":
+			return fn(i, o.OID, o.Data)
+		case "":
+			return fmt.Errorf("tree %s is missing", names[i])
+		}
+		return fn(i, o.OID, nil)
+	})
+}
