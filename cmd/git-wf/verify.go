@@ -21,7 +21,10 @@ func (e *env) verifyCommand() *cli.Command {
 		ArgsUsage: "[COMMIT | RANGE]",
 		Description: "Without an argument, judges what is staged. With a commit, what that commit brings. With a range such as\n" +
 			"main..topic, every commit in it. Exits with 1 if anything under a protected directory is not what was approved.",
-		Flags: []cli.Flag{jsonFlag(), formatFlag()},
+		Flags: []cli.Flag{
+			jsonFlag(), formatFlag(),
+			&cli.BoolFlag{Name: "require-commits", Usage: "fail if the range selects no commit"},
+		},
 		Action: func(c *cli.Context) error {
 			return e.withStore(c.Context, func(s *gitstore.Store) error { return e.verify(c, s) })
 		},
@@ -36,12 +39,18 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	rev, required := c.Args().First(), c.Bool("require-commits")
+	switch {
+	case c.Args().Present() && strings.TrimSpace(rev) == "":
+		return usage("%q names no commit or range: is a variable of the job not set?", rev)
+	case required && rev == "":
+		return usage("--require-commits needs a commit or range: is a variable of the job not set?")
+	}
 	g, err := e.gate(c.Context, store)
 	if err != nil {
 		return err
 	}
 	var report *gate.Report
-	rev := c.Args().First()
 	switch {
 	case rev == "":
 		if store.WorkTree() == "" {
@@ -69,7 +78,10 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := e.noteReplaced(c.Context, store); err != nil {
 		return err
 	}
-	return e.printReport(report, format, c.Bool("json"))
+	if err := e.printReport(report, format, c.Bool("json")); err != nil || !report.Empty || !required {
+		return err
+	}
+	return refused("", "%q selects no commit", rev)
 }
 
 // noteReplaced says that git shows other objects here than those that were judged.
@@ -131,6 +143,8 @@ func (e *env) printReport(report *gate.Report, format string, asJSON bool) error
 	return nil
 }
 
+const noCommits = "the range selects no commit"
+
 func (e *env) printBundles(r *gate.Report) {
 	for _, b := range r.Bundles {
 		text := fmt.Sprintf("%s: %d files as approved at %.12s, %s", b.PlanID, b.Files, b.PlanCommit, b.Signatures)
@@ -151,7 +165,10 @@ func (e *env) printBundles(r *gate.Report) {
 	for _, w := range r.Waived {
 		fmt.Fprintln(e.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
 	}
-	if len(r.Bundles) == 0 && len(r.Waived) == 0 {
+	switch {
+	case r.Empty:
+		fmt.Fprintln(e.stdout, noCommits)
+	case len(r.Bundles) == 0 && len(r.Waived) == 0:
 		fmt.Fprintln(e.stdout, "nothing protected is touched")
 	}
 }

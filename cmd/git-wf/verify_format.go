@@ -41,8 +41,10 @@ func reportFormat(c *cli.Context) (string, error) {
 // printAnnotations prints a report as workflow commands of GitHub, which shows them beside the files of a pull request. All
 // findings are printed: the service cuts the list where it wants, and the log keeps the rest.
 func (e *env) printAnnotations(r *gate.Report) error {
-	if r.Note != "" {
-		fmt.Fprintln(e.stdout, plan.Printable("::notice title=git wf::"+escapeData(r.Note)))
+	for _, note := range []string{r.Note, map[bool]string{true: noCommits}[r.Empty]} {
+		if note != "" {
+			fmt.Fprintln(e.stdout, plan.Printable("::notice title=git wf::"+escapeData(note)))
+		}
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintln(e.stdout, annotation("error", f))
@@ -53,7 +55,7 @@ func (e *env) printAnnotations(r *gate.Report) error {
 	if !r.OK() {
 		return errSaid
 	}
-	e.printBundles(&gate.Report{Bundles: r.Bundles, Commits: r.Commits})
+	e.printBundles(&gate.Report{Bundles: r.Bundles, Commits: r.Commits, Empty: r.Empty})
 	return nil
 }
 

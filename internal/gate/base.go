@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -16,18 +17,19 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 		return nil, err
 	}
 	r := newReport()
+	r.Empty = true
 	if revs != nil {
 		r, err = g.walk(ctx, revs...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.Note = note
+	r.Note = cmp.Or(note, r.Note)
 	return r, nil
 }
 
-// BaseError says that a range has no beginning: to git, "..HEAD" selects nothing, and a job whose variable is not set would
-// pass whatever the branch holds.
+// BaseError says that a range has no beginning: to git, "..HEAD" is "HEAD..HEAD", and a job whose variable is not set would pass
+// whatever the branch holds.
 type BaseError struct{ Range string }
 
 func (e *BaseError) Error() string {
@@ -53,7 +55,7 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		base, end := m[1], m[3]
 		why := ""
 		switch {
-		case base == "" && m[2] == "":
+		case base == "":
 			return nil, "", &BaseError{rev}
 		case noCommit.MatchString(end):
 			return nil, "the branch was deleted: there is nothing to judge", nil

@@ -47,6 +47,7 @@ type Report struct {
 	Bundles  []Bundle  `json:"bundles"`
 	Commits  int       `json:"commits"`        // that touch a protected root; 0 for the index
 	Note     string    `json:"note,omitempty"` // why something else was judged than was asked for
+	Empty    bool      `json:"empty"`          // the range selects no commit
 }
 
 // OK reports whether everything may land.
