@@ -32,7 +32,7 @@ func (e *env) reviewCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "criterion", Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why, and what to change"},
 			&cli.StringFlag{Name: "artifact", Usage: "review this `VERSION`, such as v2: refused unless it is the newest"},
-			&cli.StringFlag{Name: "reviewer", Usage: "review under this name", DefaultText: "git's user.name"},
+			&cli.StringFlag{Name: "reviewer", Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
@@ -91,8 +91,8 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 	}
 	opinion.Reviewer = person.Name
-	if name := c.String("reviewer"); name != "" {
-		opinion.Reviewer = name
+	if name := c.String("reviewer"); name != person.Name {
+		opinion.For = name
 	}
 	done, rev, err := r.Record(c.Context, opinion, person)
 	if err != nil {

@@ -264,6 +264,9 @@ func (e *env) printReview(w io.Writer, r plan.Review) {
 	if r.SelfReviewed {
 		self = ", self-reviewed"
 	}
+	if r.For != "" {
+		self += ", for " + plan.OneLine(r.For)
+	}
 	fmt.Fprintf(w, "    %s %s by %s, score %d%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), r.Score, self, plan.OneLine(r.Reason))
 	width := 0
 	for _, c := range r.Criteria {

@@ -21,6 +21,9 @@ func File(r plan.Review) []byte {
 	if r.SelfReviewed {
 		reviewer += " (self-reviewed: the reviewer made this version)"
 	}
+	if r.For != "" {
+		reviewer += " (for " + cell(r.For) + ")"
+	}
 	row("Reviewer", reviewer)
 	row("Review", fmt.Sprintf("%s, by task %s", r.ReviewID, r.CheckTaskID))
 	row("Version", fmt.Sprintf("%s, tree `%s`", r.ReviewedArtifactID, r.Tree))

@@ -31,6 +31,7 @@ func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Ti
 // Opinion is what a person says in a review.
 type Opinion struct {
 	Reviewer  string
+	For       string // whom the reviewer speaks for; the review is the reviewer's all the same
 	Verdict   plan.Verdict
 	Score     *int              // nil: the score follows from the results
 	Criteria  map[string]Ruling // by criterion id
@@ -75,6 +76,7 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		return plan.Review{}, err
 	}
 	r := s.review(o.Reviewer, "", now)
+	r.For = o.For
 	rulings := map[string]plan.CriterionResult{}
 	for _, c := range s.Task.AcceptanceCriteria {
 		ruling, ruled := o.Criteria[c.ID]

@@ -19,12 +19,12 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.FourEyes {
 		return nil
 	}
+	approvals, err := c.approvals(ctx, b, snap)
+	if err != nil {
+		return err
+	}
 	for i := range b.Manifest.Items {
 		item := &b.Manifest.Items[i]
-		approvals, err := c.approvals(ctx, snap, item)
-		if err != nil {
-			return err
-		}
 		author := ""
 		if p.FourEyes {
 			a, err := export.ReadArtifact(ctx, c.gate.store, snap, item.TaskID, plan.VersionNumber(item.Version()))
@@ -34,7 +34,7 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 			author = a.Agent
 		}
 		names := map[string]bool{}
-		for _, r := range approvals {
+		for _, r := range approvals[item.TaskID] {
 			allowed := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, r.Reviewer)
 			own := p.FourEyes && (r.SelfReviewed || r.Reviewer == author)
 			if allowed && !own && r.Score >= minScore {
@@ -58,24 +58,41 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals are the reviews that count for an item: of each reviewer the newest of the version, if it approves.
-func (c *bundleCase) approvals(ctx context.Context, snap *gitstore.Snapshot, item *export.Item) ([]plan.Review, error) {
-	newest := map[string]plan.ReviewRecord{}
-	for _, rec := range snap.Records.Of(item.TaskID).Reviews {
-		if plan.VersionID(rec.Version) == item.Version() {
-			newest[rec.Reviewer] = rec
+// approvals are the reviews that count for each item: of each reviewer the newest of the version, if it approves. A reviewer is
+// who made the commit that recorded the review, whatever that says: nobody approves in another's name. Where that commit can't
+// be here, because the archive of a prune is not, what the prune kept is believed, as it is in all else.
+func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
+	var newest []gitstore.ReviewRef
+	for _, item := range b.Manifest.Items {
+		of := map[string]plan.ReviewRecord{}
+		for _, rec := range snap.Records.Of(item.TaskID).Reviews {
+			if plan.VersionID(rec.Version) == item.Version() {
+				of[rec.Reviewer] = rec
+			}
+		}
+		for _, rec := range of {
+			if rec.Verdict == plan.Approved {
+				newest = append(newest, gitstore.ReviewRef{Task: item.TaskID, Review: rec})
+			}
 		}
 	}
-	var reviews []plan.Review
-	for _, rec := range newest {
-		if rec.Verdict != plan.Approved {
-			continue
-		}
-		r, err := export.ReadReview(ctx, c.gate.store, snap, item.TaskID, rec)
+	recorded, err := c.gate.store.RecordedBy(ctx, snap, newest)
+	if err != nil {
+		return nil, err
+	}
+	reviews := map[plan.TaskID][]plan.Review{}
+	for _, ref := range newest {
+		r, err := export.ReadReview(ctx, c.gate.store, snap, ref.Task, ref.Review)
 		if err != nil {
 			return nil, err
 		}
-		reviews = append(reviews, r)
+		by := recorded[ref]
+		if len(by) > 0 && !by[0].Names(r.Reviewer) {
+			r.Reviewer = by[0].Reviewer
+		}
+		if len(by) > 0 || c.gate.withoutArchive(b.Manifest.PlanCommit) != "" {
+			reviews[ref.Task] = append(reviews[ref.Task], r)
+		}
 	}
 	return reviews, nil
 }

@@ -83,14 +83,14 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // appending is one event on its way into a history: a plan's, or the policy's.
 type appending struct {
-	s                 *Store
-	id                plan.ID // whose writers queue
-	ref               string
-	now               time.Time
-	claim             *plan.Claim
-	batch             *Batch
-	person, committer plan.Actor
-	policy            *plan.Policy // as it was before, of an event that changes the policy; else nil
+	s      *Store
+	id     plan.ID // whose writers queue
+	ref    string
+	now    time.Time
+	claim  *plan.Claim
+	batch  *Batch
+	person plan.Actor
+	policy *plan.Policy // as it was before, of an event that changes the policy; else nil
 
 	begins func(context.Context, *Batch) (plan.OID, error) // the tree of an event that begins a new history; else nil
 	also   []refChange                                     // that belong to the event, and come first
@@ -132,9 +132,6 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 		a.batch = a.s.NewBatch()
 	}
 	if a.person, err = a.s.Person(ctx); err != nil {
-		return done, err
-	}
-	if a.committer, err = a.s.ident(ctx, "GIT_COMMITTER_IDENT"); err != nil {
 		return done, err
 	}
 	unlock, err := a.queue(ctx)

@@ -121,7 +121,7 @@ func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, e
 	if grew, err := a.s.IsAncestor(ctx, before.oid, tip.oid); err != nil || grew {
 		return []refChange{{ref: ref, old: before.oid, new: tip.oid}}, err
 	}
-	who := fmt.Sprintf("%s %d %s", ident(a.committer), a.now.Unix(), a.now.Local().Format("-0700"))
+	who := fmt.Sprintf("%s %d %s", ident(a.person), a.now.Unix(), a.now.Local().Format("-0700"))
 	text := fmt.Sprintf("tree %s\nparent %s\nparent %s\nauthor %s\ncommitter %s\n\narchive: one more history of %s\n",
 		tip.tree, tip.oid, before.oid, who, who, a.id)
 	return []refChange{{ref: ref, old: before.oid, new: a.add(text).oid}}, nil
@@ -141,7 +141,7 @@ func (s *Store) DeleteArchive(ctx context.Context, id plan.ID, d plan.Decision, 
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		p, err := s.demands(ctx)
 		if err == nil {
-			if why := p.MayDeleteArchive(a.committer.Name); why != "" {
+			if why := p.MayDeleteArchive(a.person.Name); why != "" {
 				err = &ProofError{why, "git wf policy show; a maintainer may name who does: git wf policy prune --by NAME"}
 			}
 		}
@@ -201,9 +201,9 @@ func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
 		return nil, err
 	}
 	if len(p.Keys) > 0 {
-		return &seal{p.Keys, func(signer string) string { return p.MayPrune(a.committer.Name, signer) }}, nil
+		return &seal{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }}, nil
 	}
-	if why := p.MayPrune(a.committer.Name, ""); why != "" {
+	if why := p.MayPrune(a.person.Name, ""); why != "" {
 		return nil, &ProofError{why, "git wf policy show"}
 	}
 	return nil, nil

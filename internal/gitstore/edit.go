@@ -165,6 +165,9 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	if author.Name == "" {
 		author = a.person
 	}
+	if err := a.ownReview(author, change); err != nil {
+		return c, err
+	}
 	draft := commitDraft{tree: tree, parent: parent, author: author, message: message}
 	seal, err := a.sealOf(ctx, author, change)
 	if err != nil {
@@ -182,8 +185,23 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	if parent != "" {
 		fmt.Fprintf(&text, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&text, "author %s %s\ncommitter %s %s\n\n%s", ident(author), when, ident(a.committer), when, message)
+	fmt.Fprintf(&text, "author %s %s\ncommitter %s %s\n\n%s", ident(author), when, ident(a.person), when, message)
 	return a.add(text.String()), nil
+}
+
+// ownReview refuses a review under another name than its commit has: nobody would count it.
+func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
+	if trailer(change, "Wf-Review") == "" {
+		return nil
+	}
+	by := Recorded{Author: author, Reviewer: plan.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author), a.person)}
+	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
+		return &plan.RefusedError{
+			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s", plan.OneLine(name), plan.OneLine(by.Reviewer)),
+			Hint: "git config user.name, which is who reviews",
+		}
+	}
+	return nil
 }
 
 // add adds a commit, as git would store it, to the batch.
@@ -200,16 +218,18 @@ func ident(a plan.Actor) string {
 }
 
 func cleanActor(a plan.Actor) plan.Actor {
-	clean := func(s string) string {
-		s = strings.Map(func(r rune) rune {
-			if r == '<' || r == '>' || unicode.IsControl(r) {
-				return -1
-			}
-			return r
-		}, strings.ToValidUTF8(s, ""))
-		return strings.Trim(s, " .,:;\"\\'")
-	}
-	return plan.Actor{Name: clean(a.Name), Email: clean(a.Email)}
+	return plan.Actor{Name: CleanName(a.Name), Email: CleanName(a.Email)}
+}
+
+// CleanName is a name as a commit can hold it.
+func CleanName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.Trim(s, " .,:;\"\\'")
 }
 
 // message is the commit's message: subject, body, trailers.

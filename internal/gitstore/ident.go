@@ -8,10 +8,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Person returns who the user is, as git would name the author of a commit. It fails with an *IdentityError if git
-// does not know.
+// Person returns who the user is, as git would name the committer of a commit: whoever runs this acts for themselves, whatever
+// GIT_AUTHOR_NAME says. It fails with an *IdentityError if git does not know.
 func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
-	return s.ident(ctx, "GIT_AUTHOR_IDENT")
+	return s.ident(ctx, "GIT_COMMITTER_IDENT")
 }
 
 // ident asks git once for each of the two identities.

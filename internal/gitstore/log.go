@@ -17,15 +17,16 @@ type LogEntry struct {
 	Commit   plan.OID
 	Parents  []plan.OID
 	Author   plan.Actor
-	Time     time.Time // of the commit
+	By       plan.Actor // the committer
+	Time     time.Time  // of the commit
 	Subject  string
 	Trailers map[string]string // the last of each key
 }
 
 // The fields of an entry, each ended by a NUL, which a commit message can't contain. -z ends the last one.
 const (
-	logFormat = "%H%x00%P%x00%an%x00%ae%x00%cd%x00%s%x00%(trailers:only,unfold)"
-	logFields = 7
+	logFormat = "%H%x00%P%x00%an%x00%ae%x00%cd%x00%s%x00%cn%x00%ce%x00%(trailers:only,unfold)"
+	logFields = 9
 )
 
 // Log yields the events of a plan, newest first, as git finds them, until yield returns false.
@@ -81,12 +82,13 @@ func readLogEntry(r *bufio.Reader) (e LogEntry, err error) {
 		Author:   plan.Actor{Name: f[2], Email: f[3]},
 		Time:     parseTime(f[4]),
 		Subject:  f[5],
+		By:       plan.Actor{Name: f[6], Email: f[7]},
 		Trailers: map[string]string{},
 	}
 	for _, p := range strings.Fields(f[1]) {
 		e.Parents = append(e.Parents, plan.OID(p))
 	}
-	for line := range strings.Lines(f[6]) {
+	for line := range strings.Lines(f[8]) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
 			e.Trailers[key] = value
 		}

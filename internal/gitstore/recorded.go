@@ -23,10 +23,20 @@ func (r ReviewRef) path() string {
 	return r.Task.Dir() + "/reviews/" + r.Review.Dir() + "/review.json"
 }
 
-// Recorded is a commit that recorded a review, and its author.
+// Recorded is a commit that recorded a review, its author, and who it says is the reviewer.
 type Recorded struct {
-	Commit plan.OID
-	Author plan.Actor
+	Commit   plan.OID
+	Author   plan.Actor
+	Reviewer string
+}
+
+// Names reports whether a name is that of the reviewer. An agent's may have letters that no commit holds.
+func (r Recorded) Names(name string) bool {
+	return name == r.Reviewer || r.Author.IsAgent() && CleanName(name) == r.Reviewer
+}
+
+func (e LogEntry) recorded() Recorded {
+	return Recorded{e.Commit, e.Author, plan.ReviewerOf(e.Trailers["Wf-Event"], e.Author, e.By)}
 }
 
 // RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; of a review that no
@@ -116,7 +126,7 @@ func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, erro
 		}
 		if added != nil && bytes.Equal(added, now) {
 			f.used[e.Commit] = true
-			by = append(by, Recorded{e.Commit, e.Author})
+			by = append(by, e.recorded())
 		}
 	}
 	return by, nil
@@ -149,7 +159,7 @@ func (f *recordFinder) moved(ctx context.Context, r ReviewRef) ([]Recorded, erro
 			continue
 		}
 		f.used[e.Commit] = true
-		return []Recorded{{e.Commit, e.Author}}, nil
+		return []Recorded{e.recorded()}, nil
 	}
 	return nil, nil
 }

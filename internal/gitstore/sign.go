@@ -68,9 +68,9 @@ func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.C
 // sealOfPolicy is that of a change of a policy which names who may change it.
 func (a *appending) sealOfPolicy() (*seal, error) {
 	if len(a.policy.Keys) > 0 {
-		return &seal{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.committer.Name, signer) }}, nil
+		return &seal{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
 	}
-	if why := a.policy.MayChange(a.committer.Name, ""); why != "" {
+	if why := a.policy.MayChange(a.person.Name, ""); why != "" {
 		return nil, &ProofError{why, "git wf policy show"}
 	}
 	if a.s.writing.signs {
@@ -122,7 +122,7 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *seal) (co
 	if err := a.batch.Flush(ctx); err != nil {
 		return commitInfo{}, err
 	}
-	oid, err := a.s.commitSigned(ctx, d, a.committer, fmt.Sprintf("@%d %s", a.now.Unix(), a.now.Local().Format("-0700")))
+	oid, err := a.s.commitSigned(ctx, d, a.person, fmt.Sprintf("@%d %s", a.now.Unix(), a.now.Local().Format("-0700")))
 	if err != nil {
 		return commitInfo{}, signingFailed(ctx, why, err)
 	}

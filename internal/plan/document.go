@@ -93,6 +93,7 @@ type Review struct {
 	Score              int               `json:"score"` // 0 to 100
 	MinScore           int               `json:"min_score"`
 	Reviewer           string            `json:"reviewer"`
+	For                string            `json:"for,omitempty"` // whom the reviewer speaks for, and who has no part in the verdict
 	Session            string            `json:"session,omitempty"`
 	SelfReviewed       bool              `json:"self_reviewed,omitempty"`
 	CreatedAt          time.Time         `json:"created_at"`

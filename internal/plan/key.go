@@ -155,6 +155,26 @@ func (p *Policy) HasKey(name string) bool {
 // agentDomain is where the addresses of agents are, which are no people (docs/format.md, section 6).
 const agentDomain = "@agents.git-wf.invalid"
 
+// IsAgent reports whether the address is that of an agent, or of the engine.
+func (a Actor) IsAgent() bool { return strings.HasSuffix(a.Email, agentDomain) }
+
+// Recorder is whose an event is, by the commit that recorded it: what an agent did is the agent's, whoever ran it; all else is
+// its committer's, whatever name the author has.
+func Recorder(author, committer Actor) string {
+	if author.IsAgent() {
+		return author.Name
+	}
+	return committer.Name
+}
+
+// ReviewerOf is who the commit of an event that has a review says is its reviewer. A waiver makes the engine's own verdict anew.
+func ReviewerOf(event string, author, committer Actor) string {
+	if event == EventWaiver {
+		return ReviewerChecks
+	}
+	return Recorder(author, committer)
+}
+
 // Vouches reports whether a signature by the holder of a key makes a reviewer's approval count. A person signs their own.
 // The engine and agents have no key: for them stands whoever ran them, and signed. What is under the name of somebody who
 // has a key is never an agent's. The author is that of the commit that records the approval.
@@ -162,8 +182,7 @@ func (p *Policy) Vouches(signer, reviewer string, author Actor) bool {
 	if signer == "" || signer == reviewer {
 		return signer != ""
 	}
-	program := reviewer == ReviewerChecks || reviewer == ReviewerPlan ||
-		author.Name == reviewer && strings.HasSuffix(author.Email, agentDomain)
+	program := reviewer == ReviewerChecks || reviewer == ReviewerPlan || author.Name == reviewer && author.IsAgent()
 	return program && !p.HasKey(reviewer)
 }
 

@@ -3,6 +3,7 @@ package repotest
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -34,6 +35,26 @@ func (r *Repo) Begin(text string) {
 	}), gitstore.AppendOptions{Create: true})
 }
 
+// Plan starts the plan that the text describes as the program does: its file is handed in, approved and grafted.
+func (r *Repo) Plan(text string) {
+	r.t.Helper()
+	const name = "plan.yaml"
+	p, err := plan.ParseValid(name, []byte(text), plan.Floors{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	batch := r.Store.NewBatch()
+	tree, infos, err := batch.AddFiles(map[string][]byte{name: []byte(text)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a := plan.Artifact{TaskID: plan.PlanTaskID, ArtifactID: "v1", Tree: tree, Agent: user, CreatedAt: Now, Inputs: []plan.Input{}, Files: infos}
+	begin := plan.Begin{Plan: plan.Bootstrap(ID, p, plan.Planner{Agent: plan.AgentManual, File: name}), Artifact: a}
+	r.append(begin, gitstore.AppendOptions{Create: true, Batch: batch})
+	r.Review(plan.PlanTaskID, 1, plan.ReviewerPlan, plan.Approved, nil)
+	r.append(plan.GraftPlan{Task: plan.PlanTaskID, Version: 1, Plan: p}, gitstore.AppendOptions{})
+}
+
 // Replan replaces plan.json by what change makes of it.
 func (r *Repo) Replan(change func(p *plan.Plan)) {
 	r.t.Helper()
@@ -51,14 +72,36 @@ func (r *Repo) Replan(change func(p *plan.Plan)) {
 	}), gitstore.AppendOptions{})
 }
 
-func (r *Repo) append(ev plan.Event, o gitstore.AppendOptions) *gitstore.Appended {
+func (r *Repo) append(ev plan.Event, o gitstore.AppendOptions) {
 	r.t.Helper()
 	o.Now = Now
-	done, err := r.Store.Append(context.Background(), ID, ev, o)
-	if err != nil {
+	if _, err := r.Store.Append(context.Background(), ID, ev, o); err != nil {
 		r.t.Fatal(err)
 	}
-	return done
+}
+
+// user is whom the configuration names.
+const user = "Ada"
+
+// appendAs is append by somebody: an agent of the program's own, the user, or another person.
+func (r *Repo) appendAs(name string, event func(by plan.Actor) plan.Event, o gitstore.AppendOptions) {
+	r.t.Helper()
+	by := plan.Actor{Name: name, Email: name + "@example.com"}
+	switch name {
+	case plan.AgentExec, plan.ReviewerChecks, plan.ReviewerPlan:
+		by.Email = name + "@agents.git-wf.invalid"
+	case user:
+		by = plan.Actor{}
+	default:
+		for key, value := range map[string]string{"GIT_COMMITTER_NAME": by.Name, "GIT_COMMITTER_EMAIL": by.Email} {
+			os.Setenv(key, value)
+			defer os.Unsetenv(key)
+		}
+		own := r.Store
+		defer func() { r.Store = own }()
+		r.Store = r.Open() // one that knows nobody yet
+	}
+	r.append(event(by), o)
 }
 
 // Version adds the next version of a task, made by the agent named. change, if not nil, makes its artifact.json
@@ -87,7 +130,10 @@ func (r *Repo) Version(task plan.TaskID, agent string, files map[string]string, 
 	if change != nil {
 		change(&a)
 	}
-	r.append(plan.NewVersion{Artifact: a}, gitstore.AppendOptions{Batch: batch})
+	if err := batch.Flush(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.appendAs(a.Agent, func(by plan.Actor) plan.Event { return plan.NewVersion{Artifact: a, Author: by} }, gitstore.AppendOptions{})
 }
 
 // Review adds a review of one version in which every criterion has passed or, for a rejection, failed. change, if not
@@ -115,7 +161,9 @@ func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict pl
 		change(&rev)
 	}
 	render := func(rev plan.Review) []byte { return fmt.Appendf(nil, "# %s\n", rev.Verdict) }
-	r.append(plan.AddReview{Review: rev, Artifact: plan.Artifact{Tree: rec.Files}, Render: render}, gitstore.AppendOptions{})
+	r.appendAs(rev.Reviewer, func(by plan.Actor) plan.Event {
+		return plan.AddReview{Review: rev, Artifact: plan.Artifact{Tree: rec.Files}, Render: render, Author: by}
+	}, gitstore.AppendOptions{})
 }
 
 // Approved adds a version of a task with one file, and ann's approval of it.

@@ -139,8 +139,14 @@ func (r *Repo) Snapshot(id plan.ID) *gitstore.Snapshot {
 // replaced, and those whose content is "" are removed. It returns the commit.
 func (r *Repo) Forge(ref string, files map[string]string) plan.OID {
 	r.t.Helper()
+	return r.ForgeEvent(ref, nil, files)
+}
+
+// ForgeEvent is Forge of a commit with trailers.
+func (r *Repo) ForgeEvent(ref string, trailers []string, files map[string]string) plan.OID {
+	r.t.Helper()
 	var in strings.Builder
-	in.WriteString("commit " + ref + "\ncommitter Eve <eve@example.com> 1800000000 +0000\ndata 5\nforge\n")
+	in.WriteString("commit " + ref + "\ncommitter Eve <eve@example.com> 1800000000 +0000\n" + data("forge\n\n"+strings.Join(trailers, "\n")))
 	in.WriteString("from " + ref + "^0\n")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if files[name] == "" {
