@@ -34,7 +34,7 @@ type Options struct {
 // Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. Of a history
 // that is damaged it reports how far it is sound, and audits it up to there.
 func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]Finding, error) {
-	a := auditor{ctx: ctx, store: store, id: id, deep: true, options: o}
+	a := auditor{ctx: ctx, store: store, id: id, options: o}
 	tip, err := a.objects(gitstore.RefName(id))
 	if err != nil || tip == "" {
 		return a.findings, err
@@ -67,7 +67,6 @@ func (a *auditor) everything() error {
 	tip := string(a.tip)
 	for _, step := range []func() error{
 		func() error { return a.store.PrefetchTrees(a.ctx, tip) },
-		a.readChecks,
 		func() error { return a.history(tip) },
 		func() error { return a.whole(tip) },
 		a.pruned,
@@ -87,7 +86,15 @@ func (a *auditor) everything() error {
 		a.find("unreadable", planFile, a.goBackTo(planFile), "%v", err)
 		return nil
 	}
-	return a.records(snap)
+	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
+	if err != nil {
+		return fmt.Errorf("list the tree of %s: %w", a.id, err)
+	}
+	a.snap = snap
+	if a.bindings() {
+		a.floors()
+	}
+	return a.records(entries)
 }
 
 const planFile, policyFile = "plan.json", "policy.json"
@@ -98,17 +105,17 @@ type auditor struct {
 	id       plan.ID
 	options  Options
 	tip      plan.OID
-	snap     *gitstore.Snapshot
-	tasks    plan.Index // of its plan
+	snap     *gitstore.Snapshot // whose records are looked at
+	tasks    plan.Index         // of its plan
 	findings []Finding
 	said     map[string]bool // places of which a commit's change was found already
-	deep     bool            // look at events and at every kind of record, as the gate does not need to
 
-	checkOf map[plan.TaskID]plan.TaskID // the CHECK of a task, as far as known
-	made    map[string]bool             // versions, as "TASK vN", that an event up to here has made
-	cut     map[plan.OID]bool           // commits whose parents a shallow clone does not have
-	illegal map[plan.OID]bool           // commits that are no legal events
-	held    map[string]int              // findings by code, beyond which they are only counted
+	chain   *chain            // what is known of the history at the commit that was audited last
+	gather  bool              // remember what the commits add
+	added   []change          // by the commits that were audited
+	cut     map[plan.OID]bool // commits whose parents a shallow clone does not have
+	illegal map[plan.OID]bool // commits that are no legal events
+	held    map[string]int    // findings by code, beyond which they are only counted
 }
 
 // mostOfACode bounds how many findings of one kind are listed: whoever writes a hundred thousand of them into a repository must
@@ -147,12 +154,12 @@ func (a *auditor) whole(rev string) error {
 	return err
 }
 
-// pruned audits where the history begins anew. What was archived has no ref that could go back, so its commits are looked at as
-// the gate does.
+// pruned audits where the history begins anew, and what was archived, which has no ref that could go back.
 func (a *auditor) pruned() error {
-	a.deep = false
-	defer func() { a.deep = true }()
-	return a.prunes("", string(a.tip))
+	tip := a.tip
+	a.tip = ""
+	defer func() { a.tip = tip }()
+	return a.prunes("", string(tip))
 }
 
 // largePlan finds a plan.json that nobody should hold in memory.

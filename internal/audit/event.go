@@ -6,103 +6,175 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
-// eventSync is the event of the one kind of merge that there is: two clones that both appended.
-const eventSync = "sync"
+// adds says for each kind of event which records it may add, by the first directory below a task's (docs/format.md, section 6).
+// What an event does to plan.json is rewrite.go's.
+var adds = map[string][]string{
+	plan.EventPlan:     {"artifacts", "inputs"},
+	plan.EventArtifact: {"artifacts", "resets"},
+	plan.EventCheck:    {"checks"},
+	plan.EventReview:   {"reviews"},
+	plan.EventAttempt:  {"attempts"},
+	plan.EventRetry:    {"resets"},
+	plan.EventQuestion: {"questions", "attempts"},
+	plan.EventAnswer:   {"answers", "inputs"},
+	plan.EventInput:    {"inputs"},
+	plan.EventReplan:   nil,
+	plan.EventGraft:    {"feasibility", "questions"},
+	plan.EventWaiver:   {"waivers", "reviews"},
+	plan.EventDoctor:   nil,
+	plan.EventDeleted:  nil,
 
-// adds says for each kind of event which records it may add, by the first directory below a task's, and whether it may change
-// plan.json (docs/format.md, section 6).
-var adds = map[string]struct {
-	kinds []string
-	plan  bool
-}{
-	plan.EventPlan:     {[]string{"artifacts", "inputs"}, true},
-	plan.EventArtifact: {[]string{"artifacts", "resets"}, false},
-	plan.EventCheck:    {[]string{"checks"}, false},
-	plan.EventReview:   {[]string{"reviews"}, false},
-	plan.EventAttempt:  {[]string{"attempts"}, false},
-	plan.EventRetry:    {[]string{"resets"}, false},
-	plan.EventQuestion: {[]string{"questions", "attempts"}, false},
-	plan.EventAnswer:   {[]string{"answers", "inputs"}, false},
-	plan.EventInput:    {[]string{"inputs"}, false},
-	plan.EventReplan:   {nil, true},
-	plan.EventGraft:    {[]string{"feasibility", "questions"}, true},
-	plan.EventWaiver:   {[]string{"waivers", "reviews"}, false},
-	plan.EventDoctor:   {nil, false},
-	plan.EventDeleted:  {nil, false},
-
-	plan.EventPaused:    {nil, false},
-	plan.EventResumed:   {nil, false},
-	plan.EventCompleted: {nil, false},
-	plan.EventAbandoned: {[]string{"marks"}, false},
-	plan.EventRestored:  {[]string{"marks"}, false},
+	plan.EventPaused:    nil,
+	plan.EventResumed:   nil,
+	plan.EventCompleted: nil,
+	plan.EventAbandoned: {"marks"},
+	plan.EventRestored:  {"marks"},
 }
 
-// readChecks learns which CHECK belongs to which task. A plan that can't be read has none that differ from the rule.
-func (a *auditor) readChecks() error {
-	a.checkOf = map[plan.TaskID]plan.TaskID{}
-	snap, err := a.store.SnapshotAt(a.ctx, a.id, a.tip)
-	if err != nil {
-		return a.ctx.Err()
+// chain is what is known of a history at the commit that was audited last.
+type chain struct {
+	at     plan.OID
+	base   *gitstore.Snapshot // of the commit before the first that was audited; nil where that begins the history
+	plan   *plan.Plan         // as it is after the newest; nil if it can't be read
+	checks map[plan.TaskID]plan.TaskID
+	tasks  map[plan.TaskID]bool
+	made   map[string]bool // versions, as "TASK vN", that the audited ones have made
+}
+
+// become takes note of a plan.json.
+func (c *chain) become(p *plan.Plan) {
+	c.plan, c.checks, c.tasks = p, map[plan.TaskID]plan.TaskID{}, map[plan.TaskID]bool{}
+	if p == nil {
+		return
 	}
-	for _, t := range snap.Plan.Tasks {
+	for _, t := range p.Tasks {
+		c.tasks[t.TaskID] = true
 		if t.NodeType == plan.Check {
-			a.checkOf[t.ReviewTargetTaskID] = t.TaskID
+			c.checks[t.ReviewTargetTaskID] = t.TaskID
 		}
+	}
+}
+
+// hasMade reports whether a version is there at the commit that was audited last.
+func (c *chain) hasMade(task plan.TaskID, version string) bool {
+	if c.made[string(task)+" "+version] {
+		return true
+	}
+	if c.base == nil {
+		return false
+	}
+	_, ok := c.base.Records.Of(task).Version(plan.VersionNumber(version))
+	return ok
+}
+
+// follow makes the chain that of the commit's parent. In a history without merges that is the commit audited before it.
+func (a *auditor) follow(s *step) error {
+	parent := plan.OID("")
+	if len(s.parents) > 0 {
+		parent = s.parents[0]
+	}
+	if a.chain != nil && a.chain.at == parent && parent != "" {
+		return nil
+	}
+	a.chain = &chain{made: map[string]bool{}}
+	a.chain.become(nil)
+	if parent == "" {
+		return nil
+	}
+	snap, err := a.store.SnapshotAt(a.ctx, a.id, parent)
+	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
+		return fmt.Errorf("read what came before %.12s: %w", s.commit, err)
+	}
+	if err == nil {
+		a.chain.base = snap
+		a.chain.become(snap.Plan)
 	}
 	return nil
 }
 
-// event checks that a commit is what its trailers say: one event, of a known kind, that adds what such an event adds.
-func (a *auditor) event(s *step) {
+// event checks that a commit is what its trailers say: one event, of a known kind, that adds what such an event adds, and makes
+// of plan.json what follows from it. It is the one judge of an event, wherever that comes from.
+func (a *auditor) event(s *step) error {
 	kind := s.trailers["Wf-Event"]
-	rule, known := adds[kind]
 	bad := func(code, format string, args ...any) {
 		place := fmt.Sprintf("%.12s", s.commit)
-		if !a.many(code, place) {
-			a.find(code, place, a.outlaw(s.commit), format, args...)
+		if mend := a.outlaw(s.commit); !a.many(code, place) {
+			a.find(code, place, mend, format, args...)
 		}
 	}
-	switch {
-	case a.id == policyID:
+	if a.id == policyID {
 		if kind != plan.EventPolicy {
 			bad("not-an-event", "has the trailer %q, which names no change of a policy", "Wf-Event: "+kind)
 		}
-		return
-	case len(s.parents) > 1:
-		if kind != eventSync && !a.said[string(s.commit)] {
+		return nil
+	}
+	if len(s.parents) > 1 {
+		a.chain = nil
+		if !a.said[string(s.commit)] {
 			a.say(string(s.commit))
-			bad("bad-merge", "merges %d histories and is no sync", len(s.parents))
+			bad("bad-merge", "merges %d histories, which no event does", len(s.parents))
 		}
-		a.versions(s)
-		return
+		return nil
+	}
+	if err := a.follow(s); err != nil {
+		return err
+	}
+	defer func() { a.chain.at = s.commit }()
+	why, err := a.rewrite(s, kind)
+	if err != nil {
+		return err
+	}
+	a.versions(s)
+	a.strangers(s)
+	kinds, known := adds[kind]
+	switch {
+	case s.twice != "":
+		bad("not-an-event", "has the trailer %s more than once", s.twice)
+		return nil
 	case kind == plan.EventPruned:
 		if len(s.parents) > 0 {
 			bad("not-an-event", "says that a prune begins a history with it, but it goes on from %.12s", s.parents[0])
+		} else if !slices.ContainsFunc(s.changes, func(c change) bool { return strings.HasPrefix(c.path, plan.PrunedDir+"/") }) {
+			bad("not-an-event", "says that a prune begins a history with it, and has no record of one")
 		}
-		a.versions(s)
-		return
+		return nil
 	case !known:
 		bad("not-an-event", "has the trailer %q, which names no event of a plan", "Wf-Event: "+kind)
-		a.versions(s)
-		return
+		return nil
 	case len(s.parents) == 0 && kind != plan.EventPlan:
 		bad("second-beginning", "is an event of the kind %s and has nothing before it", kind)
 	case len(s.parents) > 0 && kind == plan.EventPlan:
 		bad("second-beginning", "begins a plan that exists already")
 	}
-	a.versions(s)
+	if why == "" {
+		why = a.mayAddAll(s, kind, kinds)
+	}
+	if why != "" {
+		bad("wrong-event", "%s", why)
+	}
+	return nil
+}
+
+// mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say what is
+// wrong with the commit.
+func (a *auditor) mayAddAll(s *step, kind string, kinds []string) string {
+	s.added = make(map[string]bool, len(s.changes))
 	for _, c := range s.changes {
-		if c.status != "A" && c.path != planFile {
+		s.added[c.path] = c.status == "A"
+	}
+	for _, c := range s.changes {
+		if c.status != "A" || c.path == planFile {
 			continue // it is rewritten, which is worse
 		}
-		if why := a.mayAdd(s, c, kind, rule.kinds, rule.plan); why != "" {
-			bad("wrong-event", "%s: %s", c.path, why)
-			return // one is enough to say what is wrong with the commit
+		if why := a.mayAdd(s, c, kind, kinds); why != "" {
+			return c.path + ": " + why
 		}
 	}
+	return ""
 }
 
 func (a *auditor) say(place string) {
@@ -117,8 +189,25 @@ func (a *auditor) versions(s *step) {
 	for _, c := range s.changes {
 		if task, rest, ok := taskPath(c.path); ok && c.status == "A" {
 			if v, ok := strings.CutPrefix(rest, "artifacts/"); ok && strings.HasSuffix(v, "/artifact.json") {
-				a.made[string(task)+" "+strings.TrimSuffix(v, "/artifact.json")] = true
+				a.chain.made[string(task)+" "+strings.TrimSuffix(v, "/artifact.json")] = true
 			}
+		}
+	}
+}
+
+// strangers reports records of tasks that the plan does not have. An amendment may leave a task out later.
+func (a *auditor) strangers(s *step) {
+	if a.chain.plan == nil || s.trailers["Wf-Event"] == plan.EventPruned {
+		return
+	}
+	for _, c := range s.changes {
+		task, _, ok := taskPath(c.path)
+		if !ok || c.status != "A" || a.chain.tasks[task] || a.said[task.Dir()] {
+			continue
+		}
+		a.say(task.Dir())
+		if mend := a.outlaw(s.commit); !a.many("unknown-task", task.Dir()) {
+			a.find("unknown-task", task.Dir(), mend, "plan.json has no task %s", task)
 		}
 	}
 }
@@ -133,20 +222,14 @@ func taskPath(path string) (task plan.TaskID, rest string, ok bool) {
 	return task, parts[3], task.Valid() && task.Dir() == strings.Join(parts[:3], "/")
 }
 
-// mayAdd says why an event of a kind can't add a path, or change plan.json; "" if it can.
-func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string, mayPlan bool) string {
-	if c.path == planFile {
-		if !mayPlan {
-			return "only a graft or a re-plan changes it, and this is an event of the kind " + kind
-		}
-		return ""
-	}
+// mayAdd says why an event of a kind can't add a path; "" if it can.
+func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string) string {
 	task, rest, ok := taskPath(c.path)
 	if !ok {
 		top, _, _ := strings.Cut(c.path, "/")
 		_, known := placeOf(c.path)
 		if !known {
-			return "" // it is foreign, which is found in the newest tree
+			return "" // it is foreign, which is found among the records
 		}
 		if top == plan.DoctorDir && kind != plan.EventDoctor || top == plan.PrunedDir && kind != plan.EventDeleted {
 			return "an event of the kind " + kind + " adds no such record"
@@ -161,7 +244,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string, mayPlan
 		return "an event of the kind " + kind + " adds no such record"
 	}
 	t := s.trailers
-	if of := plan.TaskID(t["Wf-Task"]); of != task && kind != plan.EventGraft && dir != "marks" && of != a.checkOf[task] && of != task.CheckID() {
+	if of := plan.TaskID(t["Wf-Task"]); of != task && kind != plan.EventGraft && dir != "marks" && of != a.chain.checks[task] && of != task.CheckID() {
 		return fmt.Sprintf("belongs to %s, but the event is about %q", task, string(of))
 	}
 	switch dir {
@@ -169,23 +252,48 @@ func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string, mayPlan
 		if v, _, _ := strings.Cut(name, "/"); v != t["Wf-Artifact"] {
 			return fmt.Sprintf("is of %s, but the event is about %q", v, t["Wf-Artifact"])
 		}
+		if !s.named(t["Wf-Agent"], s.by) {
+			return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]), strconv.Quote(s.by))
+		}
 	case "reviews":
-		return a.mayReview(task, name, t)
+		if why := a.mayReview(s, task, name); why != "" {
+			return why
+		}
 	case "marks":
 		if !strings.HasSuffix(name, "-"+kind+".json") {
 			return "an event of the kind " + kind + " adds no such mark"
 		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
-		if !a.made[string(task)+" "+v] {
+		if !a.chain.hasMade(task, v) {
 			return fmt.Sprintf("is about %s, which nobody had made", v)
 		}
+	}
+	if doc := documentOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
+		return "belongs to a record that the event does not make; records are written once, and whole"
 	}
 	return ""
 }
 
-// mayReview compares the name of a review with what its commit says, and asks whether there was something to review.
-func (a *auditor) mayReview(task plan.TaskID, name string, t map[string]string) string {
+// documentOf is the document of the record that a path below a task's directory belongs to, where that has several files;
+// "" where it is the only one, or of no known form.
+func documentOf(rest string) string {
+	parts := strings.Split(rest, "/")
+	switch {
+	case parts[0] == "artifacts" && len(parts) > 2:
+		return strings.Join(parts[:2], "/") + "/artifact.json"
+	case parts[0] == "reviews" && len(parts) > 2:
+		return strings.Join(parts[:2], "/") + "/review.json"
+	case parts[0] == "inputs" && len(parts) > 3:
+		return strings.Join(parts[:3], "/") + ".json"
+	}
+	return ""
+}
+
+// mayReview compares the name of a review with what its commit says, and asks whether there was something to review. The
+// reviewer is who made the commit: nobody can review in another's name.
+func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
+	t := s.trailers
 	dir, file, _ := strings.Cut(name, "/")
 	parts := strings.SplitN(dir, "-", 4)
 	if len(parts) < 4 {
@@ -193,13 +301,15 @@ func (a *auditor) mayReview(task plan.TaskID, name string, t map[string]string) 
 	}
 	verdict, isVerdict := strings.CutSuffix(file, ".md")
 	switch {
-	case !a.made[string(task)+" "+parts[1]]:
+	case !a.chain.hasMade(task, parts[1]):
 		return fmt.Sprintf("reviews %s, which nobody had made", parts[1])
 	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] || parts[3] != plan.EscapeName(t["Wf-Agent"]):
 		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"], t["Wf-Artifact"],
 			strconv.Quote(t["Wf-Agent"]), t["Wf-Score"])
 	case isVerdict && verdict != t["Wf-Verdict"]:
 		return fmt.Sprintf("says another verdict than the event (%s)", t["Wf-Verdict"])
+	case !s.named(t["Wf-Agent"], s.reviewer):
+		return fmt.Sprintf("is a review by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]), strconv.Quote(s.reviewer))
 	}
 	return ""
 }

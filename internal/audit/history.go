@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
@@ -14,47 +16,57 @@ import (
 type step struct {
 	commit   plan.OID
 	parents  []plan.OID
-	trailers map[string]string // the last of each key
+	author   plan.Actor
+	by       string // whose the event is (plan.Recorder)
+	reviewer string // whose a review in it is (plan.ReviewerOf)
+	trailers map[string]string
+	twice    string // a trailer that the commit has more than once, of those that an event has once
 	changes  []change
+	added    map[string]bool // the paths that the commit adds, once they are asked for
 }
 
-// change is what git says of one path, by a letter: A added, M changed, D removed, T of another type.
-type change struct{ status, path string }
+// change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there after it.
+type change struct {
+	status, path, mode string
+	oid                plan.OID
+}
 
-// history checks that every commit that the revisions select only adds paths to each of its parents; plan.json, or
-// policy.json, alone may change. Each parent counts, because what a merge leaves out may be in any of them; so no commit
-// can lose what any commit before it recorded. A deep audit also asks of each whether it is a legal event.
+// history checks every commit that the revisions select: that it only adds paths to each of its parents, where plan.json, or
+// policy.json, alone may change; and that it is a legal event. Each parent counts, because what a merge leaves out may be in
+// any of them; so no commit can lose what any commit before it recorded. What the commits add is remembered.
 func (a *auditor) history(revs ...string) error {
 	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
-	if a.deep {
-		cut, err := a.store.Cut(a.ctx, revs...)
-		if err != nil {
-			return err
-		}
-		a.cut, a.made = map[plan.OID]bool{}, map[string]bool{}
-		for _, c := range cut {
-			a.cut[c] = true
-		}
+	cut, err := a.store.Cut(a.ctx, revs...)
+	if err != nil {
+		return err
+	}
+	a.cut, a.chain = map[plan.OID]bool{}, nil
+	for _, c := range cut {
+		a.cut[c] = true
 	}
 	n := 0
-	err := a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
-		return eachStep(out, func(s *step) {
+	err = a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
+		return eachStep(out, func(s *step) error {
 			if n++; n%1000 == 0 {
 				a.progress("%s: event %d", a.id, n)
 			}
 			for _, c := range s.changes {
 				a.recorded(c, s.commit)
 			}
-			if a.deep && !a.cut[s.commit] {
-				a.event(s)
+			if a.gather {
+				a.added = append(a.added, s.changes...)
 			}
+			if a.cut[s.commit] {
+				return nil // nobody can tell what it did
+			}
+			return a.event(s)
 		})
 	}, append([]string{
-		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate", "--root", "-r", "--name-status",
+		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate", "--root", "-r", "--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--ignore-submodules=none", "--no-color", "--no-notes", "--encoding=UTF-8",
-		"--format=%H%x00%P%x00%(trailers:only,unfold)",
+		"--format=%H%x00%P%x00%an%x00%ae%x00%cn%x00%(trailers:only,unfold)",
 	}, revs...)...)
 	if err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
@@ -63,14 +75,14 @@ func (a *auditor) history(revs ...string) error {
 }
 
 // eachStep reads what git log prints. A name can hold anything but a NUL, so nothing but the order of the fields says what
-// each is: three of a commit, then two of each path; and no letter is as long as an id.
-func eachStep(out *bufio.Reader, fn func(*step)) error {
+// each is: six of a commit, then two of each path; and what begins with a colon is no id.
+func eachStep(out *bufio.Reader, fn func(*step) error) error {
 	var s *step
 	for {
 		field, err := out.ReadString(0)
 		if errors.Is(err, io.EOF) && field == "" {
 			if s != nil {
-				fn(s)
+				return fn(s)
 			}
 			return nil
 		}
@@ -78,10 +90,10 @@ func eachStep(out *bufio.Reader, fn func(*step)) error {
 			return io.ErrUnexpectedEOF
 		}
 		field = strings.TrimLeft(field[:len(field)-1], "\n")
-		rest := make([]string, 1, 2)
+		rest := make([]string, 1, 5)
 		isCommit := len(field) == 40
 		if isCommit {
-			rest = rest[:2]
+			rest = rest[:5]
 		}
 		for i := range rest {
 			if rest[i], err = out.ReadString(0); err != nil {
@@ -92,26 +104,57 @@ func eachStep(out *bufio.Reader, fn func(*step)) error {
 		switch {
 		case isCommit:
 			if s != nil {
-				fn(s)
+				if err := fn(s); err != nil {
+					return err
+				}
 			}
-			s = newStep(field, rest[0], rest[1])
+			s = newStep(field, rest)
 		case s != nil:
-			s.changes = append(s.changes, change{field, rest[0]})
+			c, ok := newChange(field, rest[0])
+			if !ok {
+				return fmt.Errorf("git log printed %q", field)
+			}
+			s.changes = append(s.changes, c)
 		}
 	}
 }
 
-func newStep(commit, parents, trailers string) *step {
-	s := &step{commit: plan.OID(commit), trailers: map[string]string{}}
-	for p := range strings.FieldsSeq(parents) {
+// once are the trailers that an event has at most once.
+var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent", "Wf-Criterion"}
+
+// newStep makes a step of the fields that follow a commit's id.
+func newStep(commit string, f []string) *step {
+	author, committer := plan.Actor{Name: f[1], Email: f[2]}, plan.Actor{Name: f[3]}
+	s := &step{commit: plan.OID(commit), trailers: map[string]string{}, author: author, by: plan.Recorder(author, committer)}
+	for p := range strings.FieldsSeq(f[0]) {
 		s.parents = append(s.parents, plan.OID(p))
 	}
-	for line := range strings.Lines(trailers) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
-			s.trailers[key] = value
+	for line := range strings.Lines(f[4]) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			continue
 		}
+		if _, had := s.trailers[key]; had && slices.Contains(once, key) {
+			s.twice = key
+		}
+		s.trailers[key] = value
 	}
+	s.reviewer = plan.ReviewerOf(s.trailers["Wf-Event"], author, committer)
 	return s
+}
+
+// named reports whether a name is that of who a commit says.
+func (s *step) named(name, by string) bool {
+	return gitstore.Recorded{Author: s.author, Reviewer: by}.Names(name)
+}
+
+// newChange reads ":<mode> <mode> <id> <id> <letter>".
+func newChange(raw, path string) (c change, ok bool) {
+	f := strings.Fields(raw)
+	if len(f) != 5 || !strings.HasPrefix(raw, ":") || f[4] == "" {
+		return c, false
+	}
+	return change{status: f[4][:1], path: path, mode: f[1], oid: plan.OID(f[3])}, true
 }
 
 // recorded takes up what a commit does to one path. What it does to several parents is said once.
@@ -133,9 +176,9 @@ func (a *auditor) recorded(c change, commit plan.OID) {
 		a.said = map[string]bool{}
 	}
 	a.said[place] = true
-	mend := "git log " + string(commit) + " -- " + Quote(c.path)
-	if a.deep {
-		mend = a.outlaw(commit)
+	mend := a.outlaw(commit)
+	if mend == "" {
+		mend = "git log " + string(commit) + " -- " + Quote(c.path)
 	}
 	a.find("rewritten", place, mend, "the commit changes what was recorded (%s); records are written once", c.status)
 }

@@ -47,7 +47,7 @@ func (j judge) artifact(data []byte) string {
 	if doc.ArtifactID != version {
 		return otherThanName
 	}
-	if !j.a.deep || slices.Contains(j.r.Pruned, plan.VersionNumber(version)) {
+	if slices.Contains(j.r.Pruned, plan.VersionNumber(version)) {
 		return ""
 	}
 	return j.files(doc.Files, j.d.task.Dir()+"/artifacts/"+version+"/files/")
@@ -93,7 +93,7 @@ func (j judge) review(data []byte) string {
 		return why
 	}
 	if doc.Verdict != rec.Verdict || doc.Score != rec.Score || doc.ReviewedArtifactID != plan.VersionID(rec.Version) ||
-		plan.EscapeName(doc.Reviewer) != rec.Reviewer || j.a.deep && doc.ReviewID != "r"+strconv.Itoa(rec.N) {
+		plan.EscapeName(doc.Reviewer) != rec.Reviewer || doc.ReviewID != "r"+strconv.Itoa(rec.N) {
 		return otherThanName
 	}
 	return ""

@@ -33,9 +33,11 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	if old != "" {
 		revs = append(revs, "^"+string(old))
 	}
+	a.gather = true
 	if err := a.history(revs...); err != nil {
 		return nil, err
 	}
+	a.gather = false
 	if ref == gitstore.PolicyRef {
 		if _, err := store.PolicyAt(ctx, string(next)); gitstore.IsAbsent(err) {
 			return nil, err
@@ -59,5 +61,27 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		a.find("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
 		return a.findings, nil
 	}
-	return a.findings, a.records(snap)
+	a.snap = snap
+	entries, planned := a.entries()
+	if planned {
+		a.bindings()
+	}
+	err = a.records(entries)
+	return a.findings, err
+}
+
+// entries are what the audited commits added, as the newest of them has it, and whether plan.json is among it.
+func (a *auditor) entries() (entries []gitstore.TreeEntry, planned bool) {
+	last := make(map[string]change, len(a.added))
+	for _, c := range a.added {
+		last[c.path] = c
+	}
+	for path, c := range last {
+		planned = planned || path == planFile
+		if c.status != "D" {
+			entries = append(entries, gitstore.TreeEntry{Path: path, Mode: c.mode, OID: c.oid})
+		}
+	}
+	a.added = nil
+	return entries, planned
 }

@@ -131,7 +131,7 @@ const back = "back to before "
 // goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go back to
 // before it.
 func (a *auditor) goBack(commit plan.OID) string {
-	if !a.deep || a.tip == "" {
+	if a.tip == "" {
 		return ""
 	}
 	return back + string(commit)
@@ -139,7 +139,7 @@ func (a *auditor) goBack(commit plan.OID) string {
 
 // goBackTo is goBack to before the commit that last changed a path of the newest tree.
 func (a *auditor) goBackTo(path string) string {
-	if !a.deep || a.tip == "" {
+	if a.tip == "" {
 		return ""
 	}
 	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
@@ -152,6 +152,9 @@ func (a *auditor) goBackTo(path string) string {
 
 // outlaw is goBack for a commit that is no legal event.
 func (a *auditor) outlaw(commit plan.OID) string {
+	if a.tip == "" {
+		return ""
+	}
 	if a.illegal == nil {
 		a.illegal = map[plan.OID]bool{}
 	}
@@ -221,7 +224,7 @@ func (a *auditor) forced(command string) string {
 // History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of the
 // policy. Whether the policy allows them is Policy's.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
-	a := auditor{ctx: ctx, store: store, id: policyID, deep: true, options: o}
+	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
 	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
 	if _, statErr := os.Lstat(filepath.Join(store.CommonDir(), filepath.FromSlash(gitstore.PolicyRef))); err != nil || held == "" && statErr != nil {
 		return nil, err

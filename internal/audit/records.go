@@ -11,17 +11,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// records checks everything that the plan's tree holds at one commit.
-func (a *auditor) records(snap *gitstore.Snapshot) error {
-	a.snap, a.tasks = snap, snap.Plan.Index()
+// records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not among them.
+func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.progress("%s: looking at its records", a.id)
-	a.bindings()
-	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
-	if err != nil {
-		return fmt.Errorf("list the tree of %s: %w", a.id, err)
-	}
-	for _, t := range snap.Plan.Tasks {
-		a.names(t)
+	slices.SortStableFunc(entries, func(x, y gitstore.TreeEntry) int { return strings.Compare(x.Path, y.Path) })
+	a.tasks = a.snap.Plan.Index()
+	touched := map[plan.TaskID]bool{}
+	for _, e := range entries {
+		if task, _, ok := taskPath(e.Path); ok && !touched[task] {
+			touched[task] = true
+			a.names(task)
+		}
 	}
 	docs, err := a.sized(a.documents(entries))
 	if err != nil {
@@ -30,49 +30,52 @@ func (a *auditor) records(snap *gitstore.Snapshot) error {
 	if err := a.read(docs, entries); err != nil {
 		return err
 	}
-	a.strangers()
 	a.strays(entries)
-	if a.deep {
-		a.modes(entries)
-	}
+	a.modes(entries)
 	return nil
 }
 
-// bindings checks what plan.json says of itself.
-func (a *auditor) bindings() {
+// bindings checks what plan.json says of itself, and reports whether it is a plan that can be carried out.
+func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
-	mend := ""
-	if fs := p.Validate(plan.Floors{}); len(fs) > 0 {
-		mend = a.goBackTo(planFile)
-		for _, f := range fs {
-			if !a.many("bad-plan", planFile) {
-				a.find("bad-plan", planFile, mend, "%v", f)
-			}
-		}
-	} else if a.deep && len(p.Grafts) > 0 {
-		for _, f := range p.Validate(a.options.Floors) {
-			t := a.tasks.Task(f.TaskID)
-			if t != nil && t.NodeType == plan.Check {
-				t = a.tasks.Task(t.ReviewTargetTaskID)
-			}
-			planning := t != nil && t.Planning() // the policy's floors are for deliverables
-			if !planning && !a.many("below-policy", planFile) {
-				a.find("below-policy", planFile, "git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
-			}
+	found := p.Validate(plan.Floors{})
+	for _, f := range found {
+		if !a.many("bad-plan", planFile) {
+			a.find("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
 		}
 	}
 	if p.PlanID != a.id {
 		a.find("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
 	}
+	return len(found) == 0
+}
+
+// floors finds where a plan is looser than the policy. That is no event's fault: the policy may have been changed since, and the
+// gate holds what lands against the one of its time.
+func (a *auditor) floors() {
+	p := a.snap.Plan
+	if len(p.Grafts) == 0 {
+		return
+	}
+	for _, f := range p.Validate(a.options.Floors) {
+		t := p.Task(f.TaskID)
+		if t != nil && t.NodeType == plan.Check {
+			t = p.Task(t.ReviewTargetTaskID)
+		}
+		planning := t != nil && t.Planning() // the policy's floors are for deliverables
+		if !planning && !a.many("below-policy", planFile) {
+			a.find("below-policy", planFile, "git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
+		}
+	}
 }
 
 // names checks what the names of a task's records say about each other.
-func (a *auditor) names(t *plan.Task) {
-	dir := t.TaskID.Dir()
-	r := a.snap.Records.Of(t.TaskID)
+func (a *auditor) names(task plan.TaskID) {
+	dir := task.Dir()
+	r := a.snap.Records.Of(task)
 	missing := func(code, name string, version int) {
 		if _, ok := r.Version(version); !ok && !a.many(code, dir+"/"+name) {
-			a.find(code, dir+"/"+name, a.goBackTo(dir+"/"+name), "%s has no such version", t.TaskID)
+			a.find(code, dir+"/"+name, a.goBackTo(dir+"/"+name), "%s has no such version", task)
 		}
 	}
 	for _, name := range r.Foreign {
@@ -88,9 +91,6 @@ func (a *auditor) names(t *plan.Task) {
 	for _, rec := range r.Reviews {
 		missing("review-of-nothing", "reviews/"+rec.Dir(), rec.Version)
 	}
-	if !a.deep {
-		return
-	}
 	for _, rec := range r.Checks {
 		missing("check-of-nothing", "checks/"+rec.Name(), rec.Version)
 	}
@@ -105,7 +105,7 @@ func (a *auditor) names(t *plan.Task) {
 	for _, n := range r.Answers {
 		if !slices.Contains(r.Questions, n) && !a.many("answer-of-nothing", dir) {
 			name := fmt.Sprintf("%s/answers/q%d.json", dir, n)
-			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", t.TaskID)
+			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
 		}
 	}
 }
@@ -119,8 +119,7 @@ type document struct {
 
 func (d document) path() string { return d.task.Dir() + "/" + d.name }
 
-// documents lists the records whose content is looked at: of a shallow audit, versions and reviews alone. The names of others
-// say nothing that counts.
+// documents lists the records whose content is looked at.
 func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 	var docs []document
 	for _, e := range entries {
@@ -128,9 +127,7 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 		if !ok || path.Ext(name) != ".json" || strings.Contains(name, "/files/") || !strings.HasPrefix(e.Mode, "100") {
 			continue
 		}
-		kind, _, _ := strings.Cut(name, "/")
-		counts := kind == "artifacts" && path.Base(name) == "artifact.json" || kind == "reviews" && path.Base(name) == "review.json"
-		if (counts || a.deep) && !slices.Contains(a.snap.Records.Of(task).Foreign, name) && a.tasks.Task(task) != nil {
+		if !slices.Contains(a.snap.Records.Of(task).Foreign, name) {
 			docs = append(docs, document{task, name, e.OID})
 		}
 	}
@@ -240,26 +237,6 @@ func decode(data []byte, v any) string {
 		return "is no such document: " + err.Error()
 	}
 	return ""
-}
-
-// strangers reports records of tasks that the plan does not have.
-func (a *auditor) strangers() {
-	known := map[plan.TaskID]bool{}
-	for _, t := range a.snap.Plan.Tasks {
-		known[t.TaskID] = true
-	}
-	var unknown []plan.TaskID
-	for id := range a.snap.Records.Tasks {
-		if !known[id] {
-			unknown = append(unknown, id)
-		}
-	}
-	slices.Sort(unknown)
-	for _, id := range unknown {
-		if !a.many("unknown-task", id.Dir()) {
-			a.find("unknown-task", id.Dir(), a.goBackTo(id.Dir()), "plan.json has no task %s", id)
-		}
-	}
 }
 
 // strays reports what is in the plan's tree where no record can be.

@@ -38,15 +38,23 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	if err != nil {
 		return err
 	}
+	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
+	if err != nil {
+		return err
+	}
+	byAgent := made.Session != ""
+	if len(c.wrong) == 0 && byAgent {
+		c.wrong = c.whole.Loosens(snap.Plan)
+	}
 	if len(c.wrong) > 0 {
 		return e.overturn(ctx, snap, t, c.wrong)
 	}
 	ev := plan.GraftPlan{
-		Task: t.TaskID, Version: t.Approved, Plan: c.plan,
+		Task: t.TaskID, Version: t.Approved, Plan: c.plan, ByAgent: byAgent,
 		Planner: e.planner(t.Agent),
 	}
 	began := e.Now()
-	err = e.feasible(work, snap, t, c, &ev)
+	err = e.feasible(work, snap, t, c, made, &ev)
 	var unknown *feasibilityError
 	switch {
 	case work.Err() != nil:
@@ -87,7 +95,7 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 
 // feasible estimates the leaves that the candidate brings and says in the event what follows. A person's own numbers
 // stand: there the rule's are recorded beside them.
-func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, ev *plan.GraftPlan) error {
+func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, made plan.Artifact, ev *plan.GraftPlan) error {
 	weights, err := e.Weights()
 	if err != nil {
 		return err
@@ -98,21 +106,9 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 		TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files, Threshold: limits.OneShotThresholdPersonDays,
 		CreatedAt: plan.Second(e.Now()),
 	}
-	var leaves []*plan.Task
-	before := snap.Plan.Index()
-	for _, l := range c.whole.Tasks {
-		known := before.Task(l.TaskID)
-		if l.NodeType == plan.Action && !l.Planning() && (known == nil || known.SpecHash() != l.SpecHash() || known.EstimatedPersonDays != l.EstimatedPersonDays) {
-			leaves = append(leaves, l)
-		}
-	}
+	leaves := c.whole.NewLeaves(snap.Plan)
 	var said map[plan.TaskID]estimate.Judgement
-	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
-	if err != nil {
-		return err
-	}
-	byPerson := made.Session == "" || t.Agent == agent.NameOutline
-	if !byPerson && len(leaves) > 0 {
+	if made.Estimated(t.Agent) && len(leaves) > 0 {
 		var res agent.Result
 		if said, res, err = e.askFeasibility(ctx, snap, t, c, leaves); err != nil {
 			return err
@@ -121,23 +117,17 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	}
 	rec.Judge(leaves, said, weights)
 	ev.Feasibility = plan.Document(rec)
-	if byPerson {
+	if !made.Estimated(t.Agent) {
 		return nil
 	}
-	ev.Days = map[plan.TaskID]float64{}
-	for _, r := range rec.Tasks {
-		ev.Days[r.TaskID] = r.Days
+	estimates := make([]plan.Feasible, len(rec.Tasks))
+	results := map[plan.TaskID]estimate.TaskResult{}
+	for i, r := range rec.Tasks {
+		estimates[i], results[r.TaskID] = plan.Feasible{TaskID: r.TaskID, Days: r.Days, OneShotPass: r.OneShotPass}, r
 	}
-	whole, room := c.whole.Index(), limits.MaxLeafTasks-c.whole.Leaves()
-	for _, r := range rec.Tasks {
-		switch {
-		case r.OneShotPass:
-		case whole.Depth(r.TaskID) < limits.MaxDecompositionDepth && room > 0:
-			ev.Split = append(ev.Split, r.TaskID)
-			room--
-		default:
-			ev.Ask = append(ev.Ask, tooLarge(whole.Depth(r.TaskID), r, limits, plan.Second(e.Now())))
-		}
+	tasks := c.whole.Index()
+	for _, l := range ev.Estimate(c.whole, estimates) {
+		ev.Ask = append(ev.Ask, tooLarge(tasks.Depth(l.TaskID), results[l.TaskID], limits, plan.Second(e.Now())))
 	}
 	return nil
 }

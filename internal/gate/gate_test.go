@@ -46,7 +46,7 @@ type fixture struct {
 func newPage(t *testing.T) fixture {
 	t.Helper()
 	f := fixture{repotest.New(t), t}
-	f.Begin(page)
+	f.Plan(page)
 	f.Version("IMPL-1", "exec", map[string]string{"page.html": "bad"}, nil)
 	f.Review("IMPL-1", 1, "ann", plan.Rejected, nil)
 	f.Approved("IMPL-1", "page.html", "good")

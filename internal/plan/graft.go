@@ -178,6 +178,7 @@ type GraftPlan struct {
 	Task    TaskID // the planning task
 	Version int
 	Plan    *Plan // the candidate, as parsed from the version's file
+	ByAgent bool  // an agent made it, so it may loosen nothing
 
 	Feasibility []byte             // the record of how its leaves were estimated; may be empty
 	Days        map[TaskID]float64 // corrected estimates
@@ -206,6 +207,11 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
+	if e.ByAgent {
+		if err := p.Loosens(s.Plan).Err(); err != nil {
+			return Change{}, err
+		}
+	}
 	p.correct(e.Days)
 	p.addSplits(e.Split, e.Planner)
 	leaves := p.Leaves()
@@ -222,6 +228,50 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/questions/q1.json", Data: Document(q)})
 	}
 	return c, nil
+}
+
+// Feasible is how large a leaf of a candidate was found to be, as the record of it says.
+type Feasible struct {
+	TaskID      TaskID  `json:"task_id"`
+	Days        float64 `json:"estimated_person_days"`
+	OneShotPass bool    `json:"one_shot_pass"` // it can be done in one piece
+}
+
+// Estimated reports whether the leaves of a plan are estimated when it is grafted, and split where they are too large: those
+// of an agent's. A person's own numbers stand. agent is that of the planning task.
+func (a Artifact) Estimated(agent string) bool { return a.Session != "" && agent != AgentOutline }
+
+// NewLeaves are the ACTIONs that make deliverables, of which the plan before knew nothing or something else.
+func (p *Plan) NewLeaves(before *Plan) []*Task {
+	known := before.Index()
+	var leaves []*Task
+	for _, t := range p.Tasks {
+		old := known.Task(t.TaskID)
+		if t.NodeType == Action && !t.Planning() && (old == nil || old.SpecHash() != t.SpecHash() || old.EstimatedPersonDays != t.EstimatedPersonDays) {
+			leaves = append(leaves, t)
+		}
+	}
+	return leaves
+}
+
+// Estimate says in the event what follows from the estimates. whole is what plan.json will be. It returns the leaves that
+// are too large and can't be split.
+func (e *GraftPlan) Estimate(whole *Plan, leaves []Feasible) (stuck []Feasible) {
+	e.Days, e.Split = map[TaskID]float64{}, nil
+	tasks, limits := whole.Index(), whole.Limits()
+	room := limits.MaxLeafTasks - whole.Leaves()
+	for _, l := range leaves {
+		e.Days[l.TaskID] = l.Days
+		switch {
+		case l.OneShotPass:
+		case tasks.Depth(l.TaskID) < limits.MaxDecompositionDepth && room > 0:
+			e.Split = append(e.Split, l.TaskID)
+			room--
+		default:
+			stuck = append(stuck, l)
+		}
+	}
+	return stuck
 }
 
 // Merged is Merged with the state's own plan; it also refuses what would change a task that is done.

@@ -93,7 +93,7 @@ func (e Replan) Apply(s *State) (Change, error) {
 		return Change{}, refuse(e.Leaf, "has an approved version, %s", VersionID(t.Approved))
 	case t.Status == StatusInProgress || t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Leaf, "is %s", t.Status)
-	case !p.MaySplit(e.Leaf):
+	case p.Depth(e.Leaf) >= p.Limits().MaxDecompositionDepth:
 		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)", p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
 	}
 	p.addSplit(id, t.Task, e.Planner, e.Reason)
@@ -112,9 +112,6 @@ func depth(id TaskID, get func(TaskID) *Task) int {
 	}
 	return depth
 }
-
-// MaySplit reports whether there is room for one more level below the leaf.
-func (p *Plan) MaySplit(leaf TaskID) bool { return p.Depth(leaf) < p.Limits().MaxDecompositionDepth }
 
 // split is base with the fragment's tasks below the leaf.
 func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {

@@ -1,0 +1,170 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json must be
+// after an event follows from the one before it and from what is recorded; the same functions of internal/plan say it that make
+// the event.
+func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
+	at := -1
+	for i, c := range s.changes {
+		if c.path == planFile {
+			at = i
+		}
+	}
+	if at < 0 {
+		if len(s.parents) == 0 {
+			return "the history begins without a " + planFile, nil
+		}
+		return "", nil
+	}
+	c := s.changes[at]
+	got, data, why, err := a.storedPlan(c)
+	if err != nil || why != "" {
+		a.chain.become(nil)
+		return why, err
+	}
+	want, why, err := a.wanted(s, kind, got)
+	a.chain.become(got)
+	if err != nil || why != "" || want == nil {
+		return why, err
+	}
+	text, err := plan.Encode(want)
+	if err != nil {
+		return planFile + ": " + err.Error(), nil
+	}
+	if !bytes.Equal(text, data) {
+		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind, difference(data, text)), nil
+	}
+	return "", nil
+}
+
+// storedPlan reads a plan.json.
+func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, err error) {
+	if c.status == "D" || c.mode != "100644" {
+		return nil, nil, planFile + ": is no plain file any more", nil
+	}
+	sizes, err := a.store.Sizes(a.ctx, []plan.OID{c.oid})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if sizes[c.oid] > plan.MaxFileBytes {
+		return nil, nil, fmt.Sprintf("%s: has %d bytes, and no plan has more than %d", planFile, sizes[c.oid], plan.MaxFileBytes), nil
+	}
+	data, err = a.store.ReadBlob(a.ctx, c.oid)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if p, err = plan.Decode(data); err != nil {
+		return nil, nil, fmt.Sprintf("%s: can't be read: %v", planFile, err), nil
+	}
+	return p, data, "", nil
+}
+
+// wanted is what plan.json must be after the event, where it is found to be got; or it says why there can be no such event.
+// It is nil where another audit compares: of a prune.
+func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan, why string, err error) {
+	task := plan.TaskID(s.trailers["Wf-Task"])
+	switch kind {
+	case plan.EventPruned:
+		return nil, "", nil
+	case plan.EventPlan:
+		want, err = plan.AfterBegin(got)
+	case plan.EventReplan:
+		want, err = a.afterReplan(s, task, got)
+	case plan.EventGraft:
+		want, err = a.afterGraft(s, task, got)
+	default:
+		return nil, planFile + ": only a graft or a re-plan changes it, and this is an event of the kind " + kind, nil
+	}
+	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
+		return nil, "", errors.Join(err, a.ctx.Err())
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("%s: %s", planFile, plan.OneLine(err.Error())), nil
+	}
+	return want, "", nil
+}
+
+// before is the state of the plan that an event was applied to.
+func (a *auditor) before(s *step) (*gitstore.Snapshot, error) {
+	if len(s.parents) == 0 {
+		return nil, errors.New("there is no plan before it")
+	}
+	return a.store.SnapshotAt(a.ctx, a.id, s.parents[0])
+}
+
+func (a *auditor) afterReplan(s *step, task plan.TaskID, got *plan.Plan) (*plan.Plan, error) {
+	snap, err := a.before(s)
+	if err != nil {
+		return nil, err
+	}
+	return snap.State().AfterReplan(task, got)
+}
+
+func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.Plan, error) {
+	snap, err := a.before(s)
+	if err != nil {
+		return nil, err
+	}
+	g := plan.Grafting{Task: task, Version: plan.VersionNumber(s.trailers["Wf-Artifact"])}
+	t := snap.Plan.Task(task)
+	rec, ok := snap.Records.Of(task).Version(g.Version)
+	if t == nil || t.DeliverableSpec == nil || !ok {
+		return nil, fmt.Errorf("%s has no version %q", task, s.trailers["Wf-Artifact"])
+	}
+	if g.Made, err = export.ReadArtifact(a.ctx, a.store, snap, task, g.Version); err != nil {
+		return nil, err
+	}
+	if g.Candidate, err = a.store.ReadFile(a.ctx, rec.Files, t.DeliverableSpec.Filename); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s/feasibility/f1-%s.json", task.Dir(), plan.VersionID(g.Version))
+	for _, c := range s.changes {
+		if c.path == name && c.status == "A" {
+			if g.Feasibility, err = a.store.ReadBlob(a.ctx, c.oid); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return snap.State().AfterGraft(g, got)
+}
+
+// difference names the first line in which a text is not what it should be.
+func difference(got, want []byte) string {
+	is, should := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(is), len(should)) {
+		var a, b string
+		if i < len(is) {
+			a = is[i]
+		}
+		if i < len(should) {
+			b = should[i]
+		}
+		if a != b || i >= len(is) || i >= len(should) {
+			return fmt.Sprintf("line %d is %s, and should be %s", i+1, short(a), short(b))
+		}
+	}
+	return "nothing"
+}
+
+func short(line string) string {
+	const most = 80
+	line = plan.OneLine(strings.TrimSpace(line))
+	if line == "" {
+		return "missing"
+	}
+	if r := []rune(line); len(r) > most {
+		line = string(r[:most]) + "..."
+	}
+	return line
+}

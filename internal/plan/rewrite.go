@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// What plan.json is after an event follows from what it was before and from what is recorded; nobody's word changes it. The
+// functions here say what follows, by the events' own Apply, so that whoever audits a history can compare. Of the event itself
+// they take only what a person or an agent may choose: what was asked for, who makes a plan and who reviews it.
+
+// AfterBegin is what plan.json must be after the event that begins a plan, where it is found to be got: the bootstrap of what that
+// says was asked for.
+func AfterBegin(got *Plan) (*Plan, error) {
+	by, err := got.plannerOf(PlanTaskID)
+	if err != nil {
+		return nil, err
+	}
+	want := Bootstrap(got.PlanID, got, by)
+	want.reword(nil, got)
+	return want, nil
+}
+
+// AfterReplan is what plan.json must be after the event that begins the planning task, where it is found to be got.
+func (s *State) AfterReplan(task TaskID, got *Plan) (*Plan, error) {
+	by, err := got.plannerOf(task)
+	if err != nil {
+		return nil, err
+	}
+	made := got.Task(task)
+	if s.Plan.Task(task) != nil {
+		return nil, refuse(task, "was there before")
+	}
+	c, err := Replan{Leaf: made.SplitTargetTaskID, Planner: by, Reason: made.Description}.Apply(s)
+	if err != nil {
+		return nil, err
+	}
+	c.Plan.reword(s.Plan, got)
+	return c.Plan, nil
+}
+
+// Grafting is an approved version of a planning task as it is recorded, and what is recorded of its leaves.
+type Grafting struct {
+	Task        TaskID
+	Version     int
+	Made        Artifact // artifact.json of the version
+	Candidate   []byte   // the plan, as it was written
+	Feasibility []byte   // how its leaves were estimated; may be empty
+}
+
+// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got. The policy's floors are
+// not looked at: they change, and the gate holds every bundle against those of its time.
+func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
+	t := s.Tasks[g.Task]
+	if t == nil || t.NodeType != Action || !t.Planning() {
+		return nil, refuse(g.Task, "makes no plan")
+	}
+	candidate, err := s.ParseCandidate(g.Task, t.DeliverableSpec.Filename, g.Candidate, Floors{})
+	if err != nil {
+		return nil, err
+	}
+	ev := GraftPlan{Task: g.Task, Version: g.Version, Plan: candidate, ByAgent: g.Made.Session != ""}
+	if g.Made.Estimated(t.Agent) {
+		whole, err := s.Merged(g.Task, candidate, g.Version)
+		if err != nil {
+			return nil, err
+		}
+		leaves, err := g.estimates(whole.NewLeaves(s.Plan))
+		if err != nil {
+			return nil, err
+		}
+		ev.Estimate(whole, leaves)
+	}
+	if len(ev.Split) > 0 {
+		if ev.Planner, err = got.plannerOf(s.Plan.newPlanning(got)); err != nil {
+			return nil, err
+		}
+	}
+	c, err := ev.Apply(s)
+	if err != nil {
+		return nil, err
+	}
+	c.Plan.reword(s.Plan, got)
+	return c.Plan, nil
+}
+
+// estimates reads the record of how the leaves were estimated: of each of them, and of nothing else.
+func (g Grafting) estimates(leaves []*Task) ([]Feasible, error) {
+	var rec struct {
+		Tasks []Feasible `json:"estimates"`
+	}
+	if err := json.Unmarshal(g.Feasibility, &rec); err != nil {
+		return nil, fmt.Errorf("how its tasks were estimated can't be read: %w", err)
+	}
+	same := func(t *Task, f Feasible) bool { return t.TaskID == f.TaskID }
+	if !slices.EqualFunc(leaves, rec.Tasks, same) {
+		return nil, errors.New("what is recorded of how its tasks were estimated is not about them")
+	}
+	return rec.Tasks, nil
+}
+
+// newPlanning is the first planning task that got has and p has not.
+func (p *Plan) newPlanning(got *Plan) TaskID {
+	for _, t := range got.Tasks {
+		if t.NodeType == Action && t.Planning() && p.Task(t.TaskID) == nil {
+			return t.TaskID
+		}
+	}
+	return ""
+}
+
+var errNoPlanner = errors.New("it has no task that makes the plan, with a CHECK by " + ReviewerPlan)
+
+// plannerOf reads off a planning task and its CHECK who makes the plan, and who reviews it.
+func (p *Plan) plannerOf(id TaskID) (Planner, error) {
+	t, check := p.Task(id), p.check(id)
+	if t == nil || t.NodeType != Action || !t.Planning() || check == nil {
+		return Planner{}, errNoPlanner
+	}
+	return Planner{Agent: t.Agent, File: t.DeliverableSpec.Filename, Reviewers: check.Reviewers}, nil
+}
+
+// reword gives the planning tasks that are new in p the words that got has in their place. They are for people and agents to
+// read, and other versions of this program may put them differently; nothing is judged by them.
+func (p *Plan) reword(before, got *Plan) {
+	for i, t := range p.Tasks {
+		if !t.TaskID.reserved() || before != nil && before.Task(t.TaskID) != nil {
+			continue
+		}
+		o := got.Task(t.TaskID)
+		if o == nil || o.NodeType != t.NodeType {
+			continue
+		}
+		said := *t
+		said.Title = o.Title
+		if t.DeliverableSpec != nil && o.DeliverableSpec != nil {
+			spec := *t.DeliverableSpec
+			spec.Description = o.DeliverableSpec.Description
+			said.DeliverableSpec = &spec
+		}
+		said.AcceptanceCriteria = slices.Clone(t.AcceptanceCriteria)
+		for j := range said.AcceptanceCriteria {
+			if j < len(o.AcceptanceCriteria) {
+				said.AcceptanceCriteria[j].Statement = o.AcceptanceCriteria[j].Statement
+			}
+		}
+		p.Tasks[i] = &said
+	}
+}
