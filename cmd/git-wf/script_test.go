@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 //
 //	git ARG...          runs git in a repository of its own; after each "git wf" the repository must be sound
 //	code N git ARG...   the same, and the exit code must be N
+//	$EXAMPLES           the folder examples/ of the project
 //	[root]              a condition: whoever runs the tests may write everywhere
 //	unchanged           nothing below refs/ and in the index has changed since the last "remember"
 //	json [PATH VALUE]   the last output was one JSON document, and what PATH selects is VALUE (see jsonCommand)
@@ -52,6 +53,11 @@ func TestScripts(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(home, "ignore"), []byte("/.home\n/.tmp\n"), 0o666); err != nil {
 				return err
 			}
+			examples, err := filepath.Abs("../../examples")
+			if err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", examples)
 			e.Setenv("HOME", home)
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
