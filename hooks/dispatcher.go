@@ -39,7 +39,7 @@ var hookName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
 // dispatcher writes the dispatcher directory, makes git use it, and takes away what another mode left.
 func (in *installer) dispatcher(ctx context.Context) error {
 	dir := in.at.dispatcher()
-	if err := in.refuseStrangers(dir); err != nil {
+	if err := in.adoptStrangers(dir); err != nil {
 		return err
 	}
 	if _, err := in.makeDir(dir); err != nil {
@@ -48,10 +48,8 @@ func (in *installer) dispatcher(ctx context.Context) error {
 	if err := in.writeDispatcher(dir); err != nil {
 		return err
 	}
-	if !in.at.dispatching() {
-		if err := in.point(ctx, dir); err != nil {
-			return err
-		}
+	if err := in.pointAnew(ctx, dir); err != nil {
+		return err
 	}
 	for _, own := range in.ownDirs() {
 		if err := in.removeSections(own, everySpec()); err != nil {
@@ -139,9 +137,10 @@ func (in *installer) linkAhead(dir, name string) (bool, error) {
 	return os.Symlink(target, link) == nil, nil
 }
 
-// refuseStrangers fails if another tool put a hook into the dispatcher directory, which is where git told it that hooks are.
-// To overwrite it would switch it off; to move it is not ours to do.
-func (in *installer) refuseStrangers(dir string) error {
+// adoptStrangers moves what another tool put into the dispatcher directory, which is where git told it that hooks are, to where
+// it would have put it without us. It fails where another hook is there, or the directory is not this repository's alone: to
+// overwrite either would switch it off. husky's own files are no hooks of anybody: it writes them anew at every npm install.
+func (in *installer) adoptStrangers(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read %s: %w", dir, err)
@@ -154,9 +153,30 @@ func (in *installer) refuseStrangers(dir string) error {
 			}
 			continue
 		}
-		if hookName.MatchString(e.Name()) {
-			return fmt.Errorf("%s was written by another tool: move it to %s, then install again", p, filepath.Join(in.at.originalDir(), e.Name()))
+		if !hookName.MatchString(e.Name()) {
+			continue
 		}
+		place := filepath.Join(in.at.originalDir(), e.Name())
+		held, taken, err := readHook(place)
+		if err != nil {
+			return err
+		}
+		husky := samePath(in.at.originalDir(), filepath.Join(in.at.top, huskyDir))
+		own, _, err := readHook(p)
+		if err != nil {
+			return err
+		}
+		free := taken == nil || bytes.Equal(held, own) || husky && bytes.HasSuffix(bytes.TrimSpace(held), []byte(`/h"`))
+		if !free || !husky && !within(resolve(in.at.common), resolve(in.at.originalDir())) {
+			return fmt.Errorf("%s was written by another tool: move it to %s, then install again", p, place)
+		}
+		if _, err := in.makeDir(in.at.originalDir()); err != nil {
+			return err
+		}
+		if err := os.Rename(p, place); err != nil {
+			return fmt.Errorf("make room for the dispatcher: %w", err)
+		}
+		in.report.add(place, "moved here from "+dir)
 	}
 	return nil
 }
@@ -173,62 +193,4 @@ func (in *installer) isDispatched(p string) (bool, error) {
 	}
 	head := []byte("#!/bin/sh\n" + beginMark + " " + dispatched)
 	return bytes.HasPrefix(content, head) && bytes.HasSuffix(content, []byte(endMark+"\n")), nil
-}
-
-// point makes git take its hooks from dir, and remembers what the setting was. Git may still disagree, when an included
-// file sets it again: then all is put back.
-func (in *installer) point(ctx context.Context, dir string) error {
-	scope := "--" + scopeLocal
-	if in.at.scope == scopeWorktree {
-		scope = "--" + scopeWorktree
-	}
-	if in.at.scope == scopeLocal || in.at.scope == scopeWorktree {
-		raw, err := in.git(ctx, "config", scope, "--get", hooksPath)
-		if err != nil {
-			return fmt.Errorf("%s comes from an included file, which overrides the repository's own config: unset it there", hooksPath)
-		}
-		if err := in.set(ctx, scope, previousPath, raw); err != nil {
-			return err
-		}
-	}
-	if err := in.set(ctx, scope, hooksPath, filepath.ToSlash(dir)); err != nil {
-		return err
-	}
-	in.report.add(hooksPath, "set to "+dir)
-	now, err := inspect(ctx, in.git)
-	if err != nil {
-		return err
-	}
-	if !now.dispatching() {
-		return errors.Join(fmt.Errorf("git still takes its hooks from %s", now.dir), in.unpoint(ctx, scope))
-	}
-	return nil
-}
-
-// unpoint gives core.hooksPath back the value that it had.
-func (in *installer) unpoint(ctx context.Context, scope string) error {
-	raw, err := in.git(ctx, "config", scope, "--get", previousPath)
-	if err != nil {
-		// There was none before.
-		if _, err := in.git(ctx, "config", scope, "--unset", hooksPath); err != nil {
-			return fmt.Errorf("unset %s: %w", hooksPath, err)
-		}
-		in.report.add(hooksPath, "unset")
-		return nil
-	}
-	if err := in.set(ctx, scope, hooksPath, raw); err != nil {
-		return err
-	}
-	in.report.add(hooksPath, "set back to "+raw)
-	return in.forgetPrevious(ctx, scope)
-}
-
-func (in *installer) forgetPrevious(ctx context.Context, scope string) error {
-	if _, err := in.git(ctx, "config", scope, "--get", previousPath); err != nil {
-		return nil
-	}
-	if _, err := in.git(ctx, "config", scope, "--unset", previousPath); err != nil {
-		return fmt.Errorf("unset %s: %w", previousPath, err)
-	}
-	return nil
 }

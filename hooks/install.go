@@ -87,7 +87,7 @@ func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	if (tracked || foreign) && !force {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope, Tracked: tracked}
 	}
-	if foreign || !l.own() {
+	if foreign || !l.own() || l.preparesHusky() {
 		return ModeDispatcher, nil
 	}
 	for _, s := range in.specs {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,9 @@ func inspect(ctx context.Context, git Git) (layout, error) {
 // readSettings finds core.hooksPath and the directory that the dispatcher stands before. git exits with 1 when neither setting is there.
 func (l *layout) readSettings(ctx context.Context, git Git) {
 	l.original = filepath.Join(l.common, "hooks")
+	if l.preparesHusky() {
+		l.original = huskyDir
+	}
 	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-regexp", `^(core\.hookspath|wf\.previoushookspath)$`)
 	if err != nil {
 		return
@@ -96,6 +100,18 @@ func (l *layout) readSettings(ctx context.Context, git Git) {
 	case other != "":
 		l.original = other
 	}
+}
+
+// huskyDir is where husky makes git look for hooks.
+const huskyDir = ".husky/_"
+
+// preparesHusky says whether husky will set core.hooksPath with the next npm install.
+func (l *layout) preparesHusky() bool {
+	if info, err := os.Stat(filepath.Join(l.top, ".husky")); l.top == "" || err != nil || !info.IsDir() {
+		return false
+	}
+	manifest, err := os.ReadFile(filepath.Join(l.top, "package.json"))
+	return err == nil && bytes.Contains(manifest, []byte(`"husky"`))
 }
 
 // dispatcher returns the directory that core.hooksPath names where a hook can't be edited.

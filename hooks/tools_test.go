@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -299,6 +300,69 @@ func TestGitLFS(t *testing.T) {
 	})
 }
 
+// What `lefthook install -f` and `git lfs install --force` write over is there again with the next install, and their own hooks
+// too, whichever came first, and where husky is used as well. Until then strict mode stands.
+func TestForcedTools(t *testing.T) {
+	for _, husky := range []bool{false, true} {
+		for name, hooks := range map[string]struct {
+			tool  string
+			force []string
+		}{
+			"lefthook": {"lefthook", []string{"lefthook", "install", "-f"}},
+			"git-lfs":  {"git-lfs", []string{"git", "lfs", "install", "--local", "--force"}},
+		} {
+			t.Run(fmt.Sprintf("%s husky=%v", name, husky), func(t *testing.T) {
+				r := withTool(t, hooks.tool)
+				if husky {
+					r = withTool(t, "husky") // beside which lefthook is
+				}
+				r.origin()
+				write(t, r.path("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo team\n", 0o644)
+				if husky {
+					write(t, r.path("package.json"), `{"devDependencies": {"husky": "^9"}}`, 0o644)
+					write(t, r.path(".husky", "commit-msg"), "echo said by husky\n", 0o644)
+					r.tool("husky")
+				}
+				r.git("add", ".")
+				r.git("commit", "-qm", "checks")
+				force := func() { r.tool(hooks.force[0], hooks.force[1:]...) }
+				both := func() {
+					t.Helper()
+					if name == "git-lfs" {
+						r.wantLFS("forced")
+					} else {
+						r.wantBoth("team")
+					}
+					o := r.options()
+					o.Strict = true
+					must(t, Probe(t.Context(), o))
+					if out := r.wantCommit(true, "--allow-empty"); husky && !strings.Contains(out, "said by husky") {
+						t.Errorf("husky did not run: %s", out)
+					}
+				}
+				force()
+				r.installStrict()
+				both()
+				force()
+				r.stage("deliverables/b", r.git("rev-parse", "HEAD"))
+				r.more = []string{"WF_EXIT=1"}
+				r.wantCommit(false, "--no-verify")
+				r.more = nil
+				r.git("reset", "-q", "--hard")
+				r.calls()
+				r.installStrict()
+				both()
+				if husky {
+					r.tool("husky")
+					o := r.options()
+					o.Strict = true
+					must(t, Probe(t.Context(), o))
+				}
+			})
+		}
+	}
+}
+
 // The files that ship for teams who start the gate from their own list of checks.
 func TestShippedPreCommitHook(t *testing.T) {
 	r := withTool(t, "pre-commit")
@@ -335,4 +399,91 @@ func TestShippedLefthook(t *testing.T) {
 	if out, err := r.run("git", "push", "-q", "origin", "main"); err == nil {
 		t.Errorf("push went through: %s", out)
 	}
+}
+
+// husky's prepare runs at every npm install. Whichever comes first, the gate is still reached after it, and so are the
+// team's checks.
+func TestHuskyKeepsTheGate(t *testing.T) {
+	prepare := func(t *testing.T) *repo {
+		r := withTool(t, "husky")
+		write(t, r.path("package.json"), `{"scripts": {"prepare": "husky"}, "devDependencies": {"husky": "^9"}}`, 0o644)
+		write(t, r.path(".husky", "pre-commit"), "echo team-one\n", 0o644)
+		r.git("add", ".")
+		r.git("commit", "-qm", "checks")
+		r.origin()
+		return r
+	}
+	reached := func(r *repo) {
+		r.t.Helper()
+		r.wantBoth("team-one")
+		r.git("push", "-q", "origin", "main")
+		if got := r.calls(); strings.Count(got, "args: hook pre-push origin ") != 1 || !strings.Contains(got, "in: refs/heads/main ") {
+			r.t.Errorf("calls of git-wf: %q", got)
+		}
+		o := r.options()
+		o.Strict = true
+		must(r.t, Probe(r.t.Context(), o))
+		all, err := Status(r.t.Context(), o)
+		must(r.t, err)
+		for _, st := range all {
+			if !st.Active || st.Reason != "" {
+				r.t.Errorf("status: %+v", st)
+			}
+		}
+		write(r.t, r.path(".husky", "pre-commit"), "echo team-one\nexit 1\n", 0o644)
+		r.wantCommit(false, "--allow-empty")
+		r.git("reset", "-q", "--hard")
+	}
+	t.Run("after us", func(t *testing.T) {
+		r := prepare(t)
+		r.installStrict()
+		for range 2 {
+			r.tool("husky")
+			reached(r)
+		}
+		r.installStrict()
+		reached(r)
+		alone := prepare(t)
+		alone.tool("husky")
+		want := alone.hookFiles()
+		for p := range want {
+			want[p] = strings.ReplaceAll(want[p], alone.dir, r.dir)
+		}
+		r.uninstallTo(want)
+	})
+	t.Run("before us", func(t *testing.T) {
+		r := prepare(t)
+		r.tool("husky")
+		before := r.hookFiles()
+		r.installStrict()
+		reached(r)
+		r.tool("husky")
+		r.git("config", "some.setting", "later")
+		r.git("config", "--unset", "some.setting")
+		reached(r)
+		r.uninstallTo(before)
+	})
+	t.Run("before an earlier version of ours", func(t *testing.T) {
+		r := prepare(t)
+		r.tool("husky")
+		before := r.hookFiles()
+		r.git("config", previousPath, r.git("config", hooksPath))
+		r.git("config", hooksPath, r.path(".git", "wf", "hooks"))
+		r.installStrict()
+		r.tool("husky")
+		reached(r)
+		r.uninstallTo(before)
+	})
+	t.Run("in a linked working tree", func(t *testing.T) {
+		r := prepare(t)
+		r.tool("husky")
+		r.installStrict()
+		r.git("worktree", "add", "-q", "../linked")
+		linked := *r
+		linked.dir = filepath.Join(filepath.Dir(r.dir), "linked")
+		r.calls()
+		linked.more = []string{"WF_EXIT=1"}
+		linked.stage("deliverables/a", "1")
+		linked.wantCommit(false)
+	})
 }

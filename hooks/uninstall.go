@@ -99,6 +99,9 @@ func (in *installer) removeDispatcher(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := in.unpoint(ctx); err != nil {
+		return err
+	}
 	dir := in.at.dispatcher()
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +140,7 @@ func (in *installer) removePointer(ctx context.Context, scope string) error {
 	flag := "--" + scope
 	now, err := in.git(ctx, "config", flag, "--get", hooksPath)
 	if err == nil && samePath(now, in.at.dispatcher()) {
-		return in.unpoint(ctx, flag)
+		return in.restore(ctx, flag)
 	}
 	return in.forgetPrevious(ctx, flag)
 }

@@ -58,6 +58,7 @@ func (e *env) app() *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
+	e.lookAtHooks(app.Commands)
 	for _, c := range app.Commands {
 		c.OnUsageError = usageError
 		for _, sub := range c.Subcommands {

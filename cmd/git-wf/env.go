@@ -28,6 +28,7 @@ type env struct {
 	program        string // absolute path of git-wf
 	interactive    bool   // somebody is there to answer
 	colour         bool
+	looks          bool // the command records or lands, so it looks whether git reaches the gate
 }
 
 func (e *env) getenv(key string) string {
@@ -44,6 +45,9 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	store, err := gitstore.Open(ctx, e.dir)
 	if err != nil {
 		return err
+	}
+	if err := e.warnUnreached(ctx, store); err != nil {
+		return errors.Join(err, store.Close())
 	}
 	return errors.Join(f(store), store.Close())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,7 +81,7 @@ func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
 	for _, key := range gone {
 		report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "as it was before git wf init"})
 	}
-	if err := clearLocks(c.Context, store); err != nil {
+	if err := errors.Join(forgetSightings(store), clearLocks(c.Context, store)); err != nil {
 		return err
 	}
 	e.printHookActions(report)

@@ -265,5 +265,14 @@ func (e *env) installHooks(ctx context.Context, store *gitstore.Store, force boo
 	case err != nil:
 		return report, err
 	}
-	return report, hooks.Probe(ctx, o)
+	if err := hooks.Probe(ctx, o); err != nil {
+		return report, err
+	}
+	common := e.sighting(store)
+	common.File = filepath.Join(store.CommonDir(), sightingName)
+	if _, err := common.Remember(ctx, o); err != nil {
+		return report, err
+	}
+	_, err = e.sighting(store).Remember(ctx, o)
+	return report, err
 }
