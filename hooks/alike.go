@@ -1,12 +1,13 @@
 package hooks
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/pattern"
 )
 
 // ignorable are the characters that HFS+ leaves out when it compares names, as git's core.protectHFS knows them.
@@ -50,7 +51,7 @@ func itself(path string) []string {
 	var patterns []string
 	for _, s := range spellings(path) {
 		s = lowerASCII(s) // as git's wildmatch wants it in brackets
-		at := strings.LastIndexFunc(s, func(r rune) bool { return r < 0x80 && plainLetter.MatchString(string(r)) })
+		at := strings.LastIndexFunc(s, func(r rune) bool { return r < 0x80 && plainLetter.Get().MatchString(string(r)) })
 		if at < 0 {
 			patterns = append(patterns, escapeGlob(s)+"*") // finds its neighbours too, which Alike leaves out
 			continue
@@ -87,7 +88,7 @@ func Globs(roots []string) []string {
 func globs(component string) []string {
 	letters := escapedLetters(component)
 	heads := []string{""}
-	if plainLetter.MatchString(letters[0]) {
+	if plainLetter.Get().MatchString(letters[0]) {
 		letters[0] = "[" + letters[0] + ignorable + "]" // of bytes: git knows no other
 	} else {
 		heads = append(heads, "["+ignorable+"]*")
@@ -134,7 +135,7 @@ func escapedLetters(component string) []string {
 	return letters
 }
 
-var plainLetter = regexp.MustCompile(`^[0-9a-z_]$`)
+var plainLetter = pattern.Compile(`^[0-9a-z_]$`)
 
 func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
@@ -182,13 +183,13 @@ func fold(name string) string {
 	return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFD.String(name))))
 }
 
-var tilde = regexp.MustCompile(`^([^~]*)~[0-9]+(\.[^.]{0,3})?$`)
+var tilde = pattern.Compile(`^([^~]*)~[0-9]+(\.[^.]{0,3})?$`)
 
 // shortFor reports whether NTFS may have given the component this short name. Which number a directory gets, and from when on
 // the name is made of a hash, depends on what else is there.
 func shortFor(component, name string) bool {
 	base, hashed, ok := shortNames(component)
-	m := tilde.FindStringSubmatch(name)
+	m := tilde.Get().FindStringSubmatch(name)
 	if !ok || m == nil || base == "" {
 		return false
 	}

@@ -9,8 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
+
+	"gitwf/internal/pattern"
 )
 
 // plainHooks are git's other hooks that may be there and do nothing: for each the dispatcher has a script that runs the
@@ -34,7 +35,7 @@ func telltaleHooks() []string {
 }
 
 // hookName matches the names of hooks, git's and those that other tools start with `git hook run`.
-var hookName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+var hookName = pattern.Compile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
 
 // dispatcher writes the dispatcher directory, makes git use it, and takes away what another mode left.
 func (in *installer) dispatcher(ctx context.Context) error {
@@ -109,7 +110,7 @@ func (in *installer) passed() []string {
 	}
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(in.at.originalDir(), e.Name()))
-		if err == nil && info.Mode().IsRegular() && executable(info) && hookName.MatchString(e.Name()) {
+		if err == nil && info.Mode().IsRegular() && executable(info) && hookName.Get().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -153,7 +154,7 @@ func (in *installer) adoptStrangers(dir string) error {
 			}
 			continue
 		}
-		if !hookName.MatchString(e.Name()) {
+		if !hookName.Get().MatchString(e.Name()) {
 			continue
 		}
 		place := filepath.Join(in.at.originalDir(), e.Name())

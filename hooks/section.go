@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // A stripped hook file: what is left of it without our section.
@@ -63,10 +64,10 @@ func isShell(name string) bool {
 }
 
 // plainOptions are the shell options under which the section still works.
-var plainOptions = regexp.MustCompile(`^-[efux]+$`)
+var plainOptions = pattern.Compile(`^-[efux]+$`)
 
 // endsInExec matches a last command that replaces the shell.
-var endsInExec = regexp.MustCompile(`(^|[;&|{(]\s*|\b(then|else|do)\s+)exec(\s|$)`)
+var endsInExec = pattern.Compile(`(^|[;&|{(]\s*|\b(then|else|do)\s+)exec(\s|$)`)
 
 // uneditable says why no section may be put into a hook with this content; it is empty for a plain shell script.
 func uneditable(content []byte) string {
@@ -88,11 +89,11 @@ func uneditable(content []byte) string {
 		return "is in a language other than the shell's"
 	}
 	for _, w := range words[1:] {
-		if !plainOptions.MatchString(w) {
+		if !plainOptions.Get().MatchString(w) {
 			return "starts its shell with options"
 		}
 	}
-	if endsInExec.MatchString(lastCommand(string(rest))) {
+	if endsInExec.Get().MatchString(lastCommand(string(rest))) {
 		return "ends in exec"
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"gitwf/hooks"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -224,7 +224,7 @@ func merging(hook string, store *gitstore.Store) []plan.OID {
 	var heads []plan.OID
 	if hook == "pre-merge-commit" {
 		for _, kv := range os.Environ() {
-			if m := gitHead.FindStringSubmatch(kv); m != nil {
+			if m := gitHead.Get().FindStringSubmatch(kv); m != nil {
 				heads = append(heads, plan.OID(m[1]))
 			}
 		}
@@ -240,7 +240,7 @@ func merging(hook string, store *gitstore.Store) []plan.OID {
 	return heads
 }
 
-var gitHead = regexp.MustCompile(`^GITHEAD_([0-9a-f]{40})=`)
+var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 
 // hintPlans names the plans that a push leaves behind although its bundles rest on them: without them nobody on the other
 // side can prove a bundle.

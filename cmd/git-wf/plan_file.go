@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +16,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -66,8 +66,8 @@ const (
 )
 
 var (
-	planKey = regexp.MustCompile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
-	heading = regexp.MustCompile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
+	planKey = pattern.Compile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
+	heading = pattern.Compile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
 )
 
 // kindOf says what a file holds: by its name or, where that says nothing, by its text. Nobody takes a sentence for a plan,
@@ -83,9 +83,9 @@ func kindOf(file string, data []byte) int {
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
-	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Match(text), !utf8.Valid(text):
+	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Get().Match(text), !utf8.Valid(text):
 		return aPlan
-	case heading.Match(text):
+	case heading.Get().Match(text):
 		return anOutline
 	}
 	return aSentence

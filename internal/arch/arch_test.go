@@ -27,7 +27,7 @@ var allowed = []struct {
 }{
 	{"cmd/git-wf", []string{
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract", "internal/engine", "internal/estimate", "internal/exchange",
-		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
+		"internal/export", "internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/pattern", "internal/plan",
 		"internal/process", "internal/prompt", "internal/terminal", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/chaostest", "internal/plan"}},
@@ -38,33 +38,33 @@ var allowed = []struct {
 	{"internal/watch", []string{"internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
-		"internal/plan", "internal/prepare", "internal/process", "internal/prompt",
+		"internal/pattern", "internal/plan", "internal/prepare", "internal/process", "internal/prompt",
 	}},
-	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/plan"}},
-	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/plan"}},
+	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/pattern", "internal/plan"}},
+	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan"}},
 	{"internal/export", []string{"internal/gitstore", "internal/plan"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{"internal/backend", "internal/contract", "internal/glob", "internal/outline", "internal/plan", "internal/process"}},
-	{"internal/backend", []string{"internal/plan", "internal/process"}},
+	{"internal/backend", []string{"internal/pattern", "internal/plan", "internal/process"}},
 	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/process"}},
 	{"internal/check", []string{"internal/plan", "internal/process"}},
 	{"internal/contract", []string{"internal/plan", "internal/schema"}},
-	{"internal/gitstore", []string{"internal/plan"}},
-	{"internal/prompt", []string{"internal/plan"}},
+	{"internal/gitstore", []string{"internal/pattern", "internal/plan"}},
+	{"internal/prompt", []string{"internal/pattern", "internal/plan"}},
 	{"internal/exchange", []string{"internal/outline", "internal/pattern", "internal/plan"}},
 	{"internal/checkout", nil},
 	{"internal/outline", []string{"internal/pattern", "internal/plan"}},
-	{"internal/estimate", []string{"internal/plan"}},
+	{"internal/estimate", []string{"internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},
 	{"internal/plan", []string{"internal/pattern", "internal/schema"}},
 	{"internal/schema", nil},
-	{"internal/pattern", nil},
 	{"internal/glob", nil},
 	{"internal/terminal", nil},
-	{"internal/process", nil},
-	{"hooks", nil},
+	{"internal/process", []string{"internal/pattern"}},
+	{"hooks", []string{"internal/pattern"}},
 	{"templates", nil},
+	{"internal/pattern", nil},
 }
 
 // only lists the packages outside of the module that are for some packages alone; a prefix that ends in a slash stands
@@ -85,6 +85,9 @@ var only = []struct {
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/plan", "internal/schema"}, "plan reads what people write, contract what agents reply"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/chaostest", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
 }
+
+// unlinked are the packages that the program has no part in: how they start costs nobody anything.
+var unlinked = []string{"bench", "bench/chaos", "internal/chaostest", testsAlone, "internal/wiretest"}
 
 // impure is what internal/plan may not import: it decides, and everything that decisions rest on is an argument.
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand", "math/rand/", "crypto/rand", "log", "log/"}
@@ -141,6 +144,8 @@ func TestJudge(t *testing.T) {
 		{"exit under another name", "hooks", `package p; import sys "os"; func f() { sys.Exit(1) }`, "uses os.Exit"},
 		{"output", "internal/engine", `package p; import "os"; var out = os.Stdout`, "uses os.Stdout"},
 		{"what tests alone may import", "internal/gate", `package p; import "gitwf/internal/repotest"`, "must not import"},
+		{"expression at start", "internal/gate", `package p; import "regexp"; var a = regexp.MustCompile("x")`, "pattern.Compile"},
+		{"expression in time", "internal/gate", `package p; import "regexp"; var a = func() any { return regexp.MustCompile("x") }`, ""},
 		{"a method called init", "internal/gate", `package p; type t int; func (t) init() {}`, ""},
 		{"exit in main", "cmd/git-wf", `package main; import "os"; func main() { os.Exit(1) }`, ""},
 		{"an import that is allowed", "internal/gate", `package p; import "gitwf/internal/export"`, ""},
@@ -193,6 +198,9 @@ func judge(pkg string, uses []string, known bool, file *ast.File) []string {
 			}
 		}
 	}
+	if !slices.Contains(unlinked, pkg) && compilesAtStart(file) {
+		findings = append(findings, "compiles a regular expression at the program's start; use pattern.Compile")
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -208,6 +216,25 @@ func judge(pkg string, uses []string, known bool, file *ast.File) []string {
 		return true
 	})
 	return findings
+}
+
+// compilesAtStart reports whether a variable of the package is a compiled regular expression.
+func compilesAtStart(file *ast.File) bool {
+	found := false
+	for _, decl := range file.Decls {
+		if _, ok := decl.(*ast.GenDecl); !ok {
+			continue
+		}
+		ast.Inspect(decl, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				x, ok := sel.X.(*ast.Ident)
+				found = found || ok && x.Name == "regexp" && sel.Sel.Name == "MustCompile"
+			}
+			_, waits := n.(*ast.FuncLit)
+			return !waits
+		})
+	}
+	return found
 }
 
 // covers reports whether an entry of a table stands for an import path.

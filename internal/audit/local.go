@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -180,8 +180,8 @@ func (s *surroundings) lock(file string, ours bool) {
 }
 
 var (
-	scratchName = regexp.MustCompile(`^git-wf-(?:([0-9]+)-)?[a-z0-9-]*[0-9]+$`)
-	indexName   = regexp.MustCompile(`^wf-index-[0-9]+$`)
+	scratchName = pattern.Compile(`^git-wf-(?:([0-9]+)-)?[a-z0-9-]*[0-9]+$`)
+	indexName   = pattern.Compile(`^wf-index-[0-9]+$`)
 )
 
 // After which time without a change something that a process has left counts as left: where the process is known and gone, and
@@ -193,7 +193,7 @@ const (
 
 // leftovers reports the directories that dead processes have left. A throwaway repository of git wf demo stays for its user.
 func (s *surroundings) leftovers() {
-	for dir, names := range map[string]*regexp.Regexp{s.Temp: scratchName, s.store.GitDir(): indexName} {
+	for dir, names := range map[string]*pattern.Pattern{s.Temp: scratchName, s.store.GitDir(): indexName} {
 		if dir == "" {
 			continue
 		}
@@ -202,7 +202,7 @@ func (s *surroundings) leftovers() {
 			continue
 		}
 		for _, e := range entries {
-			m := names.FindStringSubmatch(e.Name())
+			m := names.Get().FindStringSubmatch(e.Name())
 			if m == nil || strings.HasPrefix(e.Name(), "git-wf-demo-") {
 				continue
 			}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -185,7 +185,7 @@ func taken(r plan.Records) []taskVersion {
 	return list
 }
 
-var versionFile = regexp.MustCompile(`^tasks/[0-9a-f]{2}/([^/]+)/artifacts/(v[1-9][0-9]{0,8})/files/`)
+var versionFile = pattern.Compile(`^tasks/[0-9a-f]{2}/([^/]+)/artifacts/(v[1-9][0-9]{0,8})/files/`)
 
 // covers reports whether the first commit of a history has all that was recorded at an old one, but for the files of versions
 // that left a stub.
@@ -210,7 +210,7 @@ func (a *auditor) covers(root, old plan.OID) (bool, error) {
 		if status == "A" || name == "plan.json" {
 			continue
 		}
-		m := versionFile.FindStringSubmatch(name)
+		m := versionFile.Get().FindStringSubmatch(name)
 		if m == nil || status != "D" {
 			return false, nil
 		}

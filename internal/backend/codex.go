@@ -1,9 +1,10 @@
 package backend
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // codex is OpenAI's Codex.
@@ -113,12 +114,12 @@ func (codex) read(out output) (Reply, error) {
 }
 
 // codexStatus finds the HTTP status in a message; there is no field for it.
-var codexStatus = regexp.MustCompile(`(?:unexpected|last) status:? (\d{3})`)
+var codexStatus = pattern.Compile(`(?:unexpected|last) status:? (\d{3})`)
 
 func codexError(message string) *Error {
 	e := &Error{Reason: Failed, Message: message}
 	lower := strings.ToLower(message)
-	switch m := codexStatus.FindStringSubmatch(message); {
+	switch m := codexStatus.Get().FindStringSubmatch(message); {
 	case m != nil:
 		e.Status, _ = strconv.Atoi(m[1]) // three digits
 		e.Reason = statusReason(e.Status)

@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
 // TypeDir is where the types of plans are, among the templates.
 const TypeDir = "types"
 
-var typeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+var typeName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
 
 // TypeError says what is wrong with a type of plans.
 type TypeError struct {
@@ -34,7 +34,7 @@ func (e *TypeError) Error() string {
 // PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is none of the name,
 // or if its file is not one.
 func (e *Engine) PlanType(name string) (plan.Type, error) {
-	if !typeName.MatchString(name) {
+	if !typeName.Get().MatchString(name) {
 		return plan.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
 	}
 	file := TypeDir + "/" + name + ".yaml"

@@ -2,10 +2,11 @@ package estimate
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // ideograph reports whether a rune is of a script that sets no spaces between words.
@@ -54,12 +55,12 @@ func (v Verbs) in(text string) string {
 }
 
 // A file in a text is a name with an extension, or what stands alone in backticks.
-var fileName = regexp.MustCompile("`[^`\\s]{2,60}`|[A-Za-z0-9_/-][A-Za-z0-9_./-]+\\.[A-Za-z][A-Za-z0-9]{0,4}\\b")
+var fileName = pattern.Compile("`[^`\\s]{2,60}`|[A-Za-z0-9_/-][A-Za-z0-9_./-]+\\.[A-Za-z][A-Za-z0-9]{0,4}\\b")
 
 var (
-	bullet   = regexp.MustCompile(`^\s*(?:[-*+•]|[0-9]{1,3}[.)、])\s*\S`)
-	sentence = regexp.MustCompile(`[.!?:]\s|[。！？：\n]`)
-	comma    = regexp.MustCompile(`[,;，；、]`)
+	bullet   = pattern.Compile(`^\s*(?:[-*+•]|[0-9]{1,3}[.)、])\s*\S`)
+	sentence = pattern.Compile(`[.!?:]\s|[。！？：\n]`)
+	comma    = pattern.Compile(`[,;，；、]`)
 )
 
 // An enumeration has at least so many items, each of at most so many words.
@@ -76,25 +77,25 @@ func named(text string, declared map[string]bool) int {
 		known[name], known[path.Base(name)] = true, true
 	}
 	before := len(known)
-	for _, name := range fileName.FindAllString(text, -1) {
+	for _, name := range fileName.Get().FindAllString(text, -1) {
 		name = strings.ToLower(strings.Trim(name, "`"))
 		if !known[path.Base(name)] {
 			known[name] = true
 		}
 	}
 	files := len(known) - before
-	return files + items(fileName.ReplaceAllString(text, ""))
+	return files + items(fileName.Get().ReplaceAllString(text, ""))
 }
 
 // items counts what a text without its file names lists.
 func items(text string) int {
 	seen, bullets := map[string]bool{}, 0
 	for line := range strings.Lines(text) {
-		if bullet.MatchString(line) {
+		if bullet.Get().MatchString(line) {
 			bullets++
 			continue
 		}
-		for _, part := range sentence.Split(line, -1) {
+		for _, part := range sentence.Get().Split(line, -1) {
 			for _, item := range enumerated(part) {
 				seen[item] = true
 			}
@@ -106,7 +107,7 @@ func items(text string) int {
 // enumerated returns the items of a sentence that is an enumeration. Its first item may have words before it, its last
 // one words after it.
 func enumerated(part string) []string {
-	pieces := comma.Split(part, -1)
+	pieces := comma.Get().Split(part, -1)
 	var list []string
 	for i, piece := range pieces {
 		piece = strings.ToLower(strings.TrimSpace(piece))

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"gitwf/internal/pattern"
 )
 
 // Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
@@ -37,9 +38,9 @@ func (e *BaseError) Error() string {
 }
 
 var (
-	noCommit = regexp.MustCompile(`^0{40,64}$`)
-	fullID   = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
-	rangeOf  = regexp.MustCompile(`^(.*?)\.\.(\.?)(.*)$`)
+	noCommit = pattern.Compile(`^0{40,64}$`)
+	fullID   = pattern.Compile(`^[0-9a-fA-F]{40}$`)
+	rangeOf  = pattern.Compile(`^(.*?)\.\.(\.?)(.*)$`)
 )
 
 // based takes a range as services name it that tell a job what was pushed. The base of a new branch is all zeros, that of
@@ -47,7 +48,7 @@ var (
 // note says so. An end of zeros is a branch that was deleted: nothing is selected.
 func (g *Gate) based(ctx context.Context, revs []string) (out []string, note string, err error) {
 	for _, rev := range revs {
-		m := rangeOf.FindStringSubmatch(rev)
+		m := rangeOf.Get().FindStringSubmatch(rev)
 		if m == nil || strings.HasPrefix(rev, "-") {
 			out = append(out, rev)
 			continue
@@ -57,11 +58,11 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		switch {
 		case base == "":
 			return nil, "", &BaseError{rev}
-		case noCommit.MatchString(end):
+		case noCommit.Get().MatchString(end):
 			return nil, "the branch was deleted: there is nothing to judge", nil
-		case noCommit.MatchString(base):
+		case noCommit.Get().MatchString(base):
 			why = "the branch is new"
-		case fullID.MatchString(base) && !g.here(ctx, base):
+		case fullID.Get().MatchString(base) && !g.here(ctx, base):
 			why = fmt.Sprintf("its base %.12s is not here", base)
 		}
 		if why == "" {

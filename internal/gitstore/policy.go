@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -28,7 +28,7 @@ type Policy struct {
 }
 
 // The records beside policy.json: numbered, so that two that come at once get different names.
-var policyRecord = regexp.MustCompile(`^(waivers|retired)/([0-9]{4,9})\.json$`)
+var policyRecord = pattern.Compile(`^(waivers|retired)/([0-9]{4,9})\.json$`)
 
 // Policy reads the repository's policy. Where there is none, it is the zero policy.
 func (s *Store) Policy(ctx context.Context) (*Policy, error) {
@@ -71,7 +71,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 		return nil, err
 	}
 	for _, e := range entries {
-		m := policyRecord.FindStringSubmatch(e.Path)
+		m := policyRecord.Get().FindStringSubmatch(e.Path)
 		if m == nil {
 			continue
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -102,7 +102,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
-var versionPattern = regexp.MustCompile(`^git version (([0-9]+)\.([0-9]+)\S*)`)
+var versionPattern = pattern.Compile(`^git version (([0-9]+)\.([0-9]+)\S*)`)
 
 // gitVersion is git's major and minor version.
 type gitVersion [2]int
@@ -122,7 +122,7 @@ func askVersion(ctx context.Context, dir string) (gitVersion, error) {
 
 // parseVersion reads what `git version` printed. A version that can't be read is taken for a new one.
 func parseVersion(printed string) (gitVersion, error) {
-	m := versionPattern.FindStringSubmatch(printed)
+	m := versionPattern.Get().FindStringSubmatch(printed)
 	if m == nil {
 		return gitVersion{math.MaxInt, 0}, nil
 	}

@@ -21,7 +21,7 @@ var (
 // codeCriteria makes a criterion of each command of a block of code. Lines that only prepare, such as cd, go with the
 // commands behind them; a threshold on a line of its own goes with the command before it.
 func (b *builder) codeCriteria(bl *block) []Criterion {
-	if bl.lang != "" && !shells[bl.lang] {
+	if bl.lang != "" && !shells()[bl.lang] {
 		return nil
 	}
 	prompted := false

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,12 +37,16 @@ var alone = set(`
 	clippy swiftlint ktlint detekt gofmt prettier xcodebuild playwright hadolint actionlint yamllint sbt rake ginkgo gotestsum staticcheck govulncheck
 `)
 
-func set(names string) map[string]bool {
-	out := map[string]bool{}
-	for _, n := range strings.Fields(names) {
-		out[n] = true
-	}
-	return out
+// set is the set of some words. Like every table of this package it is made when it is first asked for: most commands
+// read no Markdown.
+func set(names string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, n := range strings.Fields(names) {
+			out[n] = true
+		}
+		return out
+	})
 }
 
 var (
@@ -80,11 +85,11 @@ func looksCommand(code string, strong bool) bool {
 	case name == "":
 		return false
 	case args == "":
-		return alone[name] || assigned && programs[base] || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
-			strong && (scriptName.Get().MatchString(name) || programs[name] || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+		return alone()[name] || assigned && programs()[base] || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.Get().MatchString(name) || programs()[name] || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
 	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
 		return false
-	case programs[name]:
+	case programs()[name]:
 		return plausible(name, args)
 	case scriptName.Get().MatchString(name), localPath.Get().MatchString(name), venvPath.Get().MatchString(name):
 		return true

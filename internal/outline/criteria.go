@@ -23,7 +23,7 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 	n.acceptance = append(n.acceptance, c)
 	if check != 0 {
-		n.checks = append(n.checks, checkStates[check])
+		n.checks = append(n.checks, checkStates()[check])
 	}
 }
 
@@ -177,7 +177,7 @@ func bareCommand(text string, sure bool) (foundCommand, bool) {
 	}
 	command = strings.TrimSpace(prompt.Get().ReplaceAllString(command, ""))
 	first, _, _ := strings.Cut(command, " ")
-	known := programs[first] && isThreshold(expect)
+	known := programs()[first] && isThreshold(expect)
 	if !known && !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
 		return foundCommand{}, false
 	}

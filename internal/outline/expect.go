@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitwf/internal/pattern"
 )
@@ -222,14 +223,16 @@ var (
 		`(>=|=>|≥|≧|<=|≤|≦|==|!=|≠|=|>|<|at least|no less than|at most|no more than|more than|less than|fewer than|exactly|up to|equals?(?: to)?|不少于|不低于|至少|大于等于|不超过|不大于|至多|最多|小于等于|大于|超过|高于|小于|低于|少于|等于|恰好|恰为|不等于)?[ :：]*` +
 		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*(条|个|行|项|次|处|件|lines?|matches|match|hits?|rows?|items?|files?|results?|times|entries|tests?)?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
 	counting  = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
-	operators = map[string]string{
-		">=": ">=", "=>": ">=", "≥": ">=", "≧": ">=", "at least": ">=", "no less than": ">=", "不少于": ">=", "不低于": ">=", "至少": ">=", "大于等于": ">=",
-		"<=": "<=", "≤": "<=", "≦": "<=", "at most": "<=", "no more than": "<=", "up to": "<=", "不超过": "<=", "不大于": "<=", "至多": "<=", "最多": "<=", "小于等于": "<=",
-		"==": "==", "=": "==", "exactly": "==", "equal": "==", "equals": "==", "equal to": "==", "equals to": "==", "等于": "==", "恰好": "==", "恰为": "==", "": "==",
-		"!=": "!=", "≠": "!=", "不等于": "!=",
-		">": ">", "more than": ">", "大于": ">", "超过": ">", "高于": ">",
-		"<": "<", "less than": "<", "fewer than": "<", "小于": "<", "低于": "<", "少于": "<",
-	}
+	operators = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			">=": ">=", "=>": ">=", "≥": ">=", "≧": ">=", "at least": ">=", "no less than": ">=", "不少于": ">=", "不低于": ">=", "至少": ">=", "大于等于": ">=",
+			"<=": "<=", "≤": "<=", "≦": "<=", "at most": "<=", "no more than": "<=", "up to": "<=", "不超过": "<=", "不大于": "<=", "至多": "<=", "最多": "<=", "小于等于": "<=",
+			"==": "==", "=": "==", "exactly": "==", "equal": "==", "equals": "==", "equal to": "==", "equals to": "==", "等于": "==", "恰好": "==", "恰为": "==", "": "==",
+			"!=": "!=", "≠": "!=", "不等于": "!=",
+			">": ">", "more than": ">", "大于": ">", "超过": ">", "高于": ">",
+			"<": "<", "less than": "<", "fewer than": "<", "小于": "<", "低于": "<", "少于": "<",
+		}
+	})
 	containsWords = pattern.Compile(`(?i)^(?:(?:the|its|and|it|to|then|must|should|which|command|output|stdout|stderr|log|response|result|body|输出中?|结果中?|日志中?|返回中?|应|应该|须|必须|须|里|且|命令|响应|正文)\s*)*(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
 	quoted        = pattern.Compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
@@ -243,7 +246,7 @@ func compared(command, lower string) *comparisonOf {
 	if m == nil || m[4] != "" && !counting.Get().MatchString(command) {
 		return nil
 	}
-	op, ok := operators[m[1]]
+	op, ok := operators()[m[1]]
 	if !ok {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -63,7 +64,7 @@ func readLabel(s string) label {
 	var l label
 	if m := boxFirst.Get().FindStringSubmatch(raw); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
-		l.status = Status{State: checkStates[r], Word: "[" + m[1] + "]"}
+		l.status = Status{State: checkStates()[r], Word: "[" + m[1] + "]"}
 		raw = m[2]
 	}
 	raw = l.takeMarks(raw)
@@ -185,7 +186,7 @@ func likeTask(id string) bool {
 	if i := strings.IndexAny(prefix, "-_.0123456789"); i > 0 {
 		prefix = prefix[:i]
 	}
-	return !unlike[prefix] || strings.Contains(id, ".") && prefix == "P" || prefix == "P" && strings.Contains(id, "-")
+	return !unlike()[prefix] || strings.Contains(id, ".") && prefix == "P" || prefix == "P" && strings.Contains(id, "-")
 }
 
 // unitFollows tells a count from an id: "3 files", "2 天".
@@ -198,7 +199,9 @@ func unitFollows(rest string) bool {
 	return false
 }
 
-var digitsOf = map[rune]int{'一': 1, '二': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
+var digitsOf = sync.OnceValue(func() map[rune]int {
+	return map[rune]int{'一': 1, '二': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
+})
 
 // arabic reads small Chinese numbers; everything else it gives back.
 func arabic(s string) string {
@@ -213,7 +216,7 @@ func arabic(s string) string {
 		case '十':
 			n, last = n+max(last, 1)*10, 0
 		default:
-			last = digitsOf[r]
+			last = digitsOf()[r]
 		}
 	}
 	return strconv.Itoa(n + last)
@@ -242,9 +245,9 @@ func (l *label) takeMarks(s string) string {
 		switch {
 		case size == 0:
 			return s
-		case clearMarks[r] != "":
+		case clearMarks()[r] != "":
 			if l.status.State == "" {
-				l.status = Status{State: clearMarks[r], Word: string(r)}
+				l.status = Status{State: clearMarks()[r], Word: string(r)}
 			}
 		case r == '\ufe0f' || unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u200d':
 		default:
@@ -281,9 +284,9 @@ func (l *label) takeTail(s string) string {
 	for {
 		s = strings.TrimSpace(s)
 		r, size := utf8.DecodeLastRuneInString(s)
-		if size > 0 && (clearMarks[r] != "" || r == '\ufe0f') {
+		if size > 0 && (clearMarks()[r] != "" || r == '\ufe0f') {
 			if l.status.State == "" && r != '\ufe0f' {
-				l.status = Status{State: clearMarks[r], Word: string(r)}
+				l.status = Status{State: clearMarks()[r], Word: string(r)}
 			}
 			s = s[:len(s)-size]
 			continue
@@ -326,7 +329,7 @@ func statusAlone(s string) bool {
 		return ok
 	}
 	_, word := leadingState(w)
-	return word == w && !ambiguous[w]
+	return word == w && !ambiguous()[w]
 }
 
 // ambiguous are words for a state that are as often a word of a title.

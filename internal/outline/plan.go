@@ -243,7 +243,7 @@ func grams(s string) map[string]bool {
 	out := map[string]bool{}
 	var word strings.Builder
 	flush := func() {
-		if w := word.String(); len(w) > 2 && !common[w] {
+		if w := word.String(); len(w) > 2 && !common()[w] {
 			out[strings.TrimSuffix(w, "s")] = true
 		}
 		word.Reset()

@@ -164,7 +164,7 @@ func numberedAbove(s, next string) bool {
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	bare := strings.TrimLeftFunc(s, func(r rune) bool { return stateMarks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
+	bare := strings.TrimLeftFunc(s, func(r rune) bool { return stateMarks()[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
 	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
 	if _, _, ok := splitField(s); ok {
 		return 0, false

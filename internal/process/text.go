@@ -1,9 +1,10 @@
 package process
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"gitwf/internal/pattern"
 )
 
 // MaxTail is the length of a Result's Tail, in bytes.
@@ -14,7 +15,7 @@ const rawTail = 2 * MaxTail
 
 // escapeSequence matches what a terminal obeys: control sequences (colours, cursor), strings such as window titles
 // with their terminator, and short escapes.
-var escapeSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
+var escapeSequence = pattern.Compile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 
 // Printable is output in a form that can be shown and stored as text: valid UTF-8, a carriage return is a new line,
 // and nothing in it that a terminal would obey (escape sequences, control characters, marks that turn the direction of
@@ -22,7 +23,7 @@ var escapeSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x
 func Printable(output []byte) string {
 	s := strings.ToValidUTF8(string(output), "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	s = escapeSequence.ReplaceAllString(s, "")
+	s = escapeSequence.Get().ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':

@@ -3,10 +3,11 @@ package prompt
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
+
+	"gitwf/internal/pattern"
 )
 
 // load reads a role's template and the blocks that all roles share, and checks both against Data, so that a misspelt
@@ -56,7 +57,7 @@ func functions() template.FuncMap {
 func templateError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "template: ")
 	file := text
-	if at := lineOf.FindStringIndex(text); at != nil {
+	if at := lineOf.Get().FindStringIndex(text); at != nil {
 		file = text[:at[0]]
 	}
 	return &TemplateError{file, text}
@@ -79,9 +80,9 @@ type skeleton struct {
 }
 
 var (
-	lineOf     = regexp.MustCompile(`:[0-9]+:`)
-	seal       = regexp.MustCompile(sealMark + `([0-9]+)` + sealMark)
-	blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
+	lineOf     = pattern.Compile(`:[0-9]+:`)
+	seal       = pattern.Compile(sealMark + `([0-9]+)` + sealMark)
+	blankLines = pattern.Compile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 )
 
 // render runs the template and takes the result apart at the seals. Parts stand on lines of their own.
@@ -90,8 +91,8 @@ func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, erro
 	if err := t.Execute(&b, s.data(role, d)); err != nil {
 		return nil, templateError(err)
 	}
-	text, k, from := strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n"))+"\n", &skeleton{}, 0
-	for _, m := range seal.FindAllStringSubmatchIndex(text, -1) {
+	text, k, from := strings.TrimSpace(blankLines.Get().ReplaceAllString(b.String(), "\n\n"))+"\n", &skeleton{}, 0
+	for _, m := range seal.Get().FindAllStringSubmatchIndex(text, -1) {
 		n, err := strconv.Atoi(text[m[2]:m[3]])
 		if err != nil || n >= len(s.parts) {
 			return nil, &TemplateError{role.File(), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
