@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gitwf/internal/attacktest"
 	"gitwf/internal/chaostest"
 )
 
@@ -179,4 +180,28 @@ func (b *bench) order(ctx context.Context) {
 		}
 		b.count(ctx, "events whose order of writes was checked in a trace", func() (int, error) { return b.stages.Order(ctx, step.Name) })
 	}
+}
+
+// gate attacks the gate with generated pushes.
+func (b *bench) gate(ctx context.Context) {
+	const kind = "a generated push"
+	g, err := attacktest.NewGates(ctx, b.stages.Lab)
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+		return
+	}
+	g.Keep = b.keep
+	g.Log = func(t attacktest.Tally) {
+		if t.Pushes%1000 == 0 {
+			fmt.Fprintf(b.log, "%s: %s\n", kind, t)
+		}
+	}
+	b.count(ctx, kind, func() (int, error) {
+		t, err := g.Push(ctx, b.seed, b.n)
+		for _, d := range t.Differences {
+			b.count(ctx, kind, func() (int, error) { return 0, errors.New(d.String()) })
+		}
+		fmt.Fprintf(b.log, "%s: %s\n", kind, t)
+		return t.Pushes, err
+	})
 }
