@@ -205,3 +205,18 @@ func (b *bench) gate(ctx context.Context) {
 		return t.Pushes, err
 	})
 }
+
+// people do what a team does, which nobody may refuse.
+func (b *bench) people(ctx context.Context) {
+	const kind = "an operation of one of three people"
+	p := attacktest.NewPeople(b.stages.Lab)
+	p.Keep = b.keep
+	p.Log = func(r attacktest.Refusals) { fmt.Fprintf(b.log, "%s: %s\n", kind, r) }
+	b.count(ctx, kind, func() (int, error) {
+		r, err := p.Work(ctx, b.seed, b.n)
+		for _, d := range r.Found {
+			b.count(ctx, kind, func() (int, error) { return 0, errors.New(d.String()) })
+		}
+		return r.Operations, err
+	})
+}
