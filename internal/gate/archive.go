@@ -158,8 +158,9 @@ func (g *Gate) archivedMove(ctx context.Context, id plan.ID, m Move, next map[st
 	ref := gitstore.ArchiveRefName(id)
 	keeper, moves := next[ref]
 	if !moves {
-		if oid, err := g.store.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref); err == nil {
-			keeper = plan.OID(oid)
+		var err error
+		if keeper, err = g.store.Ref(ctx, ref); err != nil {
+			return nil, err
 		}
 	}
 	if keeper != "" {

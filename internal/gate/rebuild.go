@@ -191,8 +191,11 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	if g.audited[planTip{id, tip}] {
 		return nil
 	}
-	own, err := g.store.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", gitstore.RefName(id))
-	if err == nil && own == string(tip) {
+	own, err := g.store.Ref(ctx, gitstore.RefName(id))
+	if err != nil {
+		return err
+	}
+	if own == tip {
 		g.audited[planTip{id, tip}] = true
 		return nil
 	}

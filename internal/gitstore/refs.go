@@ -305,15 +305,22 @@ func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error)
 	return err == nil, err
 }
 
+// Ref returns what a ref holds, or "" if there is none of exactly that full name. git rev-parse would look for others, too.
+func (s *Store) Ref(ctx context.Context, name string) (plan.OID, error) {
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", name)
+	for line := range strings.Lines(out) {
+		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), " "); ref == name {
+			return plan.OID(oid), err
+		}
+	}
+	return "", err
+}
+
 // RemoteHas reports whether a remote has a commit of a plan, as far as was last fetched from it or pushed to it.
 func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (bool, error) {
-	ref := "refs/workflow-remotes/" + remote + "/" + string(id)
-	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
-	if exitCode(err) == 1 {
-		return false, nil
-	}
-	if err != nil {
+	tip, err := s.Ref(ctx, "refs/workflow-remotes/"+remote+"/"+string(id))
+	if err != nil || tip == "" {
 		return false, err
 	}
-	return s.IsAncestor(ctx, commit, plan.OID(tip))
+	return s.IsAncestor(ctx, commit, tip)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,18 +172,34 @@ func (s *Store) hasRef(ctx context.Context, name string) bool {
 }
 
 func (s *Store) lookCommit(ctx context.Context, name string) (c commitInfo, err error) {
-	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
-		switch o.Kind {
-		case "commit":
+	names, mistakable := append([]string{name}, s.mistakable(name)...), false
+	err = s.objects.each(ctx, names, func(i int, o object) error {
+		switch {
+		case i > 0:
+			mistakable = mistakable || o.Kind != ""
+			return nil
+		case o.Kind == "commit":
 			c = parseCommit(string(o.Data))
 			c.oid = o.OID
 			return nil
-		case "":
+		case o.Kind == "":
 			return ErrNoPlan
 		}
 		return fmt.Errorf("%s is a %s, not a commit", name, o.Kind)
 	})
+	if err == nil && mistakable && !s.hasRef(ctx, name) {
+		return commitInfo{}, errors.Join(ErrNoPlan, ctx.Err())
+	}
 	return c, err
+}
+
+// mistakable are the names of other refs that git takes for a ref that is not there: of refs/workflow/policy, a tag that is called
+// refs/workflow/policy, which comes with every fetch. A ref with a file of its own is found before them.
+func (s *Store) mistakable(ref string) []string {
+	if !strings.HasPrefix(ref, "refs/") || lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref))) != nil {
+		return nil
+	}
+	return []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref, "refs/remotes/" + ref + "/HEAD"}
 }
 
 func parseCommit(text string) (c commitInfo) {
