@@ -3,6 +3,7 @@ package attacktest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,6 +95,7 @@ var legalMoves = []choice[func(*generator) []move]{
 var evilMoves = []choice[func(*generator) []move]{
 	{40, (*generator).branch},
 	{6, (*generator).teamBranch},
+	{8, (*generator).evilMerge},
 	{14, (*generator).tag},
 	{4, (*generator).tagOfTree},
 	{6, (*generator).planForward},
@@ -276,6 +278,34 @@ func (g *generator) branch() []move {
 		moves = append(moves, g.planForward()...)
 	}
 	return moves
+}
+
+// evilMerge is a merge whose tree is that of a parent that left out what the other one brought: git log follows that parent alone.
+func (g *generator) evilMerge() []move {
+	var all []string
+	for _, tip := range g.tips() {
+		all = append(all, slices.Sorted(maps.Keys(g.at.oracle.history(tip)))...)
+	}
+	theirs, ours := pick(g, all), pick(g, all)
+	if g.chance(30) {
+		theirs = g.known()
+	}
+	for range g.IntN(3) {
+		ours = g.commit(g.editReadme(g.tree(ours)), []string{ours})
+	}
+	parents := []string{ours, theirs}
+	if g.chance(50) {
+		slices.Reverse(parents)
+	}
+	if g.chance(20) {
+		parents = append(parents, pick(g, all))
+	}
+	g.op("evil merge")
+	merge := g.commit(g.tree(ours), parents)
+	if g.chance(40) {
+		merge = g.commit(g.tree(merge), []string{merge, pick(g, g.tips())})
+	}
+	return []move{{ref: g.branchName(), next: merge}}
 }
 
 func (g *generator) anyCommit(on string) string {
@@ -513,8 +543,8 @@ func (g *generator) malform(tree string) string {
 			}
 			return put(all, entry{fileMode, first, holder(rest)})
 		case 8:
-			g.op("a directory that is a commit or missing in %q", dir)
-			return put(all, entry{pick(g, []string{dirMode, fileMode, "120000"}), first, pick(g, []string{g.known(), strings.Repeat("12", 20), strings.Repeat("0", 40)})})
+			g.op("a directory that is a commit in %q", dir)
+			return put(all, entry{pick(g, []string{dirMode, fileMode, "120000"}), first, pick(g, []string{g.known(), g.first})})
 		case 9:
 			name := pick(g, []string{".", "..", ".git", "", ".GIT", "git~1", "./deliverables", "x/../deliverables", "/deliverables", "deliverables/", "deliverables//x"})
 			g.op("name %q in %q", name, dir)

@@ -396,11 +396,8 @@ func (m *member) resolve(ok bool) bool {
 	if ok {
 		return true
 	}
-	if _, merging := m.ask("git", "rev-parse", "-q", "--verify", "MERGE_HEAD"); !merging {
-		return false
-	}
 	paths, _ := m.ask("git", "diff", "--name-only", "--diff-filter=U")
-	for p := range strings.SplitSeq(paths, "\n") {
+	for _, p := range strings.Fields(paths) {
 		id, _, in := strings.Cut(strings.TrimPrefix(p, "deliverables/"), "/bundle/")
 		switch {
 		case in && m.plans[id] != nil:
@@ -408,15 +405,21 @@ func (m *member) resolve(ok bool) bool {
 				return false
 			}
 		default:
-			m.must("git", "checkout", "--ours", "--", p)
-			m.must("git", "add", p)
+			if _, ok := m.ask("git", "checkout", "--ours", "--", p); !ok {
+				m.must("git", "rm", "-q", "--cached", "--", p)
+			} else {
+				m.must("git", "add", p)
+			}
 		}
+	}
+	if _, merging := m.ask("git", "rev-parse", "-q", "--verify", "MERGE_HEAD"); !merging || paths == "" {
+		return false
 	}
 	if left, _ := m.ask("git", "diff", "--name-only", "--diff-filter=U"); left != "" {
 		return false
 	}
 	// What merged without a conflict may have to be exported, too: a bundle is one thing.
-	if bad := m.unproven(":"); bad != "" {
+	if bad := m.unproven(":", "HEAD", "MERGE_HEAD", "origin/main"); bad != "" {
 		return false
 	}
 	m.try("git", "commit", "-q", "--no-edit")
@@ -425,14 +428,21 @@ func (m *member) resolve(ok bool) bool {
 
 func (m *member) rebase() bool {
 	m.fetch()
+	if m.unproven("HEAD", "origin/main") != "" {
+		return false // what was rejected meanwhile would be the tip of what is made anew
+	}
 	_, ok := m.try("git", "rebase", "-q", "origin/main")
 	m.giveUp()
 	return ok
 }
 
-// unproven says what a tree has below deliverables/ that is not approved now and was not on origin/main before: the slow checker says
-// it. ":" is what is staged.
-func (m *member) unproven(rev string) string {
+// unproven says what a revision, or ":" for what is staged, has below deliverables/ that is not approved now, nor as one of the given
+// revisions has it: the slow checker says it.
+func (m *member) unproven(rev string, given ...string) string {
+	tree := ""
+	if rev == ":" {
+		tree, _ = m.ask("git", "write-tree")
+	}
 	known, err := readObjects(m.ctx, m.dir, m.lab.Env)
 	if err != nil {
 		return err.Error()
@@ -444,27 +454,17 @@ func (m *member) unproven(rev string) string {
 			o.refs[f[1]] = f[0]
 		}
 	}
-	if rev == ":" {
-		tree, _ := m.ask("git", "write-tree")
-		head, _ := m.ask("git", "rev-parse", "HEAD")
-		if known, err = readObjects(m.ctx, m.dir, m.lab.Env); err != nil {
-			return err.Error()
-		}
-		o.objects.known = known
-		rev = o.objects.commit(tree, []string{head}, "")
+	if tree != "" {
+		rev = o.objects.commit(tree, nil, "")
 	} else {
 		rev, _ = m.ask("git", "rev-parse", rev)
 	}
-	landed := o.history(o.refs["refs/remotes/origin/main"])
 	for name, u := range o.state(rev) {
-		if why := o.proven(name, u, true); why != "" {
-			old := false
-			for c := range landed {
-				old = old || o.state(c)[name] == u
-			}
-			if !old {
-				return why
-			}
+		if why := o.proven(name, u, true); why != "" && !slices.ContainsFunc(given, func(g string) bool {
+			c, ok := m.ask("git", "rev-parse", "-q", "--verify", g+"^{commit}")
+			return ok && o.state(c)[name] == u
+		}) {
+			return why
 		}
 	}
 	return ""
@@ -477,6 +477,9 @@ func (m *member) push() bool {
 		m.on = "main"
 	}
 	how := [][]string{{"git", "merge", "-q", "origin/main"}, {"git", "rebase", "-q", "origin/main"}}[m.rng.IntN(2)]
+	if m.unproven("main", "origin/main") != "" {
+		how = []string{"git", "merge", "-q", "origin/main"}
+	}
 	if _, ok := m.try(how...); how[1] == "merge" && !m.resolve(ok) || !ok && how[1] == "rebase" {
 		m.giveUp()
 		if m.rng.IntN(3) > 0 {
@@ -485,7 +488,7 @@ func (m *member) push() bool {
 		m.must("git", "reset", "-q", "--hard", "origin/main") // and begin anew
 	}
 	m.giveUp()
-	if m.unproven("main") != "" {
+	if m.unproven("main", "origin/main") != "" {
 		// Rejected meanwhile: what is approved now takes its place.
 		for _, id := range slices.Sorted(maps.Keys(m.plans)) {
 			if p := m.plans[id]; !p.retired && (p.by == nil || p.by == m) {
@@ -494,7 +497,7 @@ func (m *member) push() bool {
 				}
 			}
 		}
-		if m.unproven("main") != "" {
+		if m.unproven("main", "origin/main") != "" {
 			return false
 		}
 	}
@@ -544,6 +547,9 @@ func (m *member) landTopic() bool {
 		return false
 	}
 	m.fetch()
+	if m.unproven(m.topic, "main", "origin/main") != "" {
+		return false
+	}
 	m.must("git", "switch", "-q", "main")
 	m.on = "main"
 	args := []string{"git", "merge", "-q", m.topic}
@@ -555,7 +561,7 @@ func (m *member) landTopic() bool {
 	}
 	_, ok := m.try(args...)
 	if ok && slices.Contains(args, "--squash") {
-		if m.unproven(":") == "" {
+		if m.unproven(":", "HEAD", "origin/main") == "" {
 			m.try("git", "commit", "-q", "-m", "squashed")
 		}
 	}
@@ -580,10 +586,16 @@ func (m *member) oneOf(args ...string) string {
 func (m *member) cherryPick() bool {
 	m.fetch()
 	c := m.oneOf("git", "rev-list", "--no-merges", "-n", "10", "origin/main", "main", "--not", "HEAD")
-	if c == "" || m.unproven(c) != "" {
+	if c == "" {
 		return false
 	}
-	_, ok := m.try("git", "cherry-pick", c)
+	_, ok := m.ask("git", "cherry-pick", "--no-commit", c)
+	legal := ok && m.unproven(":", "HEAD") == "" && m.allThere()
+	m.giveUp()
+	if !legal {
+		return false
+	}
+	_, ok = m.try("git", "cherry-pick", c)
 	m.giveUp()
 	return ok
 }
@@ -596,7 +608,7 @@ func (m *member) revert() bool {
 	}
 	if out, ok := m.ask("git", "revert", "--no-commit", c); !ok && !gitsOwn.MatchString(out) {
 		m.refused("git revert --no-commit "+c, out)
-	} else if ok && m.unproven(":") == "" && m.allThere() {
+	} else if ok && m.unproven(":", "HEAD") == "" && m.allThere() {
 		m.try("git", "commit", "-q", "-m", "revert "+c)
 		m.giveUp()
 		return true
@@ -624,7 +636,7 @@ func (m *member) amend() bool {
 		return false
 	}
 	m.fetch()
-	if m.unproven("HEAD") != "" {
+	if m.unproven("HEAD", "HEAD~1", "origin/main") != "" {
 		return false
 	}
 	m.must("git", "commit", "-q", "--amend", "-m", fmt.Sprintf("%s again", m.name))
@@ -696,7 +708,9 @@ func (m *member) freshClone() bool {
 	dave.must("git", "wf", "init")
 	dave.must("git", "wf", "doctor")
 	dave.must("git", "switch", "-q", "-c", "new", "origin/main")
-	dave.must("git", "wf", "verify", zeros+"..new")
+	if dave.unproven("new") == "" {
+		dave.must("git", "wf", "verify", zeros+"..new")
+	}
 	os.RemoveAll(dave.dir)
 	return true
 }
@@ -712,7 +726,10 @@ func (m *member) mirror() bool {
 	if _, ok := mine.ask("git", "rev-parse", "-q", "--verify", "refs/workflow/policy"); ok {
 		mine.must("git", "push", "-q", "../mirror.git", "refs/workflow/policy")
 	}
-	mine.must("git", "push", "-q", "../mirror.git", "refs/heads/*", "refs/tags/*", "refs/workflow/*")
+	if mine.unproven("main") == "" {
+		mine.must("git", "push", "-q", "../mirror.git", "refs/heads/*", "refs/workflow/*")
+		mine.must("git", "push", "-q", "../mirror.git", "refs/tags/*")
+	}
 	os.RemoveAll(filepath.Join(m.team.dir, "mirror.git"))
 	os.RemoveAll(mine.dir)
 	return true
@@ -721,7 +738,7 @@ func (m *member) mirror() bool {
 // verify is what CI does with a branch.
 func (m *member) verify() bool {
 	m.fetch()
-	if m.unproven("HEAD") != "" {
+	if m.unproven("HEAD", "origin/main") != "" {
 		return false
 	}
 	m.must("git", "wf", "verify", "origin/main..HEAD")
