@@ -413,7 +413,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 			hint: "git wf import --output plan.yaml, look the lines through, then git wf plan -f plan.yaml",
 		}
 	}
-	green, err := eng.RedFirst(c.Context, d)
+	green, err := e.redFirst(c, eng, d)
 	if err != nil {
 		return true, err
 	}

@@ -26,7 +26,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	untrusted := eng.Trust.New(d.Plan)
 	var green plan.Findings
 	if len(untrusted) == 0 {
-		if green, err = eng.RedFirst(c.Context, d); err != nil {
+		if green, err = e.redFirst(c, eng, d); err != nil {
 			return err
 		}
 	}

@@ -207,7 +207,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	}
 	fresh := eng.Trust.New(d.Plan)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
-	green, err := eng.RedFirst(c.Context, d)
+	green, err := e.redFirst(c, eng, d)
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,13 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return fmt.Errorf("trust the plan's command lines: %w", err)
 	}
 	return nil
+}
+
+// redFirst tries the criteria of a draft on nothing, and shows on a terminal how far that is.
+func (e *env) redFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) (plan.Findings, error) {
+	ctx, end := e.metered(c)
+	defer end()
+	return eng.RedFirst(ctx, d)
 }
 
 // showLines lists command lines that can run from now on, or could if they were trusted.

@@ -1,14 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
@@ -18,7 +23,8 @@ const redFirstTimeout = time.Minute
 
 // RedFirst tries the run lines of the draft's criteria on an empty candidate and finds the ACTIONs that would pass
 // without any work, placed in the draft's file. Every line must be trusted, or handed in just now by the person who
-// runs this. A line is tried once, however many criteria share it.
+// runs this. A line is tried once, however many criteria share it, and several at a time. Who follows the context's
+// progress is told how many are done.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	p := d.Plan
 	dir, err := process.Scratch()
@@ -36,29 +42,93 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 		Scratch:   dir,
 		Timeout:   min(redFirstTimeout, time.Duration(p.Limits().CheckTimeoutSeconds)*time.Second),
 	}
-	passed := map[plan.TaskID]map[string]bool{}
-	tried := map[string]bool{}
+	var trials []*trial
+	known := map[string]*trial{}
+	of := map[plan.TaskID]map[string]*trial{}
 	for _, t := range p.RedFirst() {
 		id := t.TaskID
-		passed[id] = map[string]bool{}
-		ground.Environ = process.Environ(e.Environ, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
-			"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
+		of[id] = map[string]*trial{}
+		var environ []string
 		for _, c := range t.AcceptanceCriteria {
+			if c.Severity != plan.Must || c.Manual() {
+				continue
+			}
 			key := c.CheckMethod + "\x00" + c.Run
 			if strings.Contains(c.Run, "WF_TASK") {
 				key += "\x00" + string(id) // the only thing in its surroundings that differs between tasks
 			}
-			pass, known := tried[key]
-			if !known && c.Severity == plan.Must && !c.Manual() {
-				res, err := check.Run(ctx, []plan.Criterion{c}, ground)
-				if err != nil {
-					return nil, err
+			if known[key] == nil {
+				if environ == nil {
+					environ = process.Environ(e.Environ, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
+						"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
 				}
-				pass = res[0].Passed()
-				tried[key] = pass
+				known[key] = &trial{criterion: c, environ: slices.Clip(environ)}
+				trials = append(trials, known[key])
 			}
-			passed[id][c.ID] = pass
+			of[id][c.ID] = known[key]
+		}
+	}
+	if err := try(ctx, trials, ground); err != nil {
+		return nil, err
+	}
+	passed := map[plan.TaskID]map[string]bool{}
+	for id, all := range of {
+		passed[id] = map[string]bool{}
+		for c, t := range all {
+			passed[id][c] = t.passed
 		}
 	}
 	return plan.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
+}
+
+// trial is a run line that is tried on nothing.
+type trial struct {
+	criterion plan.Criterion
+	environ   []string
+	passed    bool
+}
+
+// try runs the lines on all processors, each in a directory of its own. The first line that can't be run ends it.
+func try(ctx context.Context, trials []*trial, ground check.Ground) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	next, done := make(chan *trial), make(chan error)
+	go func() {
+		defer close(next)
+		for _, t := range trials {
+			select {
+			case next <- t:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(trials)) {
+		workers.Go(func() {
+			for t := range next {
+				g := ground
+				g.Environ = t.environ
+				res, err := check.Run(ctx, []plan.Criterion{t.criterion}, g)
+				if err == nil {
+					t.passed = res[0].Passed()
+				}
+				done <- err
+			}
+		})
+	}
+	go func() {
+		workers.Wait()
+		close(done)
+	}()
+	progress := gitstore.Track(ctx, "Trying criteria", len(trials))
+	var failed error
+	for err := range done {
+		if err != nil && failed == nil {
+			failed = err
+			stop()
+		}
+		progress.File()
+	}
+	return cmp.Or(failed, ctx.Err())
 }

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// Step is how far a long piece of work on files is.
+// Step is how far a long piece of work on files, or on criteria, is.
 type Step struct {
 	What  string  // is done with them: "Recording files"
-	Done  int     // files
-	All   int     // files
+	Done  int     // of them
+	All   int     // of them
 	Bytes int64   // so far
 	Part  float64 // of the file under way, from 0 to 1
 }
