@@ -58,7 +58,7 @@ func tasksUpTo(most int) []int {
 // done but for its last task.
 func (l *lab) growthAt(ctx context.Context, n int, names []string) ([]*contestant, error) {
 	yaml := filepath.Join(l.dir, fmt.Sprintf("growth%d.yaml", n))
-	if err := os.WriteFile(yaml, []byte(planFile(taskLines(n))), 0o666); err != nil {
+	if err := os.WriteFile(yaml, []byte(planFile(graphLines(n))), 0o666); err != nil {
 		return nil, err
 	}
 	done, err := l.longRepo(ctx, fmt.Sprintf("growth%d", n), n, n, 0)

@@ -60,7 +60,7 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 // longHistory continues the import of longPlan by events that each add the record of an attempt that came to nothing, and for
 // each task by one of a retry, after which those before it do not count. So all tasks stay done.
 func longHistory(tasks, events int) string {
-	lines := taskLines(tasks)
+	lines := graphLines(tasks)
 	var b strings.Builder
 	event := func(i int, subject, path, document string) {
 		fmt.Fprintf(&b, "commit %s\ncommitter Ada <ada@example.com> %d +0100\ndata %d\n%s\n", longRef, 1700000001+i, len(subject), subject)

@@ -33,8 +33,8 @@ func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 	}
 	var rows []*contestant
 	for _, p := range []struct{ name, text string }{
-		{fmt.Sprintf("%d tasks", n/10), planFile(taskLines(n / 10))},
-		{fmt.Sprintf("%d tasks", n), planFile(taskLines(n))},
+		{fmt.Sprintf("%d tasks", n/10), planFile(graphLines(n / 10))},
+		{fmt.Sprintf("%d tasks", n), planFile(graphLines(n))},
 		{fmt.Sprintf("%d tasks in five levels", n), levelsFile(taskLines(n))},
 	} {
 		c, err := plan(p.name, p.text)

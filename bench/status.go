@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha1"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +44,7 @@ func benchStatus(ctx context.Context, l *lab, z sizes) (report, error) {
 		return report{}, err
 	}
 	return report{
-		title: fmt.Sprintf("status: a plan of %d tasks, with one version and one review each; medians of %d", z.planTasks, z.statuses),
+		title: fmt.Sprintf("status: a plan of %d tasks, all done; medians of %d", z.planTasks, z.statuses),
 		rows:  []*contestant{list, cold, cached},
 		ratios: []ratio{
 			compare("status, no cache / ls-tree", 6, cold, list),
@@ -77,19 +79,33 @@ func longPlan(n, done, ready int) (string, error) {
 		}},
 	}
 	var files strings.Builder
-	for i, l := range taskLines(n) {
-		task := l.action(i)
+	lines := graphLines(n)
+	known := byName(lines)
+	for _, g := range goals(lines) {
+		p.Tasks = append(p.Tasks, &plan.Task{TaskID: g.id, NodeType: plan.Goal, Title: "Goal " + string(g.id), ParentTaskID: cmp.Or(g.parent, "GOAL-1")})
+		if g.split == 0 {
+			continue
+		}
+		made := taskLine{id: plan.TaskID(fmt.Sprintf("PLAN-%d", g.split+1))} // PLAN-1 would be the plan itself
+		split := made.action()
+		split.Title, split.Run, split.SplitTargetTaskID, split.Covers = "Split "+string(g.id), "", g.id, nil
+		split.DeliverableSpec = &plan.DeliverableSpec{Format: plan.FormatPlan, Filename: "plan.yaml", SingleFile: true}
+		p.Tasks = append(p.Tasks, split, made.review())
+		p.Grafts = append(p.Grafts, plan.Graft{TaskID: made.id, ArtifactID: "v1"})
+		for _, f := range made.records(nil) {
+			files.WriteString(importFile(made.id.Dir()+"/"+f[0], f[1]))
+		}
+	}
+	for i, l := range lines {
+		task := l.action()
 		if i >= done+ready {
 			task.Requires = []plan.Requirement{{Name: "later"}}
 		}
-		p.Tasks = append(p.Tasks, task, &plan.Task{
-			TaskID: l.id.CheckID(), NodeType: plan.Check, Title: "Review " + string(l.id), ParentTaskID: "GOAL-1",
-			ReviewTargetTaskID: l.id, ReviewOutputSpec: plan.ReviewOutput,
-		})
+		p.Tasks = append(p.Tasks, task, l.review())
 		if i >= done {
 			continue
 		}
-		for _, f := range l.records() {
+		for _, f := range l.records(l.inputs(known)) {
 			files.WriteString(importFile(l.id.Dir()+"/"+f[0], f[1]))
 		}
 	}
@@ -100,9 +116,9 @@ func longPlan(n, done, ready int) (string, error) {
 	return importCommit(longRef) + importFile("plan.json", string(data)) + files.String(), nil
 }
 
-func (l taskLine) action(i int) *plan.Task {
+func (l taskLine) action() *plan.Task {
 	return &plan.Task{
-		TaskID: l.id, NodeType: plan.Action, Title: fmt.Sprintf("Part %d", i+1), ParentTaskID: "GOAL-1",
+		TaskID: l.id, NodeType: plan.Action, Title: "Part " + string(l.id), ParentTaskID: cmp.Or(l.parent, "GOAL-1"), DependsOn: l.after,
 		Description: "One of the many parts that the whole is made of, described at the usual length.",
 		Agent:       plan.AgentExec, Run: l.run, EstimatedPersonDays: 0.1, Covers: []string{"R1"},
 		DeliverableSpec: &plan.DeliverableSpec{Format: "txt", Filename: "out.txt", SingleFile: true},
@@ -112,12 +128,73 @@ func (l taskLine) action(i int) *plan.Task {
 	}
 }
 
-// records are the task's files and what is in them. A status reads none of them but their names.
-func (l taskLine) records() [][2]string {
+func (l taskLine) review() *plan.Task {
+	return &plan.Task{
+		TaskID: l.id.CheckID(), NodeType: plan.Check, Title: "Review " + string(l.id), ParentTaskID: cmp.Or(l.parent, "GOAL-1"),
+		ReviewTargetTaskID: l.id, ReviewOutputSpec: plan.ReviewOutput,
+	}
+}
+
+// records are the files of a task that is done, and what is in them. A status reads none of them but their names.
+func (l taskLine) records(inputs []plan.Input) [][2]string {
+	if l.approved() == 1 {
+		return l.version(1, plan.Approved, 100, inputs)
+	}
+	return append(l.version(1, plan.Rejected, 0, inputs), l.version(2, plan.Approved, 100, inputs)...)
+}
+
+// approved is the number of the version that is.
+func (l taskLine) approved() int {
+	if l.isRejected {
+		return 2
+	}
+	return 1
+}
+
+// byName are the lines by what a task can depend on: their own ids, and the parts that they belong to.
+func byName(lines []taskLine) map[plan.TaskID][]taskLine {
+	all := map[plan.TaskID][]taskLine{}
+	for i, l := range lines {
+		all[l.id] = []taskLine{l}
+		all[partID(i)] = append(all[partID(i)], l)
+	}
+	return all
+}
+
+// inputs are the approved versions of what a task depends on, all of which is done.
+func (l taskLine) inputs(known map[plan.TaskID][]taskLine) []plan.Input {
+	all := []plan.Input{}
+	for _, d := range l.after {
+		for _, in := range known[d] {
+			v := in.approved()
+			all = append(all, plan.Input{TaskID: in.id, ArtifactID: plan.VersionID(v), Tree: in.tree(v)})
+		}
+	}
+	return all
+}
+
+// content is what out.txt has in a version.
+func (l taskLine) content(version int) string { return fmt.Sprintf("part %s v%d\n", l.id, version) }
+
+// tree is the id of the tree that has nothing but out.txt.
+func (l taskLine) tree(version int) plan.OID {
+	text := l.content(version)
+	blob := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
+	entry := "100644 out.txt\x00" + string(blob[:])
+	return plan.OID(fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "tree %d\x00%s", len(entry), entry))))
+}
+
+func (l taskLine) version(n int, verdict plan.Verdict, score int, inputs []plan.Input) [][2]string {
+	made, review := fmt.Sprintf("artifacts/v%d/", n), fmt.Sprintf("reviews/r%d-v%[1]d-%d-checks/", n, score)
 	return [][2]string{
-		{"artifacts/v1/artifact.json", fmt.Sprintf("{\n  \"artifact_id\": \"v1\",\n  \"task_id\": %q\n}\n", l.id)},
-		{"artifacts/v1/files/out.txt", fmt.Sprintf("part %s\n", l.id)},
-		{"reviews/r1-v1-100-checks/APPROVED.md", fmt.Sprintf("# APPROVED: %s v1\n", l.id)},
-		{"reviews/r1-v1-100-checks/review.json", fmt.Sprintf("{\n  \"review_id\": \"r1\",\n  \"task_id\": %q\n}\n", l.id)},
+		{made + "artifact.json", string(plan.Document(plan.Artifact{
+			TaskID: l.id, ArtifactID: plan.VersionID(n), Tree: l.tree(n), Agent: plan.AgentExec, Inputs: inputs,
+		}))},
+		{made + "files/out.txt", l.content(n)},
+		{review + verdict.File(), fmt.Sprintf("# %s: %s v%d\n", verdict, l.id, n)},
+		{review + "review.json", string(plan.Document(plan.Review{
+			ReviewID: fmt.Sprintf("r%d", n), TaskID: l.id, ReviewedArtifactID: plan.VersionID(n), Tree: l.tree(n),
+			Reviewer: plan.ReviewerChecks, Verdict: verdict, Score: score, Criteria: []plan.CriterionResult{},
+		}))},
 	}
 }

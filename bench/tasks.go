@@ -9,6 +9,9 @@ import (
 
 // taskLine is one task, as both sides are given it.
 type taskLine struct {
+	parent     plan.TaskID   // "" for the root
+	after      []plan.TaskID // what it depends on, which is always earlier in the plan
+	isRejected bool          // its first version is
 	id         plan.TaskID
 	run, check string
 	spec       string // the deliverable_spec, in YAML
@@ -27,6 +30,75 @@ func taskLines(n int) []taskLine {
 		}
 	}
 	return lines
+}
+
+// What graphLines has of each: parts of 20 tasks, of a hundred tasks 33 that depend on one other, one that depends on a part,
+// one that depends on nine others, four that two splits made, and five whose first version is rejected.
+const (
+	partTasks = 20
+	period    = 100 // after which it is the same again, so that any hundred tasks are as much work as any other
+)
+
+// graphLines are the tasks of taskLines, bound to each other as those of a real plan are.
+func graphLines(n int) []taskLine {
+	lines := taskLines(n)
+	for i := range lines {
+		l := &lines[i]
+		l.parent = partID(i)
+		switch at := i % 50; {
+		case at == 7 && i+1 < n:
+			l.parent, l.id = l.id, l.id+".1"
+		case at == 8:
+			l.parent = lines[i-1].parent
+			l.id = l.parent + ".2"
+		}
+		if i%20 == 13 {
+			l.isRejected = true
+			l.run = `if test "$WF_FEEDBACK"; then ` + l.run + `; else : >"$WF_OUT/out.txt"; fi`
+		}
+	}
+	for i := range lines {
+		l := &lines[i]
+		switch at := i % period; {
+		case at == 50:
+			l.after = []plan.TaskID{partID(i - partTasks)}
+		case at == period-1:
+			for back := 10; back < period; back += 10 {
+				l.after = append(l.after, lines[i-back].id)
+			}
+		case i%3 == 2:
+			l.after = []plan.TaskID{lines[i-1-i*7%min(i, 40)].id}
+		}
+	}
+	return lines
+}
+
+func partID(i int) plan.TaskID { return plan.TaskID(fmt.Sprintf("PART-%d", i/partTasks+1)) }
+
+// goal is a task that others stand below.
+type goal struct {
+	id, parent plan.TaskID
+	split      int // which of the plan's splits made it, 0 for none
+}
+
+// goals are those above the lines, each before what stands below it.
+func goals(lines []taskLine) []goal {
+	var all []goal
+	seen := map[plan.TaskID]bool{"": true}
+	splits := 0
+	for i, l := range lines {
+		for _, g := range []goal{{id: partID(i)}, {id: l.parent, parent: partID(i)}} {
+			if l.parent == "" || seen[g.id] {
+				continue
+			}
+			if seen[g.id] = true; g.parent != "" {
+				splits++
+				g.split = splits
+			}
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // pageLines are tasks of several files each, as many as make the number of files; the last one may have fewer.
@@ -56,6 +128,13 @@ const statement = "out.txt contains at least 1 line."
 func planFile(lines []taskLine) string {
 	var b strings.Builder
 	b.WriteString(planHead(len(lines)))
+	for _, g := range goals(lines) {
+		fmt.Fprintf(&b, "  - {task_id: %s, node_type: GOAL, title: Goal %[1]s", g.id)
+		if g.parent != "" {
+			fmt.Fprintf(&b, ", parent_task_id: %s", g.parent)
+		}
+		b.WriteString("}\n")
+	}
 	for _, l := range lines {
 		b.WriteString(l.yaml())
 	}
@@ -73,6 +152,13 @@ tasks:
 }
 
 func (l taskLine) yaml() string {
+	bound := ""
+	if l.parent != "" {
+		bound += "    parent_task_id: " + string(l.parent) + "\n"
+	}
+	if len(l.after) > 0 {
+		bound += fmt.Sprintf("    depends_on: [%s]\n", strings.Join(texts(l.after), ", "))
+	}
 	return fmt.Sprintf(`  - task_id: %s
     title: Part %[1]s
     description: One of the many parts.
@@ -82,7 +168,15 @@ func (l taskLine) yaml() string {
     run: '%s'
     acceptance_criteria:
       - {id: A1, statement: %s, check_method: static_check, severity: MUST, covers: [R1], run: '%s'}
-`, l.id, l.spec, l.run, l.statement, l.check)
+`, l.id, l.spec, l.run, l.statement, l.check) + bound
+}
+
+func texts(ids []plan.TaskID) []string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, string(id))
+	}
+	return all
 }
 
 // scriptFile is the same for the script: directory, task id, command, check, in columns. The directory's name is given
