@@ -131,6 +131,7 @@ type taskSummary struct {
 	Active       *string           `json:"active_artifact_id"`
 	Approved     *string           `json:"approved_artifact_id"`
 	Attempts     int               `json:"attempts"`
+	Lost         int               `json:"lost"`                // workers in a row that did not come back
 	Stale        string            `json:"stale,omitempty"`     // why the approved version is
 	Approvals    []export.Approval `json:"approvals,omitempty"` // of the approved version, that are signed under a policy with keys
 	Unproven     []string          `json:"unproven,omitempty"`  // its approvals that do not count, and why
@@ -159,7 +160,7 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		t := s.Tasks[task.TaskID]
 		sum := taskSummary{
 			TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
-			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts,
+			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts, Lost: t.Lost,
 			Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
 		}
 		if r := reasons[t.TaskID]; r != "" {
@@ -326,6 +327,9 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 	}
 	if t.Attempts > 0 {
 		notes = append(notes, plan.Count(t.Attempts, "attempt")+" failed")
+	}
+	if t.Lost > 0 && t.Status != plan.StatusWaitingExternal {
+		notes = append(notes, plan.Count(t.Lost, "worker")+" lost")
 	}
 	return strings.Join(notes, "; ")
 }

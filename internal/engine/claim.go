@@ -229,8 +229,8 @@ func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Durat
 	return work
 }
 
-// recordLost records that the worker did not come back whose claim was taken over. Such attempts count, so that a task
-// that kills its worker can't go on for ever.
+// recordLost records that the worker did not come back whose claim was taken over. Such attempts have a limit of
+// their own (max_lost), so that a task which kills its worker can't go on for ever.
 func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 	if !h.lost {
 		return nil

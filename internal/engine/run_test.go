@@ -173,10 +173,10 @@ func TestTakenOver(t *testing.T) {
 	}{
 		{"nobody before", "", nil, "artifacts/v1/files/page.txt reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
 		{"an expired claim", "", []plan.Claim{{Task: "IMPL-1", Host: "elsewhere", PID: 1, Started: now.Add(-2 * time.Hour), Expires: now.Add(-time.Hour)}},
-			"artifacts/v1/files/page.txt attempts/a1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
 		{"a claim whose process is gone", "", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
-			"artifacts/v1/files/page.txt attempts/a1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
-		{"the last attempt was lost", "max_attempts: 1", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
+		{"the last worker was lost", "max_lost: 1", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
 			"attempts/a1-lost.json", plan.StatusWaitingExternal},
 		{"a review whose process is gone", "", []plan.Claim{{Task: "CHECK-IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
 			"artifacts/v1/files/page.txt attempts/a1-v1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},

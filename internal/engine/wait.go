@@ -71,10 +71,15 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	r := s.Records.Of(id)
 	reset := r.Reset()
 	var list []string
-	limit := s.Plan.Limits().MaxAttempts
-	if t.Attempts >= limit {
+	limits := s.Plan.Limits()
+	bound := fmt.Sprintf("max_attempts is %d", limits.MaxAttempts)
+	failed, lost := t.Attempts >= limits.MaxAttempts, t.Lost >= limits.MaxLost
+	if lost && !failed {
+		bound = fmt.Sprintf("max_lost is %d", limits.MaxLost)
+	}
+	if failed || lost {
 		for _, a := range r.Attempts {
-			if a.Version == version && a.N > reset.Attempt && a.Kind != plan.AttemptNeedsInput {
+			if a.Version == version && a.N > reset.Attempt && a.Kind != plan.AttemptNeedsInput && (a.Kind == plan.AttemptLost) == !failed {
 				list = append(list, fmt.Sprintf("a%d %s", a.N, a.Kind))
 			}
 		}
@@ -89,7 +94,7 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	if n := len(list) - most; n > 0 {
 		list = append([]string{fmt.Sprintf("%d more", n)}, list[n:]...)
 	}
-	return fmt.Sprintf("max_attempts is %d: %s", limit, strings.Join(list, ", "))
+	return bound + ": " + strings.Join(list, ", ")
 }
 
 // waitForInput says what a task asks or requires, in which form, and where to put it.

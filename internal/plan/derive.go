@@ -50,6 +50,7 @@ type TaskState struct {
 	Approved int     // newest approved version (approved_artifact_id), zero if none
 	Verdict  Verdict // of the newest version; "" while it awaits review
 	Attempts int     // attempts without a result since the last reset; of a CHECK, its own on the newest version
+	Lost     int     // attempts in a row whose worker did not come back, up to now
 	Rejected int     // rejected rounds since the last reset
 
 	waits  bool   // other tasks hold it back
@@ -70,7 +71,7 @@ func (n *tally) count(leaf *TaskState, by int) {
 	if leaf.Status.Blocked() {
 		n.blocked += by
 	}
-	if leaf.Active > 0 || leaf.Attempts > 0 || leaf.Status == StatusInProgress {
+	if leaf.Active > 0 || leaf.Attempts > 0 || leaf.Lost > 0 || leaf.Status == StatusInProgress {
 		n.begun += by
 	}
 }
@@ -157,12 +158,26 @@ func (s *State) versions(t *TaskState) {
 			t.Verdict = v
 		}
 	}
+	t.Attempts, t.Lost = r.spent(0)
+}
+
+// spent counts the attempts since the last reset: those that ended without a result, and those lost in a row since then. A
+// worker that was killed says little about its task, so lost attempts have a limit of their own, and one that ended in
+// any way starts their count anew. The attempts are those of the task, or of its CHECK on a version.
+func (r *TaskRecords) spent(version int) (ended, lost int) {
+	reset := r.Reset()
 	for _, a := range r.Attempts {
-		// Who asks has not failed: the answers, which a person gives, are what bounds such attempts.
-		if a.Version == 0 && a.N > reset.Attempt && a.Kind != AttemptNeedsInput {
-			t.Attempts++
+		switch {
+		case a.Version != version || a.N <= reset.Attempt:
+		case a.Kind == AttemptLost:
+			lost++
+		case a.Kind == AttemptNeedsInput && version == 0:
+			lost = 0 // Who asks has not failed: the answers, which a person gives, are what bounds such attempts.
+		default:
+			ended, lost = ended+1, 0
 		}
 	}
+	return ended, lost
 }
 
 // verdict of a version: of each reviewer the newest review counts; any rejection rejects, a quorum of approvals
@@ -212,6 +227,8 @@ func (s *State) action(t *TaskState) {
 		t.Status, t.reason = StatusWaitingInput, s.missingInput(t.Task, r)
 	case t.Attempts >= limit:
 		t.Status, t.reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
+	case t.Lost >= s.shape.limits.MaxLost:
+		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
 	case t.Rejected >= limit:
 		t.Status, t.reason = StatusWaitingExternal, Count(t.Rejected, "version")+" rejected"
 	case t.Active > 0 && t.Verdict == "":
@@ -264,11 +281,8 @@ func (s *State) check(t *TaskState) {
 		return
 	}
 	r := s.Records.Of(target.TaskID)
-	reset := r.Reset()
-	for _, a := range r.Attempts {
-		if a.Version > 0 && a.Version == target.Active && a.N > reset.Attempt {
-			t.Attempts++
-		}
+	if target.Active > 0 {
+		t.Attempts, t.Lost = r.spent(target.Active)
 	}
 	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
 	switch c, isClaimed := s.claims[t.TaskID]; {
@@ -282,10 +296,14 @@ func (s *State) check(t *TaskState) {
 		t.Status, t.waits = StatusPending, true
 	case t.Attempts >= s.shape.limits.MaxAttempts:
 		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
+	case t.Lost >= s.shape.limits.MaxLost:
+		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
 	default:
 		t.Status = StatusReady
 	}
 }
+
+func lostReason(n int) string { return Count(n, "worker") + " in a row did not come back" }
 
 // goal derives a GOAL from its leaves. One that is assembled is done when its assembling task is.
 func (s *State) goal(t *TaskState) {
@@ -499,6 +517,7 @@ func (p *Plan) Limits() Config {
 	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
 	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
 	fill(&c.MaxAttempts, d.MaxAttempts)
+	fill(&c.MaxLost, d.MaxLost)
 	fill(&c.MinScore, d.MinScore)
 	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
 	fill(&c.MaxContractRetries, d.MaxContractRetries)

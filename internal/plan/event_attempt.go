@@ -80,22 +80,28 @@ func (e Retry) Apply(s *State) (Change, error) {
 	if t.Status != StatusWaitingExternal && (check == nil || check.Status != StatusWaitingExternal) {
 		return Change{}, refuse(e.Task, "is %s; only a task that used up its attempts can be retried", t.Status)
 	}
+	r := s.Records.Of(t.TaskID)
 	return Change{
 		Subject:  fmt.Sprintf("%s: retry", t.TaskID),
 		Body:     e.Decision.Reason,
 		Trailers: trailers(EventRetry, t.TaskID),
-		Add:      []Entry{s.Records.Of(t.TaskID).reset(t.TaskID, e.Decision)},
+		Add:      []Entry{r.reset(t.TaskID, r.lastReview(), e.Decision)},
 	}, nil
 }
 
-// reset is the record after which none of the present attempts and reviews count.
-func (r *TaskRecords) reset(id TaskID, d Decision) Entry {
-	rec := ResetRecord{N: r.Reset().N + 1}
+// reset is the record after which none of the present attempts count, and no review up to a number.
+func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
+	rec := ResetRecord{N: r.Reset().N + 1, Review: review}
 	if n := len(r.Attempts); n > 0 {
 		rec.Attempt = r.Attempts[n-1].N
 	}
-	if n := len(r.Reviews); n > 0 {
-		rec.Review = r.Reviews[n-1].N
-	}
 	return Entry{Path: id.Dir() + "/resets/" + rec.Name(), Data: Document(d)}
+}
+
+// lastReview is the number of the newest review, zero if there is none.
+func (r *TaskRecords) lastReview() int {
+	if n := len(r.Reviews); n > 0 {
+		return r.Reviews[n-1].N
+	}
+	return 0
 }

@@ -11,7 +11,7 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 const eventYAML = `title: Events
-config: {max_attempts: 2}
+config: {max_attempts: 2, max_lost: 2}
 tasks:
   - task_id: IMPL-1
     title: First
@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 	first := Artifact{TaskID: "IMPL-1", Tree: treeOfAll, Agent: "exec"}
 	second := Artifact{TaskID: "IMPL-2", Tree: treeOfAll, Agent: "exec"}
 	reviewable := []string{v1of1}
-	blocked := []string{"IMPL-1 attempts/a1-error.json", "IMPL-1 attempts/a2-lost.json"}
+	blocked := []string{"IMPL-1 attempts/a1-error.json", "IMPL-1 attempts/a2-noop.json"}
 	tests := []struct {
 		name    string
 		records []string
@@ -125,6 +125,7 @@ func TestRefusals(t *testing.T) {
 		{"version without an input from outside", nil, version(Artifact{TaskID: "IMPL-3"}), "IMPL-3: waits for input: logo (0/1)"},
 		{"version with an open question", []string{"IMPL-1 questions/q1.json"}, version(first), "IMPL-1: waits for input: question q1 is not answered"},
 		{"version after too many attempts", blocked, version(first), "IMPL-1: 2 attempts without a result"},
+		{"version after too many lost attempts", []string{"IMPL-1 attempts/a1-lost.json", "IMPL-1 attempts/a2-lost.json"}, version(first), "IMPL-1: 2 workers in a row did not come back"},
 		{"version after too many rejections", []string{v1of1, rejected1, "IMPL-1 artifacts/v2/files", "IMPL-1 reviews/r2-v2-40-bob/REJECTED.md"}, version(first), "IMPL-1: 2 versions rejected"},
 		{"version before its dependency", nil, version(second), "IMPL-2: waits for IMPL-1"},
 		{"version before its dependency is approved", []string{v1of1}, version(second), "IMPL-2: waits for IMPL-1"},
@@ -257,7 +258,7 @@ func TestBeginRefusesAnExistingPlan(t *testing.T) {
 // What an event adds: paths, subject and trailers are part of the format.
 func TestChanges(t *testing.T) {
 	dir := TaskID("IMPL-1").Dir()
-	blocked := []string{v1of1, rejected1, "IMPL-1 attempts/a1-error.json", "IMPL-1 attempts/a2-lost.json"}
+	blocked := []string{v1of1, rejected1, "IMPL-1 attempts/a1-error.json", "IMPL-1 attempts/a2-noop.json"}
 	handIn := func(*State) Event {
 		return NewVersion{Artifact: Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "ann"}, ByPerson: true}
 	}
@@ -277,6 +278,9 @@ func TestChanges(t *testing.T) {
 			"artifacts/v1/artifact.json artifacts/v1/files", "Wf-Event=artifact Wf-Task=IMPL-1 Wf-Artifact=v1 Wf-Agent=exec"},
 		{"hand-in after too many attempts", blocked, handIn, "IMPL-1: v2 by ann",
 			"artifacts/v2/artifact.json artifacts/v2/files resets/s1-a2-r1.json", "Wf-Event=artifact Wf-Task=IMPL-1 Wf-Artifact=v2 Wf-Agent=ann"},
+		{"version after lost attempts", []string{v1of1, rejected1, "IMPL-1 attempts/a1-error.json", "IMPL-1 attempts/a2-lost.json"},
+			version(Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "exec"}), "IMPL-1: v2 by exec",
+			"artifacts/v2/artifact.json artifacts/v2/files resets/s1-a2-r0.json", "Wf-Event=artifact Wf-Task=IMPL-1 Wf-Artifact=v2 Wf-Agent=exec"},
 		{"hand-in after a rejection", []string{v1of1, rejected1}, handIn, "IMPL-1: v2 by ann",
 			"artifacts/v2/artifact.json artifacts/v2/files resets/s1-a0-r1.json", "Wf-Event=artifact Wf-Task=IMPL-1 Wf-Artifact=v2 Wf-Agent=ann"},
 		{"hand-in at first", nil, handIn, "IMPL-1: v1 by ann",

@@ -81,8 +81,14 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		Author:   e.Author,
 		Add:      []Entry{{Path: dir + "/artifact.json", Data: Document(a)}, {Path: dir + "/files", OID: a.Tree}},
 	}
-	if e.ByPerson && (t.Attempts > 0 || t.Rejected > 0) {
-		c.Add = append(c.Add, r.reset(t.TaskID, Decision{By: a.Agent, CreatedAt: a.CreatedAt, Reason: "handed in by a person"}))
+	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
+	switch {
+	case e.ByPerson && (t.Attempts > 0 || t.Lost > 0 || t.Rejected > 0):
+		d.Reason = "handed in by a person"
+		c.Add = append(c.Add, r.reset(t.TaskID, r.lastReview(), d))
+	case t.Lost > 0:
+		d.Reason = "a version was made after lost attempts"
+		c.Add = append(c.Add, r.reset(t.TaskID, r.Reset().Review, d))
 	}
 	return c, nil
 }

@@ -92,7 +92,7 @@ func TestFormatDefaults(t *testing.T) {
 	d := DefaultConfig()
 	want := map[string]string{
 		"max_decomposition_depth": strconv.Itoa(d.MaxDecompositionDepth), "one_shot_threshold_person_days": fmt.Sprint(d.OneShotThresholdPersonDays),
-		"max_attempts": strconv.Itoa(d.MaxAttempts), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks), "max_contract_retries": strconv.Itoa(d.MaxContractRetries),
+		"max_attempts": strconv.Itoa(d.MaxAttempts), "max_lost": strconv.Itoa(d.MaxLost), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks), "max_contract_retries": strconv.Itoa(d.MaxContractRetries),
 		"quorum": strconv.Itoa(d.Quorum), "timeout_seconds": strconv.Itoa(d.TimeoutSeconds), "check_timeout_seconds": strconv.Itoa(d.CheckTimeoutSeconds),
 		"max_artifact_bytes": strconv.FormatInt(d.MaxArtifactBytes, 10), "max_artifact_files": strconv.Itoa(d.MaxArtifactFiles),
 	}
@@ -142,7 +142,7 @@ func statusPlan(assembles bool) *Plan {
 	check := func(id TaskID) *Task { return &Task{TaskID: id.CheckID(), NodeType: Check, ReviewTargetTaskID: id} }
 	it := action("IMPL-1", "GOAL-2", "IMPL-2")
 	it.Requires = []Requirement{{Name: "the logo", Count: 2}}
-	p := &Plan{RootTaskID: "GOAL-1", Config: Config{MaxAttempts: 2}, Tasks: []*Task{
+	p := &Plan{RootTaskID: "GOAL-1", Config: Config{MaxAttempts: 2, MaxLost: 2}, Tasks: []*Task{
 		{TaskID: "GOAL-1", NodeType: Goal}, {TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: "GOAL-1"},
 		it, check("IMPL-1"), action("IMPL-2", "GOAL-1"), check("IMPL-2"),
 	}}
@@ -182,6 +182,7 @@ var actionConditions = map[string]condition{
 	"a question without an answer":         {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
 	"a required input missing":             {make: func(x *situation) { x.names["IMPL-1"] = slices.DeleteFunc(x.names["IMPL-1"], isSecondInput) }},
 	"attempts reach max_attempts":          {make: attempts("attempts/a%d-error.json")},
+	"lost attempts reach max_lost":         {make: attempts("attempts/a%d-lost.json")},
 	"rejected versions reach max_attempts": {make: func(x *situation) { x.version("IMPL-1", Rejected); x.version("IMPL-1", Rejected) }},
 	"newest version awaits review":         {verdictIs(""), "verdict"},
 	"newest version rejected":              {verdictIs(Rejected), "verdict"},
@@ -195,11 +196,12 @@ const secondInput = "inputs/the%20logo/2.json"
 func isSecondInput(name string) bool { return name == secondInput }
 
 var checkConditions = map[string]condition{
-	"its target is ABANDONED":                                  {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
-	"a claim on the CHECK that has not expired":                {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
-	"newest version has its verdict":                           {make: verdictIs(Approved)},
-	"its target is not READY_TO_CHECK":                         {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
-	"attempts to review the newest version reach max_attempts": {make: attempts("attempts/a%d-v1-lost.json")},
+	"its target is ABANDONED":                                   {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"a claim on the CHECK that has not expired":                 {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
+	"newest version has its verdict":                            {make: verdictIs(Approved)},
+	"its target is not READY_TO_CHECK":                          {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"attempts to review the newest version reach max_attempts":  {make: attempts("attempts/a%d-v1-error.json")},
+	"lost attempts to review the newest version reach max_lost": {make: attempts("attempts/a%d-v1-lost.json")},
 	"otherwise": {make: func(*situation) {}},
 }
 
@@ -311,6 +313,13 @@ func TestFormatWhatEnds(t *testing.T) {
 			attempts("attempts/a%d-error.json")(x)
 			x.add("IMPL-1", "resets/s2-a2-r0.json", "resets/s1-a0-r0.json")
 		}, "IMPL-1", StatusReady},
+		{"lost attempts before the reset", func(x *situation) { attempts("attempts/a%d-lost.json")(x); x.add("IMPL-1", "resets/s1-a2-r0.json") }, "IMPL-1", StatusReady},
+		{"lost attempts, then a failed one", func(x *situation) { attempts("attempts/a%d-lost.json")(x); x.add("IMPL-1", "attempts/a3-error.json") }, "IMPL-1", StatusReady},
+		{"lost attempts, then a question", func(x *situation) {
+			attempts("attempts/a%d-lost.json")(x)
+			x.add("IMPL-1", "attempts/a3-needs_input.json")
+		}, "IMPL-1", StatusReady},
+		{"a lost attempt and a failed one", func(x *situation) { x.add("IMPL-1", "attempts/a1-error.json", "attempts/a2-lost.json") }, "IMPL-1", StatusReady},
 		{"rejections before the reset", func(x *situation) {
 			x.version("IMPL-1", Rejected)
 			x.version("IMPL-1", Rejected)

@@ -20,6 +20,7 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	most("one_shot_threshold_person_days", is.OneShotThresholdPersonDays, were.OneShotThresholdPersonDays)
 	most("max_leaf_tasks", float64(is.MaxLeafTasks), float64(were.MaxLeafTasks))
 	most("max_attempts", float64(is.MaxAttempts), float64(were.MaxAttempts))
+	most("max_lost", float64(is.MaxLost), float64(were.MaxLost))
 	if is.MinScore < were.MinScore {
 		fs = append(fs, loosened("config.min_score", "at least", float64(is.MinScore), float64(were.MinScore)))
 	}

@@ -16,7 +16,7 @@ import (
 // machineYAML has what the state machine is about: dependencies on tasks and goals, an input that somebody must hand
 // in, and a last task that may assemble.
 const machineYAML = `title: Machine
-config: {max_attempts: 2, quorum: %d}
+config: {max_attempts: 2, max_lost: 2, quorum: %d}
 final_deliverable_spec: %s
 tasks:
   - task_id: IMPL-1
@@ -337,12 +337,15 @@ func (m *machine) addAttempt(t *rapid.T) {
 		return
 	}
 	was, now := s.Tasks[id], m.state().Tasks[id]
-	more := 1
-	if was.NodeType == Action && e.Attempt.Kind == AttemptNeedsInput {
+	more, lost := 1, 0
+	switch {
+	case e.Attempt.Kind == AttemptLost:
+		more, lost = 0, was.Lost+1
+	case was.NodeType == Action && e.Attempt.Kind == AttemptNeedsInput:
 		more = 0 // who asks has not failed
 	}
-	if now.Attempts != was.Attempts+more {
-		t.Fatalf("%s had %d attempts, and has %d after one more", id, was.Attempts, now.Attempts)
+	if now.Attempts != was.Attempts+more || now.Lost != lost {
+		t.Fatalf("%s had %d attempts and %d lost, and has %d and %d after one more", id, was.Attempts, was.Lost, now.Attempts, now.Lost)
 	}
 }
 
@@ -623,6 +626,21 @@ func judged(r *TaskRecords, version, quorum int) Verdict {
 	return ""
 }
 
+// lostInARow counts lost attempts by the words of the format, from the last attempt backwards.
+func lostInARow(r *TaskRecords, version int) int {
+	n := 0
+	for _, a := range slices.Backward(r.Attempts) {
+		if a.Version != version {
+			continue
+		}
+		if a.N <= r.Reset().Attempt || a.Kind != AttemptLost {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 	r := s.Records.Of(ts.TaskID)
 	quorum, limit := s.Quorum(ts.TaskID), 2
@@ -639,9 +657,13 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 		}
 	}
 	for _, a := range r.Attempts {
-		if a.Version == 0 && a.N > reset.Attempt && a.Kind != AttemptNeedsInput {
+		if a.Version == 0 && a.N > reset.Attempt && a.Kind != AttemptNeedsInput && a.Kind != AttemptLost {
 			attempts++
 		}
+	}
+	lost := lostInARow(r, 0)
+	if ts.Lost != lost {
+		t.Errorf("want %d lost", lost)
 	}
 	if ts.Active != len(r.Artifacts) || ts.Approved != approved || ts.Attempts != attempts || ts.Rejected != rejected {
 		t.Errorf("want active v%d, approved v%d, %d attempts, %d rejected", len(r.Artifacts), approved, attempts, rejected)
@@ -655,13 +677,13 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 	}
 	c, claimed := m.claims[ts.TaskID]
 	claimed = claimed && c.Expires.After(m.now)
-	undisturbed := !r.Abandoned() && !claimed && s.missingInput(ts.Task, r) == "" && attempts < limit && rejected < limit
+	undisturbed := !r.Abandoned() && !claimed && s.missingInput(ts.Task, r) == "" && attempts < limit && lost < limit && rejected < limit
 	waits := m.plan.PlanningOf(ts.TaskID) != nil && !r.Abandoned() && !s.Records.Of(m.plan.PlanningOf(ts.TaskID).TaskID).Abandoned() || slices.ContainsFunc(s.Inputs(ts.TaskID), func(d TaskID) bool { return s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone })
 	holds := map[Status]bool{
 		StatusAbandoned:       r.Abandoned(),
 		StatusInProgress:      claimed && !r.Abandoned(),
 		StatusWaitingInput:    s.missingInput(ts.Task, r) != "" && !claimed && !r.Abandoned(),
-		StatusWaitingExternal: (attempts >= limit || rejected >= limit) && s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
+		StatusWaitingExternal: (attempts >= limit || lost >= limit || rejected >= limit) && s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
 		StatusReadyToCheck:    undisturbed && ts.Active > 0 && verdict == "",
 		StatusToBeModified:    undisturbed && verdict == Rejected,
 		StatusDone:            undisturbed && verdict == Approved && approved == ts.Active,
@@ -695,7 +717,7 @@ func (m *machine) checkHolds(t *rapid.T, s *State, ts *TaskState) {
 		want = StatusInProgress
 	case target.Verdict != "":
 		want = StatusDone
-	case target.Status == StatusReadyToCheck && ts.Attempts >= 2:
+	case target.Status == StatusReadyToCheck && (ts.Attempts >= 2 || lostInARow(s.Records.Of(target.TaskID), target.Active) >= 2):
 		want = StatusWaitingExternal
 	case target.Status == StatusReadyToCheck:
 		want = StatusReady // though the target is not DONE: to wait for that would be a deadlock

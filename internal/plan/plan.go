@@ -50,6 +50,7 @@ type Config struct {
 	MaxDecompositionDepth      int      `json:"max_decomposition_depth,omitempty"`
 	OneShotThresholdPersonDays float64  `json:"one_shot_threshold_person_days,omitempty"`
 	MaxAttempts                int      `json:"max_attempts,omitempty"`
+	MaxLost                    int      `json:"max_lost,omitempty"` // workers in a row that did not come back
 	MinScore                   int      `json:"min_score,omitempty"`
 	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty"`
 	MaxContractRetries         int      `json:"max_contract_retries,omitempty"` // how often an agent may mend a reply that breaks the contract
@@ -71,6 +72,7 @@ func DefaultConfig() Config {
 		MaxDecompositionDepth:      5,
 		OneShotThresholdPersonDays: 10,
 		MaxAttempts:                3,
+		MaxLost:                    20,
 		MinScore:                   90,
 		MaxLeafTasks:               2000,
 		MaxContractRetries:         2,

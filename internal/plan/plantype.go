@@ -111,6 +111,7 @@ func (c *Config) orElse(d Config) {
 	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
 	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
 	fill(&c.MaxAttempts, d.MaxAttempts)
+	fill(&c.MaxLost, d.MaxLost)
 	fill(&c.MinScore, d.MinScore)
 	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
 	fill(&c.MaxContractRetries, d.MaxContractRetries)

@@ -167,6 +167,7 @@ func (v *validator) negative() {
 		{"max_decomposition_depth", float64(c.MaxDecompositionDepth)},
 		{"one_shot_threshold_person_days", c.OneShotThresholdPersonDays},
 		{"max_attempts", float64(c.MaxAttempts)},
+		{"max_lost", float64(c.MaxLost)},
 		{"min_score", float64(c.MinScore)},
 		{"max_leaf_tasks", float64(c.MaxLeafTasks)},
 		{"max_contract_retries", float64(c.MaxContractRetries)},

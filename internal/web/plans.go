@@ -152,6 +152,9 @@ func notes(s *plan.State, t *plan.TaskState) string {
 	if t.Attempts > 0 {
 		all = append(all, plan.Count(t.Attempts, "attempt")+" failed")
 	}
+	if t.Lost > 0 && t.Status != plan.StatusWaitingExternal {
+		all = append(all, plan.Count(t.Lost, "worker")+" lost")
+	}
 	return strings.Join(all, "; ")
 }
 
