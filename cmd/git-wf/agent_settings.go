@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/process"
 	"gitwf/internal/prompt"
 	"gitwf/templates"
 )
@@ -147,4 +150,41 @@ func (e *env) assignment(store *gitstore.Store) (agent.Assignment, error) {
 		return table, nil
 	}
 	return agent.Assignment{}, nil
+}
+
+// envKey is the setting that names variables which a plan's command lines get besides the usual ones.
+const envKey = "wf.env"
+
+// commandEnv is what a plan's command lines get of the user's environment.
+func (e *env) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, error) {
+	settings, err := store.Settings(ctx, envKey)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, kv := range settings {
+		if kv[0] != envKey {
+			continue
+		}
+		for _, name := range strings.FieldsFunc(kv[1], func(r rune) bool { return r == ',' || r == ' ' }) {
+			if strings.ContainsAny(strings.TrimSuffix(name, "*"), "=*$\t\n") {
+				return nil, &failure{code: exitUsage, err: fmt.Errorf("%s: %s is no name of a variable", envKey, plan.OneLine(name)), hint: "git config --edit"}
+			}
+			names = append(names, name)
+		}
+	}
+	return process.Allowed(e.environ, names), nil
+}
+
+// mask knows the values of the user's keys: of variables with the name of one, and of those that agents are told to take
+// theirs from.
+func (e *env) mask(agents *agent.Set) plan.Mask {
+	settings, _ := agents.Settings() // without them, no agent is asked that has such a variable
+	var names []string
+	for _, a := range settings.Agents {
+		if a.KeyEnv != "" {
+			names = append(names, a.KeyEnv)
+		}
+	}
+	return plan.NewMask(e.environ, names...)
 }

@@ -107,8 +107,11 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 	if err != nil {
 		return nil, err
 	}
+	agents := e.agentSet(c, store)
 	return &engine.Engine{
-		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: e.agentSet(c, store),
+		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: agents,
+		Commands:  sync.OnceValues(func() ([]string, error) { return e.commandEnv(c.Context, store) }),
+		Secrets:   sync.OnceValue(func() plan.Mask { return e.mask(agents) }),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
 		Assign: sync.OnceValues(func() (agent.Assignment, error) { return e.assignment(store) }),
 	}, nil

@@ -290,7 +290,7 @@ func TestAgentOutput(t *testing.T) {
 		{"exit status", "echo unknown option >&2; exit 2", Failed, "unknown option"},
 		{"no end", "yes '{}'", Malformed, "longer than"},
 		{"hangs", "sleep 60", TimedOut, ""},
-		{"key in a message", "echo cannot use $MY_KEY >&2; exit 1", Failed, "cannot use [key]"},
+		{"key in a message", "echo cannot use $MY_KEY >&2; exit 1", Failed, "cannot use [masked]"},
 	}
 	for _, a := range agents {
 		for _, tt := range tests {

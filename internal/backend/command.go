@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
 
@@ -29,7 +30,7 @@ func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	r.Session = "" // it has none
 	out, err := run{
 		line: c.cfg.Command, dir: r.Dir, environ: childEnv(r, nil), stdin: r.text(), timeout: time.Until(deadline),
-		log: r.Log, secrets: secrets(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
+		log: r.Log, secrets: plan.NewMask(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
 	}.do(ctx)
 	if err != nil {
 		return Reply{}, err

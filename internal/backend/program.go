@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitwf/internal/plan"
 )
 
 // vendor is what sets one command-line agent apart.
@@ -54,7 +56,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 		}
 		r.Session = id
 	}
-	hidden := secrets(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
+	hidden := plan.NewMask(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
 	args, env := p.vendor.call(p.cfg, r)
 	if key != "" {
 		env = append(env, p.vendor.about().keyVar+"="+key)
@@ -74,7 +76,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	if reply.Session != "" {
 		reply.Session += bound
 	}
-	reply.ExitCode, reply.LogTail = out.exit, redact(out.messages(), hidden)
+	reply.ExitCode, reply.LogTail = out.exit, hidden.Text(out.messages())
 	return reply, nil
 }
 

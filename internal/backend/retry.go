@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitwf/internal/plan"
 )
 
 // trier makes one try at a request; what it returns is not yet fit to be shown. usable and missing are Backend's Usable
@@ -138,11 +140,11 @@ func (a *asker) finish(err error) error {
 	if !errors.As(err, &e) {
 		e = &Error{Reason: Failed, Message: err.Error()}
 	}
-	hidden := secrets(a.env, a.cfg.KeyEnv)
+	hidden := plan.NewMask(a.env, a.cfg.KeyEnv)
 	done := *e
 	done.Agent = a.cfg.Name
-	done.Message = oneLine(redact(e.Message, hidden))
-	done.LogTail = redact(e.LogTail, hidden)
+	done.Message = oneLine(hidden.Text(e.Message))
+	done.LogTail = hidden.Text(e.LogTail)
 	return &done
 }
 

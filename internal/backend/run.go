@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
 
@@ -22,7 +23,7 @@ type run struct {
 	stdin   string
 	timeout time.Duration
 	log     io.Writer
-	secrets []string
+	secrets plan.Mask
 }
 
 // output is what a program left.

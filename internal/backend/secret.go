@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
 
@@ -21,40 +22,10 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// secretNames are the ends of names of variables whose values are not for logs.
-var secretNames = []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"}
-
-// secrets are the values of an environment that must not be shown: of the variable named, and of every one that has the
-// name of a secret. Short ones are left: they are no keys, and would be struck out of innocent words.
-func secrets(environ []string, keyEnv string) []string {
-	const shortest = 8
-	var out []string
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		secret := k == keyEnv && len(v) > 0
-		for _, end := range secretNames {
-			secret = secret || len(v) >= shortest && strings.HasSuffix(strings.ToUpper(k), end)
-		}
-		if secret {
-			out = append(out, v)
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
-	return out
-}
-
-// redact strikes secrets out.
-func redact(s string, secrets []string) string {
-	for _, secret := range secrets {
-		s = strings.ReplaceAll(s, secret, "[key]")
-	}
-	return s
-}
-
 // logWriter passes on whole lines, without secrets and control characters, up to a number of bytes.
 type logWriter struct {
 	out     io.Writer
-	secrets []string
+	secrets plan.Mask
 	left    int
 	line    []byte
 }
@@ -66,7 +37,7 @@ const (
 	maxLine = 64 << 10
 )
 
-func newLog(out io.Writer, secrets []string) *logWriter {
+func newLog(out io.Writer, secrets plan.Mask) *logWriter {
 	return &logWriter{out: out, secrets: secrets, left: maxLog}
 }
 
@@ -93,16 +64,13 @@ func (w *logWriter) Write(p []byte) (int, error) {
 }
 
 func (w *logWriter) longest() int {
-	if len(w.secrets) == 0 {
-		return 0
-	}
-	return min(len(w.secrets[0]), maxLine/2)
+	return min(w.secrets.Longest(), maxLine/2)
 }
 
 // flush writes the first n bytes of the line; of a line that is cut, secrets are struck out before.
 func (w *logWriter) flush(n int) {
 	text := string(w.line)
-	if clean := redact(text, w.secrets); n < len(w.line) && clean != text {
+	if clean := w.secrets.Text(text); n < len(w.line) && clean != text {
 		text, n = clean, max(0, len(clean)-w.longest())
 	} else if n == len(w.line) {
 		text, n = clean, len(clean)

@@ -35,7 +35,7 @@ func TestService(t *testing.T) {
 			name: "a wait that is too long", turns: []wiretest.Turn{{Status: 429, Header: map[string]string{"Retry-After": "3600"}}}, cfg: Config{Timeout: time.Minute},
 			reason: Transient, want: "after the time-out", tries: 1,
 		},
-		{name: "wrong key", turns: []wiretest.Turn{{Status: 401, Text: "bad key " + testKey, Times: -1}}, reason: Unavailable, want: "HTTP 401: bad key [key]", tries: 1},
+		{name: "wrong key", turns: []wiretest.Turn{{Status: 401, Text: "bad key " + testKey, Times: -1}}, reason: Unavailable, want: "HTTP 401: bad key [masked]", tries: 1},
 		{name: "bad request", turns: []wiretest.Turn{{Status: 400, Text: "no such\x1b[31m model", Times: -1}}, reason: Failed, want: "HTTP 400: no such model", tries: 1},
 		{name: "refusal", turns: []wiretest.Turn{{Text: "no", Stop: wiretest.StopRefusal}}, reason: Refused, tries: 1},
 		{name: "no answer in time", turns: []wiretest.Turn{{Text: "late", DelayMS: 20000}}, cfg: Config{Timeout: 300 * time.Millisecond}, reason: TimedOut, want: "no answer within", tries: 1},
@@ -183,7 +183,7 @@ func TestRetryLogged(t *testing.T) {
 	if _, err := b.Ask(t.Context(), Request{Prompt: "hi", Session: "s", Log: &log}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "tester: busy: HTTP 503: down [key]: trying again in "; !strings.HasPrefix(log.String(), want) {
+	if want := "tester: busy: HTTP 503: down [masked]: trying again in "; !strings.HasPrefix(log.String(), want) {
 		t.Errorf("got %q, want %q", &log, want)
 	}
 }

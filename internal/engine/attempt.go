@@ -59,6 +59,11 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	var log bytes.Buffer
 	job := g.job(snap, t, &log)
 	job.Environ = e.Environ
+	if name == agent.NameExec {
+		if job.Environ, err = e.commandEnv(); err != nil {
+			return err
+		}
+	}
 	if job.Thread, err = e.thread(work, snap, t, name); err != nil {
 		return err
 	}

@@ -285,7 +285,7 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 		o.Claim = &h.claim
 		h.stop()
 	}
-	done, err := e.Store.Append(ctx, id, ev, o)
+	done, err := e.Store.Append(ctx, id, e.mask().Event(ev), o)
 	if h == nil || err != nil {
 		return done, err
 	}

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/process"
 )
 
 // Engine carries out the plans of one repository.
@@ -21,11 +22,13 @@ type Engine struct {
 	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read when it is needed; may be nil
 	Policy    plan.Policy                      // of the repository
 	Now       func() time.Time
-	Environ   []string       // of the commands that work for us, before the WF_ variables
-	Templates fs.FS          // prompts/<role>.md
-	Report    func(Progress) // called for each thing that happens, from several goroutines; may be nil
-	Jobs      int            // tasks worked on at once; zero means one
-	Lease     time.Duration  // of a claim; zero means what wf.lease says, see LeaseTime
+	Environ   []string                 // of the agents that the user has set up, before the WF_ variables
+	Commands  func() ([]string, error) // of a plan's command lines, before the WF_ variables; nil: the defaults of Environ
+	Secrets   func() plan.Mask         // what must not be recorded; nil: what Environ tells
+	Templates fs.FS                    // prompts/<role>.md
+	Report    func(Progress)           // called for each thing that happens, from several goroutines; may be nil
+	Jobs      int                      // tasks worked on at once; zero means one
+	Lease     time.Duration            // of a claim; zero means what wf.lease says, see LeaseTime
 
 	// Watch is told by a run what is worked on, whenever that changes, from one goroutine; may be nil. The state may be
 	// kept, not changed.
@@ -56,7 +59,7 @@ type Progress struct {
 
 func (e *Engine) report(id plan.TaskID, text string) {
 	if e.Report != nil {
-		e.Report(Progress{id, text})
+		e.Report(Progress{id, e.mask().Text(text)})
 	}
 }
 
@@ -72,4 +75,20 @@ func (e *Engine) Step(ctx context.Context, id plan.ID) (*plan.State, bool, error
 	r.once = true
 	state, err := r.loop(ctx)
 	return state, r.started > 0, err
+}
+
+// commandEnv is the environment of a plan's command lines, before the WF_ variables.
+func (e *Engine) commandEnv() ([]string, error) {
+	if e.Commands == nil {
+		return process.Allowed(e.Environ, nil), nil
+	}
+	return e.Commands()
+}
+
+// mask takes secrets out of what is recorded or shown.
+func (e *Engine) mask() plan.Mask {
+	if e.Secrets == nil {
+		return plan.NewMask(e.Environ)
+	}
+	return e.Secrets()
 }

@@ -182,7 +182,7 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 		TaskID: t.TaskID, ReviewedArtifactID: ev.subject.Artifact.ArtifactID, Tree: ev.subject.Artifact.Tree,
 		CreatedAt: plan.Second(e.Now()), Criteria: ev.ran, SpecHash: t.SpecHash(),
 	}
-	done, err := e.Store.Append(ctx, id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, gitstore.AppendOptions{Now: e.Now()})
+	done, err := e.append(ctx, id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, nil, nil)
 	if err != nil {
 		return ev, err
 	}

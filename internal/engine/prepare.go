@@ -79,10 +79,14 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	if err != nil {
 		return prepare.Outcome{}, err
 	}
+	environ, err := e.commandEnv()
+	if err != nil {
+		return prepare.Outcome{}, err
+	}
 	return prepare.Run(ctx, prepare.Ground{
 		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers,
 		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-		Environ: process.Environ(e.Environ, "WF_ROLE="+preparation, "WF_REPO="+g.repo, "WF_IN="+g.in, "WF_CONTEXT="+g.context,
+		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+g.repo, "WF_IN="+g.in, "WF_CONTEXT="+g.context,
 			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(g.attempt)),
 	})
 }

@@ -42,6 +42,10 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 		Scratch:   dir,
 		Timeout:   min(redFirstTimeout, time.Duration(p.Limits().CheckTimeoutSeconds)*time.Second),
 	}
+	usual, err := e.commandEnv()
+	if err != nil {
+		return nil, err
+	}
 	var trials []*trial
 	known := map[string]*trial{}
 	of := map[plan.TaskID]map[string]*trial{}
@@ -59,7 +63,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			}
 			if known[key] == nil {
 				if environ == nil {
-					environ = process.Environ(e.Environ, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
+					environ = process.Environ(usual, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
 						"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
 				}
 				known[key] = &trial{criterion: c, environ: slices.Clip(environ)}

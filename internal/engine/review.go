@@ -143,12 +143,16 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return subject, nil, err
 	}
 	defer g.remove()
+	environ, err := e.commandEnv()
+	if err != nil {
+		return subject, nil, err
+	}
 	results, err := check.Run(ctx, t.AcceptanceCriteria, check.Ground{
 		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
 		Scratch:   g.dir,
 		Discard:   g.place.discard,
-		Environ:   process.Environ(e.Environ, g.environ(snap, t)...),
+		Environ:   process.Environ(environ, g.environ(snap, t)...),
 		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	})
 	return subject, results, err

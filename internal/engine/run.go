@@ -53,6 +53,9 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	if err := r.canAssign(); err != nil {
 		return nil, err
 	}
+	if _, err := r.commandEnv(); err != nil {
+		return nil, err
+	}
 	if err := r.mayBegin(ctx); err != nil {
 		return nil, err
 	}

@@ -25,3 +25,47 @@ func hidden(variable string) bool {
 	}
 	return strings.HasPrefix(variable, "GIT_") || strings.HasPrefix(variable, "WF_")
 }
+
+// defaults are the variables that a command line of a plan gets of the user's environment: what programs need to run, to find
+// their tools and caches, and to speak the user's language. None of them holds a key. A star at the end stands for any end.
+var defaults = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP", "NO_COLOR", "CI",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "SOURCE_DATE_EPOCH",
+	"CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "CGO_*",
+	"GOROOT", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOENV", "GOOS", "GOARCH", "GOEXPERIMENT", "GOMAXPROCS",
+	"GOPROXY", "GOSUMDB", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GO111MODULE", "GOCOVERDIR",
+	"CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "RUSTFLAGS", "JAVA_HOME", "GRADLE_USER_HOME", "MAVEN_OPTS", "DOTNET_ROOT",
+	"NODE_PATH", "NODE_ENV", "NVM_DIR", "PNPM_HOME", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH",
+	// Windows
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "USERNAME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA",
+	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+}
+
+// Allowed are the variables of base that a command line of a plan may see: the defaults, and those that the user names
+// besides. Output of such a line is recorded, and pushed with the plan, so it does not see keys that it was not given.
+func Allowed(base, more []string) []string {
+	var env []string
+	for _, kv := range base {
+		name, _, _ := strings.Cut(kv, "=")
+		if matches(name, defaults) || matches(name, more) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+func matches(name string, list []string) bool {
+	if runtime.GOOS == "windows" { // where names of variables have no case
+		name = strings.ToUpper(name)
+	}
+	for _, one := range list {
+		if runtime.GOOS == "windows" {
+			one = strings.ToUpper(one)
+		}
+		if begin, any := strings.CutSuffix(one, "*"); name == one || any && strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	return false
+}

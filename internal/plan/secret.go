@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"gitwf/internal/pattern"
+)
+
+// Masked stands in a text where a secret was.
+const Masked = "[masked]"
+
+// Mask takes secrets out of texts. It knows the values of some variables, and what keys and tokens of well-known services look
+// like. The zero Mask knows only the latter.
+type Mask struct{ values []string }
+
+// shortestSecret is the length of the shortest value that is taken for a secret for its variable's name. Shorter ones are
+// no keys, and would be struck out of innocent words. It is also the least part of a value that is found where a line was cut.
+const shortestSecret = 8
+
+// NewMask knows the values of the environment's variables whose names end as those of keys do, and of the variables named,
+// however short.
+func NewMask(environ []string, names ...string) Mask {
+	var m Mask
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if value != "" && slices.Contains(names, name) || len(value) >= shortestSecret && secretName(name) {
+			m.values = append(m.values, value)
+		}
+	}
+	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	return m
+}
+
+// Longest is the length of the longest value that the mask knows, zero if it knows none.
+func (m Mask) Longest() int {
+	if len(m.values) == 0 {
+		return 0
+	}
+	return len(m.values[0])
+}
+
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// tokens are the forms in which well-known services give out keys.
+	tokens = pattern.Compile(`\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}` +
+		`|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,}` +
+		`|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
+	// settings are what a program prints of its environment.
+	settings = pattern.Compile(`\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)["']?[ \t]*[=:][ \t]*["']?)[^\s"'\\]{8,}`)
+	// logins are passwords in addresses.
+	logins = pattern.Compile(`(://[^/\s:@]+:)[^/\s@]{3,}@`)
+)
+
+// Text is s without secrets. What it makes stays as it is when it is masked again.
+func (m Mask) Text(s string) string {
+	for _, v := range m.values {
+		s = strings.ReplaceAll(s, v, Masked)
+	}
+	if m.Longest() > shortestSecret {
+		s = m.edges(s)
+	}
+	s = tokens.Get().ReplaceAllStringFunc(s, func(token string) string {
+		if strings.HasPrefix(token, "sk-") && !strings.ContainsAny(token, "0123456789") {
+			return token // words with hyphens
+		}
+		return Masked
+	})
+	s = settings.Get().ReplaceAllString(s, "${1}"+Masked)
+	return logins.Get().ReplaceAllString(s, "${1}"+Masked+"@")
+}
+
+// edges masks what is left of a value at either end of a line: long outputs are recorded without their middle, and the cut
+// may go through a value.
+func (m Mask) edges(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		text := strings.TrimSuffix(line, "\n")
+		body := strings.TrimPrefix(text, "...")
+		dots, end := text[:len(text)-len(body)], line[len(text):]
+		for _, v := range m.values {
+			for n := len(v) - 1; n >= shortestSecret; n-- {
+				if rest, ok := strings.CutPrefix(body, v[len(v)-n:]); ok {
+					body = Masked + rest
+				}
+				if rest, ok := strings.CutSuffix(body, v[:n]); ok {
+					body = rest + Masked
+				}
+			}
+		}
+		b.WriteString(dots + body + end)
+	}
+	return b.String()
+}
+
+// Event is the event without secrets in the texts that agents and commands have written. What they made, and what a person
+// says, is not theirs to change: a deliverable is what its reviewers see.
+func (m Mask) Event(ev Event) Event {
+	switch e := ev.(type) {
+	case NewVersion:
+		e.Artifact.Summary, e.Artifact.Preparation = m.Text(e.Artifact.Summary), m.prepared(e.Artifact.Preparation)
+		return e
+	case AddAttempt:
+		return m.attempt(e)
+	case AddCheck:
+		e.Checked.Criteria = m.criteria(e.Checked.Criteria)
+		return e
+	case AddReview:
+		e.Review = m.review(e.Review)
+		return e
+	case Ask:
+		e.Attempt, e.Questions = m.attempt(e.Attempt), slices.Clone(e.Questions)
+		for i := range e.Questions {
+			e.Questions[i].Question = m.Text(e.Questions[i].Question)
+		}
+		return e
+	}
+	return ev
+}
+
+func (m Mask) attempt(e AddAttempt) AddAttempt {
+	e.Attempt.Message, e.Attempt.Preparation = m.Text(e.Attempt.Message), m.prepared(e.Attempt.Preparation)
+	e.Log = []byte(m.Text(string(e.Log)))
+	return e
+}
+
+func (m Mask) review(r Review) Review {
+	r.Criteria, r.Reason, r.Suggestions = m.criteria(r.Criteria), m.Text(r.Reason), slices.Clone(r.Suggestions)
+	for i := range r.Suggestions {
+		r.Suggestions[i].Text = m.Text(r.Suggestions[i].Text)
+	}
+	return r
+}
+
+func (m Mask) criteria(list []CriterionResult) []CriterionResult {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Evidence = m.Text(list[i].Evidence)
+	}
+	return list
+}
+
+func (m Mask) prepared(list []Prepared) []Prepared {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Output, list[i].Problem = m.Text(list[i].Output), m.Text(list[i].Problem)
+	}
+	return list
+}
