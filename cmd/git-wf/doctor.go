@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -106,7 +105,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 	found.findings = append(found.findings, shown...)
 	now, worker := e.now(), &engine.Engine{Store: store, Now: e.now}
 	around, err := audit.Surroundings(ctx, store, audit.Around{
-		Now: now, Temp: os.TempDir(), Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
+		Now: now, Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
 	})
 	if err != nil {
 		return nil, err

@@ -1,13 +1,13 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -179,60 +179,40 @@ func (s *surroundings) lock(file string, ours bool) {
 	}
 }
 
-var (
-	scratchName = pattern.Compile(`^git-wf-(?:([0-9]+)-)?[a-z0-9-]*[0-9]+$`)
-	indexName   = pattern.Compile(`^wf-index-[0-9]+$`)
-)
+// indexName is that of an index which the gate makes for its own use.
+var indexName = pattern.Compile(`^wf-index-[0-9]+$`)
 
-// After which time without a change something that a process has left counts as left: where the process is known and gone, and
-// where it is not known.
-const (
-	deadScratch    = 10 * time.Minute
-	unknownScratch = 7 * 24 * time.Hour
-)
+// unknownLeftover is after which time without a change such a file counts as left: nothing says whose it is.
+const unknownLeftover = 7 * 24 * time.Hour
 
-// leftovers reports the directories that dead processes have left. A throwaway repository of git wf demo stays for its user.
+// leftovers reports what killed processes have left of this repository's. What may be another repository's is not looked
+// at: its owner may live in another container, where nobody here sees it.
 func (s *surroundings) leftovers() {
-	for dir, names := range map[string]*pattern.Pattern{s.Temp: scratchName, s.store.GitDir(): indexName} {
-		if dir == "" {
+	for _, note := range s.store.DeadScratch() {
+		if s.many("scratch", note) {
 			continue
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			m := names.Get().FindStringSubmatch(e.Name())
-			if m == nil || strings.HasPrefix(e.Name(), "git-wf-demo-") {
-				continue
-			}
-			pid := 0
-			if len(m) > 1 && m[1] != "" {
-				pid, _ = strconv.Atoi(m[1])
-			}
-			s.leftover(filepath.Join(dir, e.Name()), pid)
+		dir := gitstore.ScratchDir(note)
+		f := s.find("scratch", plan.OneLine(cmp.Or(dir, note)), "git wf doctor --fix", "left over from work on a task: its process is gone")
+		f.Fix = func(context.Context) (string, error) { return "removed it", s.store.RemoveScratch(note) }
+	}
+	entries, _ := os.ReadDir(s.store.GitDir())
+	for _, e := range entries {
+		if indexName.Get().MatchString(e.Name()) {
+			s.leftover(filepath.Join(s.store.GitDir(), e.Name()))
 		}
 	}
 }
 
-func (s *surroundings) leftover(path string, pid int) {
+func (s *surroundings) leftover(path string) {
 	st, err := os.Lstat(path)
 	if err != nil || !st.IsDir() && !st.Mode().IsRegular() {
 		return
 	}
-	if st.IsDir() {
-		if _, err := os.ReadDir(path); err != nil {
-			return // somebody else's
-		}
-	}
 	age := s.Now.Sub(st.ModTime())
-	if pid > 0 && (alive(pid) || age < deadScratch) || pid == 0 && age < unknownScratch || s.many("scratch", path) {
+	if age < unknownLeftover || s.many("scratch", path) {
 		return
 	}
-	why := "its process is gone"
-	if pid == 0 {
-		why = fmt.Sprintf("nothing in it has changed for %d days", int(age.Hours()/24))
-	}
-	f := s.find("scratch", plan.OneLine(path), "rm -rf "+Quote(path), "left over from work on a task: %s", why)
+	f := s.find("scratch", plan.OneLine(path), "rm -rf "+Quote(path), "left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
 	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
 }

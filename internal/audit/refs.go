@@ -16,8 +16,7 @@ import (
 
 // Around says what the surroundings of the plans are audited by.
 type Around struct {
-	Now  time.Time
-	Temp string // the system's directory for temporary files; "" to leave it alone
+	Now time.Time
 
 	Standing func(plan.Claims) plan.Claims // those of the claims that hold
 }

@@ -54,7 +54,7 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	place := e.scratch
 	if place == nil {
 		var err error
-		if place, err = newScratch(); err != nil {
+		if place, err = e.newScratch(ctx); err != nil {
 			return nil, err
 		}
 	}

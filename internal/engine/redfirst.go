@@ -27,11 +27,11 @@ const redFirstTimeout = time.Minute
 // progress is told how many are done.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	p := d.Plan
-	dir, err := process.Scratch()
+	dir, release, err := e.Store.Scratch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer release()
 	in := filepath.Join(dir, "in")
 	if err := os.Mkdir(in, 0o777); err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	if err := r.mayBegin(ctx); err != nil {
 		return nil, err
 	}
-	place, err := newScratch()
+	place, err := r.newScratch(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,14 +1,13 @@
 package engine
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
-
-	"gitwf/internal/process"
 )
 
 // scratch is the directory below which a run's attempts and reviews have theirs. A finished one that is small stays
@@ -16,6 +15,7 @@ import (
 // up, and a run of many short tasks would spend half of its time there (bench, "run").
 type scratch struct {
 	root string
+	end  func() // removes what is left of it
 	mu   sync.Mutex
 	kept int64 // bytes
 }
@@ -26,9 +26,9 @@ const (
 	block    = 4096
 )
 
-func newScratch() (*scratch, error) {
-	root, err := process.Scratch()
-	return &scratch{root: root}, err
+func (e *Engine) newScratch(ctx context.Context) (*scratch, error) {
+	root, end, err := e.Store.Scratch(ctx)
+	return &scratch{root: root, end: end}, err
 }
 
 // mkdir makes a directory for one attempt or review.
@@ -59,8 +59,7 @@ func (s *scratch) discard(dir string) {
 	}
 }
 
-// remove ends it all, with all processors: the user waits for it. A leftover in the system's temporary directory harms
-// nobody.
+// remove ends it all, with all processors: the user waits for it. What a killed run leaves, the next run removes.
 func (s *scratch) remove() {
 	names, _ := os.ReadDir(s.root)
 	var wg sync.WaitGroup
@@ -72,5 +71,5 @@ func (s *scratch) remove() {
 		})
 	}
 	wg.Wait()
-	_ = os.RemoveAll(s.root)
+	s.end()
 }

@@ -11,10 +11,11 @@ import (
 func scratchFor(t *testing.T) *scratch {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	s, err := newScratch()
+	root, err := os.MkdirTemp("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &scratch{root: root, end: func() { _ = os.RemoveAll(root) }}
 	t.Cleanup(s.remove)
 	return s
 }

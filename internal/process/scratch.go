@@ -1,12 +1,6 @@
 package process
 
-import (
-	"fmt"
-	"os"
-)
+import "os"
 
-// Scratch makes a temporary directory. Its name has the number of this process in it, so that git wf doctor knows one that
-// was left over by a process which is gone.
-func Scratch() (string, error) {
-	return os.MkdirTemp("", fmt.Sprintf("git-wf-%d-", os.Getpid()))
-}
+// Scratch makes a temporary directory for what is about no repository. Work on one has gitstore's.
+func Scratch() (string, error) { return os.MkdirTemp("", "git-wf-") }
