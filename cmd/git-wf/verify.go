@@ -154,6 +154,9 @@ func (e *env) printBundles(r *gate.Report) {
 		if b.Older {
 			text += "; the plan has newer approvals"
 		}
+		if len(b.Overturned) > 0 {
+			text += "; rejected since, and replaced: " + strings.Join(b.Overturned, ", ")
+		}
 		if b.Archive == "absent" {
 			text += "; from before a prune, by what that kept: the archive is not here"
 		}

@@ -148,9 +148,9 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 	if err := g.prefetchManifests(ctx, all); err != nil {
 		return nil, err
 	}
-	r := newReport()
+	r, tips := newReport(), g.tipViews(visits)
 	for _, l := range all {
-		t := tree{commit: l.commit, landed: !g.arriving, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
+		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
 			return g.list(ctx, l.view, dir)
 		}}
 		if len(l.flaws) > 0 {
@@ -174,6 +174,23 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// tipViews are the views of the commits that are no other's parent.
+func (g *Gate) tipViews(all []visit) []*view {
+	parents := make(map[plan.OID]bool, len(all))
+	for _, v := range all {
+		for _, p := range v.parents {
+			parents[p] = true
+		}
+	}
+	var tips []*view
+	for _, v := range all {
+		if !parents[v.commit] {
+			tips = append(tips, g.chart().view(v.top))
+		}
+	}
+	return tips
 }
 
 // prefetchManifests gets, in a partial clone, the manifests of all commits at once.

@@ -32,10 +32,11 @@ type Bundle struct {
 	PlanID     plan.ID  `json:"plan_id"`
 	PlanCommit plan.OID `json:"plan_commit"`
 	Complete   bool     `json:"complete"`
-	Older      bool     `json:"older"`               // the plan has newer approvals
-	Signatures string   `json:"signatures"`          // signed: by keys of the policy that judges; else unsigned
-	SignedBy   []string `json:"signed_by,omitempty"` // the names of those keys
-	Archive    string   `json:"archive,omitempty"`   // of a plan commit from before a prune: whether the archive is here, or absent
+	Older      bool     `json:"older"`                // the plan has newer approvals
+	Signatures string   `json:"signatures"`           // signed: by keys of the policy that judges; else unsigned
+	SignedBy   []string `json:"signed_by,omitempty"`  // the names of those keys
+	Archive    string   `json:"archive,omitempty"`    // of a plan commit from before a prune: whether the archive is here, or absent
+	Overturned []string `json:"overturned,omitempty"` // versions that were rejected since, where nothing that lands ends with them
 	Files      int      `json:"files"`
 }
 
@@ -105,6 +106,7 @@ func (c Change) Deleted() bool { return c.OID == "" }
 type tree struct {
 	commit plan.OID // "" for the index
 	landed bool     // the commit is part of a branch already
+	tips   []*view  // of the commits that the range ends with; none for the index
 	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
 }
 
@@ -217,6 +219,7 @@ type bundleCase struct {
 	entries map[string]gitstore.TreeEntry // what the tree holds, by path relative to dir
 	report  *Report
 	bundle  *Bundle
+	past    []string // overturned versions that no tip has any more
 }
 
 func (c *bundleCase) planID() plan.ID { return plan.ID(path.Base(path.Dir(c.dir))) }
@@ -302,7 +305,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	c.bundle = &Bundle{
 		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
 		Older: older, Signatures: evidence.Word(), SignedBy: signers(want, evidence), Files: len(want.Entries),
-		Archive: c.gate.archives[manifest.PlanCommit],
+		Archive: c.gate.archives[manifest.PlanCommit], Overturned: c.past,
 	}
 	return nil
 }

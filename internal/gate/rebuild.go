@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -269,7 +270,8 @@ func (c *bundleCase) wayOut(now *plan.State, item export.Item) string {
 }
 
 // overturned finds the versions of the bundle that the plan has rejected since, as far as anybody here knows, and
-// reports whether the plan has approved anything newer.
+// reports whether the plan has approved anything newer. A commit is judged by what was approved when it was made. So an overturned
+// version is refused where what lands ends with it, whichever commit brought it; in between it is only reported.
 func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bool, err error) {
 	tips, err := c.gate.tipsOf(ctx, c.planID())
 	if err != nil {
@@ -294,7 +296,16 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 		snap = evidence.Snapshot
 		now := snap.State()
 		for i, item := range b.Manifest.Items {
-			if now.VersionVerdict(item.TaskID, item.Version()) == plan.Rejected {
+			if now.VersionVerdict(item.TaskID, item.Version()) != plan.Rejected {
+				continue
+			}
+			held, err := c.held(ctx, item)
+			if err != nil {
+				return false, err
+			}
+			if name := string(item.TaskID) + " " + item.Version(); !held && !slices.Contains(c.past, name) {
+				c.past = append(c.past, name)
+			} else if held {
 				c.findItem("overturned", &b.Manifest.Items[i], c.wayOut(now, item),
 					"%s %s was approved, but a later review rejected it", item.TaskID, item.Version())
 			}
@@ -305,4 +316,36 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 		})
 	}
 	return older, nil
+}
+
+// held reports whether a tip has a version of the bundle. One whose manifest proves nothing may have it.
+func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
+	if len(c.tips) == 0 {
+		return true, nil
+	}
+	for _, tip := range c.tips {
+		m, err := c.gate.find(ctx, tip, path.Join(c.dir, export.ManifestName))
+		var malformed *flawError
+		if errors.As(err, &malformed) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if !m.exists() {
+			continue
+		}
+		b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
+		var refused *refusal
+		if errors.As(err, &refused) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(b.Manifest.Items, func(i export.Item) bool { return i.TaskID == item.TaskID && i.Version() == item.Version() }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
