@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -148,7 +149,8 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 	if err := g.prefetchManifests(ctx, all); err != nil {
 		return nil, err
 	}
-	r, tips := newReport(), g.tipViews(visits)
+	r := newReport()
+	tips := sync.OnceValue(func() []*view { return g.tipViews(visits) })
 	for _, l := range all {
 		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
 			return g.list(ctx, l.view, dir)

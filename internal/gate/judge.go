@@ -60,6 +60,7 @@ type Gate struct {
 	policy *gitstore.Policy
 	shelf  *export.Shelf
 	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
+	ahead  map[plan.ID][]plan.OID          // of plans, what was fetched that goes on from them
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
 	proofs map[proofKey]*export.Evidence
@@ -87,7 +88,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
-		nodes: map[plan.OID]*node{},
+		nodes: map[plan.OID]*node{}, ahead: map[plan.ID][]plan.OID{},
 	}
 }
 
@@ -104,9 +105,9 @@ func (c Change) Deleted() bool { return c.OID == "" }
 
 // tree is what is judged: its entries can be listed by directory.
 type tree struct {
-	commit plan.OID // "" for the index
-	landed bool     // the commit is part of a branch already
-	tips   []*view  // of the commits that the range ends with; none for the index
+	commit plan.OID       // "" for the index
+	landed bool           // the commit is part of a branch already
+	tips   func() []*view // of the commits that the range ends with; nil for the index
 	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
 }
 

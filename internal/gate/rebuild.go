@@ -240,6 +240,19 @@ func (g *Gate) tipsOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	return tips, err
 }
 
+// aheadOf are commits that were fetched of a plan and go on from it as it is here.
+func (g *Gate) aheadOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
+	if tips, ok := g.ahead[id]; ok {
+		return tips, nil
+	}
+	ahead, err := g.store.Ahead(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	g.ahead[id] = slices.Sorted(maps.Values(ahead))
+	return g.ahead[id], nil
+}
+
 // at reads the plan at one of its commits.
 func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.Snapshot, error) {
 	if s := g.states[commit]; s != nil && s.ID == id {
@@ -277,11 +290,11 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 	if err != nil {
 		return false, err
 	}
-	ahead, err := c.gate.store.Ahead(ctx, c.planID()) // proves nothing, but may have taken an approval back
+	ahead, err := c.gate.aheadOf(ctx, c.planID()) // proves nothing, but may have taken an approval back
 	if err != nil {
 		return false, err
 	}
-	for _, tip := range slices.Concat(tips, slices.Sorted(maps.Values(ahead))) {
+	for _, tip := range slices.Concat(tips, ahead) {
 		if tip == b.Manifest.PlanCommit {
 			continue
 		}
@@ -320,10 +333,10 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 
 // held reports whether a tip has a version of the bundle. One whose manifest proves nothing may have it.
 func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
-	if len(c.tips) == 0 {
+	if c.tips == nil {
 		return true, nil
 	}
-	for _, tip := range c.tips {
+	for _, tip := range c.tips() {
 		m, err := c.gate.find(ctx, tip, path.Join(c.dir, export.ManifestName))
 		var malformed *flawError
 		if errors.As(err, &malformed) {

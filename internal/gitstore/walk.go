@@ -2,7 +2,6 @@ package gitstore
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gitwf/internal/plan"
 )
@@ -33,6 +33,7 @@ func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) 
 	if err != nil {
 		return err
 	}
+	list.cmd.Env = append(list.cmd.Env, "GIT_FLUSH=0") // else it writes each line by itself
 	list.cmd.Stdout, read.cmd.Stdin = feed, trees
 	out, err := read.cmd.StdoutPipe()
 	if err == nil {
@@ -108,17 +109,9 @@ func eachWalked(out *bufio.Reader, fn func(w Walked) error) error {
 		if err != nil {
 			return io.ErrUnexpectedEOF
 		}
-		f := bytes.Fields(head)
-		if len(f) < 4 || string(f[1]) != "tree" {
-			return fmt.Errorf("walk: the tree of a commit can't be read: git cat-file says %.100q", head)
-		}
-		size, err := strconv.Atoi(string(f[2]))
-		if err != nil || size < 0 || size > mostWhole {
-			return fmt.Errorf("walk: tree %s has %s bytes, where at most %d can be read", f[0], f[2], mostWhole)
-		}
-		w := Walked{Tree: plan.OID(f[0]), Commit: plan.OID(f[3]), Parents: make([]plan.OID, len(f)-4)}
-		for i := range w.Parents {
-			w.Parents[i] = plan.OID(f[4+i])
+		w, size, err := parseWalked(string(head[:len(head)-1]))
+		if err != nil {
+			return err
 		}
 		body = slices.Grow(body[:0], size+1)[:size+1]
 		if _, err := io.ReadFull(out, body); err != nil {
@@ -129,6 +122,27 @@ func eachWalked(out *bufio.Reader, fn func(w Walked) error) error {
 			return err
 		}
 	}
+}
+
+// parseWalked takes apart the line before a tree, of which all ids are parts: there are many.
+func parseWalked(line string) (w Walked, size int, err error) {
+	tree, rest, ok := strings.Cut(line, " tree ")
+	if !ok {
+		return w, 0, fmt.Errorf("walk: the tree of a commit can't be read: git cat-file says %.100q", line)
+	}
+	text, rest, _ := strings.Cut(rest, " ")
+	commit, rest, _ := strings.Cut(rest, " ")
+	w = Walked{Tree: plan.OID(tree), Commit: plan.OID(commit)}
+	for rest = strings.TrimSpace(rest); rest != ""; {
+		var parent string
+		parent, rest, _ = strings.Cut(rest, " ")
+		w.Parents = append(w.Parents, plan.OID(parent))
+	}
+	size, err = strconv.Atoi(text)
+	if err != nil || size < 0 || size > mostWhole || len(commit) != len(tree) {
+		return w, 0, fmt.Errorf("walk: tree %s of commit %s has %s bytes, where at most %d can be read", tree, commit, text, mostWhole)
+	}
+	return w, size, nil
 }
 
 // EachRawTree hands trees to fn as git stores them, with one request for all; a name is anything that git resolves to a tree. Data
