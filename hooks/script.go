@@ -3,7 +3,6 @@ package hooks
 import (
 	"embed"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/template"
 )
@@ -33,7 +32,6 @@ type scriptData struct {
 	HasOwn             string
 	Created, Again     bool
 	Pathspecs, Program string
-	Nested             bool // a root is in a directory that is not protected
 	Policy             string
 	Missing            string
 	Original           string
@@ -84,7 +82,6 @@ func (r renderer) data(s spec) scriptData {
 	return scriptData{
 		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
-		Nested:    slices.ContainsFunc(r.roots, func(root string) bool { return strings.Contains(root, "/") }),
 		Policy:    quote(r.policy),
 		Program:   quote(filepath.ToSlash(r.program)),
 		Missing: quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
