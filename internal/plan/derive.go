@@ -506,9 +506,10 @@ func (s *State) Ready() []*TaskState {
 	return ready
 }
 
-// Planning reports whether the task makes a plan rather than something to export.
+// Planning reports whether the task makes a plan rather than something to export. Its id says so too: such ids belong to the
+// program, and no format that somebody writes down turns another task into one whose deliverable replaces the plan.
 func (t *Task) Planning() bool {
-	return t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
+	return t.TaskID.reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
 }
 
 // Limits is the plan's Config with the defaults filled in.

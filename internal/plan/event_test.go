@@ -376,7 +376,7 @@ func TestInputs(t *testing.T) {
 	s := Derive(&Plan{RootTaskID: "G-1", Tasks: []*Task{
 		{TaskID: "G-1", NodeType: Goal}, {TaskID: "G-2", NodeType: Goal, ParentTaskID: "G-1"}, {TaskID: "G-3", NodeType: Goal, ParentTaskID: "G-2"},
 		{TaskID: "A-1", NodeType: Action, ParentTaskID: "G-3"}, {TaskID: "A-2", NodeType: Action, ParentTaskID: "G-2"},
-		{TaskID: "A-3", NodeType: Action, ParentTaskID: "G-2"}, {TaskID: "P-1", NodeType: Action, ParentTaskID: "G-2", DeliverableSpec: plan},
+		{TaskID: "A-3", NodeType: Action, ParentTaskID: "G-2"}, {TaskID: "PLAN-1", NodeType: Action, ParentTaskID: "G-2", DeliverableSpec: plan},
 		{TaskID: "Z-1", NodeType: Action, ParentTaskID: "G-1", DependsOn: []TaskID{"A-2", "G-2"}},
 	}}, Records{Tasks: map[TaskID]*TaskRecords{"A-3": ParseTaskRecords(namesOf("marks/0001-abandoned.json"))}}, nil, noon)
 	if got := fmt.Sprint(s.Inputs("Z-1")); got != "[A-2 A-1]" {

@@ -86,7 +86,8 @@ func (v *validator) parentLoops(depth []int) {
 	}
 }
 
-// goals refuses a GOAL that could never be DONE because there is nothing below it.
+// goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be made has the
+// task that makes it.
 func (v *validator) goals() {
 	hasWork := make([]bool, len(v.plan.Tasks))
 	any := false
@@ -94,13 +95,13 @@ func (v *validator) goals() {
 		if t.NodeType != Action {
 			continue
 		}
-		any = true
+		any = any || !t.Planning() || len(v.plan.Grafts) == 0
 		for j, ok := i, true; ok && !hasWork[j]; j, ok = v.at[v.plan.Tasks[j].ParentTaskID] {
 			hasWork[j] = true
 		}
 	}
 	if !any {
-		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none", "")
+		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none", "tasks: [{task_id: IMPL-1, ...}]")
 		return
 	}
 	for i, t := range v.plan.Tasks {

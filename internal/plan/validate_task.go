@@ -146,6 +146,9 @@ func (v *validator) action(i int, t *Task) {
 		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces", "format and filename or files", "nothing",
 			"deliverable_spec: {format: md, filename: report.md}")
 	} else {
+		if t.DeliverableSpec.Format == FormatPlan && !t.TaskID.reserved() {
+			v.add(i, "makes-plan", "deliverable_spec.format", "only the program makes tasks whose deliverable is a plan", "another format", FormatPlan, "format: yaml")
+		}
 		v.spec(i, t.DeliverableSpec)
 	}
 	if len(t.AcceptanceCriteria) == 0 {

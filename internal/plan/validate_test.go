@@ -102,6 +102,8 @@ func TestRules(t *testing.T) {
 		{name: "no spec", code: "no-spec", yaml: replace("    deliverable_spec: {format: csv, filename: numbers.csv}\n", ""), want: `6: tasks[0].deliverable_spec: IMPL-1: the ACTION does not say what it produces`},
 		{name: "spec without a file", code: "no-spec", yaml: replace("{format: csv, filename: numbers.csv}", "{format: csv}"), want: `10: tasks[0].deliverable_spec.filename: IMPL-1: the deliverable has no file`},
 		{name: "spec without a format", code: "no-spec", yaml: replace("{format: csv, filename: numbers.csv}", "{filename: Makefile}"), want: `tasks[0].deliverable_spec.format: IMPL-1: the deliverable has no format`},
+		{name: "a task that makes plans", code: "makes-plan", yaml: replace("{format: csv, filename: numbers.csv}", "{format: plan, filename: plan.yaml}"),
+			want: `10: tasks[0].deliverable_spec.format: IMPL-1: only the program makes tasks whose deliverable is a plan (expected another format; found plan; for example format: yaml)`},
 		{name: "no estimate", code: "no-estimate", yaml: strings.Replace(small, "    estimated_person_days: 1\n", "", 1), want: `6: tasks[0].estimated_person_days: IMPL-1: the ACTION has no estimate`},
 		{name: "not single", code: "not-single", yaml: replace("filename: numbers.csv}", "single_file: true, files: [a, b]}"), want: `tasks[0].deliverable_spec.single_file: IMPL-1: single_file allows one file only`},
 		{name: "exec without run", code: "no-run", yaml: replace("run: make numbers", "agent: exec"), want: `tasks[0].run: IMPL-1: the agent exec has nothing to run`},
