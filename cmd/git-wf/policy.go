@@ -79,8 +79,17 @@ func (e *env) policyShow(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	e.warnUnguarded(&p.Policy)
 	_, err = e.stdout.Write(plan.EncodePolicy(&p.Policy))
 	return err
+}
+
+// warnUnguarded says that a policy's keys keep nobody out.
+func (e *env) warnUnguarded(p *plan.Policy) {
+	if p.Unguarded() {
+		fmt.Fprintln(e.stderr, "warning: the policy has keys and no maintainers: anybody may push one without the keys")
+		fmt.Fprintln(e.stderr, "hint: git wf policy set --maintainer NAME")
+	}
 }
 
 // changePolicy records a new policy.json and makes the repository's settings and hooks follow it.
@@ -90,7 +99,15 @@ func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string
 		if err := edit(&next); err != nil {
 			return plan.Change{}, err
 		}
-		return plan.Change{Policy: &next}, next.Check().Err()
+		if err := next.Check().Err(); err != nil {
+			return plan.Change{}, err
+		}
+		if next.Unguarded() && !p.Unguarded() {
+			return plan.Change{}, refused("name its maintainers, in the file or with --maintainer NAME",
+				"the policy would have keys and no maintainers, so anybody could push one without the keys")
+		}
+		e.warnUnguarded(&next)
+		return plan.Change{Policy: &next}, nil
 	})
 }
 

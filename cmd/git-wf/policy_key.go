@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/audit"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -27,7 +28,8 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 		Name:  "key",
 		Usage: "say whose signatures make approvals count",
 		Description: "Once the policy has a key, an approval counts only if the commit that records it is signed with a key whose name\n" +
-			"is the reviewer's, as git's user.name gives it. For the engine and agents, whoever runs them signs.",
+			"is the reviewer's, as git's user.name gives it. For the engine and agents, whoever runs them signs.\n" +
+			"The first key is your own, and makes you the policy's maintainer: without one anybody could take the keys out.",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return &failure{
@@ -72,10 +74,27 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store, name string) e
 	if _, err := key.Fingerprint(); err != nil {
 		return usage("the key of %s %w", name, err)
 	}
-	return e.changePolicy(c, store, "add a key of "+name, func(p *plan.Policy) error {
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	first := false
+	err = e.changePolicy(c, store, "add a key of "+name, func(p *plan.Policy) error {
 		p.Keys = append(slices.Clip(p.Keys), key)
+		if first = len(p.Maintainers) == 0; !first {
+			return nil
+		}
+		if name != person.Name {
+			return refused("git wf policy key add "+audit.Quote(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
+				"the policy has no maintainers, so anybody could push one without the key")
+		}
+		p.Maintainers = []string{name}
 		return nil
 	})
+	if err == nil && first {
+		fmt.Fprintln(e.stdout, plan.OneLine(name)+" maintains the policy from now on: a change of it is signed with that key")
+	}
+	return err
 }
 
 // readKey reads the one key that a file has.

@@ -46,6 +46,7 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
+	e.warnUnguarded(&st.policy)
 	if c.Bool("json") {
 		return e.printJSON(st.document())
 	}
@@ -60,6 +61,7 @@ type standing struct {
 	checklist []export.RootCriterion
 	stale     map[plan.TaskID]string // why
 	evidence  *export.Evidence
+	policy    plan.Policy
 }
 
 func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (st standing, err error) {
@@ -76,6 +78,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if st.stale, err = export.Stale(c.Context, store, snap, st.state); err != nil {
 		return st, err
 	}
+	st.policy = eng.Policy
 	st.evidence, err = proofUnder(c.Context, store, snap, eng.Policy)
 	return st, err
 }

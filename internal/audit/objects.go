@@ -257,6 +257,10 @@ func (a *auditor) policyFinding(f Finding) {
 			return
 		}
 	}
+	if f.Code == codeUnguarded { // which is mended by going on, not back
+		a.findings = append(a.findings, f)
+		return
+	}
 	at, _, _ := strings.Cut(f.Place, ":")
 	if commit, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", at+"^{commit}"); err == nil && commit != "" {
 		f.Mend = a.goBack(plan.OID(commit))

@@ -54,7 +54,8 @@ func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) 
 			before = rules // of a history from its beginning, the first policy is the one to judge by
 		}
 	}
-	return a.findings, nil
+	err = a.guarded(old, next)
+	return a.findings, err
 }
 
 // policyPath reports whether the tree of a policy's commit may hold a path (docs/format.md, section 9).
@@ -64,6 +65,26 @@ func policyPath(name string) bool {
 	isRecord := isJSON && len(number) >= 4 && len(number) <= 9 && strings.Trim(number, "0123456789") == ""
 	return name == policyFile || (dir == "waivers" || dir == "retired") && isRecord
 }
+
+// guarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change would be refused, also
+// the one that mends it.
+func (a *auditor) guarded(old, next plan.OID) error {
+	for _, commit := range []plan.OID{old, next} {
+		p, err := a.policyAt(commit)
+		if err != nil || p == nil {
+			return err
+		}
+		if p.Unguarded() {
+			if commit == next {
+				a.find(codeUnguarded, policyFile, "git wf policy set --maintainer NAME", "has keys and no maintainers: anybody may push a policy without the keys")
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+const codeUnguarded = "no-maintainers"
 
 // policyAt is the policy at a commit; one that can't be read is found by Move.
 func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {

@@ -147,6 +147,10 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 	}
 }
 
+// Unguarded reports whether the policy has keys and nobody who has to sign a change of it: whoever pushes a policy without the keys
+// makes every approval count again.
+func (p *Policy) Unguarded() bool { return len(p.Keys) > 0 && len(p.Maintainers) == 0 }
+
 // HasKey reports whether the policy has a key of that name.
 func (p *Policy) HasKey(name string) bool {
 	return slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Name == name })
