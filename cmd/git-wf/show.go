@@ -77,12 +77,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	for _, sum := range describe(s, nil).Tasks {
-		if sum.TaskID == t.TaskID {
-			d.taskSummary = sum
-		}
-	}
-	d.Task = t.Task
+	d.taskSummary, d.Task = describeTask(s, t), t.Task
 	if c.Bool("json") {
 		return e.printJSON(d)
 	}

@@ -160,18 +160,21 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		reasons[w.Task] = w.Text
 	}
 	for _, task := range s.Plan.Tasks {
-		t := s.Tasks[task.TaskID]
-		sum := taskSummary{
-			TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
-			Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts, Lost: t.Lost,
-			Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
-		}
-		if r := reasons[t.TaskID]; r != "" {
+		sum := describeTask(s, s.Tasks[task.TaskID])
+		if r := reasons[task.TaskID]; r != "" {
 			sum.Reason = r
 		}
 		d.Tasks = append(d.Tasks, sum)
 	}
 	return d
+}
+
+func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
+	return taskSummary{
+		TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
+		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts, Lost: t.Lost,
+		Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
+	}
 }
 
 // proofUnder finds out which approvals count. Without keys they all do, and the policy need not be read again.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -178,15 +177,13 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 		var rec estimate.Record
 		if err == nil {
-			err = json.Unmarshal(data, &rec)
+			rec, err = estimate.Read(data, id)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		for _, r := range rec.Tasks {
-			if r.TaskID == id || g.TaskID == id {
-				all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
-			}
+			all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
 		}
 	}
 	return all, nil

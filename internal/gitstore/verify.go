@@ -187,15 +187,13 @@ func readScanned(out *bufio.Reader, name string, buf *bytes.Buffer) (v scanned, 
 	}
 	sum := sha1.New()
 	fmt.Fprintf(sum, "%s %d\x00", kind, size)
-	content := io.LimitReader(out, size)
 	keep := (kind == "commit" || kind == "tree") && size <= mostData
 	if keep {
 		buf.Reset()
-		content = io.TeeReader(content, buf)
-	}
-	n, err := io.Copy(sum, content)
-	if err == nil && n < size {
-		err = io.ErrUnexpectedEOF
+		_, err = io.CopyN(buf, out, size)
+		sum.Write(buf.Bytes())
+	} else {
+		_, err = io.CopyN(sum, out, size)
 	}
 	if err == nil {
 		_, err = out.Discard(1)

@@ -1,0 +1,48 @@
+package estimate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitwf/internal/plan"
+)
+
+// What is said of one task is the same, however the record is spelt.
+func TestRead(t *testing.T) {
+	rec := Record{TaskID: "PLAN-1", ArtifactID: "v1", Threshold: 10, Agent: "ann"}
+	for i := range 12 {
+		rec.Tasks = append(rec.Tasks, TaskResult{TaskID: plan.TaskID(fmt.Sprintf("IMPL-%d", i+1)), Result: Result{
+			Days: float64(i), Why: "as \"task_id\": \"IMPL-3\", says\n    {\n      \"task_id\": \"IMPL-2\",\n    }\n\"estimates\": [",
+		}})
+	}
+	long := plan.Document(rec)
+	var short bytes.Buffer
+	if err := json.Compact(&short, long); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []plan.TaskID{"IMPL-1", "IMPL-2", "IMPL-12", "IMPL-13", "PLAN-1"} {
+		want := rec
+		want.Tasks = []TaskResult{}
+		for _, r := range rec.Tasks {
+			if r.TaskID == id || id == rec.TaskID {
+				want.Tasks = append(want.Tasks, r)
+			}
+		}
+		for form, data := range map[string][]byte{"long": long, "short": short.Bytes()} {
+			got, err := Read(data, id)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%s, %s: %v %s", id, form, err, diff)
+			}
+		}
+	}
+	if _, err := Read(long[:len(long)-5], "IMPL-13"); err == nil {
+		t.Error("half a record is read")
+	}
+	if part, ok := only(long, "IMPL-7"); !ok || len(part) > len(long)/6 {
+		t.Errorf("to read one task %d bytes of %d are parsed", len(part), len(long))
+	}
+}
