@@ -37,37 +37,52 @@ func (e *env) exportFormat(c *cli.Context) error {
 	}
 	format := c.String("format")
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		s, err := e.exchangeSnapshot(c, store, snap, nil)
+		s, err := e.exchangeState(c, store, snap)
 		if err != nil {
+			return err
+		}
+		switch format {
+		case "json":
+			data, err := exchange.JSON(s)
+			return e.exportFile(c, data, err)
+		case "csv":
+			data, err := exchange.CSV(s)
+			return e.exportFile(c, data, err)
+		}
+		if s, err = e.exchangeSnapshot(c, store, snap, nil); err != nil {
 			return err
 		}
 		switch format {
 		case "ccw":
 			return e.exportSession(c, store, s)
-		case "json":
-			data, err := exchange.JSON(s)
-			return e.exportFile(c, data, err)
 		case "markdown", "md":
 			return e.exportFile(c, exchange.Markdown(s), nil)
-		case "csv":
-			data, err := exchange.CSV(s)
-			return e.exportFile(c, data, err)
 		}
 		return usage("--format: %q is not a form of export; it is ccw, json, markdown or csv", format)
 	})
 }
 
-// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil: records are
-// written once, so a version that was approved by the same review need not be read again.
-func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, known summaries) (exchange.Snapshot, error) {
+// exchangeState is what the writers show of a plan but for the summaries, which JSON and CSV do without: each is two
+// documents to read.
+func (e *env) exchangeState(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (exchange.Snapshot, error) {
 	state, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return exchange.Snapshot{}, err
 	}
 	active, err := store.Active(c.Context)
-	out := exchange.Snapshot{State: state, Active: err == nil && active == snap.ID, Summaries: map[plan.TaskID]plan.Summary{}}
+	return exchange.Snapshot{State: state, Active: err == nil && active == snap.ID}, nil
+}
+
+// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil: records are
+// written once, so a version that was approved by the same review need not be read again.
+func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, known summaries) (exchange.Snapshot, error) {
+	out, err := e.exchangeState(c, store, snap)
+	if err != nil {
+		return out, err
+	}
+	out.Summaries = map[plan.TaskID]plan.Summary{}
 	for _, t := range snap.Plan.Tasks {
-		ts := state.Tasks[t.TaskID]
+		ts := out.State.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
 			continue
 		}
