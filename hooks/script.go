@@ -36,6 +36,7 @@ type scriptData struct {
 	Missing            string
 	Original           string
 	Begin, End         string
+	Skip               string // what ends the script early; only of reference-transaction
 }
 
 // render returns a script from a template of sh/. The templates are part of the program: an error in one is a defect that
@@ -112,6 +113,11 @@ func (r renderer) dispatch(s spec, original string) string {
 	d.Original = quote(original)
 	d.HasOwn = `[ -f "$wf_original" ] && [ -x "$wf_original" ]`
 	if s.judge == judgeRefs {
+		d.Skip = `
+if [ "${1-}" != prepared ]; then
+	[ -f "$wf_original" ] && [ -x "$wf_original" ] && exec "$wf_original" "$@"
+	exit 0
+fi`
 		return render("refs-dispatch", d)
 	}
 	return render("dispatch.tmpl", d)
@@ -132,6 +138,7 @@ func (r renderer) command(s configSpec) string {
 	d := r.data(s.spec)
 	d.Calls, d.Again = s.calls, s.again
 	if s.judge == judgeRefs {
+		d.Skip = "\n[ \"${1-}\" = prepared ] || exit 0"
 		return render("refs", d) + ":"
 	}
 	return strings.TrimSuffix(render("gate", d), " \"$@\"\n")
