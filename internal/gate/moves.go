@@ -60,6 +60,10 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 	}
 	for _, m := range moves {
+		if f := otherSpelling(m.Ref); server && f != nil {
+			r.Findings = append(r.Findings, *f)
+			continue
+		}
 		if m.New == "" || isPlanRef(m.Ref) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/hooks"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -15,6 +16,29 @@ import (
 // audited (planMove), a claim is one line of text, and every other ref holds commits, which are judged as a branch's are.
 
 func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
+
+// ours are the namespaces of git wf.
+var ours = []string{"workflow", "workflow-claims", "workflow-archive", "workflow-remotes", "workflow-damaged"}
+
+// otherSpelling finds a ref that some file system takes for one of ours though it is called otherwise: there refs/Workflow/policy is the
+// file of the policy, and would be written without being judged as one.
+func otherSpelling(ref string) *Finding {
+	_, rest, _ := strings.Cut(ref, "/")
+	space, name, _ := strings.Cut(rest, "/")
+	i := slices.IndexFunc(ours, func(own string) bool { return own == space })
+	if i < 0 {
+		i = slices.IndexFunc(ours, func(own string) bool { return hooks.AlikeName(own, space) })
+	} else if _, valid := gitstore.IsArchiveRef(ref); valid || space != "workflow-archive" {
+		return nil // what is below the others is held against the form of their names elsewhere
+	}
+	if i < 0 {
+		return nil
+	}
+	return &Finding{
+		Code: "bad-ref", Path: ref, Message: "can't be told from refs/" + ours[i] + "/" + name + " on every file system",
+		Hint: "git push <remote> refs/" + ours[i] + "/<plan id>",
+	}
+}
 
 // holdsCommits reports whether the commits of a ref are to be judged, and finds what such a ref can't hold. A tree can
 // hold a protected root and has no history that could be judged: git archive serves it from a tag. A blob is no
