@@ -215,6 +215,9 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	}
 	fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("note: %s of %s %s what may not land: %s: %s; it is there already, and not refused",
 		plan.Count(len(commits), "commit"), where, verb, first.Path, first.Message)))
+	if first.Code == "no-plan" || first.Code == "foreign-commit" { // it may be right, and only its plan is missing here
+		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(first.Hint))
+	}
 	return nil
 }
 
