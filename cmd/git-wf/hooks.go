@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/audit"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
@@ -177,7 +178,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	err = e.printFindings(report, aside)
 	if err == nil && name == "pre-push" {
-		err = e.hintPlans(c.Context, store, report, c.Args().Get(1), string(pushed))
+		err = e.withPlans(c.Context, store, report, c.Args().Get(1), string(pushed), enforce != "warn")
 	}
 	if err == nil && name == "reference-transaction" {
 		err = e.expectPolicy(c, store, moves)
@@ -245,25 +246,78 @@ func merging(hook string, store *gitstore.Store) []plan.OID {
 
 var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 
-// hintPlans names the plans that a push leaves behind although its bundles rest on them: without them nobody on the other
-// side can prove a bundle.
-func (e *env) hintPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string) error {
+// withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove them. git
+// can't add a ref to a push that is under way, so it says the line that pushes both. Where the remote has a state of the plan that
+// is not here, the push passes with a word.
+func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string, refuse bool) error {
 	told := map[plan.ID]bool{}
+	var missing []string
 	for _, b := range r.Bundles {
-		ref := "refs/workflow/" + string(b.PlanID)
+		ref := gitstore.RefName(b.PlanID)
 		if told[b.PlanID] || b.PlanCommit == "" || strings.Contains(pushed, " "+ref+" ") {
 			continue
 		}
 		told[b.PlanID] = true
-		there, err := store.RemoteHas(ctx, remote, b.PlanID, b.PlanCommit)
+		has, err := store.RemoteHas(ctx, remote, b.PlanID, b.PlanCommit)
 		if err != nil {
 			return err
 		}
-		if !there {
-			fmt.Fprintf(e.stderr, "hint: %s does not have the plan that proves this bundle, as far as is known here: git push %s %s\n", plan.OneLine(remote), plan.OneLine(remote), ref)
+		switch has {
+		case gitstore.HasMore:
+			fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, b.PlanID, remote)))
+		case gitstore.HasNot:
+			from, err := planSource(ctx, store, b.PlanID)
+			if err != nil {
+				return err
+			}
+			missing = append(missing, from)
 		}
 	}
-	return nil
+	if len(missing) == 0 {
+		return nil
+	}
+	line := plan.OneLine("git push --atomic " + audit.Quote(remote) + " " + strings.Join(append(refspecs(pushed), missing...), " "))
+	if !refuse {
+		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" does not have what proves these bundles: "+line)
+		return nil
+	}
+	return refused(line, "%s does not have what proves these bundles, so that nobody who fetches them could use them", plan.OneLine(remote))
+}
+
+// planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.
+func planSource(ctx context.Context, store *gitstore.Store, id plan.ID) (string, error) {
+	ref := gitstore.RefName(id)
+	out, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
+	if err != nil {
+		return "", err
+	}
+	refs := strings.Fields(out)
+	if len(refs) == 0 || slices.Contains(refs, ref) {
+		return audit.Quote(ref), nil
+	}
+	return audit.Quote(refs[0] + ":" + ref), nil
+}
+
+// refspecs are those of a push, as git tells them to its pre-push hook.
+func refspecs(pushed string) []string {
+	var specs []string
+	for line := range strings.Lines(pushed) {
+		f := strings.Fields(line)
+		if len(f) != 4 {
+			continue
+		}
+		local, theirs := f[0], f[2]
+		short := strings.TrimPrefix(theirs, "refs/heads/")
+		switch {
+		case local == "(delete)":
+			specs = append(specs, audit.Quote(":"+theirs))
+		case local == theirs:
+			specs = append(specs, audit.Quote(short))
+		default:
+			specs = append(specs, audit.Quote(local+":"+theirs))
+		}
+	}
+	return specs
 }
 
 // printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it asks,

@@ -316,11 +316,56 @@ func (s *Store) Ref(ctx context.Context, name string) (plan.OID, error) {
 	return "", err
 }
 
-// RemoteHas reports whether a remote has a commit of a plan, as far as was last fetched from it or pushed to it.
-func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (bool, error) {
+// Holding is what a remote has of a plan.
+type Holding int
+
+const (
+	HasNot  Holding = iota // nothing, or an older state
+	HasPlan                // what was asked for
+	HasMore                // something that is not here, so nobody here can tell
+)
+
+// RemoteHas finds out whether a remote has a plan as of a commit: from what was last fetched of it or, where that says no, from the
+// remote itself.
+func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (Holding, error) {
 	tip, err := s.Ref(ctx, "refs/workflow-remotes/"+remote+"/"+string(id))
-	if err != nil || tip == "" {
-		return false, err
+	if err != nil {
+		return HasNot, err
 	}
-	return s.IsAncestor(ctx, commit, tip)
+	if has, err := s.holds(ctx, id, tip, commit); err != nil || has == HasPlan {
+		return has, err
+	}
+	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, RefName(id))
+	if err != nil {
+		return HasNot, err
+	}
+	for line := range strings.Lines(out) {
+		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == RefName(id) { // other names may end in it
+			return s.holds(ctx, id, plan.OID(oid), commit)
+		}
+	}
+	return HasNot, nil
+}
+
+// holds reports whether a plan at a tip has a commit, or, where a prune came between, all of the plan that is here.
+func (s *Store) holds(ctx context.Context, id plan.ID, tip, commit plan.OID) (Holding, error) {
+	if tip == "" {
+		return HasNot, nil
+	}
+	if _, err := s.Git(ctx, "cat-file", "-e", string(tip)+"^{commit}"); err != nil {
+		return HasMore, ctx.Err()
+	}
+	own, err := s.Ref(ctx, RefName(id))
+	if err != nil {
+		return HasNot, err
+	}
+	for _, want := range []plan.OID{commit, own} {
+		if want == "" {
+			continue
+		}
+		if has, err := s.IsAncestor(ctx, want, tip); err != nil || has {
+			return HasPlan, err
+		}
+	}
+	return HasNot, nil
 }
