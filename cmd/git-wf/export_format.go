@@ -132,14 +132,26 @@ type exported struct {
 	Files  []string `json:"files"`
 }
 
-// replaceFile writes a file whole or not at all.
+// replaceFile writes a regular file whole or not at all, and keeps its mode. A rename would put a file in the place of a device, a FIFO or
+// a link: these are written into, and what a link leads to is replaced.
 func replaceFile(name string, data []byte) error {
+	mode := os.FileMode(0o644)
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	switch info, err := os.Lstat(name); {
+	case err != nil: // there is none yet
+	case info.Mode().IsRegular():
+		mode = info.Mode().Perm()
+	default: // also a link to what is not there yet
+		return os.WriteFile(name, data, mode)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".git-wf-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
