@@ -134,10 +134,11 @@ type taskSummary struct {
 	Active       *string           `json:"active_artifact_id"`
 	Approved     *string           `json:"approved_artifact_id"`
 	Attempts     int               `json:"attempts"`
-	Lost         int               `json:"lost"`                // workers in a row that did not come back
-	Stale        string            `json:"stale,omitempty"`     // why the approved version is
-	Approvals    []export.Approval `json:"approvals,omitempty"` // of the approved version, that are signed under a policy with keys
-	Unproven     []string          `json:"unproven,omitempty"`  // its approvals that do not count, and why
+	Lost         int               `json:"lost"`                      // workers in a row that did not come back
+	Stale        string            `json:"stale,omitempty"`           // why the approved version is
+	Waived       []string          `json:"waived_criteria,omitempty"` // of the newest version
+	Approvals    []export.Approval `json:"approvals,omitempty"`       // of the approved version, that are signed under a policy with keys
+	Unproven     []string          `json:"unproven,omitempty"`        // its approvals that do not count, and why
 	Review       *reviewSummary    `json:"review"`
 }
 
@@ -174,6 +175,7 @@ func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 		TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
 		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts, Lost: t.Lost,
 		Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
+		Waived: s.Records.Of(t.TaskID).WaivedCriteria(t.Active),
 	}
 }
 
@@ -276,8 +278,11 @@ func (e *env) printChecklist(w io.Writer, list []export.RootCriterion) {
 	e.heading(w, "Checklist")
 	for _, c := range list {
 		mark, by := "[ ]", ""
-		if c.Met {
+		switch {
+		case c.Met:
 			mark, by = "[x]", "  ("+clip(plan.OneLine(strings.Join(c.MetBy, ", ")), 60)+")"
+		case c.Waived():
+			mark, by = "[~]", "  (waived: "+clip(plan.OneLine(strings.Join(c.WaivedBy, ", ")), 60)+")"
 		}
 		fmt.Fprintf(w, "  %s %s  %s%s\n", mark, plan.OneLine(c.ID), clip(plan.OneLine(c.Statement), 80), by)
 	}
@@ -316,6 +321,9 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 	var notes []string
 	if r := lastReview(p.s, t); r != nil {
 		notes = append(notes, fmt.Sprintf("%s %s %d", r.ReviewedArtifactID, strings.ToLower(string(r.Verdict)), r.Score))
+	}
+	if waived := p.s.WaivedNote(t.TaskID); waived != "" {
+		notes = append(notes, waived)
 	}
 	if version := plan.VersionID(t.Approved); version != "" {
 		if signed := p.proof.Of(t.TaskID, version); len(signed) > 0 {

@@ -34,6 +34,9 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 			if summaries[t.TaskID] != "" && t.Status == plan.StatusDone {
 				fmt.Fprintf(&b, " | [✅](./.summaries/%s-summary.md)", t.TaskID)
 			}
+			if waived := s.State.WaivedNote(t.TaskID); waived != "" && t.Status == plan.StatusDone {
+				b.WriteString(" | " + inline(waived))
+			}
 			b.WriteByte('\n')
 		}
 		for _, kid := range kids[t.TaskID] {

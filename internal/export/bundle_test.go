@@ -222,7 +222,7 @@ func TestChecklist(t *testing.T) {
 	}{
 		{"nothing", 0, "", "R1 [] R2 [] R3 [] R4 []"},
 		{"a MUST and a SHOULD that passed", 1, plan.ResultPass, "R1 [IMPL-1 v1 A1] R2 [] R3 [IMPL-1 v1 A2] R4 []"},
-		{"a SHOULD that was waived", 1, plan.ResultWaived, "R1 [IMPL-1 v1 A1] R2 [] R3 [IMPL-1 v1 A2] R4 []"},
+		{"a SHOULD that was waived", 1, plan.ResultWaived, "R1 [IMPL-1 v1 A1] R2 [] R3 [] waived [IMPL-1 v1 A2] R4 []"},
 		{"a SHOULD that failed", 1, plan.ResultFail, "R1 [IMPL-1 v1 A1] R2 [] R3 [] R4 []"},
 		{"a SHOULD that nobody judged", 1, plan.ResultNotJudged, "R1 [IMPL-1 v1 A1] R2 [] R3 [] R4 []"},
 		{"a whole task", 2, plan.ResultFail, "R1 [IMPL-1 v1 A1] R2 [IMPL-2 v1] R3 [] R4 []"},
@@ -251,6 +251,9 @@ func TestChecklist(t *testing.T) {
 					t.Errorf("%+v", c)
 				}
 				got = append(got, fmt.Sprint(c.ID, " ", c.MetBy))
+				if c.Waived() {
+					got = append(got, fmt.Sprint("waived ", c.WaivedBy))
+				}
 			}
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("%s", s)

@@ -8,16 +8,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// RootCriterion is an item of the top task's checklist, and what meets it.
+// RootCriterion is an item of the top task's checklist, and what meets it. One that only a waiver covers is not met: it is
+// waived.
 type RootCriterion struct {
 	ID        string   `json:"id"`
 	Statement string   `json:"statement"`
 	Met       bool     `json:"met"`
-	MetBy     []string `json:"met_by"` // such as "IMPL-1 v2 A1", or "IMPL-1 v2" where the whole task covers it
+	MetBy     []string `json:"met_by"`              // such as "IMPL-1 v2 A1", or "IMPL-1 v2" where the whole task covers it
+	WaivedBy  []string `json:"waived_by,omitempty"` // what covers it in an approved version and was waived
 }
 
+// Waived reports whether nothing stands in the criterion's way but what a person waived.
+func (c RootCriterion) Waived() bool { return !c.Met && len(c.WaivedBy) > 0 }
+
 // Checklist says which root criteria the tasks meet: those that an approved version covers as a whole, or by a criterion
-// that it passed. That a MUST criterion passed follows from the approval; only for a SHOULD is the review read.
+// that it passed. That a MUST criterion passed, unless it was waived, follows from the approval; only for a SHOULD is the review read.
+// A version of which a criterion was waived meets nothing as a whole.
 func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State, tasks []plan.TaskID) ([]RootCriterion, error) {
 	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) { return approval(ctx, store, snap, id, version) })
 }
@@ -33,9 +39,14 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 		list = append(list, RootCriterion{ID: c.ID, Statement: c.Statement, MetBy: []string{}})
 		at[c.ID] = i
 	}
-	meet := func(ids []string, by string) {
+	cover := func(ids []string, by string, waived bool) {
 		for _, id := range ids {
-			if i, ok := at[id]; ok {
+			i, ok := at[id]
+			switch {
+			case !ok:
+			case waived:
+				list[i].WaivedBy = append(list[i].WaivedBy, by)
+			default:
 				list[i].Met, list[i].MetBy = true, append(list[i].MetBy, by)
 			}
 		}
@@ -45,22 +56,29 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 		if t.Approved == 0 {
 			continue
 		}
+		waived := s.Records.Of(id).WaivedCriteria(t.Approved)
 		by := string(id) + " " + plan.VersionID(t.Approved)
-		meet(t.Covers, by)
+		cover(t.Covers, by, len(waived) > 0)
 		for _, c := range t.AcceptanceCriteria {
 			if len(c.Covers) == 0 {
 				continue
 			}
-			passed := c.Severity == plan.Must
-			if !passed {
+			result := plan.ResultPass
+			if slices.Contains(waived, c.ID) {
+				result = plan.ResultWaived
+			} else if c.Severity != plan.Must {
 				rev, err := approval(id, t.Approved)
 				if err != nil {
 					return nil, err
 				}
-				passed = slices.ContainsFunc(rev.Criteria, func(r plan.CriterionResult) bool { return r.ID == c.ID && r.Passed() })
+				if i := slices.IndexFunc(rev.Criteria, func(r plan.CriterionResult) bool { return r.ID == c.ID }); i >= 0 {
+					result = rev.Criteria[i].Result
+				} else {
+					result = plan.ResultNotJudged
+				}
 			}
-			if passed {
-				meet(c.Covers, by+" "+c.ID)
+			if result == plan.ResultPass || result == plan.ResultWaived {
+				cover(c.Covers, by+" "+c.ID, result == plan.ResultWaived)
 			}
 		}
 	}

@@ -23,6 +23,7 @@ type Node struct {
 	Title               string        `json:"title"`
 	Kind                plan.NodeType `json:"node_type"`
 	Status              plan.Status   `json:"status"`
+	Waived              string        `json:"waived,omitempty"`         // criteria of the newest version that do not count: "A2 waived"
 	Class               Class         `json:"class"`                    // which mark and shape stands for the status
 	Parent              plan.TaskID   `json:"parent_task_id,omitempty"` // "" for a root
 	EstimatedPersonDays float64       `json:"estimated_person_days,omitempty"`
@@ -64,7 +65,7 @@ func FromState(s *plan.State, o Options) Graph {
 		}
 		shown[t.TaskID] = true
 		g.Nodes = append(g.Nodes, Node{
-			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Class: classOf(state.Status), Parent: t.ParentTaskID,
+			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Waived: s.WaivedNote(t.TaskID), Class: classOf(state.Status), Parent: t.ParentTaskID,
 			EstimatedPersonDays: t.EstimatedPersonDays,
 		})
 	}

@@ -62,7 +62,13 @@ func clipWith(s string, most int, cut string) string {
 }
 
 // label is the words of a node: its id and its title.
-func label(n Node) (id, title string) { return clean(string(n.ID)), clean(n.Title) }
+func label(n Node) (id, title string) {
+	title = n.Title
+	if n.Waived != "" {
+		title += " (" + n.Waived + ")"
+	}
+	return clean(string(n.ID)), clean(title)
+}
 
 // tip is all that a picture says about a node where there is room for it.
 func tip(n Node) string {

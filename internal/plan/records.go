@@ -451,6 +451,26 @@ func (t *TaskRecords) Waived(version int, criterion string) bool {
 	})
 }
 
+// WaivedCriteria are the criteria of a version that did not pass and do not count, on a person's word.
+func (t *TaskRecords) WaivedCriteria(version int) []string {
+	var ids []string
+	for _, w := range t.Waivers {
+		if w.Version == version {
+			ids = append(ids, UnescapeName(w.Criterion))
+		}
+	}
+	return ids
+}
+
+// WaivedNote says for people which criteria of the task's newest version were waived, "" for none.
+func (s *State) WaivedNote(id TaskID) string {
+	r := s.Records.Of(id)
+	if ids := r.WaivedCriteria(r.Active()); len(ids) > 0 {
+		return OneLine(strings.Join(ids, ", ")) + " waived"
+	}
+	return ""
+}
+
 // EscapeName makes a name (a reviewer's, a criterion's id) fit for a path component, so that different names stay
 // different: letters and digits of any script and . _ @ + - stay, the rest is %XX of its bytes. The result neither
 // begins nor ends with a dot, and is in NFC: of a name that is not, everything but ASCII is escaped.

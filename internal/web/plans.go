@@ -146,6 +146,9 @@ func notes(s *plan.State, t *plan.TaskState) string {
 		last := reviews[len(reviews)-1]
 		all = append(all, fmt.Sprintf("%s %s %d", plan.VersionID(last.Version), strings.ToLower(string(last.Verdict)), last.Score))
 	}
+	if waived := s.WaivedNote(t.TaskID); waived != "" {
+		all = append(all, waived)
+	}
 	if why := s.Reason(t); why != "" && t.Status != plan.StatusDone {
 		all = append(all, plan.OneLine(why))
 	}
