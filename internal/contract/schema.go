@@ -4,17 +4,10 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	schemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
@@ -25,52 +18,32 @@ var schemaJSON []byte
 
 const (
 	schemaName = "reply.schema.json"
-	schemaID   = "https://git-wf.invalid/" + schemaName
+	schemaBase = "https://git-wf.invalid/"
 )
 
 // Schema is the JSON Schema of a reply.
 func Schema() []byte { return bytes.Clone(schemaJSON) }
 
-// definitions waits for its first use: compiling costs more than most commands do. The kinds of reply are compiled each
-// alone, so that an error speaks of the kind that was meant and not of all others as well.
-var definitions = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
-	compiled := map[string]*jsonschema.Schema{}
-	for _, result := range []ResultType{Artifact, NeedsInput, Noop, Error, Review, Feasibility} {
-		def := strings.ToLower(string(result))
-		schema, err := compile("/$defs/" + def)
-		if err != nil {
-			return nil, err
-		}
-		compiled[def] = schema
-	}
-	return compiled, nil
-})
-
-// compile makes the part of the schema at a JSON pointer usable, "" for the whole.
-func compile(pointer string) (*jsonschema.Schema, error) {
-	return schema.Compile(schemaID, schemaJSON, pointer)
-}
+// parsedSchema waits for its first use: most commands read no reply.
+var parsedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(schemaJSON) })
 
 // definition is the name of the part of the schema that a reply must fit.
 func definition(object map[string]any) string { return strings.ToLower(str(object, keyResult)) }
 
-// checkSchema holds a reply against its part of the schema and translates what does not fit.
+// checkSchema holds a reply against its part of the schema and translates what does not fit. It is not held against the
+// whole, so that an error speaks of the kind that was meant and not of all others as well.
 func checkSchema(def string, object map[string]any) ([]*Violation, error) {
-	compiled, err := definitions()
+	whole, err := parsedSchema()
 	if err != nil {
 		return nil, err
 	}
-	schema := compiled[def]
-	err = schema.Validate(object)
-	if err == nil {
-		return nil, nil
+	t := translator{root: whole.Part("/$defs/" + def)}
+	for _, p := range t.root.Check(object) {
+		if len(t.found) >= maxFound {
+			break
+		}
+		t.add(p)
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return nil, fmt.Errorf("check a reply: %w", err)
-	}
-	t := translator{root: schema}
-	t.collect(invalid)
 	slices.SortStableFunc(t.found, func(a, b *Violation) int { return strings.Compare(a.JSONPath, b.JSONPath) })
 	return slices.CompactFunc(t.found, func(a, b *Violation) bool { return a.JSONPath == b.JSONPath && a.Code == b.Code }), nil
 }
@@ -78,63 +51,55 @@ func checkSchema(def string, object map[string]any) ([]*Violation, error) {
 // maxFound is where looking for more violations ends.
 const maxFound = 1000
 
-// translator turns what the validator finds into violations.
+// translator turns what does not fit into violations.
 type translator struct {
-	root  *jsonschema.Schema
+	root  *schema.Schema
 	found []*Violation
 }
 
-func (t *translator) collect(e *jsonschema.ValidationError) {
-	for _, c := range e.Causes {
-		t.collect(c)
-	}
-	if len(e.Causes) > 0 || len(t.found) >= maxFound {
-		return
-	}
-	at := e.InstanceLocation
+func (t *translator) add(p schema.Problem) {
+	at, want := p.At, p.Schema
 	v := &Violation{
-		Code: CodeBadValue, Schema: strings.TrimPrefix(e.SchemaURL, strings.TrimSuffix(schemaID, schemaName)),
-		JSONPath: jsonPath(at), ExampleFix: example(at, t.root),
+		Code: CodeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at), ExampleFix: example(at, t.root),
 	}
-	switch k := e.ErrorKind.(type) {
-	case *schemakind.Required:
-		for _, name := range k.Missing {
+	switch p.Keyword {
+	case schema.Required:
+		for _, name := range p.Names {
 			field := append(slices.Clone(at), name)
 			t.found = append(t.found, &Violation{CodeMissingField, v.Schema, jsonPath(field), "a value", "nothing", example(field, t.root), nil})
 		}
 		return
-	case *schemakind.AdditionalProperties:
-		slices.Sort(k.Properties)
+	case schema.Additional:
 		t.found = append(t.found, &Violation{
-			CodeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(schema.Fields(schema.At(t.root, at)), ", "),
-			quoted(k.Properties), "leave out " + quoted(k.Properties), nil,
+			CodeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(t.root.At(at).Fields(), ", "),
+			quoted(p.Names), "leave out " + quoted(p.Names), nil,
 		})
 		return
-	case *schemakind.Type:
-		v.Code, v.Expected, v.Actual = CodeWrongType, strings.Join(k.Want, " or "), k.Got
-	case *schemakind.Enum:
-		v.Expected, v.Actual = "one of "+values(k.Want), shownValue(k.Got)
-	case *schemakind.MinLength:
+	case schema.Type:
+		v.Code, v.Expected, v.Actual = CodeWrongType, strings.Join(want.Type, " or "), schema.TypeOf(p.Got)
+	case schema.Enum:
+		v.Expected, v.Actual = "one of "+values(want.Enum), shownValue(p.Got)
+	case schema.MinLength:
 		v.Expected, v.Actual = "a text that says something", "an empty one"
-	case *schemakind.MaxLength:
-		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(k.Want, "character"), plan.Count(k.Got, "character")
-	case *schemakind.MinItems:
-		v.Expected, v.Actual = "at least "+plan.Count(k.Want, "item"), plan.Count(k.Got, "item")
-	case *schemakind.MaxItems:
-		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(k.Want, "item"), plan.Count(k.Got, "item")
-		if k.Want == 0 {
+	case schema.MaxLength:
+		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"), plan.Count(p.Len, "character")
+	case schema.MinItems:
+		v.Expected, v.Actual = "at least "+plan.Count(*want.MinItems, "item"), plan.Count(p.Len, "item")
+	case schema.MaxItems:
+		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxItems, "item"), plan.Count(p.Len, "item")
+		if *want.MaxItems == 0 {
 			t.foreign(v)
 		}
-	case *schemakind.Pattern:
+	case schema.Pattern:
 		t.foreign(v) // the only pattern is that of a blank
-	case *schemakind.Minimum:
-		v.Expected, v.Actual = "at least "+decimal(k.Want), decimal(k.Got)
-	case *schemakind.ExclusiveMinimum:
-		v.Expected, v.Actual = "more than "+decimal(k.Want), decimal(k.Got)
-	case *schemakind.Maximum:
-		v.Expected, v.Actual = "at most "+decimal(k.Want), decimal(k.Got)
+	case schema.Minimum:
+		v.Expected, v.Actual = "at least "+decimal(*want.Minimum), decimal(p.Got)
+	case schema.Above:
+		v.Expected, v.Actual = "more than "+decimal(*want.Above), decimal(p.Got)
+	case schema.Maximum:
+		v.Expected, v.Actual = "at most "+decimal(*want.Maximum), decimal(p.Got)
 	default:
-		v.Expected, v.Actual = "what the schema says", plan.OneLine(e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+		v.Expected, v.Actual = "what the schema says", constant(want.Const)
 	}
 	t.found = append(t.found, v)
 }
@@ -192,17 +157,24 @@ func shownValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
+func decimal(number any) string {
+	f, _ := schema.Rat(number).Float64()
 	return fmt.Sprint(f)
 }
 
+func constant(want any) string {
+	if text, ok := want.(string); ok {
+		return "value must be '" + text + "'"
+	}
+	return fmt.Sprint("value must be ", want)
+}
+
 // example shows a field with the schema's own example for it; of a list, with the examples of an item's fields.
-func example(location []string, root *jsonschema.Schema) string {
+func example(location []string, root *schema.Schema) string {
 	if len(location) == 0 {
 		return ""
 	}
-	v := exampleValue(schema.At(root, location))
+	v := exampleValue(root.At(location))
 	data, err := json.Marshal(v)
 	if v == nil || err != nil {
 		return "leave it out"
@@ -214,15 +186,15 @@ func example(location []string, root *jsonschema.Schema) string {
 	return `"` + name + `": ` + string(data)
 }
 
-func exampleValue(s *jsonschema.Schema) any {
-	s = schema.Deref(s)
+func exampleValue(s *schema.Schema) any {
+	s = s.Deref()
 	switch {
 	case s == nil:
 		return nil
 	case len(s.Examples) > 0:
 		return s.Examples[0]
-	case s.Items2020 != nil:
-		return []any{exampleValue(s.Items2020)}
+	case s.Items != nil:
+		return []any{exampleValue(s.Items)}
 	case len(s.Properties) > 0:
 		m := map[string]any{}
 		for _, name := range s.Required {

@@ -14,7 +14,7 @@ func roles() []Role { return []Role{RolePlan, RoleAction, RoleCheck, RoleFeasibi
 
 // What prompts show must be what is accepted, by the published schema and by Parse.
 func TestExamples(t *testing.T) {
-	schema, err := compile("")
+	whole, err := parsedSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +29,8 @@ func TestExamples(t *testing.T) {
 			if err := json.Unmarshal(example, &v); err != nil {
 				t.Fatal(err)
 			}
-			if err := schema.Validate(v); err != nil {
-				t.Errorf("%s %s: %v", role, result, err)
+			if problems := whole.Check(v); problems != nil {
+				t.Errorf("%s %s: %+v", role, result, problems)
 			}
 			r, err := Parse(wants(role), example)
 			if err != nil || r.Type != result {
@@ -73,7 +73,7 @@ func TestExamplePlans(t *testing.T) {
 
 // The published schema as a whole and the parts that Parse uses agree on what they refuse.
 func TestSchemaAsAWhole(t *testing.T) {
-	schema, err := compile("")
+	whole, err := parsedSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestSchemaAsAWhole(t *testing.T) {
 		if err := json.Unmarshal([]byte(reply), &v); err != nil {
 			t.Fatal(err)
 		}
-		if schema.Validate(v) == nil {
+		if whole.Check(v) == nil {
 			t.Errorf("%s passes", name)
 		}
 	}
@@ -105,6 +105,10 @@ type schemaNode struct {
 
 // Every field is described, and what errors show as an example passes.
 func TestSchemaIsDescribed(t *testing.T) {
+	whole, err := parsedSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var root schemaNode
 	if err := json.Unmarshal(Schema(), &root); err != nil {
 		t.Fatal(err)
@@ -118,13 +122,9 @@ func TestSchemaIsDescribed(t *testing.T) {
 			if p.Description == "" {
 				t.Errorf("%s has no description", at)
 			}
-			schema, err := compile(at)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, e := range p.Examples {
-				if err := schema.Validate(e); err != nil {
-					t.Errorf("%s: %v", at, err)
+				if problems := whole.Part(at).Check(e); problems != nil {
+					t.Errorf("%s: %+v", at, problems)
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitwf/internal/schema"
 )
 
 // small is a plan in which everything is right; the table below breaks it in one place at a time.
@@ -309,9 +311,9 @@ func BenchmarkLarge(b *testing.B) {
 			ReviewPlan(p)
 		}
 	})
-	b.Run("SchemaCompile", func(b *testing.B) {
+	b.Run("SchemaParse", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := compileSchema(""); err != nil {
+			if _, err := schema.Parse(schemaJSON); err != nil {
 				b.Fatal(err)
 			}
 		}

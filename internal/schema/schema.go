@@ -1,50 +1,137 @@
-// Package schema finds its way in a compiled JSON Schema, for messages about what does not fit one. What such a message says
-// is the business of whoever owns the schema.
+// Package schema holds a document against a JSON Schema and finds its way in one, for messages about what does not fit.
+// What such a message says is the business of whoever owns the schema.
+//
+// It knows the keywords that the schemas of this program use, with the meaning of JSON Schema 2020-12, and refuses a
+// schema with any other. It reports all that does not fit, and its tests hold it against a complete implementation. That
+// one is not linked, because it sets up five schemas of schemas whenever a program starts.
 package schema
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gitwf/internal/pattern"
 )
 
-// Compile makes the part of a schema at a JSON pointer usable, "" for the whole. The id is the schema's own, a URL that nobody fetches.
-func Compile(id string, text []byte, pointer string) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", id, err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(id, doc); err != nil {
-		return nil, fmt.Errorf("load %s: %w", id, err)
-	}
-	if pointer != "" {
-		id += "#" + pointer
-	}
-	return c.Compile(id)
+// Schema is a schema or a part of one. What it does not demand is nil or empty.
+type Schema struct {
+	Type       Types              `json:"type"`
+	Const      any                `json:"const"`
+	Enum       []any              `json:"enum"`
+	Properties map[string]*Schema `json:"properties"`
+	Required   []string           `json:"required"`
+	Open       *bool              `json:"additionalProperties"` // false: no field besides Properties
+	Items      *Schema            `json:"items"`
+	MinItems   *int               `json:"minItems"`
+	MaxItems   *int               `json:"maxItems"`
+	MinLength  *int               `json:"minLength"` // of a text, in characters
+	MaxLength  *int               `json:"maxLength"`
+	Pattern    string             `json:"pattern"`
+	Minimum    *json.Number       `json:"minimum"`
+	Above      *json.Number       `json:"exclusiveMinimum"`
+	Maximum    *json.Number       `json:"maximum"`
+	AllOf      []*Schema          `json:"allOf"`
+	If         *Schema            `json:"if"`
+	Then       *Schema            `json:"then"`
+	Examples   []any              `json:"examples"`
+
+	Location string  `json:"-"` // a URL whose fragment is a JSON pointer
+	Ref      *Schema `json:"-"` // what must hold as well
+	expr     *pattern.Pattern
+
+	RefTo       string             `json:"$ref"`
+	Defs        map[string]*Schema `json:"$defs"`
+	Title       string             `json:"title"`
+	Description string             `json:"description"`
+	ID          string             `json:"$id"`
+	Dialect     string             `json:"$schema"`
 }
 
-// At is the part of a schema that speaks of the value at a place, nil if none does. The location has the names of fields and the
-// numbers of items on the way there.
-func At(s *jsonschema.Schema, location []string) *jsonschema.Schema {
-	for _, part := range location {
-		if s = Deref(s); s == nil {
+// Parse reads a schema. Its references lead to parts of itself.
+func Parse(text []byte) (*Schema, error) {
+	var s Schema
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return nil, fmt.Errorf("read a schema: %w", err)
+	}
+	if err := s.link(&s, s.ID+"#"); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.ID, err)
+	}
+	return &s, nil
+}
+
+// link gives every part its location and follows its reference.
+func (s *Schema) link(root *Schema, location string) error {
+	s.Location, s.expr = location, pattern.Compile(s.Pattern)
+	if s.RefTo != "" {
+		pointer, ok := strings.CutPrefix(s.RefTo, "#")
+		if s.Ref = root.Part(pointer); !ok || s.Ref == nil {
+			return fmt.Errorf("%s refers to %s, which is not there", location, s.RefTo)
+		}
+	}
+	var errs []error
+	for name, part := range s.parts() {
+		errs = append(errs, part.link(root, location+"/"+name))
+	}
+	return errors.Join(errs...)
+}
+
+// parts are the schemas in this one, by their JSON pointers from here.
+func (s *Schema) parts() map[string]*Schema {
+	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then}
+	for name, p := range s.Properties {
+		all["properties/"+name] = p
+	}
+	for name, p := range s.Defs {
+		all["$defs/"+name] = p
+	}
+	for i, p := range s.AllOf {
+		all["allOf/"+strconv.Itoa(i)] = p
+	}
+	maps.DeleteFunc(all, func(_ string, p *Schema) bool { return p == nil })
+	return all
+}
+
+// Part is the part of a schema at a JSON pointer, "" for the whole; nil if there is none.
+func (s *Schema) Part(pointer string) *Schema {
+	if pointer == "" {
+		return s
+	}
+	for name, p := range s.parts() {
+		if rest, ok := strings.CutPrefix(pointer, "/"+name); ok && (rest == "" || rest[0] == '/') {
+			return p.Part(rest)
+		}
+	}
+	return nil
+}
+
+// At is the part of a schema that speaks of the value at a place, nil if none does. The place has the names of fields
+// and the numbers of items on the way there.
+func (s *Schema) At(place []string) *Schema {
+	for _, part := range place {
+		if s = s.Deref(); s == nil {
 			return nil
 		}
 		if next := s.Properties[part]; next != nil {
 			s = next
 			continue
 		}
-		s = s.Items2020
+		s = s.Items
 	}
-	return Deref(s)
+	return s.Deref()
 }
 
 // Deref is what a reference leads to, the schema itself if it is none.
-func Deref(s *jsonschema.Schema) *jsonschema.Schema {
+func (s *Schema) Deref() *Schema {
 	for s != nil && s.Ref != nil {
 		s = s.Ref
 	}
@@ -52,9 +139,63 @@ func Deref(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // Fields are the names of the fields that an object may have, sorted.
-func Fields(s *jsonschema.Schema) []string {
+func (s *Schema) Fields() []string {
 	if s == nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(s.Properties))
+}
+
+// Types are the types that a value may have, in the order in which messages list them.
+type Types []string
+
+// UnmarshalJSON reads one type or a list of them.
+func (t *Types) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = Types{one}
+		return nil
+	}
+	if err := json.Unmarshal(data, (*[]string)(t)); err != nil {
+		return err
+	}
+	order := []string{"null", "boolean", "number", "integer", "string", "array", "object"}
+	slices.SortFunc(*t, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return nil
+}
+
+func (t Types) has(v any) bool {
+	kind := TypeOf(v)
+	return len(t) == 0 || slices.Contains(t, kind) || kind == "number" && slices.Contains(t, "integer") && Rat(v).IsInt()
+}
+
+// TypeOf is the JSON type of a value: "number" for every number, "" for what is no JSON value.
+func TypeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number, float64, int64, int:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return ""
+}
+
+// Rat is the exact value of a number.
+func Rat(v any) *big.Rat {
+	if i, ok := v.(int64); ok {
+		return new(big.Rat).SetInt64(i)
+	}
+	r, ok := new(big.Rat).SetString(fmt.Sprint(v))
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
 }
