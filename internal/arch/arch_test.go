@@ -83,7 +83,6 @@ var only = []struct {
 	{"github.com/bmatcuk/doublestar/", []string{"internal/glob"}, "glob says what a pattern means"},
 	{"gonum.org/", []string{"bench"}, "pictures of measurements are bench's"},
 	{"github.com/hanwen/go-fuse/", []string{"bench/chaos"}, "the program's module does without it"},
-	{"github.com/dop251/goja", []string{"internal/graph"}, "the layout library is graph's, and runs nothing else"},
 	{"github.com/santhosh-tekuri/jsonschema/", nil, "it costs every start; internal/schema is held against it in tests"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
 }

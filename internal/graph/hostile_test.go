@@ -2,14 +2,12 @@ package graph_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -266,50 +264,4 @@ func FuzzTitles(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestLibraryIsTheRecordedOne: what is embedded is what the build has recorded, with its licence.
-func TestLibraryIsTheRecordedOne(t *testing.T) {
-	sums, err := os.ReadFile("dagre/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := recorded(t, "dagre"); got != string(sums) {
-		t.Errorf("the files of dagre/ are not those of SHA256SUMS; they are\n%s", got)
-	}
-	lock, err := os.ReadFile("dagre/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(lock), "://") || !strings.Contains(string(lock), "integrity") {
-		t.Error("package-lock.json names a host, or no hashes")
-	}
-}
-
-// TestLibraryIsBuiltAgain makes the files from what npm has. It needs npm and a registry, and is asked for by
-// GIT_WF_TEST_NPM.
-func TestLibraryIsBuiltAgain(t *testing.T) {
-	if os.Getenv("GIT_WF_TEST_NPM") == "" {
-		t.Skip("GIT_WF_TEST_NPM is not set")
-	}
-	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json", ".npmrc", "build.mjs"} {
-		data, err := os.ReadFile(filepath.Join("dagre", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, line := range [][]string{{"npm", "ci"}, {"node", "build.mjs"}} {
-		cmd := exec.CommandContext(context.Background(), line[0], line[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(line, " "), err, out)
-		}
-	}
-	if again := recorded(t, dir); again != recorded(t, "dagre") {
-		t.Errorf("built again, it is\n%s", again)
-	}
 }

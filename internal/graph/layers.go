@@ -1,98 +1,355 @@
 package graph
 
 import (
+	"cmp"
 	"context"
-	_ "embed" // the scripts
-	"encoding/json"
 	"fmt"
 	"math"
-	"sync"
-
-	"github.com/dop251/goja"
+	"slices"
 )
-
-//go:embed dagre/dagre.min.js
-var dagreScript string
-
-//go:embed layers.js
-var layersScript string
-
-// The library wants one function that the interpreter lacks, for lists of lists of texts.
-const structuredClone = `var structuredClone = function (v) { return JSON.parse(JSON.stringify(v)) };`
 
 // Point is a place in a picture, x to the right, y down.
 type Point [2]float64
 
-// layering is what dagre is asked: boxes by width and height, and edges between them that have no cycle.
+// layering is boxes that are set in layers from left to right, so that every edge goes to a later layer (Sugiyama, Tagawa
+// and Toda, 1981). Where an edge passes a layer it gets a slot there, as narrow as a line.
 type layering struct {
-	Nodes  []Point  `json:"nodes"`
-	Edges  [][2]int `json:"edges"`
-	Ranker string   `json:"ranker"`
-	Quick  bool     `json:"quick"` // one pass over the order instead of many
+	size   []Point // of the boxes, width and height
+	rank   []int   // of the boxes: their layers
+	edges  [][2]int
+	sweeps int // over the layers, at most, for fewer crossings
+
+	slots  []slot // the boxes first, then where edges pass
+	layers [][]int
+	left   []float64 // of each layer, its left side
+	width  []float64
 }
 
-// layered is the answer, from (0, 0).
-type layered struct {
-	Nodes  []Point   `json:"nodes"` // their centres
-	Edges  [][]Point `json:"edges"` // from the side of one box to that of the other
-	Width  float64   `json:"width"`
-	Height float64   `json:"height"`
+// slot is a box, or the place where an edge passes a layer.
+type slot struct {
+	rank   int
+	height float64
+	in     []int // slots of the layer before that are joined to it, and of the one behind
+	out    []int
+	order  int     // in its layer
+	y      float64 // its middle
+	edge   int     // that passes; -1 for a box
 }
 
-// library runs dagre. It is made for one picture and used by one goroutine.
-type library struct {
-	vm    *goja.Runtime
-	call  goja.Callable
-	known map[string]layered // many parts of a plan have the same form
+const (
+	layerGap = 44.0 // between two layers
+	boxGap   = 14.0 // between two boxes of a layer
+	lineGap  = 8.0  // between two lines, or a line and a box
+)
+
+// lay gives the boxes their layers, their order in them and their places. It fails when ctx ends.
+func (l *layering) lay(ctx context.Context) error {
+	l.makeSlots()
+	if err := l.sort(ctx); err != nil {
+		return err
+	}
+	l.settle()
+	return nil
 }
 
-// compiled is the library in the form that any number of interpreters can share.
-var compiled = sync.OnceValues(func() (*goja.Program, error) {
-	return goja.Compile("dagre.min.js", structuredClone+dagreScript, false)
-})
-
-func newLibrary() (*library, error) {
-	program, err := compiled()
-	if err != nil {
-		return nil, fmt.Errorf("load the layout library: %w", err)
+// makeSlots splits edges where they pass layers, and begins each layer in the order in which a walk meets its slots.
+func (l *layering) makeSlots() {
+	for v, s := range l.size {
+		l.slots = append(l.slots, slot{rank: l.rank[v], height: s[1], edge: -1})
 	}
-	vm := goja.New()
-	if _, err := vm.RunProgram(program); err != nil {
-		return nil, fmt.Errorf("load the layout library: %w", err)
+	join := func(a, b int) {
+		l.slots[a].out = append(l.slots[a].out, b)
+		l.slots[b].in = append(l.slots[b].in, a)
 	}
-	f, err := vm.RunScript("layers.js", layersScript)
-	if err != nil {
-		return nil, fmt.Errorf("load the layout library: %w", err)
+	for i, e := range l.edges {
+		at := e[0]
+		for r := l.rank[e[0]] + 1; r < l.rank[e[1]]; r++ {
+			l.slots = append(l.slots, slot{rank: r, edge: i})
+			join(at, len(l.slots)-1)
+			at = len(l.slots) - 1
+		}
+		join(at, e[1])
 	}
-	call, _ := goja.AssertFunction(f)
-	return &library{vm, call, map[string]layered{}}, nil
+	l.layers = make([][]int, slices.Max(l.rank)+1)
+	l.left, l.width = make([]float64, len(l.layers)), make([]float64, len(l.layers))
+	seen := make([]bool, len(l.slots))
+	var visit func(v int)
+	visit = func(v int) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		l.layers[l.slots[v].rank] = append(l.layers[l.slots[v].rank], v)
+		for _, w := range l.slots[v].out {
+			visit(w)
+		}
+	}
+	first := make([]int, len(l.size))
+	for v := range first {
+		first[v] = v
+	}
+	slices.SortStableFunc(first, func(a, b int) int { return l.rank[a] - l.rank[b] })
+	for _, v := range first {
+		visit(v)
+	}
+	l.number()
+	for v, s := range l.size {
+		l.width[l.rank[v]] = max(l.width[l.rank[v]], s[0])
+	}
+	for r := 1; r < len(l.left); r++ {
+		l.left[r] = l.left[r-1] + l.width[r-1] + layerGap
+	}
 }
 
-// layers places boxes. It fails when ctx ends.
-func (l *library) layers(ctx context.Context, ask layering) (layered, error) {
-	text, err := json.Marshal(ask)
-	if err != nil {
-		return layered{}, fmt.Errorf("lay out a graph: %w", err)
+// number tells every slot where it stands in its layer.
+func (l *layering) number() {
+	for _, layer := range l.layers {
+		for i, v := range layer {
+			l.slots[v].order = i
+		}
 	}
-	if known, ok := l.known[string(text)]; ok {
-		return known, nil
+}
+
+// sort orders each layer so that few edges cross: each slot goes to the mean place of those that it is joined to in the
+// layer before, then in the layer behind, again and again. The best order that was met is kept.
+func (l *layering) sort(ctx context.Context) error {
+	best, fewest := l.copyLayers(), l.crossings()
+	for i, idle := 0, 0; i < l.sweeps && idle < 4 && fewest > 0; i, idle = i+1, idle+1 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("lay out a graph: %w", err)
+		}
+		for r := range l.layers {
+			if i%2 == 0 {
+				l.sortLayer(l.layers[r], i%4 < 2, func(s slot) []int { return s.in })
+			} else {
+				l.sortLayer(l.layers[len(l.layers)-1-r], i%4 < 2, func(s slot) []int { return s.out })
+			}
+		}
+		if l.swap(); l.crossings() < fewest {
+			best, fewest, idle = l.copyLayers(), l.crossings(), -1
+		}
 	}
-	stop := context.AfterFunc(ctx, func() { l.vm.Interrupt(ctx.Err()) })
-	v, err := l.call(goja.Undefined(), l.vm.ToValue(string(text)))
-	stop()
-	if ctx.Err() != nil {
-		return layered{}, fmt.Errorf("lay out a graph: %w", ctx.Err())
+	l.layers = best
+	l.number()
+	return ctx.Err()
+}
+
+func (l *layering) copyLayers() [][]int {
+	out := make([][]int, len(l.layers))
+	for r, layer := range l.layers {
+		out[r] = slices.Clone(layer)
 	}
-	if err != nil {
-		return layered{}, fmt.Errorf("lay out a graph of %d boxes: %w", len(ask.Nodes), err)
+	return out
+}
+
+// sortLayer sorts the slots that are joined to others, into the places that they had; of equal ones the later comes first
+// where turn is set.
+func (l *layering) sortLayer(layer []int, turn bool, joined func(slot) []int) {
+	mean := map[int]float64{}
+	var places, movable []int
+	for i, v := range layer {
+		others := joined(l.slots[v])
+		if len(others) == 0 {
+			continue
+		}
+		sum := 0
+		for _, w := range others {
+			sum += l.slots[w].order
+		}
+		mean[v] = float64(sum) / float64(len(others))
+		places, movable = append(places, i), append(movable, v)
 	}
-	var answer layered
-	if err := json.Unmarshal([]byte(v.String()), &answer); err != nil {
-		return layered{}, fmt.Errorf("lay out a graph: read the answer: %w", err)
+	if turn {
+		slices.Reverse(movable)
 	}
-	if len(answer.Nodes) != len(ask.Nodes) || len(answer.Edges) != len(ask.Edges) || !(answer.Width > 0 && answer.Height > 0) || math.IsInf(answer.Width+answer.Height, 0) {
-		return layered{}, fmt.Errorf("lay out a graph: the answer has no place for %d boxes", len(ask.Nodes))
+	slices.SortStableFunc(movable, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
+	for i, v := range movable {
+		layer[places[i]], l.slots[v].order = v, places[i]
 	}
-	l.known[string(text)] = answer
-	return answer, nil
+}
+
+// swap exchanges neighbours in a layer as long as that takes crossings away.
+func (l *layering) swap() {
+	const rounds = 4
+	for range rounds {
+		better := false
+		for _, layer := range l.layers {
+			for i := 1; i < len(layer); i++ {
+				a, b := &l.slots[layer[i-1]], &l.slots[layer[i]]
+				if l.crossed(a.in, b.in)+l.crossed(a.out, b.out) > l.crossed(b.in, a.in)+l.crossed(b.out, a.out) {
+					layer[i-1], layer[i], a.order, b.order, better = layer[i], layer[i-1], i, i-1, true
+				}
+			}
+		}
+		if !better {
+			return
+		}
+	}
+}
+
+// crossed counts the crossings of the edges of two neighbours, the first above the second.
+func (l *layering) crossed(above, below []int) int {
+	n := 0
+	for _, v := range above {
+		for _, w := range below {
+			if l.slots[v].order > l.slots[w].order {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// crossings counts how often edges cross between layers, with a Fenwick tree over the places of the layer behind.
+func (l *layering) crossings() int {
+	n := 0
+	for r := range len(l.layers) - 1 {
+		tree := make([]int, len(l.layers[r+1])+1)
+		seen := 0
+		for _, v := range l.layers[r] {
+			for _, w := range l.slots[v].out {
+				n += seen
+				for i := l.slots[w].order + 1; i > 0; i -= i & -i {
+					n -= tree[i]
+				}
+			}
+			for _, w := range l.slots[v].out {
+				seen++
+				for i := l.slots[w].order + 1; i < len(tree); i += i & -i {
+					tree[i]++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// settle gives every slot its height in the picture: as near as its layer's order lets it to those that it is joined to,
+// and a line that passes layers as straight as it can be.
+func (l *layering) settle() {
+	const sweeps = 16
+	for _, layer := range l.layers {
+		for i, v := range layer {
+			if i > 0 {
+				l.slots[v].y = l.slots[layer[i-1]].y + l.apart(layer[i-1], v)
+			}
+		}
+	}
+	for i := range sweeps {
+		for r := range l.layers {
+			switch {
+			case i >= sweeps-4:
+				l.align(l.layers[r], true, true)
+			case i%2 == 0:
+				l.align(l.layers[r], true, false)
+			default:
+				l.align(l.layers[len(l.layers)-1-r], false, true)
+			}
+		}
+	}
+	top := math.Inf(1)
+	for _, s := range l.slots {
+		top = min(top, s.y-s.height/2)
+	}
+	for v := range l.slots {
+		l.slots[v].y = math.Round(l.slots[v].y - top)
+	}
+}
+
+// apart is how far the middles of two neighbours have to be from each other. Whole numbers leave room for rounding.
+func (l *layering) apart(a, b int) float64 {
+	free := boxGap
+	if l.slots[a].edge >= 0 || l.slots[b].edge >= 0 {
+		free = lineGap
+	}
+	return math.Ceil((l.slots[a].height+l.slots[b].height)/2) + free
+}
+
+// align moves the slots of a layer to the weighted means of the slots before, behind or both, keeping their order and the
+// room between them: the least squares under these bounds, by pooling neighbours that want to be nearer than they may.
+func (l *layering) align(layer []int, before, behind bool) {
+	type pool struct {
+		want, weight float64 // the sum of the weighted wishes, and of the weights
+		slots        int
+	}
+	var pools []pool
+	offset := make([]float64, len(layer))
+	for i, v := range layer {
+		if i > 0 {
+			offset[i] = offset[i-1] + l.apart(layer[i-1], v)
+		}
+		want, weight := l.wish(v, before, behind)
+		// The conversions keep the processors of some architectures from rounding once instead of twice.
+		p := pool{float64(weight * (want - offset[i])), weight, 1}
+		for len(pools) > 0 {
+			last := pools[len(pools)-1]
+			if last.want/last.weight < p.want/p.weight {
+				break
+			}
+			p = pool{last.want + p.want, last.weight + p.weight, last.slots + p.slots}
+			pools = pools[:len(pools)-1]
+		}
+		pools = append(pools, p)
+	}
+	i := 0
+	for _, p := range pools {
+		for range p.slots {
+			l.slots[layer[i]].y = p.want/p.weight + offset[i]
+			i++
+		}
+	}
+}
+
+// wish is where a slot would stand if it were alone in its layer, and how much that matters.
+func (l *layering) wish(v int, before, behind bool) (want, weight float64) {
+	const line, end, box = 8.0, 2.0, 1.0 // what is between two passes, at the end of a line, between two boxes
+	s := &l.slots[v]
+	add := func(others []int) {
+		for _, w := range others {
+			pull := box
+			switch passes := s.edge >= 0; {
+			case passes && l.slots[w].edge >= 0:
+				pull = line
+			case passes || l.slots[w].edge >= 0:
+				pull = end
+			}
+			want += float64(pull * l.slots[w].y)
+			weight += pull
+		}
+	}
+	if before {
+		add(s.in)
+	}
+	if behind {
+		add(s.out)
+	}
+	if weight == 0 {
+		return s.y, box / 8
+	}
+	return want / weight, weight
+}
+
+// middle is the middle of a box.
+func (l *layering) middle(v int) Point {
+	r := l.rank[v]
+	return Point{l.left[r] + l.width[r]/2, l.slots[v].y}
+}
+
+// bends are the points between which each edge goes straight through the layers that it passes.
+func (l *layering) bends() [][]Point {
+	out := make([][]Point, len(l.edges))
+	for _, s := range l.slots[len(l.size):] { // of each edge in its direction
+		x := l.left[s.rank]
+		out[s.edge] = append(out[s.edge], Point{x, s.y}, Point{x + l.width[s.rank], s.y})
+	}
+	return out
+}
+
+// extent is the size of the whole.
+func (l *layering) extent() (width, height float64) {
+	for _, s := range l.slots {
+		height = max(height, s.y+s.height/2)
+	}
+	last := len(l.left) - 1
+	return l.left[last] + l.width[last], height
 }

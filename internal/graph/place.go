@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"math"
-	"slices"
 
 	"gitwf/internal/plan"
 )
@@ -12,7 +11,7 @@ import (
 type Box struct{ X, Y, Width, Height float64 }
 
 // Layout says where everything of a graph stands. A goal's box holds those of its parts. Bends has, for edges that pass a
-// layer, the places between its boxes that dagre has left for them; the others go straight from box to box.
+// layer, the places that are left for them between its boxes; the others go straight from box to box.
 type Layout struct {
 	Width, Height float64
 	Boxes         map[plan.TaskID]Box
@@ -30,28 +29,18 @@ const (
 	gap         = 18.0 // between parts that nothing binds
 )
 
-// What the library may be given in one picture, in units of effort: up to thorough, it looks for the best picture, up to
-// quick for a good one. What is beyond is set in columns, without a look for crossings. So the same plan always gives the same
-// picture. Measured: all of quick takes 2 seconds.
+// How many boxes and passes of edges are laid out in one picture: up to thorough with a long look for few crossings, up to
+// quick with a short one. What is beyond is set in columns, without any. So the same plan always gives the same picture.
 const (
-	thorough = 1_200
-	quick    = 16_000
-	simplex  = 40   // boxes in one piece: its layers are the best there are, but many tasks that one needs take it seconds
+	thorough = 6_000
+	quick    = 30_000
 	largest  = 1000 // boxes in one piece, for the reduction of its edges needs the square of it
 )
 
-// effort is how hard a piece of so many boxes is for the library.
-func effort(boxes int) float64 { return math.Pow(float64(boxes), 1.4) }
-
 // Place lays a graph out: the parts of each goal that depend on each other in layers from left to right, in a box; then
-// that box as one part of the goal around it. So the library is given small pieces, and its time stays bounded; 3,000 tasks take
-// a few seconds, whatever their edges. It fails when ctx ends.
+// that box as one part of the goal around it. It fails when ctx ends.
 func Place(ctx context.Context, g Graph) (*Layout, error) {
-	lib, err := newLibrary()
-	if err != nil {
-		return nil, err
-	}
-	p := placer{ctx: ctx, lib: lib, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}, bends: map[[2]plan.TaskID][]Point{}}
+	p := placer{ctx: ctx, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}, bends: map[[2]plan.TaskID][]Point{}}
 	for _, e := range g.Edges {
 		if e.Kind == DependsOn {
 			p.lift(e.To, e.From)
@@ -68,8 +57,7 @@ func Place(ctx context.Context, g Graph) (*Layout, error) {
 
 type placer struct {
 	ctx   context.Context
-	lib   *library
-	spent float64 // effort
+	spent int // boxes and passes
 	t     *tree
 	needs map[plan.TaskID][][2]plan.TaskID // of each goal ("" above the roots), which part comes before which
 	bends map[[2]plan.TaskID][]Point
@@ -183,40 +171,39 @@ func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
 	}
 	own, order := newDigraph(len(members), edges).acyclic()
 	rank := own.ranks(order)
-	if len(members) <= largest && p.spent+effort(own.cost(rank)) > thorough {
+	if len(members) <= largest && p.spent+own.cost(rank) > thorough {
 		own = own.reduced(order)
 	}
-	ask := layering{Ranker: "network-simplex"}
-	switch cost := effort(own.cost(rank)); {
+	l := layering{sweeps: 24}
+	switch cost := own.cost(rank); {
 	case p.spent+cost <= thorough:
-		if len(members) > simplex {
-			ask.Ranker = "tight-tree"
-		}
+		rank = own.tight(order, rank)
 	case p.spent+cost <= quick:
-		ask.Ranker, ask.Quick = "longest-path", true
-	case p.spent+effort(len(members)) <= quick && len(members) <= largest:
+		rank = own.tight(order, rank)
+		l.sweeps = 4
+	case p.spent+len(members) <= quick:
 		own = own.spanning(rank)
-		ask.Ranker, ask.Quick = "longest-path", true
+		l.sweeps = 4
 	default:
 		columns(b, rank)
 		return b, nil
 	}
-	p.spent += effort(own.cost(rank))
+	p.spent += own.cost(rank)
 	for _, inner := range b.parts {
-		ask.Nodes = append(ask.Nodes, Point{inner.w, inner.h})
+		l.size = append(l.size, Point{inner.w, inner.h})
 	}
-	ask.Edges = own.edges()
-	answer, err := p.lib.layers(p.ctx, ask)
-	if err != nil {
+	l.edges, l.rank = own.edges(), rank
+	if err := l.lay(p.ctx); err != nil {
 		return nil, err
 	}
-	b.w, b.h = answer.Width, answer.Height
+	b.w, b.h = l.extent()
 	for i, inner := range b.parts {
-		inner.x, inner.y = answer.Nodes[i][0]-inner.w/2, answer.Nodes[i][1]-inner.h/2
+		at := l.middle(i)
+		inner.x, inner.y = at[0]-inner.w/2, at[1]-inner.h/2
 	}
-	for i, e := range ask.Edges {
-		if points := answer.Edges[i]; len(points) > 3 { // the two ends are at the boxes, one is half way
-			b.bends[[2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}] = slices.Clone(points[1 : len(points)-1])
+	for i, points := range l.bends() {
+		if e := l.edges[i]; points != nil {
+			b.bends[[2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}] = points
 		}
 	}
 	return b, nil

@@ -46,6 +46,18 @@ func chain(n int) graph.Graph {
 	return g
 }
 
+// crossed is two rows of n tasks each, of which each in the second needs each in the first, and a chain beside them.
+func crossed(n int) graph.Graph {
+	g := chain(3 * n)
+	for i := range n {
+		for j := range n {
+			from, to := plan.TaskID(fmt.Sprintf("IMPL-%d", n+i)), plan.TaskID(fmt.Sprintf("IMPL-%d", j))
+			g.Edges = append(g.Edges, graph.Edge{From: from, To: to, Kind: graph.DependsOn})
+		}
+	}
+	return g
+}
+
 // overlap names two boxes that cover each other though neither is a goal around the other.
 func overlap(g graph.Graph, l *graph.Layout) string {
 	inside := func(a, b graph.Box) bool {
@@ -93,7 +105,7 @@ func TestPlace(t *testing.T) {
 	}
 	for name, g := range map[string]graph.Graph{
 		"empty": {}, "one": made(1, 1), "ten": made(10, 4), "hundred": made(100, 9), "flat": flat(90), "cycle of goals": cycle,
-		"cycle of tasks": knot, "cycle of parents": parents, "checks": checks, "star": star, "beyond the library": chain(1100),
+		"cycle of tasks": knot, "cycle of parents": parents, "checks": checks, "star": star, "too many for layers": crossed(300), "chain": chain(1100),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := graph.Place(context.Background(), g)
@@ -121,15 +133,71 @@ func TestPlaceFollowsTheWork(t *testing.T) {
 }
 
 func TestPlaceEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	begin := time.Now()
-	_, err := graph.Place(ctx, flat(700))
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v after %v", err, time.Since(begin))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := graph.Place(ctx, flat(700)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
-		t.Errorf("it took %v", took)
+}
+
+// However a plan is bound together, its picture takes a bounded time.
+func TestPlaceIsBounded(t *testing.T) {
+	for name, g := range map[string]graph.Graph{
+		"flat": flat(3000), "goals": made(3000, 10), "chain": chain(3000), "crossed": crossed(400), "flat, many edges": dense(900),
+	} {
+		begin := time.Now()
+		if _, err := graph.Place(context.Background(), g); err != nil {
+			t.Fatal(err)
+		}
+		// The bound leaves room for a machine that does other work; what is measured is a tenth of it.
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		} else {
+			t.Logf("%s: %v", name, took)
+		}
+	}
+}
+
+// dense is n tasks of which each needs a third of those before it.
+func dense(n int) graph.Graph {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	g := made(n, n)
+	for i := range n {
+		for j := range i {
+			if rnd.IntN(3) == 0 {
+				from, to := plan.TaskID(fmt.Sprintf("IMPL-%d", i)), plan.TaskID(fmt.Sprintf("IMPL-%d", j))
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: to, Kind: graph.DependsOn})
+			}
+		}
+	}
+	return g
+}
+
+// Edges cross no more than they have to: a tree has none, nor have two chains that belong apart.
+func TestPlaceCrossesLittle(t *testing.T) {
+	edge := func(after, before string) graph.Edge {
+		return graph.Edge{From: plan.TaskID(after), To: plan.TaskID(before), Kind: graph.DependsOn}
+	}
+	g := graph.Graph{}
+	for _, id := range []string{"A-0", "D-1", "C-1", "B-1", "B-2", "C-2", "D-2"} {
+		g.Nodes = append(g.Nodes, graph.Node{ID: plan.TaskID(id), Kind: plan.Action})
+	}
+	for _, x := range []string{"B", "C", "D"} {
+		g.Edges = append(g.Edges, edge(x+"-1", "A-0"), edge(x+"-2", x+"-1"))
+	}
+	l, err := graph.Place(context.Background(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []plan.TaskID{"B", "C", "D"} {
+		for _, y := range []plan.TaskID{"B", "C", "D"} {
+			if (l.Boxes[x+"-1"].Y < l.Boxes[y+"-1"].Y) != (l.Boxes[x+"-2"].Y < l.Boxes[y+"-2"].Y) {
+				t.Errorf("%s and %s cross", x, y)
+			}
+		}
+		if l.Boxes[x+"-1"].Y != l.Boxes[x+"-2"].Y {
+			t.Errorf("the edge between %s-1 and %s-2 is not level", x, x)
+		}
 	}
 }
 

@@ -28,9 +28,6 @@ type pictures struct {
 
 const mostPictures = 12
 
-// warm has the layout library ready before the first page asks for it.
-func (p *pictures) warm() { p.css() }
-
 // css is the style of the drawings. It stands in a file of its own, because the page allows no style within.
 func (p *pictures) css() []byte {
 	p.once.Do(func() {

@@ -92,7 +92,6 @@ func New(o Options) (*Server, error) {
 	}
 	s.live, s.past = newLive(s), &past{}
 	s.mux = s.routes()
-	go s.pictures.warm()
 	return s, nil
 }
 
