@@ -1,27 +1,60 @@
 package attacktest
 
 import (
-	"context"
+	"os"
 	"strings"
 	"testing"
 
 	"gitwf/internal/chaostest"
 )
 
+// The short form of go run -C bench ./chaos gate people.
+func TestAttack(t *testing.T) {
+	for _, kv := range os.Environ() { // the gate runs git in this process, too
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
+			t.Setenv(name, "")
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	lab, err := chaostest.NewLab(t.Context(), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewGates(t.Context(), lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("the checker sees", func(t *testing.T) { checkerSees(t, *g) })
+	t.Run("the gate agrees", func(t *testing.T) {
+		tally, err := g.Push(t.Context(), 1, 120)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tally.Accepted < 20 || tally.Scripts < 20 || tally.Clones == 0 {
+			t.Errorf("too little was tried: %s", tally)
+		}
+		for _, d := range tally.Differences {
+			t.Error(d)
+		}
+	})
+	t.Run("people are let work", func(t *testing.T) {
+		r, err := NewPeople(lab).Work(t.Context(), 1, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range r.Found {
+			t.Error(d)
+		}
+	})
+}
+
 // A checker that sees nothing would find no difference. With the gate out of the way everything lands, and each kind of attack must be
 // seen.
-func TestCheckerSees(t *testing.T) {
-	ctx := context.Background()
-	lab, err := chaostest.NewLab(ctx, t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := NewGates(ctx, lab)
-	if err != nil {
-		t.Fatal(err)
-	}
+func checkerSees(t *testing.T, g Gates) {
 	g.blind, g.Each = true, 1000
-	tally, err := g.Push(ctx, 1, 3000)
+	tally, err := g.Push(t.Context(), 1, 4000)
 	if err != nil {
 		t.Fatal(err)
 	}
