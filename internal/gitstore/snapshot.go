@@ -132,15 +132,16 @@ func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
 	return s.tips.get(s.commonDir, name, func() (commitInfo, error) { return s.findCommit(ctx, name) })
 }
 
-// findCommit has git find a commit. The long-lived reader may remember an old packed-refs file for a moment, so what is
-// missing is looked for once more by one that has nothing old in its memory. And where several gits repack at once, one
-// that reads may find the pack gone that it was just told of: a ref that is there is asked for again.
+// findCommit has git find a commit. The long-lived reader may remember an old packed-refs file for a moment, so of a ref
+// that is missing a git that has nothing old in its memory says whether it is there; most often, of the policy, it is
+// not. What is no ref is looked for once more by a new reader. And where several gits repack at once, one that reads may
+// find the pack gone that it was just told of: a ref that is there is asked for again.
 func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error) {
 	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
 	c, err := s.lookCommit(ctx, name)
 	for try := 1; errors.Is(err, ErrNoPlan) && try < tries; try++ {
-		if !old && !s.hasRef(ctx, name) {
+		if isRef := strings.HasPrefix(name, "refs/"); isRef && !s.hasRef(ctx, name) || !isRef && !old {
 			break
 		}
 		if !old {
@@ -164,9 +165,6 @@ func (s *Store) forget() {
 
 // hasRef reports whether there is such a ref, whatever it names.
 func (s *Store) hasRef(ctx context.Context, name string) bool {
-	if !strings.HasPrefix(name, "refs/") {
-		return false
-	}
 	out, err := s.Git(ctx, "for-each-ref", "--format=%(refname)", "--", name)
 	return err == nil && out == name
 }
