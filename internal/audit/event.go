@@ -120,6 +120,13 @@ func (a *auditor) event(s *step) error {
 		}
 		return nil
 	}
+	s.added = make(map[string]bool, len(s.changes))
+	for _, c := range s.changes {
+		if _, had := s.added[c.path]; had {
+			bad("twice", "%s: is in the tree twice, and programs differ in which one they take", c.path)
+		}
+		s.added[c.path] = c.status == "A"
+	}
 	if err := a.follow(s); err != nil {
 		return err
 	}
@@ -162,10 +169,6 @@ func (a *auditor) event(s *step) error {
 // mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say what is
 // wrong with the commit.
 func (a *auditor) mayAddAll(s *step, kind string, kinds []string) string {
-	s.added = make(map[string]bool, len(s.changes))
-	for _, c := range s.changes {
-		s.added[c.path] = c.status == "A"
-	}
 	for _, c := range s.changes {
 		if c.status != "A" || c.path == planFile {
 			continue // it is rewritten, which is worse

@@ -22,7 +22,7 @@ type step struct {
 	trailers map[string]string
 	twice    string // a trailer that the commit has more than once, of those that an event has once
 	changes  []change
-	added    map[string]bool // the paths that the commit adds, once they are asked for
+	added    map[string]bool // the paths that the commit changes, and whether it adds them
 }
 
 // change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there after it.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,53 @@ func bothFind(t *testing.T, r *repotest.Repo, old, next plan.OID) []Finding {
 		t.Errorf("Plan found %s, Move %s", codes(whole, r), codes(moved, r))
 	}
 	return moved
+}
+
+// A tree that has a name twice says one thing to one program and another to the next. git's own listing shows both, and Move and
+// Plan refuse it.
+func TestTwice(t *testing.T) {
+	for _, name := range []string{"plan.json", "notes"} {
+		t.Run(name, func(t *testing.T) {
+			r := newPage(t)
+			old := plan.OID(r.Git("rev-parse", repotest.Ref))
+			var tree strings.Builder
+			for line := range strings.Lines(r.Git("ls-tree", repotest.Ref) + "\n") {
+				f := strings.Fields(line) // mode, type, id, name
+				if f[3] == "tasks" {
+					notes := r.GitIn("100644 blob "+r.GitIn("x\n", "hash-object", "-w", "--stdin")+"\t0001-issues.md\n", "mktree")
+					addRaw(t, &tree, "40000", "notes", notes)
+					if name == "notes" {
+						addRaw(t, &tree, "40000", "notes", notes)
+					}
+				}
+				if f[3] == name {
+					addRaw(t, &tree, "100644", name, r.GitIn("{}\n", "hash-object", "-w", "--stdin"))
+				}
+				addRaw(t, &tree, strings.TrimLeft(f[0], "0"), f[3], f[2])
+			}
+			oid := r.GitIn(tree.String(), "hash-object", "-t", "tree", "-w", "--literally", "--stdin")
+			next := r.Git("commit-tree", "-p", string(old), "-m", "forged", "-m", "Wf-Event: doctor", oid)
+			r.Git("update-ref", repotest.Ref, next)
+			moved, err := Move(context.Background(), r.Open(), repotest.Ref, old, plan.OID(next))
+			if err != nil || len(moved) == 0 {
+				t.Errorf("Move found %v, %v", moved, err)
+			}
+			whole, err := Plan(context.Background(), r.Open(), repotest.ID, Options{})
+			if err != nil || len(whole) == 0 {
+				t.Errorf("Plan found %v, %v", whole, err)
+			}
+		})
+	}
+}
+
+func addRaw(t *testing.T, tree *strings.Builder, mode, name, oid string) {
+	t.Helper()
+	id, err := hex.DecodeString(oid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.WriteString(mode + " " + name + "\x00")
+	tree.Write(id)
 }
 
 // A graft is what it makes of the approved version, no more; and the plan's beginning has nothing but what was asked for.
