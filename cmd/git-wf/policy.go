@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -187,6 +189,11 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
 	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"), Reviewers: c.StringSlice("reviewer")}
 	return e.changePolicy(c, store, "protect "+dir, func(p *plan.Policy) error {
+		if !slices.Contains(p.RootPaths(), dir) {
+			if err := mayProtect(c.Context, store, dir); err != nil {
+				return err
+			}
+		}
 		if len(p.Roots) == 0 {
 			p.Roots = []plan.Root{{Path: plan.DefaultRoot}}
 		}
@@ -199,6 +206,33 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 		p.Roots = append(roots, root)
 		return nil
 	})
+}
+
+// mayProtect refuses a directory that holds files which no bundle explains: nobody could change them any more.
+func mayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
+	list := []string{"ls-files", "-z", "--full-name", "--", ":(top,icase,literal)" + dir}
+	if store.WorkTree() == "" {
+		list = []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", dir}
+		if _, err := store.Head(ctx); errors.Is(err, gitstore.ErrUnborn) {
+			return nil
+		}
+	}
+	out, err := store.Git(ctx, list...)
+	if err != nil {
+		return fmt.Errorf("list the files below %s: %w", plan.OneLine(dir), err)
+	}
+	var others []string
+	for path := range strings.SplitSeq(out, "\x00") {
+		if path != "" && !gate.InBundle(dir, path) {
+			others = append(others, path)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
+		"%s: %s there that no plan has made, such as %s; nobody could change them any more, for only bundles may be below a protected directory",
+		plan.OneLine(dir), plan.Count(len(others), "tracked file"), plan.OneLine(others[0]))
 }
 
 func (e *env) policyPrune(c *cli.Context, store *gitstore.Store) error {

@@ -98,6 +98,8 @@ type Change struct {
 	Path string
 	Mode string
 	OID  plan.OID
+
+	Replaces bool // what it is compared with has a file there, too
 }
 
 // Deleted reports whether the tree no longer has the path.
@@ -128,10 +130,12 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 		case c.Deleted():
 			// What never was part of a bundle may go: that lands nothing.
 		default:
-			g.add(r, Finding{
-				Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why,
-				Hint: t.mend("git rm --cached -- " + quote(c.Path)),
-			}, c)
+			hint := "git rm --cached -- "
+			if c.Replaces { // that would delete it in the next commit
+				why += "; this file was there before, and may be removed but not changed"
+				hint = t.unstage()
+			}
+			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why, Hint: t.mend(hint + quote(c.Path))}, c)
 		}
 	}
 	for _, dir := range dirs {
@@ -196,8 +200,8 @@ func (g *Gate) bundleOf(path string) (dir, why string) {
 	if path == root.Path {
 		return "", "the protected directory itself can't be a file, a link or a submodule"
 	}
-	id, rest, _ := strings.Cut(strings.TrimPrefix(path, root.Path+"/"), "/")
-	if !strings.HasPrefix(rest, "bundle/") || !plan.ID(id).Valid() {
+	id, _, _ := strings.Cut(strings.TrimPrefix(path, root.Path+"/"), "/")
+	if !InBundle(root.Path, path) {
 		return "", fmt.Sprintf("only bundles may be below %s/: %s/<plan id>/bundle/", root.Path, root.Path)
 	}
 	return export.BundleDir(root.Path, plan.ID(id)), ""
@@ -209,6 +213,20 @@ func (t tree) mend(command string) string {
 		return command
 	}
 	return fmt.Sprintf("git rebase -i %.12s^, edit that commit, and there: %s", t.commit, command)
+}
+
+// unstage begins the command that gives a path back what it had, without the working tree.
+func (t tree) unstage() string {
+	if t.landed {
+		return "git restore --source=HEAD^ --staged -- "
+	}
+	return "git restore --staged -- "
+}
+
+// InBundle reports whether a path below a protected directory is one that a bundle may have.
+func InBundle(root, path string) bool {
+	id, rest, _ := strings.Cut(strings.TrimPrefix(path, root+"/"), "/")
+	return strings.HasPrefix(rest, "bundle/") && plan.ID(id).Valid()
 }
 
 // bundleCase is the judgement of one bundle in one tree.

@@ -234,5 +234,5 @@ func parseRaw(info, path string) (Change, error) {
 	if f[4] == "D" {
 		return Change{Path: path}, nil
 	}
-	return Change{Path: path, Mode: f[1], OID: plan.OID(f[3])}, nil
+	return Change{Path: path, Mode: f[1], OID: plan.OID(f[3]), Replaces: f[4] != "A"}, nil
 }
