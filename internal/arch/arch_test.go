@@ -35,7 +35,7 @@ var allowed = []struct {
 	{"internal/arch", nil},
 	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}}, // pushes that no git command makes
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
-	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/plan"}},
+	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/pattern", "internal/plan"}},
 	{"internal/watch", []string{"internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/gitstore",
@@ -82,6 +82,7 @@ var only = []struct {
 	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/engine", "internal/estimate", "internal/plan"}, "plan reads what people write, the others what they set up"},
 	{"github.com/bmatcuk/doublestar/", []string{"internal/glob"}, "glob says what a pattern means"},
 	{"gonum.org/", []string{"bench"}, "pictures of measurements are bench's"},
+	{"github.com/yuin/goldmark/extension", nil, "it compiles expressions at every start; internal/web has what a page needs of it"},
 	{"github.com/hanwen/go-fuse/", []string{"bench/chaos"}, "the program's module does without it"},
 	{"github.com/santhosh-tekuri/jsonschema/", nil, "it costs every start; internal/schema is held against it in tests"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},

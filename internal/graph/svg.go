@@ -3,8 +3,8 @@ package graph
 import (
 	"bufio"
 	"context"
-	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
 	"slices"
 	"strings"
@@ -225,10 +225,4 @@ func (p *svgPrinter) legend(x, y float64) {
 }
 
 // xmlText escapes a text for the content of an element or for an attribute in double quotes.
-func xmlText(s string) string {
-	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(clean(s))); err != nil {
-		return "" // a strings.Builder takes everything
-	}
-	return b.String()
-}
+func xmlText(s string) string { return html.EscapeString(clean(s)) }

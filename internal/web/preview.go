@@ -10,9 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
-
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -145,13 +142,3 @@ func isText(data []byte, whole bool) bool {
 }
 
 func shown(data []byte) string { return plan.Printable(strings.ToValidUTF8(string(data), "\ufffd")) }
-
-// markdown renders Markdown without any HTML that it brings along, and without addresses that would run something.
-func markdown(text []byte) template.HTML {
-	var out bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Convert([]byte(shown(text)), &out); err != nil {
-		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
-	}
-	// A header without a word is none: a screen reader would announce it all the same.
-	return template.HTML(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
-}

@@ -1,0 +1,274 @@
+package web
+
+import (
+	"bytes"
+	"html/template"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"gitwf/internal/pattern"
+)
+
+// markdown renders Markdown without any HTML that it brings along, and without addresses that would run something.
+func markdown(source []byte) template.HTML {
+	var out bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(github{})).Convert([]byte(shown(source)), &out); err != nil {
+		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
+	}
+	// A header without a word is none: a screen reader would announce it all the same.
+	return template.HTML(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
+}
+
+// github is what GitHub's Markdown has and people use: tables, checkboxes and what is struck out. The library's package
+// for that compiles its expressions whenever the program starts; tests hold that this one renders the same.
+type github struct{}
+
+// Extend implements goldmark.Extender.
+func (github) Extend(m goldmark.Markdown) {
+	m.Parser().AddOptions(
+		parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
+		parser.WithASTTransformers(util.Prioritized(barsInCode{}, 0)),
+		parser.WithInlineParsers(util.Prioritized(checkbox{}, 0), util.Prioritized(struckOut{}, 500)))
+	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(github{}, 500)))
+}
+
+// tables makes tables of paragraphs with a line of dashes and bars.
+type tables struct{}
+
+// Transform implements parser.ParagraphTransformer.
+func (tables) Transform(p *ast.Paragraph, r text.Reader, _ parser.Context) {
+	lines := p.Lines()
+	for i := 1; i < lines.Len(); i++ {
+		at := lines.At(i)
+		aligned := alignments(at.Value(r.Source()))
+		if aligned == nil {
+			continue
+		}
+		header := tableRow(lines.At(i-1), aligned, true, r.Source())
+		if header.ChildCount() != len(aligned) {
+			return
+		}
+		table := extension.NewTable()
+		table.AppendChild(table, extension.NewTableHeader(header))
+		for j := i + 1; j < lines.Len(); j++ {
+			table.AppendChild(table, tableRow(lines.At(j), aligned, false, r.Source()))
+		}
+		parent := p.Parent()
+		parent.InsertAfter(parent, p, table)
+		if lines.SetSliced(0, i-1); lines.Len() == 0 {
+			parent.RemoveChild(parent, p)
+			return
+		}
+		last := lines.At(i - 2)
+		last.Stop-- // the line's end
+		lines.Set(i-2, last)
+	}
+}
+
+var dashes = pattern.Compile(`^\s*(:?)-+(:?)\s*$`)
+
+// alignments reads the line below a header; nil if it is none.
+func alignments(line []byte) []extension.Alignment {
+	if width, _ := util.IndentWidth(line, 0); width > 3 || len(bytes.Trim(line, "-")) == 0 {
+		return nil
+	}
+	columns := bytes.Split(line, []byte("|"))
+	if util.IsBlank(columns[0]) {
+		columns = columns[1:]
+	}
+	if n := len(columns); n > 0 && util.IsBlank(columns[n-1]) {
+		columns = columns[:n-1]
+	}
+	var all []extension.Alignment
+	for _, c := range columns {
+		m := dashes.Get().FindSubmatch(c)
+		switch {
+		case m == nil:
+			return nil
+		case len(m[1]) > 0 && len(m[2]) > 0:
+			all = append(all, extension.AlignCenter)
+		case len(m[1]) > 0:
+			all = append(all, extension.AlignLeft)
+		case len(m[2]) > 0:
+			all = append(all, extension.AlignRight)
+		default:
+			all = append(all, extension.AlignNone)
+		}
+	}
+	return all
+}
+
+// tableRow reads a row. A header keeps the cells that it has too many, so that they can be counted.
+func tableRow(at text.Segment, aligned []extension.Alignment, header bool, source []byte) *extension.TableRow {
+	out := extension.NewTableRow(aligned)
+	at = at.TrimLeftSpace(source)
+	at = at.TrimRightSpace(source)
+	line := at.Value(source)
+	begin, end := 0, len(line)
+	if bytes.HasPrefix(line, []byte("|")) {
+		begin++
+	}
+	if bytes.HasSuffix(line, []byte("|")) {
+		end--
+	}
+	for begin < end && (header || out.ChildCount() < len(aligned)) {
+		stop := begin
+		for stop < end && (line[stop] != '|' || stop > 0 && line[stop-1] == '\\') {
+			stop++
+		}
+		cell := extension.NewTableCell()
+		if n := out.ChildCount(); n < len(aligned) {
+			cell.Alignment = aligned[n]
+		}
+		inside := text.NewSegment(at.Start+begin, at.Start+stop)
+		inside = inside.TrimLeftSpace(source)
+		cell.Lines().Append(inside.TrimRightSpace(source))
+		out.AppendChild(out, cell)
+		begin = stop + 1
+	}
+	for out.ChildCount() < len(aligned) {
+		out.AppendChild(out, extension.NewTableCell())
+	}
+	return out
+}
+
+// barsInCode takes the backslash from a bar in the code of a cell: without it the cell would end there.
+type barsInCode struct{}
+
+// Transform implements parser.ASTTransformer.
+func (barsInCode) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
+	// The function never fails.
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering || n.Kind() != ast.KindCodeSpan || !inCell(n) {
+			return ast.WalkContinue, nil
+		}
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			t, ok := c.(*ast.Text)
+			if !ok {
+				continue
+			}
+			if i := bytes.Index(t.Segment.Value(r.Source()), []byte(`\|`)); i >= 0 {
+				at := t.Segment.Start + i
+				n.InsertAfter(n, c, ast.NewRawTextSegment(t.Segment.WithStart(at+1)))
+				t.Segment = t.Segment.WithStop(at)
+			}
+		}
+		return ast.WalkSkipChildren, nil
+	})
+}
+
+func inCell(n ast.Node) bool {
+	for ; n != nil; n = n.Parent() {
+		if n.Kind() == extension.KindTableCell {
+			return true
+		}
+	}
+	return false
+}
+
+// checkbox reads [ ] and [x] at the beginning of an item.
+type checkbox struct{}
+
+// Trigger implements parser.InlineParser.
+func (checkbox) Trigger() []byte { return []byte{'['} }
+
+var box = pattern.Compile(`^\[([\sxX])\]\s*`)
+
+// Parse implements parser.InlineParser.
+func (checkbox) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	item, ok := parent.Parent().(*ast.ListItem)
+	if !ok || item.FirstChild() != parent || parent.HasChildren() {
+		return nil
+	}
+	line, _ := block.PeekLine()
+	m := box.Get().FindSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	block.Advance(len(m[0]))
+	return extension.NewTaskCheckBox(m[1][0] == 'x' || m[1][0] == 'X')
+}
+
+// struckOut reads ~~text~~.
+type struckOut struct{}
+
+// Trigger implements parser.InlineParser.
+func (struckOut) Trigger() []byte { return []byte{'~'} }
+
+// Parse implements parser.InlineParser.
+func (s struckOut) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	n := parser.ScanDelimiter(line, before, 1, s)
+	if n == nil || n.OriginalLength > 2 || before == '~' {
+		return nil
+	}
+	n.Segment = segment.WithStop(segment.Start + n.OriginalLength)
+	block.Advance(n.OriginalLength)
+	pc.PushDelimiter(n)
+	return n
+}
+
+// IsDelimiter, CanOpenCloser and OnMatch implement parser.DelimiterProcessor.
+func (struckOut) IsDelimiter(b byte) bool { return b == '~' }
+
+// CanOpenCloser: see IsDelimiter.
+func (struckOut) CanOpenCloser(a, b *parser.Delimiter) bool { return a.Char == b.Char }
+
+// OnMatch: see IsDelimiter.
+func (struckOut) OnMatch(int) ast.Node { return extension.NewStrikethrough() }
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	element := func(kind ast.NodeKind, begin, end func(ast.Node) string) {
+		r.Register(kind, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+			tag := end
+			if entering {
+				tag = begin
+			}
+			_, err := w.WriteString(tag(n))
+			return ast.WalkContinue, err
+		})
+	}
+	always := func(s string) func(ast.Node) string { return func(ast.Node) string { return s } }
+	element(extension.KindTable, always("<table>\n"), always("</table>\n"))
+	element(extension.KindTableHeader, always("<thead>\n<tr>\n"), func(n ast.Node) string {
+		if n.NextSibling() == nil {
+			return "</tr>\n</thead>\n"
+		}
+		return "</tr>\n</thead>\n<tbody>\n"
+	})
+	element(extension.KindTableRow, always("<tr>\n"), func(n ast.Node) string {
+		if n.NextSibling() == nil {
+			return "</tr>\n</tbody>\n"
+		}
+		return "</tr>\n"
+	})
+	element(extension.KindTableCell, func(n ast.Node) string {
+		if a := n.(*extension.TableCell).Alignment; a != extension.AlignNone {
+			return "<" + cellTag(n) + ` style="text-align:` + a.String() + `">`
+		}
+		return "<" + cellTag(n) + ">"
+	}, func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
+	element(extension.KindTaskCheckBox, func(n ast.Node) string {
+		if n.(*extension.TaskCheckBox).IsChecked {
+			return `<input checked="" disabled="" type="checkbox"> `
+		}
+		return `<input disabled="" type="checkbox"> `
+	}, always(""))
+	element(extension.KindStrikethrough, always("<del>"), always("</del>"))
+}
+
+func cellTag(n ast.Node) string {
+	if n.Parent().Kind() == extension.KindTableHeader {
+		return "th"
+	}
+	return "td"
+}
