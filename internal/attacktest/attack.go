@@ -125,6 +125,9 @@ func (r *round) one(ctx context.Context) error {
 	next := *r.at.oracle
 	next.refs, next.clean = maps.Clone(next.refs), maps.Clone(next.clean)
 	for _, m := range moves {
+		if next.refs[m.ref] != m.old {
+			continue // git does not move it, and does move the others
+		}
 		next.refs[m.ref] = m.next
 		if m.next == "" {
 			delete(next.refs, m.ref)
@@ -175,7 +178,7 @@ func (r *round) one(ctx context.Context) error {
 	}
 	refs := map[string]string{}
 	for _, m := range moves {
-		refs[m.ref] = m.next
+		refs[m.ref] = next.refs[m.ref]
 	}
 	return setRefs(r.at.gitDir, refs)
 }

@@ -80,7 +80,16 @@ func (g *generator) push() []move {
 			}
 		}
 	}
-	return slices.DeleteFunc(moves, func(m move) bool { return m.old == m.next })
+	moves = slices.DeleteFunc(moves, func(m move) bool { return m.old == m.next })
+	if g.at == g.server && !g.legal && len(moves) > 0 && g.chance(6) {
+		g.wrong("a lie about what a ref has")
+		m := &moves[g.IntN(len(moves))]
+		m.old = pick(g, []string{"", g.first, m.next})
+		if m.old == g.at.oracle.refs[m.ref] {
+			*m = move{m.ref, g.first, m.next}
+		}
+	}
+	return moves
 }
 
 var legalMoves = []choice[func(*generator) []move]{

@@ -49,6 +49,11 @@ func orNone(oid string) plan.OID {
 func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
 	g.arriving = true
 	r := newReport()
+	if server {
+		if err := g.asTheyAre(ctx, moves, r); err != nil || !r.OK() {
+			return r, err
+		}
+	}
 	for _, m := range moves {
 		if err := g.planMove(ctx, m, server, r); err != nil {
 			return nil, err
@@ -89,6 +94,37 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		r.merge(more)
 	}
 	return r, nil
+}
+
+// asTheyAre finds moves that can't happen as they are told: from another value than the ref has, or one ref twice. The old value is
+// the pusher's word, and git finds out only when it moves that ref. The others of the push have moved by then: a bundle would be
+// there, and the plan that proved it would not.
+func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
+	const few = 200
+	var names []string
+	if len(moves) <= few {
+		for _, m := range moves {
+			names = append(names, m.Ref)
+		}
+	}
+	now, err := g.store.Refs(ctx, names...)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, m := range moves {
+		switch have := now[m.Ref]; {
+		case seen[m.Ref]:
+			r.Findings = append(r.Findings, Finding{Code: "moved-twice", Path: m.Ref, Message: "a push moves a ref once"})
+		case have != m.Old:
+			r.Findings = append(r.Findings, Finding{
+				Code: "stale", Path: m.Ref, Message: "has another value than the one that it is to move from: somebody was faster",
+				Hint: "git fetch, and push again",
+			})
+		}
+		seen[m.Ref] = true
+	}
+	return nil
 }
 
 // planMove audits the move of a plan's ref, or the policy's, and makes the new value count for the bundles of the push.

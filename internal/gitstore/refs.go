@@ -307,13 +307,22 @@ func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error)
 
 // Ref returns what a ref holds, or "" if there is none of exactly that full name. git rev-parse would look for others, too.
 func (s *Store) Ref(ctx context.Context, name string) (plan.OID, error) {
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", name)
-	for line := range strings.Lines(out) {
-		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), " "); ref == name {
-			return plan.OID(oid), err
-		}
+	refs, err := s.Refs(ctx, name)
+	return refs[name], err
+}
+
+// Refs returns what refs hold, by their full names: those that are named and what is below them, or all.
+func (s *Store) Refs(ctx context.Context, names ...string) (map[string]plan.OID, error) {
+	out, err := s.Git(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
+	if err != nil {
+		return nil, err
 	}
-	return "", err
+	refs := map[string]plan.OID{}
+	for line := range strings.Lines(out) {
+		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs[ref] = plan.OID(oid)
+	}
+	return refs, nil
 }
 
 // Holding is what a remote has of a plan.
