@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A Sighting is a file that remembers what decided that git reaches the gate, as it was when that was last looked at: the
-// settings and the hooks, by size, time and mode. As long as they are so, nobody has to ask git again.
+// A Sighting is a file that records the state in which git was last seen to reach the gate: size, time and mode of the hooks
+// and of the files with git's settings. While these are unchanged, nobody has to ask git again.
 type Sighting struct {
 	File     string   // where it is kept
 	Settings []string // paths of the files with git's settings that may name a hooks directory; not all need exist
 }
 
-// Remember looks at the hooks and, if git runs the gate in each, remembers that. Otherwise why says of one hook why not, with
-// the command that mends it.
+// Remember asks whether git runs the gate in each hook, and records it if so. Otherwise why names one hook that does not,
+// the reason, and the command that mends it.
 func (s Sighting) Remember(ctx context.Context, o Options) (why string, err error) {
 	all, err := Status(ctx, o)
 	if err != nil {

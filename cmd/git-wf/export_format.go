@@ -132,8 +132,8 @@ type exported struct {
 	Files  []string `json:"files"`
 }
 
-// replaceFile writes a regular file whole or not at all, and keeps its mode. A rename would put a file in the place of a device, a FIFO or
-// a link: these are written into, and what a link leads to is replaced.
+// replaceFile writes a regular file whole or not at all, and keeps its mode. It follows links, and writes into devices and
+// FIFOs: a rename would put a file in their place.
 func replaceFile(name string, data []byte) error {
 	mode := os.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(name); err == nil {

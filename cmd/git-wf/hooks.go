@@ -190,8 +190,8 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	return err
 }
 
-// noteShared says in one line what the commits bring that are not refused because a remote-tracking branch has them. In
-// strict mode it is said when the branch moves, which is after the merge was judged and before post-merge asks.
+// noteShared reports, in one line, commits that pass only because a remote-tracking branch already has them. In strict mode
+// it does so when the branch moves: after the merge was judged, and before post-merge asks.
 func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gate, hook string, r *gate.Report) error {
 	if len(r.Shared) == 0 {
 		return nil
@@ -247,8 +247,8 @@ func merging(hook string, store *gitstore.Store) []plan.OID {
 var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 
 // withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove them. git
-// can't add a ref to a push that is under way, so it says the line that pushes both. Where the remote has a state of the plan that
-// is not here, the push passes with a word.
+// can't add a ref to a push that is under way, so the error shows the command that pushes both. Where the remote has a state
+// of the plan that is not here, the push passes with a hint.
 func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string, refuse bool) error {
 	told := map[plan.ID]bool{}
 	var missing []string

@@ -1,6 +1,6 @@
 // Package attacktest attacks the gate with generated pushes and looks whether what it promised still holds: whatever a branch or a
-// tag checks out below a protected root was approved. Its short form runs with the tests of internal/gate, the long one as
-// `go run ./bench/chaos gate people`.
+// tag checks out below a protected root was approved. Its own tests are the short form, `go run -C bench ./chaos gate people`
+// is the long one.
 //
 // It hides how an attack is made (trees, commits and moves of refs that no git command would write) and how its outcome is
 // judged: by a slow checker that knows docs/format.md alone and reads objects as plain git prints them. It owns no rule of

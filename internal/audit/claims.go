@@ -82,8 +82,8 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	return nil
 }
 
-// badClaim reports a ref of claims that holds no claim: it counts as one that expired long ago. A text in its place is of
-// no use to anybody; what else somebody keeps there is for them to save.
+// badClaim reports a ref of claims that holds no claim: it counts as one that expired long ago. The fix deletes a blob.
+// A commit or a tree may be somebody's work, so they decide.
 func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 	if s.many("bad-claim", r.name) {
 		return

@@ -45,7 +45,7 @@ type chain struct {
 	made   map[string]bool // versions, as "TASK vN", that the audited ones have made
 }
 
-// become takes note of a plan.json.
+// become makes p the newest plan.json.
 func (c *chain) become(p *plan.Plan) {
 	c.plan, c.checks, c.tasks = p, map[plan.TaskID]plan.TaskID{}, map[plan.TaskID]bool{}
 	if p == nil {

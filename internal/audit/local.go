@@ -185,8 +185,8 @@ var indexName = pattern.Compile(`^wf-index-[0-9]+$`)
 // unknownLeftover is after which time without a change such a file counts as left: nothing says whose it is.
 const unknownLeftover = 7 * 24 * time.Hour
 
-// leftovers reports what killed processes have left of this repository's. What may be another repository's is not looked
-// at: its owner may live in another container, where nobody here sees it.
+// leftovers reports what killed processes left behind for this repository. It ignores what may be another repository's:
+// the owner may run in another container, where we can't see it.
 func (s *surroundings) leftovers() {
 	for _, note := range s.store.DeadScratch() {
 		if s.many("scratch", note) {

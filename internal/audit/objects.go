@@ -257,7 +257,7 @@ func (a *auditor) policyFinding(f Finding) {
 			return
 		}
 	}
-	if f.Code == codeUnguarded { // which is mended by going on, not back
+	if f.Code == codeUnguarded { // mended by a further change, not by going back
 		a.findings = append(a.findings, f)
 		return
 	}

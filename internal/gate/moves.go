@@ -45,7 +45,8 @@ func orNone(oid string) plan.OID {
 
 // Moves judges refs that are about to move, all together: a bundle may be proven by a plan that comes with it. Each new
 // value of a branch or tag is judged by every commit that it brings; a plan's history may only grow, by legal events. On a
-// client, what a remote-tracking branch has is reported and not refused. Deletions bring nothing; on a server, which alone can tell them from housekeeping, that of a plan is refused.
+// client, what a remote-tracking branch has is reported and not refused. A deletion brings nothing. A server refuses to
+// delete a plan; on a client a deletion looks the same as git pack-refs at work.
 func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
 	g.arriving = true
 	r := newReport()

@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What a ref may hold follows from its name, and nothing that it holds is believed for that name. Plans and the policy are
-// audited (planMove), a claim is one line of text, and every other ref holds commits, which are judged as a branch's are.
+// The name of a ref says what it may hold, and that is checked. Plans and the policy are audited (planMove), a claim is
+// one line of text, and every other ref holds commits, which are judged as a branch's are.
 
 func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
 

@@ -12,9 +12,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What is protected of a commit stands in few trees: its root tree and those on the way to a protected root. They are read entry
-// by entry, by us, since git's own walks look past a malformed tree, past names that only some file system takes for a root, and past
-// merges that are as one of their parents is. What is found is a view; commits with the same view have the same below all roots.
+// Few trees decide what a commit has below the protected roots: its root tree and the parents of each root. The gate reads
+// them itself, entry by entry, because git's own walks overlook malformed trees, names that only some file system takes
+// for a root, and merges that equal one of their parents. The result is a view; commits with equal views have the same
+// files below all roots.
 
 // entry is one entry of a tree, by its path from the top.
 type entry struct {
@@ -43,14 +44,14 @@ type flaw struct {
 	why  string
 }
 
-// view is what a root tree has of the protected roots: each root, whatever else some file system takes for one, and what stands where a
-// directory on the way to a root belongs. Equal views of one gate are one pointer.
+// view is the part of a root tree that concerns the protected roots: each root, every entry that some file system takes for
+// one, and a file, link or submodule in place of a root's parent. Equal views of one gate are one pointer.
 type view struct {
 	entries []entry
 	flaws   []flaw
 }
 
-// way is what one tree on the way to the roots has of them: what belongs into a view, and trees that are on the way, too.
+// way is what one tree contributes to a view, and those of its subtrees that are parents of a root.
 type way struct {
 	view
 	down []entry
