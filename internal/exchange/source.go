@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/unicode"
 
 	"gitwf/internal/plan"
 )
@@ -98,11 +98,28 @@ func reason(err error) string {
 	return plan.OneLine(err.Error())
 }
 
+// fromUTF16 is a text in UTF-8 whose first two bytes are a byte order mark of UTF-16.
+func fromUTF16(data []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	if data[0] == 0xfe {
+		order = binary.BigEndian
+	}
+	data = data[2:]
+	units := make([]uint16, 0, len(data)/2+1)
+	for ; len(data) > 1; data = data[2:] {
+		units = append(units, order.Uint16(data))
+	}
+	if len(data) > 0 {
+		units = append(units, utf8.RuneError)
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
 func (r *reader) decode(name string, data []byte) (string, bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
-		if err != nil || len(decoded) > maxFile {
+		decoded := fromUTF16(data)
+		if len(decoded) > maxFile {
 			r.find("not-utf8", name, 1, "is no text in UTF-16", "text in UTF-8", "")
 			return "", false
 		}

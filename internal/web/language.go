@@ -3,8 +3,9 @@ package web
 import (
 	"net/http"
 	"net/url"
-
-	"golang.org/x/text/language"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 const languageCookie = "git-wf-language"
@@ -28,12 +29,24 @@ func languageOf(r *http.Request) string {
 			}
 		}
 	}
-	wanted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	if err != nil || len(wanted) == 0 {
-		return "en"
+	return accepted(r.Header.Get("Accept-Language"))
+}
+
+// accepted is the one of our languages that a browser wants most (RFC 9110, 12.5.4), the first if it wants none.
+func accepted(header string) string {
+	best, most := languages()[0], 0.0
+	for part := range strings.SplitSeq(header, ",") {
+		name, parameter, _ := strings.Cut(strings.TrimSpace(part), ";")
+		q := 1.0
+		if value, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
+			q, _ = strconv.ParseFloat(value, 64) // 0, which is not wanted, if it is no number
+		}
+		name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), "-")
+		if q > most && slices.Contains(languages(), name) {
+			best, most = name, q
+		}
 	}
-	_, i, _ := language.NewMatcher([]language.Tag{language.English, language.Chinese}).Match(wanted...)
-	return languages()[i]
+	return best
 }
 
 // switchLanguage remembers the language and goes back to the page that was shown.

@@ -75,6 +75,17 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 	}
 }
 
+func TestAccepted(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "en", "zh": "zh", "zh-Hant-TW": "zh", "ZH-cn": "zh", "de-DE,en;q=0.8": "en", "fr, zh;q=0.5": "zh", "en;q=0.4, zh;q=0.5": "zh",
+		"zh, en": "zh", "en, zh": "en", "zh;q=0, en;q=0.1": "en", "zh;q=0": "en", "zh;q=x": "en", "*": "en", ";;,,-": "en", "zh ; q=0.3": "zh",
+	} {
+		if got := accepted(header); got != want {
+			t.Errorf("%q: got %s, want %s", header, got, want)
+		}
+	}
+}
+
 func TestLanguages(t *testing.T) {
 	s := newSite(t, nil)
 	accept := func(lang string) string {
