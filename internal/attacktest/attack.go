@@ -341,7 +341,9 @@ func (r *round) cloned(ctx context.Context) error {
 				}
 			}
 		}
-		_, _ = git(work, "checkout", "-q", "-f", "--detach", short) // which may stop half way at a name that git can't write
+		if _, err := git(work, "checkout", "-q", "-f", "--detach", short); err != nil {
+			continue // it stopped half way at a name that git does not write
+		}
 		for _, root := range append(r.server.oracle.roots(), "Deliverables", "deliverables.") {
 			err := filepath.WalkDir(filepath.Join(work, root), func(p string, d os.DirEntry, err error) error {
 				if err != nil || d.IsDir() {

@@ -344,6 +344,12 @@ func (o *oracle) commit(c string) string {
 	return ""
 }
 
+// carried reports whether a unit has come down unchanged from a commit that was clean before.
+func (o *oracle) carried(c, name string, u unit) bool {
+	_, h, _ := o.parsed(c)
+	return o.clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool { return o.state(p)[name] == u && o.carried(p, name, u) })
+}
+
 // check says what is wrong with the branches and tags as they are, and remembers the commits that it has found clean.
 func (o *oracle) check(only func(ref string) bool) string {
 	for ref, id := range o.refs {
@@ -370,12 +376,9 @@ func (o *oracle) check(only func(ref string) bool) string {
 		if kind != "commit" || o.clean[id] {
 			continue
 		}
-		before := map[string]bool{}
 		var fresh []string
 		for c := range o.history(id) {
-			if o.clean[c] {
-				before[c] = true
-			} else {
+			if !o.clean[c] {
 				fresh = append(fresh, c)
 			}
 		}
@@ -385,11 +388,7 @@ func (o *oracle) check(only func(ref string) bool) string {
 			}
 		}
 		for name, u := range o.state(id) {
-			old := false
-			for c := range before {
-				old = old || o.state(c)[name] == u
-			}
-			if why := o.proven(name, u, true); why != "" && !old {
+			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u) {
 				return fmt.Sprintf("%s: its tip: %s", ref, why)
 			}
 		}
