@@ -210,12 +210,8 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	if ref, err := g.SharedIn(ctx, first.Commit); err == nil && first.Commit != "" && ref != "" {
 		where = ref
 	}
-	verb := "brings"
-	if len(commits) > 1 {
-		verb = "bring"
-	}
-	fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("note: %s of %s %s what may not land: %s: %s; it is there already, and not refused",
-		plan.Count(len(commits), "commit"), where, verb, first.Path, first.Message)))
+	fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("note: %s already has %s that the gate would refuse: %s: %s",
+		where, plan.Count(len(commits), "commit"), first.Path, first.Message)))
 	if first.Code == "no-plan" || first.Code == "foreign-commit" { // it may be right, and only its plan is missing here
 		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(first.Hint))
 	}
@@ -278,10 +274,10 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 	}
 	line := plan.OneLine("git push --atomic " + audit.Quote(remote) + " " + strings.Join(append(refspecs(pushed), missing...), " "))
 	if !refuse {
-		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" does not have what proves these bundles: "+line)
+		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
 		return nil
 	}
-	return refused(line, "%s does not have what proves these bundles, so that nobody who fetches them could use them", plan.OneLine(remote))
+	return refused(line, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
 }
 
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.

@@ -247,7 +247,7 @@ func (m *member) refused(what, said string) {
 
 var commits = regexp.MustCompile(`deliverables/\S+|ann|bob|cyd|topic-\S+|[0-9]+`)
 
-// giveUp gets back to where nothing is under way.
+// giveUp aborts the git operation in progress.
 func (m *member) giveUp() {
 	for _, what := range []string{"merge", "rebase", "cherry-pick", "revert"} {
 		m.ask("git", what, "--abort")
@@ -700,7 +700,7 @@ func (m *member) tag() bool {
 	return true
 }
 
-// freshClone is somebody new.
+// freshClone clones as a new member does.
 func (m *member) freshClone() bool {
 	dave := &member{team: m.team, name: "dave", dir: filepath.Join(m.team.dir, "dave"), on: "main"}
 	(&member{team: m.team, name: "office", dir: m.team.dir}).must("git", "clone", "-q", "server.git", "dave")

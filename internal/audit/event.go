@@ -144,9 +144,9 @@ func (a *auditor) event(s *step) error {
 		return nil
 	case kind == plan.EventPruned:
 		if len(s.parents) > 0 {
-			bad("not-an-event", "says that a prune begins a history with it, but it goes on from %.12s", s.parents[0])
+			bad("not-an-event", "claims to begin a pruned history, but has the parent %.12s", s.parents[0])
 		} else if !slices.ContainsFunc(s.changes, func(c change) bool { return strings.HasPrefix(c.path, plan.PrunedDir+"/") }) {
-			bad("not-an-event", "says that a prune begins a history with it, and has no record of one")
+			bad("not-an-event", "claims to begin a pruned history, but holds no record of a prune")
 		}
 		return nil
 	case !known:

@@ -191,7 +191,7 @@ func (g *Gate) bundleOf(path string) (dir, why string) {
 	root, ok := g.policy.RootOf(path)
 	for _, r := range g.policy.RootPaths() {
 		if strings.HasPrefix(r, path+"/") {
-			return "", fmt.Sprintf("the directory that %s/ is in can't be a file, a link or a submodule", r)
+			return "", fmt.Sprintf("a parent of %s/ can't be a file, a link or a submodule", r)
 		}
 	}
 	if !ok {

@@ -119,7 +119,7 @@ func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 			r.Findings = append(r.Findings, Finding{Code: "moved-twice", Path: m.Ref, Message: "a push moves a ref once"})
 		case have != m.Old:
 			r.Findings = append(r.Findings, Finding{
-				Code: "stale", Path: m.Ref, Message: "has another value than the one that it is to move from: somebody was faster",
+				Code: "stale", Path: m.Ref, Message: "has moved meanwhile",
 				Hint: "git fetch, and push again",
 			})
 		}

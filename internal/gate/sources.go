@@ -72,7 +72,7 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	revs = append(exempt, revs...) // before them: behind a --not, what is exempt would be selected
+	revs = append(exempt, revs...) // before them: a --not would turn these round
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
