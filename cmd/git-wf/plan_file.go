@@ -258,7 +258,11 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 			return err
 		}
 	} else {
-		fmt.Fprintf(e.stdout, "%s: plan %s %s (score %d), %s\n", s.Plan.PlanID, plan.VersionID(last.Version), verdictWord(last.Verdict), last.Score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+		score := fmt.Sprintf(" (score %d)", last.Score)
+		if !accepted && last.Score >= s.MinScore(task) {
+			score = "" // it is not the reason
+		}
+		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version), verdictWord(last.Verdict), score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	if accepted {
 		if !c.Bool("json") {

@@ -262,7 +262,11 @@ func (e *env) printReview(w io.Writer, r plan.Review) {
 	if r.For != "" {
 		self += ", for " + plan.OneLine(r.For)
 	}
-	fmt.Fprintf(w, "    %s %s by %s, score %d%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), r.Score, self, plan.OneLine(r.Reason))
+	score := ""
+	if r.HasScore() {
+		score = fmt.Sprintf(", score %d", r.Score)
+	}
+	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), score, self, plan.OneLine(r.Reason))
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))

@@ -148,6 +148,8 @@ type reviewSummary struct {
 	Score              int          `json:"score"`
 	ReviewedArtifactID string       `json:"reviewed_artifact_id"`
 	Reviewer           string       `json:"reviewer"`
+
+	word string // for people
 }
 
 func describe(s *plan.State, waits []engine.Wait) statusDocument {
@@ -230,7 +232,7 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 		return nil
 	}
 	r := reviews[len(reviews)-1]
-	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer)}
+	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer), s.Word(id, r)}
 }
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
@@ -320,7 +322,7 @@ func (p treePrinter) task(id plan.TaskID, lead, under string) {
 func (p treePrinter) notes(t *plan.TaskState) string {
 	var notes []string
 	if r := lastReview(p.s, t); r != nil {
-		notes = append(notes, fmt.Sprintf("%s %s %d", r.ReviewedArtifactID, strings.ToLower(string(r.Verdict)), r.Score))
+		notes = append(notes, r.word)
 	}
 	if waived := p.s.WaivedNote(t.TaskID); waived != "" {
 		notes = append(notes, waived)

@@ -16,7 +16,9 @@ func File(r plan.Review) []byte {
 	b.WriteString("| | |\n| --- | --- |\n")
 	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
 	row("Verdict", "**"+string(r.Verdict)+"**")
-	row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
+	if r.HasScore() {
+		row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
+	}
 	reviewer := cell(r.Reviewer)
 	if r.SelfReviewed {
 		reviewer += " (self-reviewed: the reviewer made this version)"

@@ -180,7 +180,7 @@ func TestFileOfOneReview(t *testing.T) {
 		Reason:      "No.\n\n# Not this way",
 		Suggestions: []plan.Suggestion{{Priority: "HIGH", Text: "mend <a>"}},
 	}))
-	want := "# REJECTED: IMPL-1 v3\n\n| | |\n| --- | --- |\n| Verdict | **REJECTED** |\n| Score | 62 of 100, at least 90 needed |\n" +
+	want := "# REJECTED: IMPL-1 v3\n\n| | |\n| --- | --- |\n| Verdict | **REJECTED** |\n" +
 		"| Reviewer | 小静 (self-reviewed: the reviewer made this version) |\n| Review | r2, by task CHECK-IMPL-1 |\n| Version | v3, tree `4b82` |\n" +
 		"| Rests on | what the engine ran, record k4 |\n| Date | 2026-03-04 05:06:07 UTC |\n\n## Criteria\n\n" +
 		"| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n" +

@@ -103,7 +103,7 @@ func describePlanReview(r plan.Review, c plan.Change, wrong plan.Findings) strin
 	if len(wrong) == 0 {
 		return describeReview(r, c)
 	}
-	text := fmt.Sprintf("%s REJECTED by %s (score %d): %s", r.ReviewedArtifactID, r.Reviewer, r.Score, firstLine(wrong[0].Error()))
+	text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Reviewer, firstLine(wrong[0].Error()))
 	if more := len(wrong) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}

@@ -111,11 +111,7 @@ func failedAny(results []plan.CriterionResult) bool {
 
 func describeReview(r plan.Review, c plan.Change) string {
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
-	text := fmt.Sprintf("%s %s by %s (score %d)", r.ReviewedArtifactID, verdict, r.Reviewer, r.Score)
-	if failed := plan.FailedMust(r.Criteria); r.Verdict == plan.Rejected && len(failed) > 0 {
-		text += fmt.Sprintf(": %v failed", failed)
-	}
-	return text
+	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Reviewer, r.Why())
 }
 
 func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s check.Subject, results []plan.CriterionResult, h *hold) error {

@@ -86,7 +86,7 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	} else {
 		for _, rev := range r.Reviews {
 			if rev.Verdict == plan.Rejected && rev.N > reset.Review {
-				list = append(list, fmt.Sprintf("%s rejected by %s (score %d)", plan.VersionID(rev.Version), plan.OneLine(plan.UnescapeName(rev.Reviewer)), rev.Score))
+				list = append(list, fmt.Sprintf("%s by %s", s.Word(id, rev), plan.OneLine(plan.UnescapeName(rev.Reviewer))))
 			}
 		}
 	}

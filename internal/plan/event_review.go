@@ -59,7 +59,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	tr := trailers(EventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
 		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.Reviewer)
 	return Change{
-		Subject:  fmt.Sprintf("%s: %s %s (score %d)", t.TaskID, verb, rev.ReviewedArtifactID, rev.Score),
+		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, rev.Why()),
 		Body:     rev.Reason,
 		Trailers: tr,
 		Author:   e.Author,

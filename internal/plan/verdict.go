@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // The names that stand for no person or agent in particular.
 const (
@@ -120,4 +124,31 @@ func (s *State) reviewedBy(id TaskID, reviewer string) bool {
 	return slices.ContainsFunc(s.Records.Of(id).Reviews, func(r ReviewRecord) bool {
 		return r.Version == t.Active && r.Reviewer == EscapeName(reviewer)
 	})
+}
+
+// HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria leave.
+func (r Review) HasScore() bool { return r.Verdict != Rejected || len(FailedMust(r.Criteria)) == 0 }
+
+// Why is what a line about a review ends in, after who rejected or approved what: its score or, where a MUST is not
+// passed, which one.
+func (r Review) Why() string {
+	failed := FailedMust(r.Criteria)
+	if r.HasScore() {
+		return fmt.Sprintf(" (score %d)", r.Score)
+	}
+	const most = 5
+	if more := len(failed) - most; more > 0 {
+		failed = append(failed[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf(": [%s] failed", strings.Join(failed, " "))
+}
+
+// Word is a review in a few words, as far as its name tells: "v1 approved 100". The score of a rejection is in it where it
+// may be the reason.
+func (s *State) Word(id TaskID, r ReviewRecord) string {
+	text := VersionID(r.Version) + " " + strings.ToLower(string(r.Verdict))
+	if r.Verdict == Rejected && r.Score >= s.MinScore(id) {
+		return text
+	}
+	return fmt.Sprintf("%s %d", text, r.Score)
 }

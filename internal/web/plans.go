@@ -144,7 +144,7 @@ func notes(s *plan.State, t *plan.TaskState) string {
 	var all []string
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
 		last := reviews[len(reviews)-1]
-		all = append(all, fmt.Sprintf("%s %s %d", plan.VersionID(last.Version), strings.ToLower(string(last.Verdict)), last.Score))
+		all = append(all, s.Word(t.TaskID, last))
 	}
 	if waived := s.WaivedNote(t.TaskID); waived != "" {
 		all = append(all, waived)
