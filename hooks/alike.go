@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"gitwf/internal/casefold"
 	"gitwf/internal/pattern"
 )
 
@@ -180,7 +180,7 @@ func plainName(name string) string {
 
 // fold gives equal results for names that differ in case or in how they are composed.
 func fold(name string) string {
-	return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFD.String(name))))
+	return norm.NFC.String(casefold.Of(norm.NFD.String(name)))
 }
 
 var tilde = pattern.Compile(`^([^~]*)~[0-9]+(\.[^.]{0,3})?$`)

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/casefold"
 )
 
 // maxSpellings bounds how many pathspecs one root becomes.
@@ -64,7 +65,7 @@ func addSpelling(to []string, s string) []string {
 
 // expand returns every way to write root, or false when there are more than maxSpellings.
 func expand(root string) ([]string, bool) {
-	folded := norm.NFC.String(cases.Fold().String(norm.NFD.String(root)))
+	folded := norm.NFC.String(casefold.Of(norm.NFD.String(root)))
 	units, runes := asciiUnits(), []rune(folded)
 	after := make([][]string, len(runes)+1) // the spellings of what follows each position
 	after[len(runes)] = []string{""}

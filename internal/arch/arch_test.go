@@ -58,14 +58,15 @@ var allowed = []struct {
 	{"internal/outline", []string{"internal/pattern", "internal/plan"}},
 	{"internal/estimate", []string{"internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},
-	{"internal/plan", []string{"internal/pattern", "internal/schema"}},
+	{"internal/plan", []string{"internal/casefold", "internal/pattern", "internal/schema"}},
 	{"internal/schema", []string{"internal/pattern"}},
 	{"internal/glob", nil},
 	{"internal/terminal", nil},
 	{"internal/process", []string{"internal/pattern"}},
-	{"hooks", []string{"internal/pattern"}},
+	{"hooks", []string{"internal/casefold", "internal/pattern"}},
 	{"templates", nil},
 	{"internal/pattern", nil},
+	{"internal/casefold", nil},
 	{"internal/md2man/md2man", nil}, // a module that stands in for another; see its comment
 }
 

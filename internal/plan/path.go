@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"gitwf/internal/casefold"
 	"gitwf/internal/pattern"
 )
 
@@ -45,7 +45,7 @@ func FoldPath(p string) string {
 		return strings.ToLower(p)
 	}
 	// x/text swaps the cases of Cherokee when it folds; lowering afterwards makes both the same.
-	return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFD.String(p))))
+	return norm.NFC.String(casefold.Of(norm.NFD.String(p)))
 }
 
 func checkPath(p string, component func(string) string) error {
