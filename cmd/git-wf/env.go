@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	if err := e.warnUnreached(ctx, store); err != nil {
 		return errors.Join(err, store.Close())
 	}
+	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plan.OneLine(text)) }
 	return errors.Join(f(store), store.Close())
 }
 

@@ -52,6 +52,16 @@ const (
 	RuleTwice      Rule = "handed in twice"
 )
 
+// Lasting reports whether the same work breaks the rule again: it is about names and sizes, which no second try changes by
+// itself.
+func (r Rule) Lasting() bool {
+	switch r {
+	case RuleName, RuleCollision, RulePattern, RuleTooBig, RuleTooMany:
+		return true
+	}
+	return false
+}
+
 // CollectError is one rule that an output breaks at one place.
 type CollectError struct {
 	Path string // below WF_OUT, as the file system has it

@@ -78,7 +78,7 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		reply, res, err = e.askReview(work, snap, t, ev, name, &log)
 	}
 	if work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
-		return errors.Join(ctx.Err(), errClaimLost(ctx))
+		return e.broken(ctx, h)
 	}
 	if err != nil && res.Message == "" {
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"gitwf/internal/agent"
@@ -71,7 +70,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); work.Err() != nil && !done {
 		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. What was finished
 		// just before is recorded, if the claim is still ours.
-		return errors.Join(ctx.Err(), errClaimLost(ctx))
+		return e.broken(ctx, h)
 	}
 	if err != nil && res.Message == "" {
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}
@@ -94,6 +93,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 			return err
 		}
 		res.Kind, res.Message = agent.Error, err.Error()
+		if refused.Rule.Lasting() {
+			return e.refused(ctx, snap, t, h, res, e.Now().Sub(began), log.Bytes())
+		}
 	}
 	return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), log.Bytes())
 }
@@ -136,12 +138,19 @@ func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.Ta
 	return a.Thread, nil
 }
 
-// errClaimLost tells a lost claim from an interrupt: the user's own context is still good.
-func errClaimLost(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return gitstore.ErrClaimed
+// broken is the error of work that ended before it was done: the user's interrupt, or the loss of its claim, which is
+// reported.
+func (e *Engine) broken(ctx context.Context, h *hold) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return nil
+	e.fenced(h)
+	return gitstore.ErrClaimed
+}
+
+// fenced says that work counts for nothing because somebody else has taken its task over.
+func (e *Engine) fenced(h *hold) {
+	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours any more", h.claim.Number))
 }
 
 // afterClaim looks at the plan again now that nobody else can work on the task; a nil task means that there is nothing
@@ -219,12 +228,12 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 // needs records the questions that an attempt ended in. What was asked and answered before is not asked again: an agent
 // that does so has failed.
 func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
-	for n := range snap.Records.Of(t.TaskID).Questions {
-		q, err := e.question(ctx, snap, t.TaskID, snap.Records.Of(t.TaskID).Questions[n])
+	for _, need := range res.Needs {
+		q, err := e.asked(ctx, snap, t.TaskID, need.Name)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(res.Needs, func(again plan.Question) bool { return again.Name == q.Name }) {
+		if q != nil {
 			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to", plan.OneLine(q.Name), q.QuestionID)
 			return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
 		}
@@ -238,6 +247,45 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s: %s", what(done.Change), firstLine(res.Needs[0].Question)))
 	return nil
+}
+
+// asked is the question of a name that the task has asked, nil if there is none.
+func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, name string) (*plan.Question, error) {
+	for _, n := range snap.Records.Of(id).Questions {
+		if q, err := e.question(ctx, snap, id, n); err != nil || q.Name == name {
+			return &q, err
+		}
+	}
+	return nil, nil
+}
+
+// refusedFile is the name of the question that a refused file becomes.
+const refusedFile = "a file that was refused"
+
+// refused records that a file was refused for what no second try changes by itself. A command line would make the same
+// again, so a person is asked at once; an agent may do otherwise once. After the answer it is an attempt like any other.
+func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
+	again := h.claim.Agent == agent.NameExec
+	if list := snap.Records.Of(t.TaskID).Attempts; !again && len(list) > 0 {
+		var last plan.Attempt
+		if err := e.readRecord(ctx, snap, t.TaskID, "attempts/"+list[len(list)-1].Name(), &last); err != nil {
+			return err
+		}
+		again = last.Message == e.mask().Text(res.Message)
+	}
+	asked, err := e.asked(ctx, snap, t.TaskID, refusedFile)
+	if err != nil {
+		return err
+	}
+	if !again || asked != nil {
+		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+	}
+	res.Kind = agent.NeedsInput
+	res.Needs = []plan.Question{{
+		Name: refusedFile, Kind: plan.AskText,
+		Question: res.Message + "\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
+	}}
+	return e.needs(ctx, snap, t, h, res, took, log)
 }
 
 // fail records an attempt without a result.

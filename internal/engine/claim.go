@@ -286,6 +286,9 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 		h.stop()
 	}
 	done, err := e.Store.Append(ctx, id, e.mask().Event(ev), o)
+	if h != nil && errors.Is(err, gitstore.ErrClaimed) {
+		e.fenced(h)
+	}
 	if h == nil || err != nil {
 		return done, err
 	}

@@ -57,7 +57,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	var unknown *feasibilityError
 	switch {
 	case work.Err() != nil:
-		return errors.Join(ctx.Err(), errClaimLost(ctx))
+		return e.broken(ctx, h)
 	case errors.As(err, &unknown):
 		// What could not be checked has not passed: the plan waits, and after a few attempts for a person.
 		return e.fail(ctx, id, t.TaskID, 0, h, unknown.res, e.Now().Sub(began), nil)

@@ -33,7 +33,7 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	began := e.Now()
 	out, err := e.runSteps(work, snap, task, g)
 	if work.Err() != nil { // as of an attempt: it says nothing about the task
-		return false, errors.Join(ctx.Err(), errClaimLost(ctx))
+		return false, e.broken(ctx, h)
 	}
 	if err != nil {
 		return false, err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +39,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	began := e.Now()
 	subject, results, err := e.Examine(work, snap, state, t.TaskID, t.Active)
 	if err != nil && work.Err() != nil {
-		return errors.Join(ctx.Err(), errClaimLost(ctx))
+		return e.broken(ctx, h)
 	}
 	if err != nil {
 		res := agent.Result{Kind: agent.Error, Message: err.Error()}
@@ -68,7 +67,7 @@ func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskSt
 	if err := e.reviewPlan(work, id, state.Tasks[c.ReviewTargetTaskID]); err == nil || work.Err() == nil {
 		return err
 	}
-	return errors.Join(ctx.Err(), errClaimLost(ctx))
+	return e.broken(ctx, h)
 }
 
 // checkOf is the id of the CHECK bound to an ACTION, or the one that it would have.

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,6 +18,9 @@ const (
 	packedLockLimit = 30 * time.Second
 )
 
+// lockPatience is after which time a wait for a lock is worth a word.
+const lockPatience = time.Second
+
 // lockWatch looks at the lock files that may be in the way of a change of refs. Git never removes one that a killed
 // process left behind; a plan must go on without a person who does.
 type lockWatch struct {
@@ -30,6 +34,7 @@ type sighting struct {
 	file    os.FileInfo
 	since   time.Time
 	removed bool // at least that was tried
+	told    bool // it was said that it is waited for
 }
 
 // refLocks watches what git locks to make the changes. packed-refs.new is written under packed-refs.lock, and a leftover
@@ -72,6 +77,10 @@ func (w *lockWatch) held(ctx context.Context) bool {
 			first.removed, held = true, true
 		default:
 			held = held || again
+			if again && !first.told && time.Since(first.since) >= lockPatience {
+				w.store.notice(fmt.Sprintf("waiting for %s, which another git holds or a killed one has left; it is removed when it is %s old", path, limit))
+				first.told = true
+			}
 		}
 		w.seen[path] = first
 	}
@@ -96,3 +105,9 @@ func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
 }
 
 func sameLock(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
+
+func (s *Store) notice(text string) {
+	if s.Notice != nil {
+		s.Notice(text)
+	}
+}

@@ -22,6 +22,9 @@ type Store struct {
 	commonDir string
 	objectDir string
 
+	// Notice is told what people who wait should know, from several goroutines; may be nil. It is set before the store is used.
+	Notice func(string)
+
 	flushesRefs bool // git can flush a ref before it moves it
 
 	objects *reader
