@@ -82,8 +82,10 @@ func (g *generator) push() []move {
 	}
 	moves = slices.DeleteFunc(moves, func(m move) bool { return m.old == m.next })
 	if g.at == g.server && !g.legal && len(moves) > 0 && g.chance(6) {
-		g.wrong("a lie about what a ref has")
 		m := &moves[g.IntN(len(moves))]
+		if g.op("a lie about what a ref has"); strings.HasPrefix(m.ref, "refs/workflow/") {
+			g.wrong("a lie about what a plan has")
+		}
 		m.old = pick(g, []string{"", g.first, m.next})
 		if m.old == g.at.oracle.refs[m.ref] {
 			*m = move{m.ref, g.first, m.next}
@@ -826,6 +828,9 @@ func (g *generator) otherRef() []move {
 func (g *generator) remove() []move {
 	var refs []string
 	for ref := range g.at.oracle.refs {
+		if g.at == g.client && strings.HasPrefix(ref, "refs/workflow/") {
+			continue // which no hook of a client can tell from git pack-refs at work
+		}
 		if ref != "refs/heads/main" && (!g.legal || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, "refs/heads/")) {
 			refs = append(refs, ref)
 		}
