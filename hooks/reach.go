@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,9 @@ import (
 // and of the files with git's settings. While these are unchanged, nobody has to ask git again.
 type Sighting struct {
 	File     string   // where it is kept
-	Settings []string // paths of the files with git's settings that may name a hooks directory; not all need exist
+	Top      string   // the top of the worktree, from which git names files with settings
+	Home     string   // what git reads ~ as
+	Settings []string // paths of files with git's settings that git does not name while they are empty; not all need exist
 }
 
 // Remember asks whether git runs the gate in each hook, and records it if so. Otherwise why names one hook that does not,
@@ -23,13 +26,16 @@ func (s Sighting) Remember(ctx context.Context, o Options) (why string, err erro
 	if err != nil {
 		return "", err
 	}
-	files := s.Settings
+	files, err := s.settings(ctx, o.Git)
+	if err != nil {
+		return "", err
+	}
 	for _, st := range all {
 		if !st.Active {
 			return st.Name + ": " + st.Reason, nil
 		}
 		if filepath.IsAbs(st.Path) {
-			files = append(files[:len(files):len(files)], st.Path)
+			files = append(files, st.Path)
 		}
 	}
 	var text strings.Builder
@@ -40,6 +46,46 @@ func (s Sighting) Remember(ctx context.Context, o Options) (why string, err erro
 		return "", fmt.Errorf("remember that git reaches the gate: %w", err)
 	}
 	return "", nil
+}
+
+// settings returns the files that git takes its settings from, and those that it would include if they were there. Where a
+// branch's name decides what is included, HEAD is among them.
+func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
+	files := slices.Clone(s.Settings)
+	if system, err := git(ctx, "var", "GIT_CONFIG_SYSTEM"); err == nil { // git before 2.41 can't say
+		files = append(files, system)
+	}
+	out, err := git(ctx, "config", "--list", "--includes", "--show-origin", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("list git's settings: %w", err)
+	}
+	words := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(words); i += 2 {
+		file, isFile := strings.CutPrefix(words[i], "file:")
+		if isFile && !filepath.IsAbs(file) {
+			file = filepath.Join(s.Top, file)
+		}
+		if isFile {
+			files = append(files, file)
+		}
+		key, value, _ := strings.Cut(words[i+1], "\n")
+		if !strings.HasPrefix(key, "include.") && !strings.HasPrefix(key, "includeif.") || !strings.HasSuffix(key, ".path") || value == "" {
+			continue
+		}
+		if strings.HasPrefix(key, "includeif.onbranch:") {
+			files = append(files, filepath.Join(filepath.Dir(s.File), "HEAD"))
+		}
+		if below, ok := strings.CutPrefix(value, "~/"); ok {
+			value = filepath.Join(s.Home, below)
+		}
+		if filepath.IsAbs(value) {
+			files = append(files, value)
+		} else if isFile {
+			files = append(files, filepath.Join(filepath.Dir(file), value))
+		}
+	}
+	slices.Sort(files)
+	return slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" || strings.ContainsAny(f, "\t\n") }), nil
 }
 
 // Installed reports whether the gate was ever seen here.

@@ -40,9 +40,10 @@ func (e *env) sighting(store *gitstore.Store) hooks.Sighting {
 	settings := []string{
 		filepath.Join(store.CommonDir(), "config"), filepath.Join(store.GitDir(), "config.worktree"),
 		cmp.Or(e.getenv("GIT_CONFIG_GLOBAL"), filepath.Join(home, ".gitconfig")),
-		filepath.Join(cmp.Or(e.getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), "/etc/gitconfig",
+		filepath.Join(cmp.Or(e.getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
+		cmp.Or(e.getenv("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"),
 	}
-	return hooks.Sighting{File: filepath.Join(store.GitDir(), sightingName), Settings: settings}
+	return hooks.Sighting{File: filepath.Join(store.GitDir(), sightingName), Top: store.WorkTree(), Home: home, Settings: settings}
 }
 
 const sightingName = "wf-hooks-seen"
