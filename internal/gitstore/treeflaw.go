@@ -1,9 +1,6 @@
 package gitstore
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // TreeFlaw is why a tree object is none that git would write: its readers disagree about such a tree, so nobody can say what
 // a checkout makes of it.
@@ -114,12 +111,18 @@ func badName(name []byte) string {
 	case string(name) == "." || string(name) == "..":
 		return "stands for another directory"
 	}
-	// Most names can be told from .git by their first byte.
-	if c := name[0]; c == '.' || c|0x20 == 'g' || c >= 0x80 {
-		head, _, _ := strings.Cut(string(name), `\`)
-		head, _, _ = strings.Cut(head, ":")
-		if isDotGit(head) {
-			return "stands for .git"
+	// Windows reads a backslash as a slash, so that each part may be .git.
+	for len(name) > 0 {
+		part, rest, _ := bytes.Cut(name, []byte{'\\'})
+		name = rest
+		if len(part) == 0 {
+			continue
+		}
+		// Most names can be told from .git by their first byte.
+		if c := part[0]; c == '.' || c|0x20 == 'g' || c >= 0x80 {
+			if head, _, _ := bytes.Cut(part, []byte{':'}); isDotGit(string(head)) {
+				return "stands for .git"
+			}
 		}
 	}
 	return ""
