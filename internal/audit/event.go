@@ -160,6 +160,11 @@ func (a *auditor) event(s *step) error {
 	if why == "" {
 		why = a.mayAddAll(s, kind, kinds)
 	}
+	if why == "" && kind == plan.EventWaiver {
+		if why, err = a.rejudged(s); err != nil {
+			return err
+		}
+	}
 	if why != "" {
 		bad("wrong-event", "%s", why)
 	}

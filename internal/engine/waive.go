@@ -48,13 +48,6 @@ func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return nil, err
 	}
-	for i := range old.Criteria {
-		if c := &old.Criteria[i]; c.ID == criterion {
-			c.Result, c.By = plan.ResultWaived, d.By
-			c.Evidence = "waived: " + d.Reason
-			c.ExitCode, c.DurationMS = nil, 0
-		}
-	}
-	rev := check.ByEngine(subject, old.Criteria, "", e.Now())
+	rev := check.ByEngine(subject, plan.Rejudge(subject.Task, old.Criteria, criterion, d), "", e.Now())
 	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerChecks)}, nil
 }
