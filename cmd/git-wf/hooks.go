@@ -272,7 +272,11 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 	if len(missing) == 0 {
 		return nil
 	}
-	line := plan.OneLine("git push --atomic " + audit.Quote(remote) + " " + strings.Join(append(refspecs(pushed), missing...), " "))
+	specs, err := refspecs(ctx, store, pushed)
+	if err != nil {
+		return err
+	}
+	line := plan.OneLine("git push --atomic " + audit.Quote(remote) + " " + strings.Join(append(specs, missing...), " "))
 	if !refuse {
 		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
 		return nil
@@ -294,26 +298,36 @@ func planSource(ctx context.Context, store *gitstore.Store, id plan.ID) (string,
 	return audit.Quote(refs[0] + ":" + ref), nil
 }
 
-// refspecs are those of a push, as git tells them to its pre-push hook.
-func refspecs(pushed string) []string {
+// refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but asks the
+// hook only about moves that it would make: what is no fast-forward was forced.
+func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]string, error) {
 	var specs []string
 	for line := range strings.Lines(pushed) {
 		f := strings.Fields(line)
 		if len(f) != 4 {
 			continue
 		}
-		local, theirs := f[0], f[2]
-		short := strings.TrimPrefix(theirs, "refs/heads/")
-		switch {
-		case local == "(delete)":
+		local, theirs, old := f[0], f[2], f[3]
+		if local == "(delete)" {
 			specs = append(specs, audit.Quote(":"+theirs))
-		case local == theirs:
-			specs = append(specs, audit.Quote(short))
-		default:
-			specs = append(specs, audit.Quote(local+":"+theirs))
+			continue
 		}
+		spec := strings.TrimPrefix(theirs, "refs/heads/")
+		if local != theirs {
+			spec = local + ":" + theirs
+		}
+		if strings.Trim(old, "0") != "" {
+			forward, err := store.IsAncestor(ctx, plan.OID(old), plan.OID(f[1]))
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil || !forward || strings.HasPrefix(theirs, "refs/tags/") { // an old value that is not here is no ancestor
+				spec = "+" + spec
+			}
+		}
+		specs = append(specs, audit.Quote(spec))
 	}
-	return specs
+	return specs, nil
 }
 
 // printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it asks,
