@@ -23,12 +23,13 @@ func (e *env) doctorCommand() *cli.Command {
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.BoolFlag{Name: "fix", Usage: "put right what can harm nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
+			&cli.BoolFlag{Name: "mask", Usage: "take secrets out of the newest records of every plan; the history before keeps them (docs/doctor.md)"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
 			}
-			if c.Bool("fix") {
+			if c.Bool("fix") || c.Bool("mask") {
 				if err := e.inAttempt(); err != nil {
 					return err
 				}
@@ -57,6 +58,9 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 	var fixErr error
 	if c.Bool("fix") {
 		fixErr = e.fix(c.Context, store, found)
+	}
+	if c.Bool("mask") && fixErr == nil {
+		fixErr = e.maskRecords(c.Context, store, found)
 	}
 	if c.Bool("json") {
 		err = e.printJSON(found.findings)
@@ -90,7 +94,9 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 			return nil, err
 		}
 	}
-	if err := e.examinePlans(ctx, store, found, audit.Options{Floors: floors, Progress: progress}); err != nil {
+	if err := e.examinePlans(ctx, store, found, audit.Options{
+		Floors: floors, Progress: progress, Secrets: func() plan.Mask { return e.mask(e.agentSet(c, store)) },
+	}); err != nil {
 		return nil, err
 	}
 	rules, err := policyFindings(ctx, store, found.sound, audit.Options{Progress: progress})

@@ -76,3 +76,29 @@ func recordPlan(ctx context.Context, store *gitstore.Store, sound []plan.ID) (pl
 	}
 	return sound[0], nil
 }
+
+// maskRecords takes the secrets that were found out of the newest records, with one event for each plan.
+func (e *env) maskRecords(ctx context.Context, store *gitstore.Store, found *checkup) error {
+	for _, id := range found.sound {
+		var ev plan.MaskRecords
+		for _, f := range found.findings {
+			if f.PlanID == id && f.Masking != nil {
+				ev.Records = append(ev.Records, *f.Masking)
+			}
+		}
+		if len(ev.Records) == 0 {
+			continue
+		}
+		done, err := store.Append(ctx, id, ev, gitstore.AppendOptions{Now: e.now()})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.stderr, "masked in workflow/%s, %.12s; the history before still has it: revoke the key\n", id, done.Commit)
+		for i := range found.findings {
+			if f := &found.findings[i]; f.PlanID == id && f.Masking != nil {
+				f.Fixed = "masked it"
+			}
+		}
+	}
+	return nil
+}

@@ -121,7 +121,8 @@ func sound(ts *testscript.TestScript, dir string) {
 	if out, err := git("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
 		ts.Fatalf("git fsck --strict: %v\n%s", err, out)
 	}
-	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "--format=")
+	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "--format=",
+		"--invert-grep", "--grep=^Wf-Event: masked$") // which replaces records, as doctor_secret shows
 	if err != nil {
 		ts.Fatalf("git log: %v\n%s", err, out)
 	}

@@ -23,11 +23,14 @@ type Finding struct {
 
 	// Fix does what Mend says, and says what it did. It is nil where that could lose something that somebody may want.
 	Fix func(context.Context) (did string, err error) `json:"-"`
+
+	Masking *plan.Masking `json:"-"` // of a secret: what takes it out
 }
 
 // Options say how a plan is audited.
 type Options struct {
 	Floors   plan.Floors       // of the policy: a plan may only be stricter
+	Secrets  func() plan.Mask  // what must not be recorded; nil: it is not looked for
 	Progress func(text string) // is told now and then how far it is; may be nil
 }
 
@@ -94,7 +97,7 @@ func (a *auditor) everything() error {
 	if a.bindings() {
 		a.floors()
 	}
-	return a.records(entries)
+	return errors.Join(a.records(entries), a.secrets(entries))
 }
 
 const planFile, policyFile = "plan.json", "policy.json"

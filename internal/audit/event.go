@@ -26,6 +26,7 @@ var adds = map[string][]string{
 	plan.EventGraft:    {"feasibility", "questions"},
 	plan.EventWaiver:   {"waivers", "reviews"},
 	plan.EventDoctor:   nil,
+	plan.EventMasked:   nil,
 	plan.EventDeleted:  nil,
 
 	plan.EventPaused:    nil,

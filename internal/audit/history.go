@@ -28,7 +28,7 @@ type step struct {
 // change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there after it.
 type change struct {
 	status, path, mode string
-	oid                plan.OID
+	old, oid           plan.OID
 }
 
 // history checks every commit that the revisions select: that it only adds paths to each of its parents, where plan.json, or
@@ -56,7 +56,7 @@ func (a *auditor) history(revs ...string) error {
 				a.progress("%s: event %d", a.id, n)
 			}
 			for _, c := range s.changes {
-				a.recorded(c, s.commit)
+				a.recorded(c, s)
 			}
 			if a.gather {
 				a.added = append(a.added, s.changes...)
@@ -187,18 +187,19 @@ func newChange(raw, path string) (c change, ok bool) {
 	if len(f) != 5 || !strings.HasPrefix(raw, ":") || f[4] == "" {
 		return c, false
 	}
-	return change{status: f[4][:1], path: path, mode: f[1], oid: plan.OID(f[3])}, true
+	return change{status: f[4][:1], path: path, mode: f[1], old: plan.OID(f[2]), oid: plan.OID(f[3])}, true
 }
 
 // recorded takes up what a commit does to one path. What it does to several parents is said once.
-func (a *auditor) recorded(c change, commit plan.OID) {
+func (a *auditor) recorded(c change, s *step) {
+	commit := s.commit
 	if a.id == policyID && !policyPath(c.path) {
 		if place := fmt.Sprintf("%.12s: %s", commit, c.path); !a.many("foreign", place) {
 			a.find("foreign", place, a.outlaw(commit), "no record of a policy has this name")
 		}
 		return
 	}
-	if c.status == "A" || c.path == planFile || c.path == policyFile {
+	if c.status == "A" || c.path == planFile || c.path == policyFile || s.trailers["Wf-Event"] == plan.EventMasked && a.masks(c) {
 		return
 	}
 	place := fmt.Sprintf("%.12s: %s", commit, c.path)

@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// addition is a tree of new paths, on its way into an existing tree.
+// addition is a tree of new paths, or of those that are masked, on its way into an existing tree.
 type addition struct {
 	entry *plan.Entry // a new path ends here
 	below map[string]*addition
@@ -120,8 +120,8 @@ func (s *Store) graftOne(ctx context.Context, b *Batch, old rawEntry, path strin
 	case a.entry == nil && (old.oid == "" || old.isTree()):
 		oid, err := s.graft(ctx, b, old.oid, path+"/", a, nil)
 		return rawEntry{mode: modeTree, oid: oid}, err
-	case old.oid != "":
-		return rawEntry{}, fmt.Errorf("%s is there already", path)
+	case a.entry == nil || old.oid != a.entry.Replaces:
+		return rawEntry{}, fmt.Errorf("%s is there already, or is another by now", path)
 	case a.entry.OID == "":
 		return rawEntry{mode: modeFile, oid: b.add(plumbing.BlobObject, a.entry.Data)}, nil
 	}

@@ -31,6 +31,8 @@ type Entry struct {
 	Path string
 	Data []byte
 	OID  OID
+
+	Replaces OID // the blob that is there, of an event that masks records; else nothing may be
 }
 
 // Actor is the name and address of an author.
@@ -57,6 +59,7 @@ const (
 	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
 	EventDeleted  = "deleted"  // what was archived goes
 	EventDoctor   = "doctor"   // what doctor has put right; no status changes
+	EventMasked   = "masked"   // secrets are taken out of records; no status changes
 
 	EventPaused    = "paused"    // no work begins any more
 	EventResumed   = "resumed"   // work may begin again
