@@ -188,11 +188,7 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
 	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"), Reviewers: c.StringSlice("reviewer")}
 	return e.changePolicy(c, store, "protect "+dir, func(p *plan.Policy) error {
-		if !slices.Contains(p.RootPaths(), dir) {
-			if err := mayProtect(c.Context, store, dir); err != nil {
-				return err
-			}
-		}
+		isNew := !slices.Contains(p.RootPaths(), dir)
 		if len(p.Roots) == 0 {
 			p.Roots = []plan.Root{{Path: plan.DefaultRoot}}
 		}
@@ -203,7 +199,10 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		p.Roots = append(roots, root)
-		return nil
+		if err := p.Check().Err(); err != nil || !isNew {
+			return err
+		}
+		return mayProtect(c.Context, store, dir)
 	})
 }
 
