@@ -752,7 +752,7 @@ func (g *generator) planRenamed() []move {
 func (g *generator) policyForged() []move {
 	tip := g.at.oracle.refs["refs/workflow/policy"]
 	var parents []string
-	tree := g.objects.tree(nil)
+	var tree string
 	if tip != "" {
 		parents, tree = []string{tip}, g.tree(tip)
 	} else {

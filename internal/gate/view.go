@@ -239,15 +239,6 @@ func (g *Gate) chart() *atlas {
 	return g.views
 }
 
-// viewOf is what a commit or tree has of the protected roots.
-func (g *Gate) viewOf(ctx context.Context, treeish string) (*view, error) {
-	views, err := g.viewsOf(ctx, []string{treeish})
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
-}
-
 // viewsOf are the views of commits or trees, with one request for all.
 func (g *Gate) viewsOf(ctx context.Context, treeishes []string) ([]*view, error) {
 	a := g.chart()
