@@ -255,16 +255,17 @@ func (a *appending) held(ctx context.Context) (refChange, error) {
 
 // base is what an event is applied to; for a new plan a snapshot with no commit.
 func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (*Snapshot, error) {
-	c, err := s.commit(ctx, ref)
-	switch {
-	case create && errors.Is(err, ErrNoPlan):
-		return &Snapshot{ID: id, Plan: &plan.Plan{PlanID: id}}, nil
-	case err != nil:
-		return nil, err
-	case create:
+	if create {
+		_, err := s.commit(ctx, ref)
+		switch {
+		case errors.Is(err, ErrNoPlan):
+			return &Snapshot{ID: id, Plan: &plan.Plan{PlanID: id}}, nil
+		case err != nil:
+			return nil, err
+		}
 		return nil, ErrPlanExists
 	}
-	k, err := s.read(ctx, id, c)
+	k, err := s.readNamed(ctx, id, ref)
 	if err != nil {
 		return nil, err
 	}

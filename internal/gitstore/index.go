@@ -2,7 +2,6 @@ package gitstore
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"runtime"
@@ -189,8 +188,8 @@ func (s *Store) eachTree(ctx context.Context, oids []plan.OID, keep bool, fn fun
 	}
 	if len(names) > 0 {
 		err := s.objects.each(ctx, names, func(i int, o object) (err error) {
-			if o.Kind != "tree" {
-				return fmt.Errorf("tree %s is missing", names[i])
+			if err := o.want("tree", names[i]); err != nil {
+				return err
 			}
 			have[at[i]], err = parseTree(o.Data)
 			if keep && err == nil {

@@ -20,6 +20,20 @@ type object struct {
 	Data []byte
 }
 
+// errMissing: there is no such object, or not at this moment.
+var errMissing = errors.New("is missing")
+
+// want says why the answer to a name is not an object of that kind; nil if it is one.
+func (o object) want(kind, name string) error {
+	switch o.Kind {
+	case kind:
+		return nil
+	case "":
+		return fmt.Errorf("%s %s %w", kind, name, errMissing)
+	}
+	return fmt.Errorf("%s is a %s, not a %s", name, o.Kind, kind)
+}
+
 // many is the number of requests from which a child of their own pays: told that nobody waits for the single answer,
 // git writes them in large pieces.
 const many = 400

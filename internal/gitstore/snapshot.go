@@ -104,11 +104,7 @@ func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*S
 }
 
 func (s *Store) snapshot(ctx context.Context, id plan.ID, name string) (*Snapshot, error) {
-	c, err := s.commit(ctx, name)
-	if err != nil {
-		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
-	}
-	k, err := s.read(ctx, id, c)
+	k, err := s.readNamed(ctx, id, name)
 	if err != nil {
 		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
 	}
@@ -228,6 +224,24 @@ func parseTime(s string) time.Time {
 	return t.UTC()
 }
 
+// readNamed reads a plan by the name of a commit. What a gc takes of an event that was just recorded, its writer writes again
+// (see survive), and where several gits repack at once, the pack is gone that has an object: what is missing gets a second.
+func (s *Store) readNamed(ctx context.Context, id plan.ID, name string) (k *known, err error) {
+	for wait := time.Millisecond; ; wait *= 2 {
+		var c commitInfo
+		if c, err = s.commit(ctx, name); err == nil {
+			k, err = s.read(ctx, id, c)
+		}
+		if !errors.Is(err, errMissing) || wait > time.Second {
+			return k, err
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+		s.forget()
+	}
+}
+
 // read makes a snapshot of a commit, from what is known of the plan and what has changed since.
 func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, error) {
 	s.mu.Lock()
@@ -310,8 +324,8 @@ func (k *known) plan() *plan.Plan {
 
 func (s *Store) readPlan(ctx context.Context, next *known) (p *plan.Plan, err error) {
 	err = s.objects.each(ctx, []string{string(next.planOID)}, func(_ int, o object) (err error) {
-		if o.Kind != "blob" {
-			return fmt.Errorf("%s is missing", next.planOID)
+		if err := o.want("blob", string(next.planOID)); err != nil {
+			return err
 		}
 		next.planSize, next.unsavedPlan = len(o.Data), true
 		p, err = plan.Decode(o.Data)

@@ -3,6 +3,7 @@ package gitstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -80,6 +81,39 @@ func TestSnapshotCache(t *testing.T) {
 }
 
 // The decoder reads a file that anybody may have written: whatever is in it, it must end.
+// TestSnapshotWaits reads a plan while its newest tree is away for a moment, as while a gc and the event's writer are at it.
+func TestSnapshotWaits(t *testing.T) {
+	dir := newRepo(t)
+	longPlan(t, dir, 20)
+	if err := os.RemoveAll(filepath.Join(dir, ".git", "wf", "cache")); err != nil {
+		t.Fatal(err)
+	}
+	s, ctx := open(t, dir), context.Background()
+	defer s.Close()
+	tree := s.loosePath(plan.OID(git(t, dir, "rev-parse", RefName(testID)+"^{tree}")))
+	away := filepath.Join(t.TempDir(), "tree")
+	if err := os.Rename(tree, away); err != nil {
+		t.Fatal(err)
+	}
+	back := time.AfterFunc(50*time.Millisecond, func() { os.Rename(away, tree) })
+	defer back.Stop()
+	if _, err := s.Snapshot(ctx, testID); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(tree, away); err != nil {
+		t.Fatal(err)
+	}
+	gone := open(t, dir)
+	defer gone.Close()
+	if err := os.RemoveAll(filepath.Join(dir, ".git", "wf", "cache")); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if _, err := gone.Snapshot(ctx, testID); !errors.As(err, &damaged) {
+		t.Errorf("%v, want a *DamagedError", err)
+	}
+}
+
 func TestDecodeNeverPanics(t *testing.T) {
 	good, err := encode(nil, reflect.ValueOf(cachedPlan{"x", 1, testPlan(testID, 2)}))
 	if err != nil {

@@ -94,14 +94,14 @@ func (s *Store) tree(ctx context.Context, oid plan.OID) ([]rawEntry, error) {
 	}
 	var entries []rawEntry
 	err := s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) (err error) {
-		if o.Kind != "tree" {
-			return fmt.Errorf("%s is no tree", oid)
+		if err := o.want("tree", string(oid)); err != nil {
+			return err
 		}
 		entries, err = parseTree(o.Data)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read tree %s: %w", oid, err)
+		return nil, fmt.Errorf("read a tree: %w", err)
 	}
 	s.trees.put(oid, entries)
 	return entries, nil
