@@ -85,10 +85,12 @@ func TestSnapshotCache(t *testing.T) {
 func TestSnapshotWaits(t *testing.T) {
 	dir := newRepo(t)
 	longPlan(t, dir, 20)
-	if err := os.RemoveAll(filepath.Join(dir, ".git", "wf", "cache")); err != nil {
+	ctx := context.Background()
+	writer := open(t, dir)
+	if _, err := appendVersion(writer, "IMPL-7", "next"); err != nil {
 		t.Fatal(err)
 	}
-	s, ctx := open(t, dir), context.Background()
+	s := open(t, dir)
 	defer s.Close()
 	tree := s.loosePath(plan.OID(git(t, dir, "rev-parse", RefName(testID)+"^{tree}")))
 	away := filepath.Join(t.TempDir(), "tree")
