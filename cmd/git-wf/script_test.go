@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +30,9 @@ func TestMain(m *testing.M) {
 //	unchanged           nothing below refs/ and in the index has changed since the last "remember"
 //	json [PATH VALUE]   the last output was one JSON document, and what PATH selects is VALUE (see jsonCommand)
 func TestScripts(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup go test: what a script starts would ignore it, too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
