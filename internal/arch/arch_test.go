@@ -135,6 +135,31 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
+// TestMap holds docs/code.md, the map that people read, to the table.
+func TestMap(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "docs", "code.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var onMap, program, others []string
+	for line := range strings.Lines(string(data)) {
+		row, ok := strings.CutPrefix(line, "| `")
+		if name, _, dir := strings.Cut(row, "/` | "); ok && dir {
+			onMap = append(onMap, name)
+		}
+	}
+	for _, row := range allowed {
+		if row.pkg == "internal/arch" || slices.Contains(unlinked, row.pkg) {
+			others = append(others, row.pkg)
+		} else {
+			program = append(program, row.pkg)
+		}
+	}
+	if want := append(program, others...); !slices.Equal(onMap, want) {
+		t.Errorf("docs/code.md has the packages\n%q, want\n%q", onMap, want)
+	}
+}
+
 // TestJudge shows that each rule can find something.
 func TestJudge(t *testing.T) {
 	tests := []struct{ name, pkg, src, want string }{
