@@ -174,12 +174,15 @@ func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
 	if rev == "" {
 		rev = "HEAD"
 	}
-	oid, err := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	oid, err := store.CommitOf(c.Context, rev)
 	if err != nil {
+		return err
+	}
+	if oid == "" {
 		return usage("%q is no commit of this repository", rev)
 	}
-	return e.changePolicy(c, store, "count from "+oid[:12], func(p *plan.Policy) error {
-		p.Baseline = append(p.Baseline[:len(p.Baseline):len(p.Baseline)], plan.OID(oid))
+	return e.changePolicy(c, store, "count from "+string(oid[:12]), func(p *plan.Policy) error {
+		p.Baseline = append(p.Baseline[:len(p.Baseline):len(p.Baseline)], oid)
 		return nil
 	})
 }

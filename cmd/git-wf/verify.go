@@ -66,11 +66,14 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 			return e.noRevision(c.Context, store, "range", rev)
 		}
 	default:
-		oid, perr := store.Git(c.Context, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-		if perr != nil || strings.HasPrefix(oid, "^") {
+		var oid plan.OID
+		if oid, err = store.CommitOf(c.Context, rev); err != nil {
+			return err
+		}
+		if oid == "" {
 			return e.noRevision(c.Context, store, "commit", rev)
 		}
-		report, err = g.Commit(c.Context, plan.OID(oid))
+		report, err = g.Commit(c.Context, oid)
 	}
 	if err != nil {
 		return err

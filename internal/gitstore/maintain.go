@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 )
 
@@ -16,17 +15,20 @@ import (
 //
 // Nothing of ours is in danger: what is on its way into a plan is written again if a gc takes it (see survive).
 func (s *Store) Maintain(ctx context.Context) error {
-	settings, err := s.settings(ctx, `^(maintenance\.auto|maintenance\.autodetach|gc\.auto|gc\.autodetach)$`)
+	auto, err := s.allOn(ctx, "maintenance.auto", "gc.auto")
 	if err != nil {
 		return fmt.Errorf("ask git to tidy up: %w", err)
 	}
-	if off(settings, "maintenance.auto") || off(settings, "gc.auto") {
+	if !auto {
 		return nil
+	}
+	detached, err := s.allOn(ctx, "maintenance.autodetach", "gc.autodetach")
+	if err != nil {
+		return fmt.Errorf("ask git to tidy up: %w", err)
 	}
 	cmd := exec.Command("git", "maintenance", "run", "--auto", "--quiet")
 	cmd.Dir, cmd.Env = s.dir, os.Environ() // grafts and replacements keep what they name, so git must see them
-	attached := off(settings, "gc.autodetach") || off(settings, "maintenance.autodetach")
-	if !attached {
+	if detached {
 		cmd.SysProcAttr = ownSession()
 	}
 	if err := cmd.Start(); err != nil {
@@ -35,7 +37,7 @@ func (s *Store) Maintain(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	var late <-chan time.Time
-	if !attached {
+	if detached {
 		late = time.After(foundDue)
 	}
 	select {
@@ -48,7 +50,7 @@ func (s *Store) Maintain(ctx context.Context) error {
 	case <-late:
 		return nil
 	case <-ctx.Done():
-		if attached {
+		if !detached {
 			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
 			<-ended
 		}
@@ -59,8 +61,12 @@ func (s *Store) Maintain(ctx context.Context) error {
 // foundDue is how long git may take to find that nothing is due. Longer means that it is at work.
 const foundDue = 300 * time.Millisecond
 
-// off reports whether a setting is there and switches something off.
-func off(settings map[string]string, name string) bool {
-	value, ok := settings[strings.ToLower(name)]
-	return ok && !isTrue(value)
+// allOn reports whether none of the settings is there and switches something off.
+func (s *Store) allOn(ctx context.Context, keys ...string) (bool, error) {
+	for _, key := range keys {
+		if value, set, err := s.Config(ctx, key); err != nil || set && !isTrue(value) {
+			return false, err
+		}
+	}
+	return true, nil
 }

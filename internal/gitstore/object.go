@@ -239,13 +239,21 @@ func (s *Store) prepareWriting(ctx context.Context) error {
 			z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is a valid one
 			return z
 		}
-		var settings map[string]string
-		settings, w.err = s.settings(context.WithoutCancel(ctx), `^(core\.sharedrepository|commit\.gpgsign)$`)
-		w.shared = parseSharing(settings["core.sharedrepository"])
-		w.signs = isTrue(settings["commit.gpgsign"])
+		ctx := context.WithoutCancel(ctx)
+		var shared, signs string
+		if shared, _, w.err = s.Config(ctx, "core.sharedrepository"); w.err != nil {
+			return
+		}
+		if signs, _, w.err = s.Config(ctx, "commit.gpgsign"); w.err != nil {
+			return
+		}
+		w.shared, w.signs = parseSharing(shared), isTrue(signs)
 		w.flushing = flushingIn(s.objectDir, s.commonDir)
-		if w.flushing == flushWithRef && !s.flushesRefs {
-			w.flushing = flushEach
+		if w.flushing == flushWithRef {
+			var version gitVersion
+			if version, w.err = askVersion(ctx, s.dir); !version.atLeast(2, 36) { // core.fsync
+				w.flushing = flushEach
+			}
 		}
 	})
 	return w.err

@@ -34,14 +34,12 @@ func (s *Store) promisors(ctx context.Context) []string {
 		if packs, err := filepath.Glob(filepath.Join(s.objectDir, "pack", "*.promisor")); err != nil || len(packs) == 0 {
 			return
 		}
-		out, err := runGit(ctx, Invocation{Dir: s.dir, Args: []string{
-			"config", "-z", "--get-regexp", `^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$`,
-		}})
+		all, err := s.configuration(ctx)
 		if err != nil {
 			return
 		}
-		for entry := range strings.SplitSeq(string(out), "\x00") {
-			p.setting(entry)
+		for _, kv := range all {
+			p.setting(kv[0], kv[1])
 		}
 	})
 	return p.remotes
@@ -50,14 +48,18 @@ func (s *Store) promisors(ctx context.Context) []string {
 // Partial reports whether this clone has left objects with a remote.
 func (s *Store) Partial(ctx context.Context) bool { return len(s.promisors(ctx)) > 0 }
 
-// setting takes up one setting, a key and its value with a newline between.
-func (p *partial) setting(entry string) {
-	key, value, _ := strings.Cut(entry, "\n")
+// setting takes up one setting.
+func (p *partial) setting(key, value string) {
 	remote := value
 	if key != "extensions.partialclone" {
-		name := strings.TrimPrefix(key, "remote.")
-		remote = name[:max(0, strings.LastIndexByte(name, '.'))]
-		p.trees = p.trees || strings.HasSuffix(key, ".partialclonefilter") && !strings.HasPrefix(value, "blob:")
+		name, isRemote := strings.CutPrefix(key, "remote.")
+		dot := max(0, strings.LastIndexByte(name, '.'))
+		filter := name[dot:] == ".partialclonefilter"
+		if !isRemote || !filter && name[dot:] != ".promisor" {
+			return
+		}
+		remote = name[:dot]
+		p.trees = p.trees || filter && !strings.HasPrefix(value, "blob:")
 	}
 	switchedOff := strings.HasSuffix(key, ".promisor") && value == "false"
 	if remote != "" && !switchedOff && !slices.Contains(p.remotes, remote) {
@@ -178,8 +180,15 @@ func (s *Store) absent(err error) error {
 // explain looks, when git failed in a partial clone, whether a remote that keeps objects for it answers at all. Git's own
 // words would be about a pipe that hung up.
 func (s *Store) explain(ctx context.Context, err error) error {
-	const fatal = 128
-	if exitCode(err) != fatal || !s.Partial(ctx) {
+	const fatal, wrongUsage = 128, 129
+	code := exitCode(err)
+	if code == fatal || code == wrongUsage {
+		var old *UnsupportedError
+		if _, err := askVersion(ctx, s.dir); errors.As(err, &old) {
+			return old
+		}
+	}
+	if code != fatal || !s.Partial(ctx) {
 		return err
 	}
 	p := &s.partial

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -19,13 +20,14 @@ func TestPartialSettings(t *testing.T) {
 		{"combined", []string{"remote.origin.partialclonefilter\ncombine:blob:none+tree:1"}, "[origin] true"},
 		{"two remotes", []string{"remote.a.b.promisor\ntrue", "extensions.partialclone\norigin", "remote.origin.promisor\ntrue"}, "[a.b origin] false"},
 		{"switched off", []string{"remote.a.promisor\nfalse"}, "[] false"},
-		{"without a name", []string{"remote.promisor\ntrue", ""}, "[] false"},
+		{"without a name", []string{"remote.promisor\ntrue", "user.name\nAnn", "core.promisor\ntrue", ""}, "[] false"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var p partial
 			for _, entry := range tt.entries {
-				p.setting(entry)
+				key, value, _ := strings.Cut(entry, "\n")
+				p.setting(key, value)
 			}
 			if got := fmt.Sprint(p.remotes, " ", p.trees); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)

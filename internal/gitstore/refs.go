@@ -200,15 +200,23 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, c
 
 // Head returns the commit that HEAD stands for, or ErrUnborn.
 func (s *Store) Head(ctx context.Context) (plan.OID, error) {
-	var head plan.OID
-	err := s.objects.each(ctx, []string{"HEAD^{commit}"}, func(_ int, o object) error {
-		head = o.OID
-		return nil
-	})
+	head, err := s.CommitOf(ctx, "HEAD")
 	if err == nil && head == "" {
 		err = ErrUnborn
 	}
 	return head, err
+}
+
+// CommitOf returns the commit that a revision stands for, in any of git's ways to name one, or "" if it names none.
+func (s *Store) CommitOf(ctx context.Context, rev string) (commit plan.OID, err error) {
+	if strings.ContainsAny(rev, "\n\r\x00") {
+		return "", nil
+	}
+	err = s.objects.each(ctx, []string{rev + "^{commit}"}, func(_ int, o object) error {
+		commit = o.OID
+		return nil
+	})
+	return commit, err
 }
 
 // Plans lists the repository's plans, by id. Refs whose name can't be a plan's are left out.
@@ -243,15 +251,15 @@ func (s *Store) refsBelow(ctx context.Context, prefix string) ([]refChange, erro
 
 // Active returns the plan that this working tree works on, or ErrNoActive.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
-	ref, err := s.Git(ctx, "symbolic-ref", "--quiet", activeRef)
-	if exitCode(err) == 1 {
-		return "", ErrNoActive
-	}
-	if target, ok := PointsTo(filepath.Join(s.gitDir, activeRef)); err != nil && ok {
-		ref, err = target, nil // a plan whose ref is damaged, of which git says nothing
-	}
-	if err != nil {
-		return "", err
+	// Most often the ref is a file, which says it also when the plan's ref is damaged and git says nothing.
+	ref, ok := PointsTo(filepath.Join(s.gitDir, activeRef))
+	if !ok {
+		var err error
+		if ref, err = s.Git(ctx, "symbolic-ref", "--quiet", activeRef); exitCode(err) == 1 {
+			return "", ErrNoActive
+		} else if err != nil {
+			return "", err
+		}
 	}
 	id := plan.ID(strings.TrimPrefix(ref, planRefs))
 	if !id.Valid() {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,6 +40,11 @@ func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
 		in.Dir = s.dir
 	}
 	out, err := runGit(ctx, in)
+	if slices.Contains(in.Args, "config") { // it may have changed something
+		s.mu.Lock()
+		s.configRead = time.Time{}
+		s.mu.Unlock()
+	}
 	if err != nil {
 		err = s.explain(ctx, err)
 	}
@@ -83,31 +88,22 @@ func exitCode(err error) int {
 	return -1
 }
 
-// Config returns the value of a git setting, and whether there is one.
-func (s *Store) Config(ctx context.Context, key string) (string, bool, error) {
-	out, err := s.Git(ctx, "config", "--get", "--end-of-options", key)
-	if exitCode(err) == 1 {
-		return "", false, nil
+// Config returns the value of a git setting, and whether there is one. A setting without a value is "true", as git takes it.
+func (s *Store) Config(ctx context.Context, key string) (value string, set bool, err error) {
+	all, err := s.configuration(ctx)
+	for _, kv := range all {
+		if sameKey(kv[0], key) {
+			value, set = kv[1], true
+		}
 	}
-	return out, err == nil, err
+	return value, set, err
 }
 
-// settings returns the values of the git settings whose names, in lower case, the pattern matches. A setting without a value
-// is "true", as git takes it.
-func (s *Store) settings(ctx context.Context, pattern string) (map[string]string, error) {
-	out, err := s.GitIn(ctx, Invocation{Args: []string{"config", "-z", "--get-regexp", pattern}})
-	if exitCode(err) == 1 {
-		return nil, nil
-	}
-	values := map[string]string{}
-	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		name, value, ok := strings.Cut(entry, "\n")
-		if !ok {
-			value = "true"
-		}
-		values[name] = value
-	}
-	return values, err
+// sameKey compares a key as git prints it, with the section and the name in lower case, to one as people write it.
+func sameKey(printed, key string) bool {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	return len(printed) == len(key) && first >= 0 && strings.EqualFold(printed[:first], key[:first]) &&
+		printed[first:last] == key[first:last] && strings.EqualFold(printed[last:], key[last:])
 }
 
 // isTrue reads a setting as git reads a bool: a number is true unless it is zero.
@@ -119,22 +115,40 @@ func isTrue(value string) bool {
 	return strings.Trim(value, "0123456789") == "" && strings.Trim(value, "0") != ""
 }
 
-// Settings lists the settings whose key begins with the prefix, keys as git writes them, later ones winning.
-func (s *Store) Settings(ctx context.Context, prefix string) ([][2]string, error) {
-	out, err := s.GitIn(ctx, Invocation{Args: []string{"config", "--null", "--get-regexp", "--end-of-options", "^" + regexp.QuoteMeta(prefix)}})
-	if exitCode(err) == 1 {
-		return nil, nil
+// Settings lists the settings whose key begins with the prefix, keys as git prints them, later ones winning.
+func (s *Store) Settings(ctx context.Context, prefix string) (found [][2]string, err error) {
+	all, err := s.configuration(ctx)
+	for _, kv := range all {
+		if strings.HasPrefix(kv[0], prefix) {
+			found = append(found, kv)
+		}
 	}
+	return found, err
+}
+
+// configuration is all that git's configuration says. What was read is good for a second: a command asks several times.
+func (s *Store) configuration(ctx context.Context) ([][2]string, error) {
+	s.mu.Lock()
+	all, read := s.config, s.configRead
+	s.mu.Unlock()
+	if since := time.Since(read); since >= 0 && since < time.Second {
+		return all, nil
+	}
+	read = time.Now()
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Args: []string{"config", "--null", "--list"}})
 	if err != nil {
 		return nil, err
 	}
-	var all [][2]string
+	all = nil
 	for item := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		key, value, ok := strings.Cut(item, "\n")
 		if !ok {
-			value = "true" // a key that stands alone is a boolean
+			value = "true"
 		}
 		all = append(all, [2]string{key, value})
 	}
+	s.mu.Lock()
+	s.config, s.configRead = all, read
+	s.mu.Unlock()
 	return all, nil
 }

@@ -1,9 +1,12 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -159,8 +162,18 @@ func (s *Store) forget() {
 	s.tips.forget()
 }
 
-// hasRef reports whether there is such a ref, whatever it names.
+// hasRef reports whether there is such a ref, whatever it names. Git, too, looks into packed-refs after the ref's own file: one
+// that is packed now is in the first or in the second.
 func (s *Store) hasRef(ctx context.Context, name string) bool {
+	if lstat(filepath.Join(s.commonDir, "reftable")) == nil {
+		if st := lstat(filepath.Join(s.commonDir, filepath.FromSlash(name))); st != nil && !st.IsDir() {
+			return true
+		}
+		packed, err := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return bytes.Contains(packed, []byte(" "+name+"\n"))
+		}
+	}
 	out, err := s.Git(ctx, "for-each-ref", "--format=%(refname)", "--", name)
 	return err == nil && out == name
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -24,8 +25,6 @@ type Store struct {
 
 	// Notice is told what people who wait should know, from several goroutines; may be nil. It is set before the store is used.
 	Notice func(string)
-
-	flushesRefs bool // git can flush a ref before it moves it
 
 	objects *reader
 	events  *refUpdater // flushes the refs it moves
@@ -44,6 +43,9 @@ type Store struct {
 	lines  map[plan.ID]*line
 	idents map[string]plan.Actor
 
+	config     [][2]string // what git's configuration says, as read at configRead
+	configRead time.Time
+
 	standIns map[plan.OID]plan.OID // by archived commit that is not here: one that has its records
 
 	policyAt plan.OID // the commit of policy
@@ -60,21 +62,14 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	var version gitVersion
-	asked := make(chan error, 1)
-	go func() {
-		var err error
-		version, err = askVersion(ctx, abs)
-		asked <- err
-	}()
 	// The working tree comes last: in a bare repository, and inside a .git directory, git fails there, after the rest.
 	out, err := runGit(ctx, Invocation{Dir: abs, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir",
 		"--git-common-dir", "--git-path", "objects", "--show-object-format", "--show-toplevel"}})
-	if versionErr := <-asked; versionErr != nil {
-		return nil, versionErr
-	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) < 4 {
+	if len(lines) < 4 || strings.HasPrefix(lines[0], "--") { // an old git prints an option that it does not know
+		if _, err := askVersion(ctx, abs); err != nil {
+			return nil, err
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -88,8 +83,6 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		gitDir:    filepath.FromSlash(lines[0]),
 		commonDir: filepath.FromSlash(lines[1]),
 		objectDir: filepath.FromSlash(lines[2]),
-
-		flushesRefs: version.atLeast(2, 36), // core.fsync
 
 		plans:  map[plan.ID]*known{},
 		lines:  map[plan.ID]*line{},
