@@ -283,7 +283,7 @@ func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	res.Kind = agent.NeedsInput
 	res.Needs = []plan.Question{{
 		Name: refusedFile, Kind: plan.AskText,
-		Question: res.Message + "\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
+		Question: res.Message + ".\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
 	}}
 	return e.needs(ctx, snap, t, h, res, took, log)
 }
