@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+
+	"gitwf/internal/shell"
 )
 
 // Probe proves that git reaches the gate: it makes git run each hook with a nonce in the environment, which the script prints
@@ -53,7 +55,7 @@ func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
 	nonce := rand.Text()
 	run := "git hook run --ignore-missing " + st.Name
 	if !l.git.atLeast(2, 36) {
-		run = quote(st.Path)
+		run = shell.Quote(st.Path)
 	}
 	// An alias is run by git's own shell in the directory where hooks run, on every system, and lets the environment be set.
 	alias := "alias.wf-probe=!GIT_WF_PROBE=" + nonce + " " + run + " </dev/null 2>&1 || :"

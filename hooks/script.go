@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	"gitwf/internal/shell"
 )
 
 //go:embed sh/*.tmpl
@@ -69,7 +71,7 @@ func (r renderer) data(s spec) scriptData {
 	}
 	var specs []string
 	for _, pathspec := range find(r.roots) {
-		specs = append(specs, quote(pathspec))
+		specs = append(specs, shell.Quote(pathspec))
 	}
 	what := "this commit touches a protected path"
 	switch s.judge {
@@ -83,9 +85,9 @@ func (r renderer) data(s spec) scriptData {
 	return scriptData{
 		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
-		Policy:    quote(r.policy),
-		Program:   quote(filepath.ToSlash(r.program)),
-		Missing: quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
+		Policy:    shell.Quote(r.policy),
+		Program:   shell.Quote(filepath.ToSlash(r.program)),
+		Missing: shell.Quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
 			"), and git-wf, which must judge it, is not on PATH: install git-wf, then try again"),
 		End: endMark,
 	}
@@ -110,7 +112,7 @@ func (r renderer) section(s spec, made string) string {
 func (r renderer) dispatch(s spec, original string) string {
 	d := r.data(s)
 	d.Begin = beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs first, then the gate"
-	d.Original = quote(original)
+	d.Original = shell.Quote(original)
 	d.HasOwn = `[ -f "$wf_original" ] && [ -x "$wf_original" ]`
 	if s.judge == judgeRefs {
 		d.Skip = `
@@ -127,7 +129,7 @@ fi`
 func (r renderer) pass(original string) string {
 	return render("pass.tmpl", scriptData{
 		Begin:    beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs, if it is there",
-		Original: quote(original),
+		Original: shell.Quote(original),
 		End:      endMark,
 	})
 }
@@ -143,6 +145,3 @@ func (r renderer) command(s configSpec) string {
 	}
 	return strings.TrimSuffix(render("gate", d), " \"$@\"\n")
 }
-
-// quote returns s as one word of the shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/audit"
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // keepOut sees to it that git passes the views over. It refuses where the index has some of them already: then what is
@@ -34,7 +34,7 @@ func (v *views) keepOut(ctx context.Context) error {
 		return fmt.Errorf("look whether %s is in the index: %w", dir, err)
 	}
 	if name, _, some := strings.Cut(string(tracked), "\x00"); some {
-		return refused("git rm -r -q --cached --ignore-unmatch "+audit.Quote(dir)+" "+audit.Quote(marker)+", and git wf checkout again",
+		return refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+", and git wf checkout again",
 			"%s is in the index; views are kept out of it", plan.OneLine(name))
 	}
 	var lines []string

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/shell"
 )
 
 // completionFiles holds one script for each shell, a template over the table of commands.
@@ -84,17 +85,17 @@ func planIDs(e *env, c *cli.Context, store *gitstore.Store) ([]string, error) {
 	return ids, nil
 }
 
-// completionScript prints the script that completes git wf in a shell.
-func (e *env) completionScript(shell string) error {
-	t, err := template.New(shell+".tmpl").Funcs(template.FuncMap{
-		"quote":     singleQuote,
+// completionScript prints the script that completes git wf in the shell of this name.
+func (e *env) completionScript(name string) error {
+	t, err := template.New(name+".tmpl").Funcs(template.FuncMap{
+		"quote":     shell.Quote,
 		"zshText":   zshText,
 		"fishText":  fishText,
 		"join":      strings.Join,
 		"withValue": withValue,
-	}).ParseFS(completionFiles, "completion/"+shell+".tmpl")
+	}).ParseFS(completionFiles, "completion/"+name+".tmpl")
 	if err != nil {
-		return fmt.Errorf("completion for %s: %w", shell, err)
+		return fmt.Errorf("completion for %s: %w", name, err)
 	}
 	return t.Execute(e.stdout, completionTable(e.app()))
 }
@@ -280,9 +281,6 @@ func completionOperands(usage string) []completionOperand {
 	}
 	return all
 }
-
-// singleQuote makes a text one word of bash and zsh.
-func singleQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // zshText is a text as a part of an argument of _arguments or _describe, in single quotes: a colon ends a part there,
 // and brackets enclose a description.

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/process"
+	"gitwf/internal/shell"
 	"gitwf/templates"
 )
 
@@ -98,7 +99,7 @@ func (d *demo) git(line string) error {
 
 // wf runs one of our own commands as a program of its own, the way git does.
 func (d *demo) wf(line string) (string, bool, error) {
-	return d.shell("'" + strings.ReplaceAll(d.program, "'", `'\''`) + "' " + line)
+	return d.shell(shell.Quote(d.program) + " " + line)
 }
 
 func (d *demo) repository() error {

@@ -10,6 +10,7 @@ import (
 	"gitwf/hooks"
 	"gitwf/internal/audit"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/shell"
 )
 
 // setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are missing. A
@@ -66,7 +67,7 @@ func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Findin
 		}
 		findings = append(findings, audit.Finding{
 			Code: "config", Place: s[0], Message: "does not have " + s[1],
-			Mend: "git config --local --add " + audit.Quote(s[0]) + " " + audit.Quote(s[1]),
+			Mend: "git config --local --add " + shell.Word(s[0]) + " " + shell.Word(s[1]),
 			Fix: func(ctx context.Context) (string, error) {
 				_, err := addSetting(ctx, store, s[0], s[1])
 				return "added " + s[1], err
@@ -109,7 +110,7 @@ func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.
 		f := audit.Finding{Code: "hook", Place: h.Name, Message: h.Reason, Mend: "git wf hooks install", Fix: install}
 		if st, err := os.Stat(h.Path); err == nil && h.Mode != "" && !h.Active && st.Mode().IsRegular() {
 			// Switched off: what else is in the file may be so on purpose, and is for its owner to say.
-			f.Mend, f.Fix = "chmod +x "+audit.Quote(h.Path), nil
+			f.Mend, f.Fix = "chmod +x "+shell.Word(h.Path), nil
 			findings = slices.Insert(findings, 0, f) // before those whose mend refuses because of it
 		} else if h.Reason != "" || !h.Active {
 			findings = append(findings, f)

@@ -20,6 +20,7 @@ import (
 	"gitwf/internal/exchange"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // viewFindings reports views that are not what the plan says, and markers that mislead (seed 1, "Recovery Strategies"). It
@@ -57,7 +58,7 @@ func viewFinding(id plan.ID, place, mend, format string, args ...any) audit.Find
 // lostViews are those of a plan that there is none of any more.
 func (e *env) lostViews(store *gitstore.Store, id plan.ID) audit.Finding {
 	dir := viewDir + "/" + string(id)
-	f := viewFinding(id, dir, "rm -rf "+audit.Quote(dir), "shows a plan that is not here any more")
+	f := viewFinding(id, dir, "rm -rf "+shell.Word(dir), "shows a plan that is not here any more")
 	f.Fix = func(ctx context.Context) (string, error) {
 		unlock, err := store.LockWorktree(ctx, "checkout")
 		if err != nil {
@@ -86,7 +87,7 @@ func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]a
 	r, err := placeOf(store).Sync(string(id), files, checkout.Options{Now: e.now(), Force: brokenView, Look: true})
 	var inTheWay *checkout.InTheWayError
 	if errors.As(err, &inTheWay) {
-		return []audit.Finding{viewFinding(id, inTheWay.Path, "mv "+audit.Quote(inTheWay.Path)+" "+audit.Quote(inTheWay.Path+".orig")+" && "+mend, "%v", inTheWay)}, nil
+		return []audit.Finding{viewFinding(id, inTheWay.Path, "mv "+shell.Word(inTheWay.Path)+" "+shell.Word(inTheWay.Path+".orig")+" && "+mend, "%v", inTheWay)}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding 
 	active, _ := store.Active(ctx) // "" if there is none
 	var findings []audit.Finding
 	find := func(name, why string) {
-		f := viewFinding("", name, "rm "+audit.Quote(name), "%s", why)
+		f := viewFinding("", name, "rm "+shell.Word(name), "%s", why)
 		f.Fix = func(context.Context) (string, error) { return "removed it", removeMarker(store.WorkTree(), name) }
 		findings = append(findings, f)
 	}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"gitwf/internal/agent"
-	"gitwf/internal/audit"
 	"gitwf/internal/check"
 	"gitwf/internal/checkout"
 	"gitwf/internal/engine"
@@ -18,6 +17,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
+	"gitwf/internal/shell"
 )
 
 // The exit codes, as docs/format.md and the manual list them.
@@ -92,7 +92,7 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &f):
 		return f.code, f.hint
 	case errors.As(err, &inTheWay):
-		return exitRefused, "mv " + audit.Quote(inTheWay.Path) + " " + audit.Quote(inTheWay.Path+".orig") + ", at the top of the working tree, then git wf checkout"
+		return exitRefused, "mv " + shell.Word(inTheWay.Path) + " " + shell.Word(inTheWay.Path+".orig") + ", at the top of the working tree, then git wf checkout"
 	case errors.As(err, &base):
 		return exitUsage, ""
 	case errors.As(err, &session):

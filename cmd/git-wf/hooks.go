@@ -14,11 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
-	"gitwf/internal/audit"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 func (e *env) hooksCommand() *cli.Command {
@@ -276,7 +276,7 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 	if err != nil {
 		return err
 	}
-	line := plan.OneLine("git push --atomic " + audit.Quote(remote) + " " + strings.Join(append(specs, missing...), " "))
+	line := plan.OneLine("git push --atomic " + shell.Word(remote) + " " + strings.Join(append(specs, missing...), " "))
 	if !refuse {
 		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
 		return nil
@@ -293,9 +293,9 @@ func planSource(ctx context.Context, store *gitstore.Store, id plan.ID) (string,
 	}
 	refs := strings.Fields(out)
 	if len(refs) == 0 || slices.Contains(refs, ref) {
-		return audit.Quote(ref), nil
+		return shell.Word(ref), nil
 	}
-	return audit.Quote(refs[0] + ":" + ref), nil
+	return shell.Word(refs[0] + ":" + ref), nil
 }
 
 // refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but asks the
@@ -309,7 +309,7 @@ func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]stri
 		}
 		local, theirs, old := f[0], f[2], f[3]
 		if local == "(delete)" {
-			specs = append(specs, audit.Quote(":"+theirs))
+			specs = append(specs, shell.Word(":"+theirs))
 			continue
 		}
 		spec := strings.TrimPrefix(theirs, "refs/heads/")
@@ -325,7 +325,7 @@ func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]stri
 				spec = "+" + spec
 			}
 		}
-		specs = append(specs, audit.Quote(spec))
+		specs = append(specs, shell.Word(spec))
 	}
 	return specs, nil
 }

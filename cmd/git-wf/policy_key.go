@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/audit"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
@@ -85,7 +85,7 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store, name string) e
 			return nil
 		}
 		if name != person.Name {
-			return refused("git wf policy key add "+audit.Quote(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
+			return refused("git wf policy key add "+shell.Word(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
 				"the policy has no maintainers, so anybody could push one without the key")
 		}
 		p.Maintainers = []string{name}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // keys are what can be set of an agent.
@@ -41,11 +42,11 @@ func (e *ConfigError) Mend() string {
 	if e.Scope == "global" || e.Scope == "system" || e.Scope == "worktree" {
 		command += "--" + e.Scope + " "
 	}
-	key := word("wf.agent." + e.Name + "." + e.Key)
+	key := shell.Word(plan.OneLine("wf.agent." + e.Name + "." + e.Key))
 	value, known := example(e.Key)
 	switch {
 	case e.Key == "":
-		return command + "--remove-section " + word("wf.agent."+e.Name)
+		return command + "--remove-section " + shell.Word(plan.OneLine("wf.agent."+e.Name))
 	case !known:
 		return command + "--unset-all " + key
 	case e.Value != "":
@@ -73,13 +74,4 @@ func example(key string) (value string, known bool) {
 		return "false", true
 	}
 	return "", false
-}
-
-// word is s as one word of a command that somebody may copy.
-func word(s string) string {
-	s = plan.OneLine(s)
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

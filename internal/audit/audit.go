@@ -201,12 +201,3 @@ func placeOf(name string) (place string, known bool) {
 	}
 	return name, false
 }
-
-// Quote writes a word so that a shell takes it as one, whatever is in it: names of refs come from anywhere.
-func Quote(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,=^"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

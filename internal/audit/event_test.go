@@ -42,13 +42,3 @@ func TestEveryEventHasARule(t *testing.T) {
 		t.Errorf("found %d kinds of event", n)
 	}
 }
-
-func TestQuote(t *testing.T) {
-	for word, want := range map[string]string{
-		"refs/workflow/WFS-a": "refs/workflow/WFS-a", "": "''", "a b": "'a b'", "$(x)": "'$(x)'", "it's": `'it'\''s'`, "a;b": "'a;b'", "\x1b": "'\x1b'",
-	} {
-		if got := Quote(word); got != want {
-			t.Errorf("Quote(%q) = %s, want %s", word, got, want)
-		}
-	}
-}

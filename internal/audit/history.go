@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // step is one commit of a history, and what it does to the tree of one of its parents.
@@ -212,7 +213,7 @@ func (a *auditor) recorded(c change, s *step) {
 	a.said[place] = true
 	mend := a.outlaw(commit)
 	if mend == "" {
-		mend = "git log " + string(commit) + " -- " + Quote(c.path)
+		mend = "git log " + string(commit) + " -- " + shell.Word(c.path)
 	}
 	a.find("rewritten", place, mend, "the commit changes what was recorded (%s); records are written once", c.status)
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 const activeRef = "WORKFLOW_HEAD"
@@ -51,12 +52,12 @@ func (s *surroundings) pointers() error {
 		switch {
 		case err != nil && errors.Is(statErr, fs.ErrNotExist):
 		case err != nil:
-			f := s.find("bad-pointer", place, "rm "+Quote(file), "is no symbolic ref, so no plan is active there")
+			f := s.find("bad-pointer", place, "rm "+shell.Word(file), "is no symbolic ref, so no plan is active there")
 			f.Fix = func(context.Context) (string, error) {
 				return "removed it; no plan is active there now", os.Remove(file)
 			}
 		case !strings.HasPrefix(target, planRefs) || !id.Valid() || !s.plans[id]:
-			mend := "git " + Quote(at) + " symbolic-ref -d " + activeRef
+			mend := "git " + shell.Word(at) + " symbolic-ref -d " + activeRef
 			f := s.find("lost-pointer", place, mend, "stands for %s, and there is no such plan", plan.OneLine(target))
 			f.Fix = func(ctx context.Context) (string, error) {
 				_, err := s.store.Git(ctx, at, "symbolic-ref", "-d", activeRef)
@@ -73,7 +74,7 @@ func (s *surroundings) goneWorktree(w worktree, file string) {
 	if _, err := os.Lstat(file); w.locked || err != nil && !strings.HasPrefix(filepath.Base(w.dir), "git-wf-") {
 		return
 	}
-	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+Quote(w.dir), "the working tree is gone, and git still keeps a place for it")
+	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+shell.Word(w.dir), "the working tree is gone, and git still keeps a place for it")
 	f.Fix = func(ctx context.Context) (string, error) {
 		_, err := s.store.Git(ctx, "worktree", "remove", "--force", w.dir)
 		return "gave its place up", err
@@ -137,7 +138,7 @@ func (s *surroundings) caches() {
 		if s.many("bad-cache", file) {
 			return
 		}
-		f := s.find("bad-cache", plan.OneLine(file), "rm "+Quote(file), "the cache is damaged; it is passed over, and made again when it is needed")
+		f := s.find("bad-cache", plan.OneLine(file), "rm "+shell.Word(file), "the cache is damaged; it is passed over, and made again when it is needed")
 		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
 	}
 }
@@ -173,7 +174,7 @@ func (s *surroundings) lock(file string, ours bool) {
 	if err != nil || s.Now.Sub(st.ModTime()) < oldLock || s.many("stale-lock", file) {
 		return
 	}
-	f := s.find("stale-lock", plan.OneLine(file), "rm "+Quote(file), "a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
+	f := s.find("stale-lock", plan.OneLine(file), "rm "+shell.Word(file), "a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
 	if ours {
 		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
 	}
@@ -213,6 +214,6 @@ func (s *surroundings) leftover(path string) {
 	if age < unknownLeftover || s.many("scratch", path) {
 		return
 	}
-	f := s.find("scratch", plan.OneLine(path), "rm -rf "+Quote(path), "left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
+	f := s.find("scratch", plan.OneLine(path), "rm -rf "+shell.Word(path), "left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
 	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
 }

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // objects reads every object of the ref's history and returns the commit up to which it can be audited: the newest sound
@@ -64,7 +65,7 @@ func (a *auditor) promised(check *gitstore.Check, ref string) error {
 	}
 	remote, err := a.store.Unreachable(a.ctx)
 	if err != nil {
-		a.find("promisor", ref, "git fetch "+Quote(remote), "%s of it are with %s alone, which does not answer: %v",
+		a.find("promisor", ref, "git fetch "+shell.Word(remote), "%s of it are with %s alone, which does not answer: %v",
 			plan.Count(check.Absent, "object"), remote, err)
 	}
 	return a.ctx.Err()
@@ -99,15 +100,15 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 		steps = append(steps, keep(d.Ref, d.Tip))
 	}
 	if d.Tip == "" {
-		steps = append(steps, "rm "+Quote(a.store.CommonDir()+"/"+d.Ref))
+		steps = append(steps, "rm "+shell.Word(a.store.CommonDir()+"/"+d.Ref))
 	}
 	switch {
 	case d.Sound == "" && d.Tip != "":
 		steps = append(steps, a.forced(deleteRef(d.Ref, d.Tip)))
 	case d.Sound != "" && d.Tip == "":
-		steps = append(steps, a.forced("git update-ref --no-deref --create-reflog "+Quote(d.Ref)+" "+string(d.Sound)))
+		steps = append(steps, a.forced("git update-ref --no-deref --create-reflog "+shell.Word(d.Ref)+" "+string(d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", Quote(d.Ref), d.Sound, d.Tip)))
+		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref), d.Sound, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
 }
@@ -118,11 +119,11 @@ const DamagedRefs = "refs/workflow-damaged/"
 // keep is the command that keeps a commit under another name.
 func keep(ref string, tip plan.OID) string {
 	name := strings.TrimPrefix(ref, "refs/workflow/")
-	return fmt.Sprintf("git update-ref %s %s", Quote(fmt.Sprintf("%s%s/%.12s", DamagedRefs, name, tip)), tip)
+	return fmt.Sprintf("git update-ref %s %s", shell.Word(fmt.Sprintf("%s%s/%.12s", DamagedRefs, name, tip)), tip)
 }
 
 func deleteRef(ref string, held plan.OID) string {
-	return strings.TrimSpace("git update-ref --no-deref -d " + Quote(ref) + " " + string(held))
+	return strings.TrimSpace("git update-ref --no-deref -d " + shell.Word(ref) + " " + string(held))
 }
 
 // back marks a mend as the way back to before a commit; settle makes the command of it.
@@ -175,7 +176,7 @@ func (a *auditor) settle() error {
 	if err != nil || a.cut[first] {
 		command += a.forced(deleteRef(ref, a.tip))
 	} else {
-		command += a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", Quote(ref), parent, a.tip))
+		command += a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
 	}
 	for i := range a.findings {
 		if strings.HasPrefix(a.findings[i].Mend, back) {

@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Around says what the surroundings of the plans are audited by.
@@ -90,7 +91,7 @@ func (s *surroundings) ref(r ref) {
 	switch {
 	case r.symref != "":
 		if !s.many("symbolic-ref", r.name) {
-			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+Quote(r.name), "stands for %s; a plan's history has a ref of its own", r.symref)
+			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name), "stands for %s; a plan's history has a ref of its own", r.symref)
 		}
 		return
 	case isPlan && id != "policy" && !plan.ID(id).Valid():
@@ -113,7 +114,7 @@ func (s *surroundings) replaced() error {
 	refs, err := Replaced(s.ctx, s.store)
 	for _, name := range refs {
 		if !s.many("replaced", name) {
-			s.find("replaced", name, "git replace -d "+Quote(strings.TrimPrefix(name, replaceRefs)), "git shows another object in place of this one, which is what was judged")
+			s.find("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)), "git shows another object in place of this one, which is what was judged")
 		}
 	}
 	return err
@@ -155,7 +156,7 @@ func (s *surroundings) brokenRefs() error {
 				s.plans[id] = true
 				return nil
 			}
-			s.find("broken-ref", name, "rm "+Quote(file), "the file holds no object id, and git passes over it")
+			s.find("broken-ref", name, "rm "+shell.Word(file), "the file holds no object id, and git passes over it")
 			return nil
 		})
 	}

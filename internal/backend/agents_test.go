@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/shell"
 	"gitwf/internal/wiretest"
 )
 
@@ -31,7 +32,7 @@ var agents = []agent{
 	{
 		kind: KindCodex, model: "gpt-5", path: "/v1",
 		write: func(file, content string) wiretest.Call {
-			return call("exec_command", map[string]any{"cmd": "printf %s " + quote(content) + " > " + quote(file)})
+			return call("exec_command", map[string]any{"cmd": "printf %s " + shell.Quote(content) + " > " + shell.Quote(file)})
 		},
 	},
 	{
@@ -323,7 +324,7 @@ func TestAgentArguments(t *testing.T) {
 			env := environ(t, "MY_KEY="+testKey, "CLAUDECODE=1")
 			dir := t.TempDir()
 			program := filepath.Join(dir, "spy")
-			script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + quote(filepath.Join(dir, "args")) + "\ncat >" + quote(filepath.Join(dir, "input")) + "\nenv >" + quote(filepath.Join(dir, "env")) + "\n"
+			script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + shell.Quote(filepath.Join(dir, "args")) + "\ncat >" + shell.Quote(filepath.Join(dir, "input")) + "\nenv >" + shell.Quote(filepath.Join(dir, "env")) + "\n"
 			if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/shell"
 )
 
 // run is one program, its limits, and where its output goes.
@@ -50,7 +51,7 @@ func (r run) do(ctx context.Context) (output, error) {
 	log := newLog(r.log, r.secrets)
 	var stdout bytes.Buffer
 	ran, err := process.Run(ctx, process.Command{
-		Line: "{ " + r.line + "\n} 2>" + quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin, Timeout: r.timeout,
+		Line: "{ " + r.line + "\n} 2>" + shell.Quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin, Timeout: r.timeout,
 		// Twice what may be printed, since half is kept from each end: then nothing is dropped.
 		Output: io.MultiWriter(&stdout, log), MaxOutput: 2 * MaxReply, MaxTotal: MaxReply,
 	})
@@ -124,15 +125,12 @@ func readEnd(path string, most int64) string {
 	return string(data)
 }
 
-// quote makes a word of the shell that stands for s and nothing else.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
 // line is the command line that runs a program with arguments.
 func line(program string, args []string) string {
 	words := make([]string, 0, len(args)+1)
-	words = append(words, quote(program))
+	words = append(words, shell.Quote(program))
 	for _, a := range args {
-		words = append(words, quote(a))
+		words = append(words, shell.Quote(a))
 	}
 	return strings.Join(words, " ")
 }

@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Questions reads the questions of a task that nobody has answered yet, in order.
@@ -141,7 +142,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
 	if err != nil {
-		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task, shellWord(req.Name), anyOf(req.Formats)))
+		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task, shell.Word(plan.OneLine(req.Name)), anyOf(req.Formats)))
 	}
 	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
 }
@@ -162,7 +163,7 @@ func askedForFiles(t *plan.Task) error {
 	}
 	return &plan.RefusedError{
 		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " + strings.Join(names, ", "),
-		Hint: "git wf answer " + string(t.TaskID) + " --for " + shellWord(t.Requires[0].Name) + " --file FILE",
+		Hint: "git wf answer " + string(t.TaskID) + " --for " + shell.Word(plan.OneLine(t.Requires[0].Name)) + " --file FILE",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Wait is something that only a person can do to let a plan go on.
@@ -116,7 +117,7 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		w.Missing = append(w.Missing, m)
 		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
 		if w.Command == "" {
-			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID, shellWord(req.Name), m.Dir)
+			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID, shell.Word(plan.OneLine(req.Name)), m.Dir)
 		}
 	}
 	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
@@ -132,18 +133,9 @@ func answerCommand(id plan.TaskID, q plan.Question) string {
 		if choice == "" && len(q.Options) > 0 {
 			choice = q.Options[0].OptionID
 		}
-		return "git wf answer " + string(id) + " --option " + shellWord(choice)
+		return "git wf answer " + string(id) + " --option " + shell.Word(plan.OneLine(choice))
 	}
 	return "git wf answer " + string(id) + " TEXT"
-}
-
-// shellWord is s as one word of a command that somebody may copy.
-func shellWord(s string) string {
-	s = plan.OneLine(s)
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, target *plan.TaskState) (w Wait, ok bool, err error) {

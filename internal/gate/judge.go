@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Finding is one reason why a tree may not land.
@@ -135,7 +136,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 				why += "; this file was there before, and may be removed but not changed"
 				hint = t.unstage()
 			}
-			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why, Hint: t.mend(hint + quote(c.Path))}, c)
+			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why, Hint: t.mend(hint + shell.Quote(c.Path))}, c)
 		}
 	}
 	for _, dir := range dirs {
@@ -359,7 +360,7 @@ func (c *bundleCase) compare(want *export.Bundle, again string) {
 	}
 	slices.Sort(extra)
 	for _, path := range extra {
-		c.find("added", path, nil, c.mend("git rm --cached -- "+quote(c.dir+"/"+path)), "not an approved version of any task: the manifest does not list it")
+		c.find("added", path, nil, c.mend("git rm --cached -- "+shell.Quote(c.dir+"/"+path)), "not an approved version of any task: the manifest does not list it")
 	}
 }
 
@@ -370,6 +371,3 @@ func what(item *export.Item, name string) string {
 	}
 	return fmt.Sprintf("an approved version of %s (that is %s)", item.TaskID, item.Version())
 }
-
-// quote makes a path one word for the shell of whoever copies the hint.
-func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/shell"
 )
 
 // Ground is what the steps of one attempt run on.
@@ -242,7 +243,7 @@ func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Durat
 
 // inBash is a line that bash runs where there is one: bash(...) says that it is written for it.
 func inBash(line string) string {
-	return "wf_line='" + strings.ReplaceAll(line, "'", `'\''`) + "'\n" +
+	return "wf_line=" + shell.Quote(line) + "\n" +
 		"if command -v bash >/dev/null 2>&1; then exec bash -c \"$wf_line\"; fi\nexec sh -c \"$wf_line\""
 }
 
