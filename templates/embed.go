@@ -2,13 +2,31 @@
 // which kind of task, the types that a plan can begin with, and the plan that git wf demo plays.
 //
 // It hides nothing but where the files are: they are part of the program. Who fills them in decides what they are given
-// (internal/agent
-// for prompts, internal/estimate for weights).
+// (internal/agent for
+// prompts, internal/estimate for weights).
 package templates
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
 
 // FS has the templates under the names that they have in this directory.
 //
 //go:embed prompts demo types estimate.yaml assign.yaml
 var FS embed.FS
+
+// TypeDir is where the types of plans are.
+const TypeDir = "types"
+
+// TypeNames are the types that the program has, as a list for people.
+func TypeNames() string {
+	files, _ := fs.Glob(FS, TypeDir+"/*.yaml") // the pattern is sound
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+	}
+	return strings.Join(names, ", ")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -84,7 +85,8 @@ func inWork(s *plan.State, t *plan.TaskState) error {
 			about = s.Tasks[o.ReviewTargetTaskID]
 		}
 		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
-			return refused("git wf status shows who; git wf pause lets nothing new begin", "%s is %s", o.TaskID, plan.OneLine(s.Reason(o)))
+			return fault.Refused("git wf status shows who; git wf pause lets nothing new begin",
+				"%s is %s", o.TaskID, plan.OneLine(s.Reason(o)))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/estimate"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
@@ -60,7 +60,8 @@ func (e *env) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 		return s, err
 	}
 	if s.Agents, err = agent.ParseConfig(file, data, own); err != nil {
-		return s, &failure{code: exitUsage, err: err, hint: "mend " + file + ", a mapping from names of agents to their settings (docs/agents.md)"}
+		return s, fault.Usage("mend "+file+", a mapping from names of agents to their settings (docs/agents.md)",
+			"%w", err)
 	}
 	for _, a := range s.Agents {
 		var wrong *agent.ConfigError
@@ -126,7 +127,8 @@ func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
 			return w, err
 		}
 		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data), w); err != nil {
-			return w, &failure{code: exitUsage, err: err, hint: "mend " + filepath.Join(layers[i].Name, estimate.File) + ", or remove it to get the built-in weights"}
+			return w, fault.Usage("mend "+filepath.Join(layers[i].Name, estimate.File)+", or remove it to get the built-in weights",
+				"%w", err)
 		}
 	}
 	return w, nil
@@ -145,7 +147,7 @@ func (e *env) assignment(store *gitstore.Store) (agent.Assignment, error) {
 		}
 		table, err := agent.ParseAssignment(file, data)
 		if err != nil {
-			return table, &failure{code: exitUsage, err: err, hint: "mend " + file + ", or remove it to get the built-in table"}
+			return table, fault.Usage("mend "+file+", or remove it to get the built-in table", "%w", err)
 		}
 		return table, nil
 	}
@@ -168,7 +170,8 @@ func (e *env) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 		}
 		for _, name := range strings.FieldsFunc(kv[1], func(r rune) bool { return r == ',' || r == ' ' }) {
 			if strings.ContainsAny(strings.TrimSuffix(name, "*"), "=*$\t\n") {
-				return nil, &failure{code: exitUsage, err: fmt.Errorf("%s: %s is no name of a variable", envKey, plan.OneLine(name)), hint: "git config --edit"}
+				return nil, fault.Usage("git config --edit",
+					"%s: %s is no name of a variable", envKey, plan.OneLine(name))
 			}
 			names = append(names, name)
 		}

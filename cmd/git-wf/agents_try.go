@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
@@ -58,9 +59,10 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual || name == agent.NameOutline):
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is built in and answers nobody: there is nothing to test", name), hint: "git wf agents"}
+		return fault.Usage("git wf agents", "%s is built in and answers nobody: there is nothing to test", name)
 	case errors.As(err, &unknown):
-		return &failure{code: exitUsage, err: err, hint: "git wf agents lists them; git config wf.agent." + plan.OneLine(name) + ".kind KIND sets one up"}
+		return fault.Usage("git wf agents lists them; git config wf.agent."+plan.OneLine(name)+".kind KIND sets one up",
+			"%w", err)
 	case err != nil:
 		return err
 	}
@@ -85,9 +87,11 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	case c.Bool("json"):
 		return errSaid
 	case t.res.Broken != nil:
-		return refused("git wf agents schema prints the form; docs/agents.md explains it", "%s gave no answer that can be used", plan.OneLine(t.Agent))
+		return fault.Refused("git wf agents schema prints the form; docs/agents.md explains it",
+			"%s gave no answer that can be used", plan.OneLine(t.Agent))
 	}
-	return refused("git wf agents says what each agent lacks", "%s gave no answer that can be used", plan.OneLine(name))
+	return fault.Refused("git wf agents says what each agent lacks",
+		"%s gave no answer that can be used", plan.OneLine(name))
 }
 
 // tryAgent makes the round trip in a place of its own.

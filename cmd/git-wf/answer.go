@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -117,9 +117,9 @@ func (e *env) answerText() (string, error) {
 	case err != nil:
 		return "", err
 	case len(data) > maxAnswer:
-		return "", &failure{code: exitUsage, err: fmt.Errorf("the answer on standard input has more than %d bytes", maxAnswer), hint: hint}
+		return "", fault.Usage(hint, "the answer on standard input has more than %d bytes", maxAnswer)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return "", &failure{code: exitUsage, err: errors.New("the answer on standard input is no text in UTF-8"), hint: hint}
+		return "", fault.Usage(hint, "the answer on standard input is no text in UTF-8")
 	}
 	return strings.TrimSpace(string(data)), nil
 }
@@ -139,7 +139,8 @@ func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int
 		}
 		known = "it has asked " + strings.Join(names, ", ")
 	}
-	return 0, &failure{code: exitUsage, err: fmt.Errorf("%s: has no question %s; %s", task, plan.OneLine(name), known), hint: fmt.Sprintf("git wf show %s shows them", task)}
+	return 0, fault.Usage(fmt.Sprintf("git wf show %s shows them", task),
+		"%s: has no question %s; %s", task, plan.OneLine(name), known)
 }
 
 // absolute makes file names absolute, from where the command was started.

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -24,7 +24,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 		err = noCommand(unknown)
 	}
 	if err == nil {
-		return exitDone
+		return fault.ExitDone
 	}
 	if ctx.Err() != nil {
 		err = errors.Join(ctx.Err(), err)
@@ -73,16 +73,14 @@ func noCommand(name string) error {
 }
 
 func usageError(c *cli.Context, err error, _ bool) error {
-	return &failure{code: exitUsage, err: err, hint: "git wf " + strings.TrimSpace(c.Command.Name) + " --help"}
+	return fault.Usage("git wf "+strings.TrimSpace(c.Command.Name)+" --help", "%w", err)
 }
 
 // wantArgs checks the number of positional arguments; names are what the usage calls them.
 func wantArgs(c *cli.Context, least, most int, names string) error {
 	if n := c.Args().Len(); n < least || most >= 0 && n > most {
-		return &failure{
-			code: exitUsage, err: fmt.Errorf("%s takes %s, but was given %s", c.Command.Name, names, plan.Count(n, "argument")),
-			hint: "git wf " + c.Command.Name + " --help",
-		}
+		return fault.Usage("git wf "+c.Command.Name+" --help",
+			"%s takes %s, but was given %s", c.Command.Name, names, plan.Count(n, "argument"))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -115,7 +116,7 @@ func (v *views) once() error {
 	if err != nil || len(done.Edited) == 0 {
 		return err
 	}
-	return refused("hand it in as said above; git wf checkout --force puts back what the plan says, and keeps a copy",
+	return fault.Refused("hand it in as said above; git wf checkout --force puts back what the plan says, and keeps a copy",
 		"%s not what git wf checkout wrote, and stay%s as %s: the plan does not know of it",
 		plural(len(done.Edited), "file is", "files are"), pick(len(done.Edited), "s", ""), pick(len(done.Edited), "it is", "they are"))
 }

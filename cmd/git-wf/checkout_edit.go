@@ -16,6 +16,7 @@ import (
 
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -34,7 +35,7 @@ func (v *views) keepOut(ctx context.Context) error {
 		return fmt.Errorf("look whether %s is in the index: %w", dir, err)
 	}
 	if name, _, some := strings.Cut(string(tracked), "\x00"); some {
-		return refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+", and git wf checkout again",
+		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+", and git wf checkout again",
 			"%s is in the index; views are kept out of it", plan.OneLine(name))
 	}
 	var lines []string

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/fault"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -19,7 +21,7 @@ func completionScriptFile(t *testing.T, shell, name string) string {
 	t.Helper()
 	var out bytes.Buffer
 	e := &env{stdout: &out, stderr: &out}
-	if code := e.run(t.Context(), []string{"completion", shell}); code != exitDone {
+	if code := e.run(t.Context(), []string{"completion", shell}); code != fault.ExitDone {
 		t.Fatalf("git wf completion %s: exit code %d\n%s", shell, code, out.String())
 	}
 	path := filepath.Join(t.TempDir(), name)
@@ -90,8 +92,8 @@ func TestCompletionScriptsParse(t *testing.T) {
 func TestCompletionRefusesAnUnknownShell(t *testing.T) {
 	var out, errOut bytes.Buffer
 	e := &env{stdout: &out, stderr: &errOut}
-	if code := e.run(t.Context(), []string{"completion", "tcsh"}); code != exitUsage || out.Len() > 0 {
-		t.Errorf("exit code %d, printed %q; want %d and nothing", code, out.String(), exitUsage)
+	if code := e.run(t.Context(), []string{"completion", "tcsh"}); code != fault.ExitUsage || out.Len() > 0 {
+		t.Errorf("exit code %d, printed %q; want %d and nothing", code, out.String(), fault.ExitUsage)
 	}
 	if !strings.Contains(errOut.String(), `found "tcsh"`) {
 		t.Errorf("the error does not name the shell: %s", errOut.String())
@@ -288,7 +290,7 @@ func TestCompletionListsTasksAndPlans(t *testing.T) {
 	run := func(args ...string) (string, string) {
 		var out, errOut bytes.Buffer
 		e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, dir: dir, now: time.Now, environ: os.Environ()}
-		if code := e.run(t.Context(), args); code != exitDone {
+		if code := e.run(t.Context(), args); code != fault.ExitDone {
 			t.Fatalf("git wf %s: exit code %d\n%s", args, code, errOut.String())
 		}
 		return out.String(), errOut.String()

@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -44,10 +44,8 @@ func soundCommit(err error) (plan.OID, bool) {
 
 // warnDamaged is the end of a command that could show a part alone.
 func (e *env) warnDamaged(id plan.ID, sound plan.OID) error {
-	return &failure{
-		code: exitRefused, hint: "git wf doctor",
-		err: fmt.Errorf("plan %s is damaged; this is what it was at its newest sound commit, %.12s", id, sound),
-	}
+	return fault.Refused("git wf doctor",
+		"plan %s is damaged; this is what it was at its newest sound commit, %.12s", id, sound)
 }
 
 // readLog hands the events of a plan to show, newest first; of a damaged one, those up to its newest sound commit.

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
@@ -84,7 +85,8 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	cmd.Dir, cmd.Env = e.dir, e.environ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("the editor %s failed: %w", editor, err), hint: "git config core.editor EDITOR, or git wf plan --amend -f FILE"}
+		return nil, fault.Usage("git config core.editor EDITOR, or git wf plan --amend -f FILE",
+			"the editor %s failed: %w", editor, err)
 	}
 	return os.ReadFile(file)
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
+	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -131,7 +132,7 @@ func (e *env) gate(ctx context.Context, store *gitstore.Store) (*gate.Gate, erro
 // inAttempt refuses what only a person may decide when the command is started by an agent at work on a task.
 func (e *env) inAttempt() error {
 	if task := e.getenv("WF_TASK"); task != "" {
-		return refused("", "not from inside the work on %s: this is a person's decision", task)
+		return fault.Refused("", "not from inside the work on %s: this is a person's decision", task)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -93,7 +94,8 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	root := policy.RootPaths()[0]
 	if name := c.String("root"); name != "" {
 		if !slices.Contains(policy.RootPaths(), name) {
-			return &failure{code: exitUsage, err: fmt.Errorf("--root: %s is not protected; protected are %s", name, strings.Join(policy.RootPaths(), ", ")), hint: "git wf policy protect " + name}
+			return fault.Usage("git wf policy protect "+name,
+				"--root: %s is not protected; protected are %s", name, strings.Join(policy.RootPaths(), ", "))
 		}
 		root = name
 	}

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/exchange"
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -117,7 +118,8 @@ func (e *env) exportFile(c *cli.Context, data []byte, err error) error {
 	}
 	full := e.absolute([]string{name})[0]
 	if err := replaceFile(full, data); err != nil {
-		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output FILE, in a directory that is there and can be written to"}
+		return fault.Usage("--output FILE, in a directory that is there and can be written to",
+			"write %s: %w", plan.OneLine(name), reasonOf(err))
 	}
 	if c.Bool("json") {
 		return e.printJSON(exported{name, []string{name}})
@@ -180,10 +182,11 @@ func (e *env) exportSession(c *cli.Context, store *gitstore.Store, s exchange.Sn
 	full := e.absolute([]string{name})[0]
 	dir := filepath.Join(full, string(s.State.Plan.PlanID))
 	if _, err := os.Lstat(dir); err == nil {
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is there already", plan.OneLine(dir)), hint: "git wf export --format ccw --output DIR, with another directory; or remove it"}
+		return fault.Usage("git wf export --format ccw --output DIR, with another directory; or remove it",
+			"%s is there already", plan.OneLine(dir))
 	}
 	if err := os.MkdirAll(full, 0o777); err != nil {
-		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output DIR, where you may write"}
+		return fault.Usage("--output DIR, where you may write", "write %s: %w", plan.OneLine(name), reasonOf(err))
 	}
 	if err := writeTree(full, files); err != nil {
 		return fmt.Errorf("write %s: %w", plan.OneLine(name), err)

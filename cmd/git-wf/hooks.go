@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
@@ -36,10 +37,8 @@ func (e *env) hooksCommand() *cli.Command {
 		Usage: "install, remove or show the hooks that run the gate",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return &failure{
-					code: exitUsage, err: fmt.Errorf("hooks takes install, uninstall or status, found %q", c.Args().First()),
-					hint: "git wf hooks --help",
-				}
+				return fault.Usage("git wf hooks --help",
+					"hooks takes install, uninstall or status, found %q", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -116,7 +115,7 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprintf(e.stdout, "%-18s %s\n", h.Name, state)
 	}
 	if inactive {
-		return refused("git wf hooks install", "some hooks do not run the gate")
+		return fault.Refused("git wf hooks install", "some hooks do not run the gate")
 	}
 	return nil
 }
@@ -281,7 +280,7 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
 		return nil
 	}
-	return refused(line, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
+	return fault.Refused(line, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
 }
 
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.

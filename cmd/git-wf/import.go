@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -171,11 +172,13 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(found) == 0 && len(findings) > 0:
-		return exchange.Found{}, &failure{code: exitUsage, err: findings, hint: "git wf import --help says what can be imported"}
+		return exchange.Found{}, fault.Usage("git wf import --help says what can be imported", "%w", findings)
 	case len(found) == 0:
-		return exchange.Found{}, &failure{code: exitUsage, err: errors.New("there is nothing to import"), hint: "git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown"}
+		return exchange.Found{}, fault.Usage("git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
+			"there is nothing to import")
 	case len(fit) == 0:
-		return exchange.Found{}, &failure{code: exitUsage, err: fmt.Errorf("nothing here is called %q", name), hint: "git wf import --list shows what there is"}
+		return exchange.Found{}, fault.Usage("git wf import --list shows what there is",
+			"nothing here is called %q", name)
 	}
 	const most = 20
 	var names []string
@@ -186,10 +189,8 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 		}
 		names = append(names, plan.OneLine(f.String()))
 	}
-	return exchange.Found{}, &failure{
-		code: exitUsage, err: fmt.Errorf("there is more than one plan to import:\n  %s", strings.Join(names, "\n  ")),
-		hint: "git wf import PATH --session NAME, with the name or the path of one of them",
-	}
+	return exchange.Found{}, fault.Usage("git wf import PATH --session NAME, with the name or the path of one of them",
+		"there is more than one plan to import:\n  %s", strings.Join(names, "\n  "))
 }
 
 func (e *env) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
@@ -216,10 +217,11 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 		}
 	}
 	if i.Plan == nil {
-		return nil, &failure{code: exitUsage, err: i.Findings, hint: "mend what is said above; nothing was written"}
+		return nil, fault.Usage("mend what is said above; nothing was written", "%w", i.Findings)
 	}
 	if len(i.Findings) > 0 && !c.Bool("partial") {
-		return nil, &failure{code: exitUsage, err: i.Findings, hint: "mend what is said above, or take what could be read with --partial; nothing was written"}
+		return nil, fault.Usage("mend what is said above, or take what could be read with --partial; nothing was written",
+			"%w", i.Findings)
 	}
 	if !c.Bool("json") {
 		for _, f := range i.Findings {
@@ -228,7 +230,7 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 	}
 	draft, err := i.Draft(true)
 	if err != nil {
-		return nil, &failure{code: exitUsage, err: err, hint: "nothing was written"}
+		return nil, fault.Usage("nothing was written", "%w", err)
 	}
 	return draft, nil
 }
@@ -314,10 +316,12 @@ func (e *env) writeNew(name string, data []byte) error {
 	}
 	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is there already", plan.OneLine(name)), hint: "--output with another name; what is written by hand is never overwritten"}
+		return fault.Usage("--output with another name; what is written by hand is never overwritten",
+			"%s is there already", plan.OneLine(name))
 	}
 	if err != nil {
-		return &failure{code: exitUsage, err: fmt.Errorf("write %s: %w", plan.OneLine(name), reasonOf(err)), hint: "--output FILE, in a directory that is there"}
+		return fault.Usage("--output FILE, in a directory that is there",
+			"write %s: %w", plan.OneLine(name), reasonOf(err))
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
@@ -404,21 +408,21 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 		return true, err
 	}
 	if len(missing) > 0 {
-		return true, &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first; git wf import --output FILE writes the plan for that"}
+		return true, fault.Usage("name what HEAD has, or commit it first; git wf import --output FILE writes the plan for that",
+			"%w", missing)
 	}
 	if fresh := eng.Trust.New(d.Plan); len(fresh) > 0 {
 		e.showLines(fresh, "not trusted on this machine")
-		return true, &failure{
-			code: exitWaiting, err: errors.New("nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written"),
-			hint: "git wf import --output plan.yaml, look the lines through, then git wf plan -f plan.yaml",
-		}
+		return true, fault.Waiting("git wf import --output plan.yaml, look the lines through, then git wf plan -f plan.yaml",
+			"nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
 	}
 	green, err := e.redFirst(c, eng, d)
 	if err != nil {
 		return true, err
 	}
 	if len(green) > 0 {
-		return true, &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable; git wf import --output FILE writes the plan for that"}
+		return true, fault.Usage("make the criterion fail while there is no deliverable; git wf import --output FILE writes the plan for that",
+			"%w", green)
 	}
 	return true, nil
 }

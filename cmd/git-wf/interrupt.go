@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/process"
 )
 
@@ -24,7 +25,7 @@ func untilInterrupted(ctx context.Context, said func()) (context.Context, func()
 		select {
 		case <-again:
 			kill()
-			os.Exit(exitInterrupted)
+			os.Exit(fault.ExitInterrupted)
 		case <-ended:
 			signal.Stop(again)
 		}

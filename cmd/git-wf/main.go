@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"gitwf/internal/fault"
+
 	"golang.org/x/term"
 )
 
@@ -39,7 +41,7 @@ func mainExit() int {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fatal:", err)
-		return exitNoRepository
+		return fault.ExitNoRepository
 	}
 	e := &env{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, dir: dir, now: time.Now, environ: os.Environ(),

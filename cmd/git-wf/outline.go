@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
@@ -58,10 +59,8 @@ func (e *env) outlineReads(task string, attached []string) error {
 		break
 	}
 	if _, findings := agent.Outline(name, data); len(findings) > 0 {
-		return &failure{
-			code: exitUsage, err: findings,
-			hint: "the planner outline reads Markdown with headings and lists of tasks: mend it, or have an agent plan it with --planner AGENT (git wf agents lists them)",
-		}
+		return fault.Usage("the planner outline reads Markdown with headings and lists of tasks: mend it, or have an agent plan it with --planner AGENT (git wf agents lists them)",
+			"%w", findings)
 	}
 	return nil
 }

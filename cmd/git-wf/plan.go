@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -55,10 +56,8 @@ func (e *env) plan(c *cli.Context) error {
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
 	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("reason")) == "":
-		return &failure{
-			code: exitUsage, err: errors.New("nothing says what is to change in the plan"),
-			hint: "git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, or --amend -f FILE, does it yourself",
-		}
+		return fault.Usage("git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, or --amend -f FILE, does it yourself",
+			"nothing says what is to change in the plan")
 	case change:
 		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 			if c.Bool("edit") {
@@ -67,9 +66,9 @@ func (e *env) plan(c *cli.Context) error {
 			return e.replan(c, store, snap, "")
 		})
 	case file == "" && sentence == "":
-		return &failure{code: exitUsage, err: errors.New("no plan was given"), hint: "git wf plan -f FILE, or git wf plan 'what is to be made'"}
+		return fault.Usage("git wf plan -f FILE, or git wf plan 'what is to be made'", "no plan was given")
 	case file == "" && c.Args().Len() == 1 && isPlanFile(sentence):
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is a file, not something to be made", sentence), hint: "git wf plan -f " + sentence}
+		return fault.Usage("git wf plan -f "+sentence, "%s is a file, not something to be made", sentence)
 	case file == "" && sentence != "" && c.String("reason") != "":
 		return usage("-m says why a plan is amended; what is to be made is said without it")
 	case file != "" && sentence != "":
@@ -93,10 +92,8 @@ func (e *env) plan(c *cli.Context) error {
 // planSentence has an agent make the plan of what was asked for.
 func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) error {
 	if c.Bool("dry-run") {
-		return &failure{
-			code: exitUsage, err: errors.New("--dry-run needs a plan: an agent's plan exists only once it is made"),
-			hint: "git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
-		}
+		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
+			"--dry-run needs a plan: an agent's plan exists only once it is made")
 	}
 	name, err := e.plannerOf(c, eng, "git wf plan -f FILE")
 	if err != nil {
@@ -135,23 +132,22 @@ func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (s
 	}
 	name := settings.Planner
 	if name == "" {
-		return "", &failure{
-			code: exitUsage, err: errors.New("nobody is set up who makes plans"),
-			hint: "git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or " + otherwise,
-		}
+		return "", fault.Usage("git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or "+otherwise,
+			"nobody is set up who makes plans")
 	}
 	if !eng.Agents.Knows(name) {
 		_, err := eng.Agents.Lookup(name)
 		if err == nil || errors.Is(err, agent.ErrManual) {
 			err = fmt.Errorf("%s makes no plans", name)
 		}
-		return "", &failure{code: exitUsage, err: err, hint: "git wf agents lists those there are; git config wf.planner AGENT, or --planner AGENT"}
+		return "", fault.Usage("git wf agents lists those there are; git config wf.planner AGENT, or --planner AGENT",
+			"%w", err)
 	}
 	if _, err := eng.Agents.Lookup(name); err != nil {
 		return "", err // before anything is recorded for an agent that can't do it
 	}
 	if err := eng.Agents.Missing(name, nil); err != nil {
-		return "", &failure{code: exitUsage, err: err, hint: "git wf agents says what each agent lacks; --planner AGENT takes another"}
+		return "", fault.Usage("git wf agents says what each agent lacks; --planner AGENT takes another", "%w", err)
 	}
 	return name, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
 )
@@ -21,7 +22,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 		return err
 	}
 	if len(missing) > 0 {
-		return &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first"}
+		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
 	untrusted := eng.Trust.New(d.Plan)
 	var green plan.Findings
@@ -56,9 +57,10 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	}
 	switch {
 	case len(green) > 0:
-		return &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable"}
+		return fault.Usage("make the criterion fail while there is no deliverable", "%w", green)
 	case review.Verdict != plan.Approved:
-		return refused("mend what is marked FAIL above, then git wf plan -f FILE", "the review would reject this plan (score %d)", review.Score)
+		return fault.Refused("mend what is marked FAIL above, then git wf plan -f FILE",
+			"the review would reject this plan (score %d)", review.Score)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -105,7 +106,7 @@ func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	default:
 		return e.planSentence(c, store, eng, text)
 	}
-	return &failure{code: exitUsage, err: fmt.Errorf("%s %s", fileWord(file), wrong), hint: "git wf plan 'what is to be made' --attach FILE"}
+	return fault.Usage("git wf plan 'what is to be made' --attach FILE", "%s %s", fileWord(file), wrong)
 }
 
 // fileWord is how messages call a file that may be standard input.
@@ -118,7 +119,8 @@ func fileWord(file string) string {
 
 // unreadable is the error of a file that can't be read; command is the one that wanted it.
 func unreadable(what string, err error, command string) error {
-	return &failure{code: exitUsage, err: fmt.Errorf("read %s: %w", what, err), hint: command + ", with the path of a file that is there and readable, or - for standard input"}
+	return fault.Usage(command+", with the path of a file that is there and readable, or - for standard input",
+		"read %s: %w", what, err)
 }
 
 // mendFile adds to what is wrong with a person's plan how to go on.
@@ -127,7 +129,7 @@ func mendFile(err error, hint string) error {
 	if !errors.As(err, &findings) || findings.Has("too-large") { // which says all there is to say
 		return err
 	}
-	return &failure{code: exitUsage, err: err, hint: hint}
+	return fault.Usage(hint, "%w", err)
 }
 
 // maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
@@ -203,7 +205,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return err
 	}
 	if len(missing) > 0 {
-		return &failure{code: exitUsage, err: missing, hint: "name what HEAD has, or commit it first"}
+		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
 	fresh := eng.Trust.New(d.Plan)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
@@ -212,7 +214,8 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return err
 	}
 	if len(green) > 0 {
-		return &failure{code: exitUsage, err: green, hint: "make the criterion fail while there is no deliverable, then hand the file in again"}
+		return fault.Usage("make the criterion fail while there is no deliverable, then hand the file in again",
+			"%w", green)
 	}
 	if err := eng.Trust.Add(fresh); err != nil {
 		return fmt.Errorf("trust the plan's command lines: %w", err)
@@ -279,7 +282,8 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		return err
 	}
 	fmt.Fprintf(e.stderr, "\n%s\n", plan.Printable(string(text)))
-	return refused("mend the file, then git wf plan -f FILE again: it becomes the next version", "the plan was rejected")
+	return fault.Refused("mend the file, then git wf plan -f FILE again: it becomes the next version",
+		"the plan was rejected")
 }
 
 func verdictWord(v plan.Verdict) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -116,7 +117,7 @@ func (e *env) switchCommand() *cli.Command {
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
 				id := plan.ID(strings.TrimPrefix(c.Args().First(), "workflow/"))
 				if !id.Valid() {
-					return &failure{code: exitUsage, err: fmt.Errorf("%q is no plan id", id), hint: "git wf plans"}
+					return fault.Usage("git wf plans", "%q is no plan id", id)
 				}
 				if _, err := store.Tip(c.Context, id); err != nil {
 					return fmt.Errorf("switch to %s: %w", id, err)

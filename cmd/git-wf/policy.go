@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -104,7 +105,7 @@ func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string
 			return plan.Change{}, err
 		}
 		if next.Unguarded() && !p.Unguarded() {
-			return plan.Change{}, refused("name its maintainers, in the file or with --maintainer NAME",
+			return plan.Change{}, fault.Refused("name its maintainers, in the file or with --maintainer NAME",
 				"the policy would have keys and no maintainers, so anybody could push one without the keys")
 		}
 		e.warnUnguarded(&next)
@@ -154,11 +155,11 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return &failure{code: exitUsage, err: err}
+		return fault.Usage("", "%w", err)
 	}
 	next, err := plan.DecodePolicy(data)
 	if err != nil {
-		return &failure{code: exitUsage, err: err, hint: "git wf policy show"}
+		return fault.Usage("git wf policy show", "%w", err)
 	}
 	return e.changePolicy(c, store, "set", func(p *plan.Policy) error {
 		*p = *next
@@ -269,7 +270,7 @@ func allInBundles(dir, where string, paths []string) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
+	return fault.Refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
 		"%s: %s %s that no plan has made, such as %s; nobody could change them any more, for only bundles may be below a protected directory",
 		plan.OneLine(dir), plan.Count(len(others), "tracked file"), where, plan.OneLine(others[0]))
 }
@@ -293,7 +294,7 @@ func (e *env) policyPrune(c *cli.Context, store *gitstore.Store) error {
 func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 	id := plan.ID(strings.TrimPrefix(c.Args().First(), "workflow/"))
 	if !id.Valid() {
-		return &failure{code: exitUsage, err: fmt.Errorf("%q is no plan id", id), hint: "git wf plans"}
+		return fault.Usage("git wf plans", "%q is no plan id", id)
 	}
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -308,7 +309,7 @@ func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
 	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M", gitstore.PolicyRef)
 	if err != nil {
-		return refused("git wf init", "this repository has no policy yet")
+		return fault.Refused("git wf init", "this repository has no policy yet")
 	}
 	fmt.Fprintln(e.stdout, plan.Printable(out))
 	return nil

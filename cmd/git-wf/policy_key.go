@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -32,10 +33,8 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 			"The first key is your own, and makes you the policy's maintainer: without one anybody could take the keys out.",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return &failure{
-					code: exitUsage, err: fmt.Errorf("policy key takes add or remove, found %q", c.Args().First()),
-					hint: "git wf policy key --help",
-				}
+				return fault.Usage("git wf policy key --help",
+					"policy key takes add or remove, found %q", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -85,7 +84,7 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store, name string) e
 			return nil
 		}
 		if name != person.Name {
-			return refused("git wf policy key add "+shell.Word(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
+			return fault.Refused("git wf policy key add "+shell.Word(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
 				"the policy has no maintainers, so anybody could push one without the key")
 		}
 		p.Maintainers = []string{name}
@@ -107,17 +106,17 @@ func (e *env) readKey(name string) (string, error) {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return "", &failure{code: exitUsage, err: err}
+			return "", fault.Usage("", "%w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, most))
 	if err != nil {
-		return "", &failure{code: exitUsage, err: err}
+		return "", fault.Usage("", "%w", err)
 	}
 	if strings.Contains(string(data), "PRIVATE KEY") {
-		return "", &failure{code: exitUsage, err: fmt.Errorf("%s is a private key, which nobody else may see", name), hint: "--ssh " + name + ".pub"}
+		return "", fault.Usage("--ssh "+name+".pub", "%s is a private key, which nobody else may see", name)
 	}
 	var lines []string
 	for line := range strings.Lines(string(data)) {
@@ -135,7 +134,7 @@ func (e *env) policyKeyRemove(c *cli.Context, store *gitstore.Store, name string
 	return e.changePolicy(c, store, "remove the keys of "+name, func(p *plan.Policy) error {
 		kept := slices.DeleteFunc(slices.Clone(p.Keys), func(k plan.Key) bool { return k.Name == name })
 		if len(kept) == len(p.Keys) {
-			return &failure{code: exitUsage, err: fmt.Errorf("the policy has no key of %s", name), hint: "git wf policy show"}
+			return fault.Usage("git wf policy show", "the policy has no key of %s", name)
 		}
 		p.Keys = kept
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -192,5 +193,5 @@ func (e *env) noArchive(ctx context.Context, store *gitstore.Store, id plan.ID) 
 	if len(archives) > 0 && !archives[len(archives)-1].Deleted {
 		hint = fmt.Sprintf("git fetch <remote> %[1]s:%[1]s", gitstore.ArchiveRefName(id))
 	}
-	return refused(hint, "%s: %v", id, gitstore.ErrNoArchive)
+	return fault.Refused(hint, "%s: %v", id, gitstore.ErrNoArchive)
 }

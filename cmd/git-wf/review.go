@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/check"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -82,7 +83,8 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	defer r.End()
 	if want, newest := c.String("artifact"), r.Subject.Artifact.ArtifactID; want != "" && want != newest {
-		return refused("git wf show "+string(t.TaskID), "%s: the newest version is %s, not %s", t.TaskID, newest, plan.OneLine(want))
+		return fault.Refused("git wf show "+string(t.TaskID),
+			"%s: the newest version is %s, not %s", t.TaskID, newest, plan.OneLine(want))
 	}
 	form := filepath.Join(store.GitDir(), "WF_REVIEW.md")
 	if !given {
@@ -171,10 +173,10 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 	}
 	o, ok, err := check.ParseForm(string(text))
 	if err != nil {
-		return o, &failure{code: exitUsage, err: fmt.Errorf("%s: %w", path, err), hint: "what you wrote is kept in " + path}
+		return o, fault.Usage("what you wrote is kept in "+path, "%s: %w", path, err)
 	}
 	if !ok {
-		return o, refused("", "no verdict was given; nothing is recorded")
+		return o, fault.Refused("", "no verdict was given; nothing is recorded")
 	}
 	return o, nil
 }

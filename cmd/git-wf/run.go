@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -221,10 +222,10 @@ func runResult(x explained) error {
 	}
 	for _, c := range x.claims {
 		if c.Holds {
-			return &failure{code: exitWaiting, err: fmt.Errorf("%s is in work elsewhere: %s", c.Task, c.Owner()), hint: "git wf next --explain"}
+			return fault.Waiting("git wf next --explain", "%s is in work elsewhere: %s", c.Task, c.Owner())
 		}
 	}
-	return refused("git wf next --explain", "nothing can go on in %s", s.Plan.PlanID)
+	return fault.Refused("git wf next --explain", "nothing can go on in %s", s.Plan.PlanID)
 }
 
 // progressOf counts the leaves that are done, and all of them.

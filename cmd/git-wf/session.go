@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/templates"
@@ -61,7 +60,7 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 	}
 	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(c.Args().First(), "refs/"), "workflow/"))
 	if !id.Valid() {
-		return &failure{code: exitUsage, err: fmt.Errorf("%q is no plan id", id), hint: "git wf plans --all"}
+		return fault.Usage("git wf plans --all", "%q is no plan id", id)
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		snap, err := store.Snapshot(c.Context, id)
@@ -99,21 +98,11 @@ func (e *env) sessionOutcome(c *cli.Context, done *gitstore.Appended) error {
 }
 
 func typeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "type", Usage: "what the plan begins with: a `TYPE` of " + typeNames() + ", or one of your own"}
+	return &cli.StringFlag{Name: "type", Usage: "what the plan begins with: a `TYPE` of " + templates.TypeNames() + ", or one of your own"}
 }
 
 func complexityFlag() cli.Flag {
 	return &cli.StringFlag{Name: "complexity", Usage: "the least complexity of the plan: simple, medium or complex"}
-}
-
-// typeNames are the types that the program has.
-func typeNames() string {
-	files, _ := fs.Glob(templates.FS, engine.TypeDir+"/*.yaml") // the pattern is sound
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = strings.TrimSuffix(path.Base(f), ".yaml")
-	}
-	return strings.Join(names, ", ")
 }
 
 func checkTypeFlags(c *cli.Context, change bool) error {

@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -52,7 +53,7 @@ type taskDocument struct {
 func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 	t := s.Tasks[plan.TaskID(name)]
 	if t == nil {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("no task %q in %s", name, s.Plan.PlanID), hint: "git wf status"}
+		return nil, fault.Usage("git wf status", "no task %q in %s", name, s.Plan.PlanID)
 	}
 	return t, nil
 }
@@ -89,7 +90,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	reviews := snap.Records.Of(t.TaskID).Reviews
 	if len(reviews) == 0 {
-		return refused("git wf show "+string(t.TaskID), "%s has no review yet", t.TaskID)
+		return fault.Refused("git wf show "+string(t.TaskID), "%s has no review yet", t.TaskID)
 	}
 	last := reviews[len(reviews)-1]
 	data, err := store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -67,10 +66,8 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	if r.Agent == agent.NameOutline {
-		return &failure{
-			code: exitUsage, err: errors.New("outline makes new plans only, of Markdown; it can't split or amend one"),
-			hint: "--planner AGENT (git wf agents lists them), or -f FILE with what you make of it yourself",
-		}
+		return fault.Usage("--planner AGENT (git wf agents lists them), or -f FILE with what you make of it yourself",
+			"outline makes new plans only, of Markdown; it can't split or amend one")
 	}
 	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
 		return err

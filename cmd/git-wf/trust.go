@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -53,7 +54,8 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	}
 	if !c.Bool("yes") {
 		if !e.interactive {
-			return &failure{code: exitWaiting, err: fmt.Errorf("%s not trusted yet, and nobody is here to ask", plan.Count(len(fresh), "command line")), hint: "git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes"}
+			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
+				"%s not trusted yet, and nobody is here to ask", plan.Count(len(fresh), "command line"))
 		}
 		ok, err := e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plan.Count(len(fresh), "command line")))
 		if err != nil {

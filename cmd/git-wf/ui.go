@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/web"
@@ -103,7 +104,7 @@ func listen(addr string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("listen on %s: %w", plan.OneLine(addr), err), hint: "git wf ui --addr 127.0.0.1:0"}
+		return nil, fault.Usage("git wf ui --addr 127.0.0.1:0", "listen on %s: %w", plan.OneLine(addr), err)
 	}
 	return l, nil
 }
@@ -114,7 +115,7 @@ func (e *env) asCommand(ctx context.Context, args []string) web.Outcome {
 	own := *e
 	own.stdin, own.stdout, own.stderr, own.interactive, own.colour = strings.NewReader(""), &out, &out, false, false
 	code := own.run(ctx, args)
-	return web.Outcome{Output: strings.TrimSpace(out.String()), OK: code == exitDone}
+	return web.Outcome{Output: strings.TrimSpace(out.String()), OK: code == fault.ExitDone}
 }
 
 // runningLog is the end of what the work on a task has printed so far; nil where no run of this machine is at it.

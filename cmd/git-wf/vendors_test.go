@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/repotest"
 	"gitwf/internal/wiretest"
 )
@@ -152,7 +153,7 @@ func (w *vendorRun) run(args ...string) string {
 	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, dir: w.dir, now: time.Now, environ: w.environ, program: "git-wf"}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
-	if code := e.run(ctx, args); code != exitDone {
+	if code := e.run(ctx, args); code != fault.ExitDone {
 		w.t.Fatalf("git wf %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
 	}
 	return out.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -84,7 +85,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := e.printReport(report, format, c.Bool("json")); err != nil || !report.Empty || !required {
 		return err
 	}
-	return refused("", "%q selects no commit", rev)
+	return fault.Refused("", "%q selects no commit", rev)
 }
 
 // noteReplaced says that git shows other objects here than those that were judged.
@@ -108,7 +109,7 @@ func (e *env) noRevision(ctx context.Context, store *gitstore.Store, what, rev s
 	if shallow, err := store.Git(ctx, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		hint = gitstore.Unshallow
 	}
-	return &failure{code: exitUsage, err: fmt.Errorf("%q is no %s of this repository", rev, what), hint: hint}
+	return fault.Usage(hint, "%q is no %s of this repository", rev, what)
 }
 
 func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, error) {

@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/audit"
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -49,7 +50,7 @@ func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	if policy.NoWaivers {
-		return refused("git wf policy show", "the policy allows no waivers")
+		return fault.Refused("git wf policy show", "the policy allows no waivers")
 	}
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -184,7 +185,7 @@ func (e *env) stagedContent(ctx context.Context, store *gitstore.Store, name str
 	}
 	rel = filepath.ToSlash(rel)
 	if err := plan.CheckPath(rel); err != nil {
-		return plan.Waiver{}, &failure{code: exitUsage, err: err}
+		return plan.Waiver{}, fault.Usage("", "%w", err)
 	}
 	spec := ":(top,literal)" + rel
 	staged, err := store.Git(ctx, "ls-files", "--stage", "-z", "--", spec)
@@ -197,7 +198,7 @@ func (e *env) stagedContent(ctx context.Context, store *gitstore.Store, name str
 	}
 	tracked, err := store.Git(ctx, "ls-tree", "--name-only", "HEAD", "--", rel)
 	if err != nil || tracked == "" || staged != "" {
-		return plan.Waiver{}, &failure{code: exitUsage, err: fmt.Errorf("%s is not a staged file", rel), hint: "git add -- " + rel}
+		return plan.Waiver{}, fault.Usage("git add -- "+rel, "%s is not a staged file", rel)
 	}
 	return plan.Waiver{Path: rel}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/watch"
@@ -161,7 +162,7 @@ func (w *watcher) page(ctx context.Context, want watch.Want) (p watch.Page, err 
 	case watch.VersionsPage:
 		p.Title = "Versions of " + p.Title
 		if len(d.Artifacts) == 0 {
-			return p, refused("", "%s has no version yet", t.TaskID)
+			return p, fault.Refused("", "%s has no version yet", t.TaskID)
 		}
 		p.Versions = versions(s, t.TaskID, d)
 	case watch.VersionPage:
@@ -208,7 +209,7 @@ const (
 func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, d taskDocument, n int) ([]string, error) {
 	rec, ok := snap.Records.Of(id).Version(n)
 	if !ok {
-		return nil, refused("", "%s has no version %d", id, n)
+		return nil, fault.Refused("", "%s has no version %d", id, n)
 	}
 	var all []string
 	for _, v := range versions(s, id, d) {
@@ -290,7 +291,7 @@ func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 	now, ok := snap.Records.Of(id).Version(n)
 	before, hasBefore := snap.Records.Of(id).Version(n - 1)
 	if !ok || !hasBefore {
-		return nil, refused("", "there is no version before %s", plan.VersionID(n))
+		return nil, fault.Refused("", "there is no version before %s", plan.VersionID(n))
 	}
 	var all []string
 	err := w.store.Follow(ctx, nil, func(out *bufio.Reader) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitwf/internal/contract"
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -124,6 +125,9 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown agent %s; known are %s", visible(e.Name), strings.Join(e.Known, ", "))
 }
+
+// Exit has the command that lists the agents.
+func (e *UnknownError) Exit() (int, string) { return fault.ExitUsage, "git wf agents" }
 
 // Name is the name of the agent that does a task: the one that the task names; without that, exec if the task has a
 // run line, and otherwise a person.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -77,6 +78,9 @@ func (e *CollectError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s: want %s, got %s", where, e.Rule, e.Want, e.Got)
 }
+
+// Exit has no hint: the error says what is wanted.
+func (e *CollectError) Exit() (int, string) { return fault.ExitUsage, "" }
 
 // maxProblems is how many broken rules one error lists. An agent that mends them wants them all, a reader not a
 // thousand.

@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -32,6 +33,9 @@ func (e *ConfigError) Setting() string {
 }
 
 func (e *ConfigError) Error() string { return e.Setting() + ": " + e.Reason }
+
+// Exit has the command that mends the setting.
+func (e *ConfigError) Exit() (int, string) { return fault.ExitUsage, e.Mend() }
 
 // Mend is the command that mends the setting, where it stands.
 func (e *ConfigError) Mend() string {

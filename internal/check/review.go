@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -46,23 +47,15 @@ type Ruling struct {
 	Evidence string
 }
 
-// OpinionError is a ruling that a task has no place for.
-type OpinionError struct {
-	Task   plan.TaskID
-	Reason string
-}
-
-func (e *OpinionError) Error() string { return string(e.Task) + ": " + e.Reason }
-
-// Fits checks that every ruling is on a criterion of the task that a person judges. It fails with an *OpinionError.
+// Fits checks that every ruling is on a criterion of the task that a person judges. A ruling that the task has no place for is an error.
 func (o Opinion) Fits(t *plan.Task) error {
 	for _, id := range slices.Sorted(maps.Keys(o.Criteria)) {
 		i := slices.IndexFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == id })
 		if i < 0 {
-			return &OpinionError{t.TaskID, fmt.Sprintf("has no criterion %q", id)}
+			return fault.Usage("", "%s: has no criterion %q", t.TaskID, id)
 		}
 		if !t.AcceptanceCriteria[i].Manual() {
-			return &OpinionError{t.TaskID, fmt.Sprintf("criterion %s is judged by its run line; a person can't rule on it", id)}
+			return fault.Usage("", "%s: criterion %s is judged by its run line; a person can't rule on it", t.TaskID, id)
 		}
 	}
 	return nil

@@ -10,6 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/shell"
 )
 
 // InTheWayError is something that is no directory where one is needed.
@@ -24,6 +27,12 @@ func (e *InTheWayError) Error() string {
 		what = "a symbolic link; nothing is written through it"
 	}
 	return fmt.Sprintf("%s is %s", e.Path, what)
+}
+
+// Exit has the command that takes it out of the way.
+func (e *InTheWayError) Exit() (int, string) {
+	move := "mv " + shell.Word(e.Path) + " " + shell.Word(e.Path+".orig")
+	return fault.ExitRefused, move + ", at the top of the working tree, then git wf checkout"
 }
 
 // tree is the directory that files are written below. Names in it have slashes.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -22,16 +23,6 @@ const leaseKey = "wf.lease"
 
 const shortestLease = time.Second
 
-// LeaseError says what is wrong with the length of a lease.
-type LeaseError struct {
-	Setting string // or option
-	Value   string
-}
-
-func (e *LeaseError) Error() string {
-	return fmt.Sprintf("%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q", e.Setting, shortestLease, plan.MaxLease, plan.OneLine(e.Value))
-}
-
 // ParseLease reads the length of a lease: a number with a unit, or of seconds.
 func ParseLease(setting, value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
@@ -39,7 +30,8 @@ func ParseLease(setting, value string) (time.Duration, error) {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
 	if err != nil || d < shortestLease || d > plan.MaxLease {
-		return 0, &LeaseError{setting, value}
+		return 0, fault.Usage("git config wf.lease 5m", "%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q",
+			setting, shortestLease, plan.MaxLease, plan.OneLine(value))
 	}
 	return d, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -205,6 +206,9 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requ
 type InputError struct{ File, Reason, Hint string }
 
 func (e *InputError) Error() string { return "hand in " + e.File + ": " + e.Reason }
+
+// Exit has the hint.
+func (e *InputError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
 
 // reasonOf is what is wrong with a file whose name is said already.
 func reasonOf(err error) error {

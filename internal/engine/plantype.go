@@ -12,12 +12,11 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/templates"
 )
-
-// TypeDir is where the types of plans are, among the templates.
-const TypeDir = "types"
 
 var typeName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
 
@@ -31,13 +30,18 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("plan type %q: %s", plan.OneLine(e.Name), e.Why)
 }
 
+// Exit has the types that there are.
+func (e *TypeError) Exit() (int, string) {
+	return fault.ExitUsage, "git wf plan --type TYPE, one of " + templates.TypeNames() + ", or one of your own templates"
+}
+
 // PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is none of the name,
 // or if its file is not one.
 func (e *Engine) PlanType(name string) (plan.Type, error) {
 	if !typeName.Get().MatchString(name) {
 		return plan.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
 	}
-	file := TypeDir + "/" + name + ".yaml"
+	file := templates.TypeDir + "/" + name + ".yaml"
 	f, err := e.Templates.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plan.Type{}, &TypeError{name, "there is no template " + file}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -39,6 +40,11 @@ func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%s is not done: %s", e.PlanID, names(e.Open))
 }
 
+// Exit has the commands that finish the plan, or do without.
+func (e *UnfinishedError) Exit() (int, string) {
+	return fault.ExitRefused, "git wf run, or git wf export --partial"
+}
+
 // StaleError says that approved versions were made from, or judged by, what has changed since.
 type StaleError struct{ Items []Item }
 
@@ -48,6 +54,11 @@ func (e *StaleError) Error() string {
 		why = append(why, fmt.Sprintf("%s %s (%s)", i.TaskID, i.ApprovedArtifactID, i.Stale))
 	}
 	return "stale: " + strings.Join(why, "; ")
+}
+
+// Exit has the commands that have it made anew, or take it as it is.
+func (e *StaleError) Exit() (int, string) {
+	return fault.ExitRefused, "git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
 }
 
 func names(ids []plan.TaskID) string {

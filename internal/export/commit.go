@@ -7,22 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
-// BusyError says that a commit can't be made now, because it would end something else.
-type BusyError struct{ Operation, Abort string }
-
-func (e *BusyError) Error() string { return fmt.Sprintf("a %s is in progress", e.Operation) }
-
-// CheckIdle fails with a *BusyError while something goes on that the next commit would end: the commit would take over
+// CheckIdle fails while something goes on that the next commit would end: the commit would take over
 // the message, the author or the parents that git keeps for it.
 func CheckIdle(store *gitstore.Store) error {
 	for _, name := range []string{"merge", "cherry-pick", "revert"} {
 		ref := strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_HEAD"
 		if _, err := os.Stat(filepath.Join(store.GitDir(), ref)); err == nil {
-			return &BusyError{name, "git " + name + " --abort"}
+			return fault.Refused("finish it first, or give it up: git "+name+" --abort", "a %s is in progress", name)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -213,4 +214,10 @@ func (e *UnprovenError) Error() string {
 		lines = append(lines, plan.OneLine(a.String()))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Exit has the review that would count.
+func (e *UnprovenError) Exit() (int, string) {
+	task := string(e.Approvals[0].TaskID)
+	return fault.ExitRefused, "git wf review " + task + " --approve, by somebody who signs with a key of git wf policy show"
 }

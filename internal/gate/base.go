@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 )
 
 // Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
 // in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". It fails
-// with a *BaseError for a range without a base.
+// for a range without a base.
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	revs, note, err := g.based(ctx, revs)
 	if err != nil {
@@ -27,14 +28,6 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	}
 	r.Note = cmp.Or(note, r.Note)
 	return r, nil
-}
-
-// BaseError says that a range has no beginning: to git, "..HEAD" is "HEAD..HEAD", and a job whose variable is not set would pass
-// whatever the branch holds.
-type BaseError struct{ Range string }
-
-func (e *BaseError) Error() string {
-	return fmt.Sprintf("%q has no base, so it selects nothing: is a variable of the job not set?", e.Range)
 }
 
 var (
@@ -57,7 +50,8 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		why := ""
 		switch {
 		case base == "":
-			return nil, "", &BaseError{rev}
+			// To git, "..HEAD" is "HEAD..HEAD": a job whose variable is not set would pass whatever the branch holds.
+			return nil, "", fault.Usage("", "%q has no base, so it selects nothing: is a variable of the job not set?", rev)
 		case noCommit.Get().MatchString(end):
 			return nil, "the branch was deleted: there is nothing to judge", nil
 		case noCommit.Get().MatchString(base):

@@ -142,7 +142,7 @@ func (s *Store) DeleteArchive(ctx context.Context, id plan.ID, d plan.Decision, 
 		p, err := s.demands(ctx)
 		if err == nil {
 			if why := p.MayDeleteArchive(a.person.Name); why != "" {
-				err = &ProofError{why, "git wf policy show; a maintainer may name who does: git wf policy prune --by NAME"}
+				err = unproven(why, "git wf policy show; a maintainer may name who does: git wf policy prune --by NAME")
 			}
 		}
 		if err != nil {
@@ -204,7 +204,7 @@ func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
 		return &seal{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }}, nil
 	}
 	if why := p.MayPrune(a.person.Name, ""); why != "" {
-		return nil, &ProofError{why, "git wf policy show"}
+		return nil, unproven(why, "git wf policy show")
 	}
 	return nil, nil
 }

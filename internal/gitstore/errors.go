@@ -4,26 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"gitwf/internal/fault"
 )
 
 // What can be wrong with a repository or a plan without anything being broken.
 var (
-	ErrNoRepository = errors.New("not a git repository")
-	ErrNoPlan       = errors.New("no such plan")
+	ErrNoRepository = error(&fault.Error{Code: fault.ExitNoRepository, Hint: "git init", Err: errors.New("not a git repository")})
+	ErrNoPlan       = fault.Usage("git wf plans", "no such plan")
 	ErrPlanExists   = errors.New("plan exists already")
 	ErrClaimed      = errors.New("claimed by somebody else")
-	ErrUnborn       = errors.New("the branch has no commit yet")
-	ErrBare         = errors.New("the repository has no working tree")
-	ErrNoActive     = errors.New("no plan is active")
+	ErrUnborn       = fault.Usage("git commit --allow-empty -m 'first commit'", "the branch has no commit yet")
+	ErrBare         = fault.Usage("git worktree add ../tree, and run the command there", "the repository has no working tree")
+	ErrNoActive     = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)", "no plan is active")
 )
 
-// UnsupportedError names something that this program can't work with.
-type UnsupportedError struct {
-	What string // such as "git 2.30.2"
-	Hint string // what would help
+// unsupported is the error of something that this program can't work with, such as "git 2.30.2".
+func unsupported(what, hint string) error {
+	return fault.Usage(hint, "%s is not supported: %s", what, hint)
 }
-
-func (e *UnsupportedError) Error() string { return e.What + " is not supported: " + e.Hint }
 
 // AbsentError says that objects which are needed are not in this clone. Hint is the command that fetches them.
 type AbsentError struct {
@@ -42,6 +41,9 @@ func (e *AbsentError) Error() string {
 
 func (e *AbsentError) Unwrap() error { return e.Err }
 
+// Exit has the command that fetches what is not here.
+func (e *AbsentError) Exit() (int, string) { return fault.ExitRefused, e.Hint }
+
 // IsAbsent reports whether err says no more than that something is not in this clone: nothing follows from that about what it
 // is.
 func IsAbsent(err error) bool {
@@ -49,16 +51,12 @@ func IsAbsent(err error) bool {
 	return errors.As(err, &absent)
 }
 
-// IdentityError says that git does not know who the user is. Hint is the command that tells it.
-type IdentityError struct{ Hint string }
+// errNoIdentity says that git does not know who the user is.
+var errNoIdentity = fault.Usage("git config --global user.name NAME; git config --global user.email ADDRESS",
+	"git does not know your name and address")
 
-func (e *IdentityError) Error() string { return "git does not know your name and address" }
-
-// ProofError says that an event would not count because nothing would prove who made it. Nothing was recorded. Hint is the
-// command that helps.
-type ProofError struct{ Reason, Hint string }
-
-func (e *ProofError) Error() string { return e.Reason }
+// unproven is the error of an event that would not count, because nothing would prove who made it. Nothing was recorded.
+func unproven(reason, hint string) error { return fault.Refused(hint, "%s", reason) }
 
 // GitError is a git command that failed. ExitCode is -1 if it did not exit by itself.
 type GitError struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // Person returns who the user is, as git would name the committer of a commit: whoever runs this acts for themselves, whatever
-// GIT_AUTHOR_NAME says. It fails with an *IdentityError if git does not know.
+// GIT_AUTHOR_NAME says. It fails with errNoIdentity if git does not know.
 func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
 	return s.ident(ctx, "GIT_COMMITTER_IDENT")
 }
@@ -26,7 +26,7 @@ func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) 
 	if err != nil {
 		if exitCode(err) > 0 {
 			// What git says here fills a screen with the same advice.
-			return plan.Actor{}, &IdentityError{Hint: "git config --global user.name NAME; git config --global user.email ADDRESS"}
+			return plan.Actor{}, errNoIdentity
 		}
 		return plan.Actor{}, err
 	}

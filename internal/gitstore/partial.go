@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -183,7 +184,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	const fatal, wrongUsage = 128, 129
 	code := exitCode(err)
 	if code == fatal || code == wrongUsage {
-		var old *UnsupportedError
+		var old *fault.Error // a git that is too old
 		if _, err := askVersion(ctx, s.dir); errors.As(err, &old) {
 			return old
 		}

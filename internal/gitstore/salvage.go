@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -42,6 +43,11 @@ func (e *DamagedError) Error() string {
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Exit has the command that says what can be done.
+func (e *DamagedError) Exit() (int, string) {
+	return fault.ExitRefused, "git wf doctor, which shows the way back to what is sound"
+}
 
 // Salvage looks how far the history of a ref can be read. It is nil where nothing is damaged or the ref does not exist. Where
 // the ref itself holds nonsense, or its commit is gone, the ref's log says what it held before, and what was

@@ -71,7 +71,7 @@ func (a *appending) sealOfPolicy() (*seal, error) {
 		return &seal{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
 	}
 	if why := a.policy.MayChange(a.person.Name, ""); why != "" {
-		return nil, &ProofError{why, "git wf policy show"}
+		return nil, unproven(why, "git wf policy show")
 	}
 	if a.s.writing.signs {
 		return &seal{}, nil
@@ -175,13 +175,11 @@ func (a *appending) proven(ctx context.Context, oid plan.OID, why *seal) error {
 	}
 	sig := signatures[oid]
 	if sig.Signer == "" {
-		return &ProofError{
-			"the policy counts only what is signed with a key that it names, and this commit would not be: " + sig.Problem,
-			"git config user.signingKey FILE, with a key of git wf policy show; or have a maintainer run git wf policy key add NAME --ssh FILE",
-		}
+		return unproven("the policy counts only what is signed with a key that it names, and this commit would not be: "+sig.Problem,
+			"git config user.signingKey FILE, with a key of git wf policy show; or have a maintainer run git wf policy key add NAME --ssh FILE")
 	}
 	if refusal := why.refuse(sig.Signer); refusal != "" {
-		return &ProofError{refusal, "git wf policy show lists the keys and whose they are"}
+		return unproven(refusal, "git wf policy show lists the keys and whose they are")
 	}
 	return nil
 }
@@ -196,7 +194,7 @@ func signingFailed(ctx context.Context, why *seal, err error) error {
 	if len(why.keys) > 0 {
 		demand = "the policy counts only what is signed with a key that it names"
 	}
-	return &ProofError{fmt.Sprintf("%s, and git can't sign it: %s", demand, lastLines(g.Stderr)), setSigning}
+	return unproven(fmt.Sprintf("%s, and git can't sign it: %s", demand, lastLines(g.Stderr)), setSigning)
 }
 
 // lastLines is the end of what git said: what it says first is gpg's own talk.

@@ -56,7 +56,7 @@ type Store struct {
 const oldestMajor, oldestMinor = 2, 34
 
 // Open finds the repository that dir belongs to, as git does: GIT_DIR and its kin in the environment are honoured. It
-// fails with ErrNoRepository where there is none and with an *UnsupportedError for one, or a git, that can't be used.
+// fails with ErrNoRepository where there is none and says so of one, or of a git, that can't be used.
 func Open(ctx context.Context, dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoRepository, abs, err)
 	}
 	if lines[3] != "sha1" {
-		return nil, &UnsupportedError{What: "a repository with " + lines[3] + " objects", Hint: "use one with sha1 objects"}
+		return nil, unsupported("a repository with "+lines[3]+" objects", "use one with sha1 objects")
 	}
 	s := &Store{
 		dir:       abs,
@@ -107,7 +107,7 @@ func (v gitVersion) atLeast(major, minor int) bool {
 	return v[0] > major || v[0] == major && v[1] >= minor
 }
 
-// askVersion fails with an *UnsupportedError for a git that is too old.
+// askVersion fails for a git that is too old.
 func askVersion(ctx context.Context, dir string) (gitVersion, error) {
 	out, err := runGit(ctx, Invocation{Dir: dir, Args: []string{"version"}})
 	if err != nil {
@@ -128,10 +128,7 @@ func parseVersion(printed string) (gitVersion, error) {
 	if v.atLeast(oldestMajor, oldestMinor) {
 		return v, nil
 	}
-	return v, &UnsupportedError{
-		What: "git " + m[1],
-		Hint: fmt.Sprintf("git %d.%d or later is needed", oldestMajor, oldestMinor),
-	}
+	return v, unsupported("git "+m[1], fmt.Sprintf("git %d.%d or later is needed", oldestMajor, oldestMinor))
 }
 
 // Close ends the git processes that the Store keeps, and saves what it knows of long plans for the next Store.

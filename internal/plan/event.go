@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"gitwf/internal/fault"
 )
 
 // An Event is one thing that happens to a plan. Apply checks the event's precondition against the state it would
@@ -76,6 +78,14 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string { return string(e.Task) + ": " + e.Reason }
+
+// Exit has the hint or, without one, the command that shows the task.
+func (e *RefusedError) Exit() (int, string) {
+	if e.Hint == "" && e.Task != "" {
+		return fault.ExitRefused, "git wf show " + string(e.Task) + " shows how it stands"
+	}
+	return fault.ExitRefused, e.Hint
+}
 
 func refuse(id TaskID, format string, args ...any) error {
 	return &RefusedError{Task: id, Reason: fmt.Sprintf(format, args...)}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/fault"
 )
 
 // AbandonError says what a task is still needed for.
@@ -19,6 +21,11 @@ func (e *AbandonError) Error() string {
 		list = append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(e.Needs)-most))
 	}
 	return fmt.Sprintf("%s can't be abandoned:\n  %s", e.Task, strings.Join(list, "\n  "))
+}
+
+// Exit has what to do about it.
+func (e *AbandonError) Exit() (int, string) {
+	return fault.ExitRefused, "abandon what needs it first, or git wf plan --amend, which can change that"
 }
 
 // Abandon takes a task out of the plan. A GOAL takes everything below it that is not DONE with it; what is DONE stays. The

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"gitwf/internal/fault"
 )
 
 // The kinds of thing that a question asks for.
@@ -186,6 +188,9 @@ type AnswerError struct {
 }
 
 func (e *AnswerError) Error() string { return string(e.Task) + ": " + e.Reason }
+
+// Exit has the hint.
+func (e *AnswerError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
 
 // fits reports, as an *AnswerError, how the answer misses what was asked for.
 func (e AnswerQuestion) fits() error {

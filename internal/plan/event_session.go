@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"time"
+
+	"gitwf/internal/fault"
 )
 
 // SessionError says that a plan takes nothing new, because it is paused or completed.
@@ -18,12 +20,12 @@ func (e *SessionError) Error() string {
 	return fmt.Sprintf("%s is paused: no work begins in it", e.Plan)
 }
 
-// Hint is the command that mends it.
-func (e *SessionError) Hint() string {
+// Exit has the command that lets work begin again.
+func (e *SessionError) Exit() (int, string) {
 	if e.Status == SessionCompleted {
-		return fmt.Sprintf("git wf resume %s -m WHY opens it again", e.Plan)
+		return fault.ExitRefused, fmt.Sprintf("git wf resume %s -m WHY opens it again", e.Plan)
 	}
-	return "git wf resume " + string(e.Plan)
+	return fault.ExitRefused, "git wf resume " + string(e.Plan)
 }
 
 // MayBegin is refused with a *SessionError unless work may begin in the plan. What has begun may end.
@@ -118,9 +120,9 @@ func (e *OpenError) Error() string {
 	return text
 }
 
-// Hint is what ends the plan all the same.
-func (e *OpenError) Hint() string {
-	return fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
+// Exit has what ends the plan all the same.
+func (e *OpenError) Exit() (int, string) {
+	return fault.ExitRefused, fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
 }
 
 // MovedOnError says that a document was made from records that are not the newest any more.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gitwf/internal/fault"
 )
 
 // Finding is one thing that is wrong with a plan: where, what was expected, what was found, and what would pass.
@@ -65,6 +67,9 @@ func (fs Findings) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Exit has no hint: each finding says what would pass.
+func (fs Findings) Exit() (int, string) { return fault.ExitUsage, "" }
 
 // Err is the findings as an error, nil when there is none.
 func (fs Findings) Err() error {

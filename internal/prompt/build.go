@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"sort"
 	"text/template"
+
+	"gitwf/internal/fault"
 )
 
 // DefaultBudget is the size of a prompt, in bytes, where nobody sets another: some 50,000 tokens of English.
@@ -35,6 +37,11 @@ type BudgetError struct {
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("prompt for %s %s: what can't be left out (the task, its criteria, what failed last, the contract) takes %d bytes, %d more than the budget of %d; allow at least %d",
 		e.Role, e.Task, e.Need, e.Need-e.Budget, e.Budget, e.Need)
+}
+
+// Exit has the command that allows as much.
+func (e *BudgetError) Exit() (int, string) {
+	return fault.ExitUsage, fmt.Sprintf("git config wf.agent.NAME.budget %d, or shorten the task", e.Need)
 }
 
 // Build makes the prompt for a role from the templates in files, prompts/<role>.md and prompts/parts.md, in at most

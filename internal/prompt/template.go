@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/template"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 )
 
@@ -44,6 +45,11 @@ type TemplateError struct {
 }
 
 func (e *TemplateError) Error() string { return e.text }
+
+// Exit has what to do about the file.
+func (e *TemplateError) Exit() (int, string) {
+	return fault.ExitUsage, "mend " + e.File + ", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
+}
 
 // functions are what templates can call beside the built-in functions of text/template.
 func functions() template.FuncMap {
