@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -32,7 +33,52 @@ func (e *env) run(ctx context.Context, args []string) int {
 	return e.fail(err)
 }
 
+// group is what the help lists together.
+type group struct {
+	purpose  string
+	commands []*cli.Command
+}
+
+func (e *env) groups() []group {
+	return []group{
+		{"plan what is to be done", []*cli.Command{
+			e.planCommand(), e.importCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
+		}},
+		{"have it done, or do it", []*cli.Command{
+			e.runCommand(), e.nextCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),
+			e.pauseCommand(), e.resumeCommand(),
+		}},
+		{"look at it", []*cli.Command{
+			e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
+		}},
+		{"decide", []*cli.Command{e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand()}},
+		{"land what was approved", []*cli.Command{e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
+		{"set up and keep in order", []*cli.Command{
+			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(), e.demoCommand(),
+			e.completionCommand(),
+		}},
+	}
+}
+
+// helpOf is the overview of the commands, as a template of cli.
+func helpOf(groups []group) string {
+	var b strings.Builder
+	b.WriteString("usage: git wf COMMAND [OPTION...] [ARGUMENT...]\n\n{{.Usage}}\n")
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n%s\n", g.purpose)
+		for _, c := range g.commands {
+			if !c.Hidden {
+				fmt.Fprintf(&b, "   %-10s%s\n", c.Name, c.Usage)
+			}
+		}
+	}
+	b.WriteString("\ngit wf COMMAND --help lists the options of a command; git help wf is the manual. " +
+		"git wf --version prints the version.\n")
+	return b.String()
+}
+
 func (e *env) app() *cli.App {
+	groups := e.groups()
 	app := &cli.App{
 		Name:        "git wf",
 		HelpName:    "git wf",
@@ -43,14 +89,8 @@ func (e *env) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 		Writer:                    e.stdout,
 		ErrWriter:                 e.stderr,
-		Commands: []*cli.Command{
-			e.initCommand(), e.planCommand(), e.importCommand(), e.runCommand(), e.nextCommand(), e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(),
-			e.submitCommand(), e.reviewCommand(), e.answerCommand(), e.retryCommand(), e.splitCommand(), e.exportCommand(), e.checkoutCommand(), e.verifyCommand(),
-			e.agentsCommand(), e.promptCommand(), e.policyCommand(), e.waiveCommand(), e.plansCommand(), e.switchCommand(), e.pauseCommand(), e.resumeCommand(), e.completeCommand(), e.abandonCommand(), e.trustCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
-			e.demoCommand(), e.completionCommand(),
-		},
-		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit codes
-		OnUsageError:   usageError,
+		ExitErrHandler:            func(*cli.Context, error) {}, // run maps errors to exit codes
+		OnUsageError:              usageError,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return noCommand(c.Args().First())
@@ -58,6 +98,10 @@ func (e *env) app() *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
+	for _, g := range groups {
+		app.Commands = append(app.Commands, g.commands...)
+	}
+	app.CustomAppHelpTemplate = helpOf(groups)
 	e.lookAtHooks(app.Commands)
 	for _, c := range app.Commands {
 		c.OnUsageError = usageError
