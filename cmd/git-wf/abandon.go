@@ -30,8 +30,8 @@ func (e *env) abandonCommand() *cli.Command {
 			if err := e.inAttempt(); err != nil {
 				return err
 			}
-			if !c.Bool("restore") && strings.TrimSpace(c.String("reason")) == "" {
-				return usage("giving a task up needs a --reason")
+			if !c.Bool("restore") && strings.TrimSpace(c.String("message")) == "" {
+				return usage("giving a task up needs a --message")
 			}
 			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.abandon(c, store, snap) })
 		},

@@ -31,7 +31,7 @@ func (e *env) checkoutCommand() *cli.Command {
 			"edited stays as it is: the difference is shown, with the command that hands it in, and the command exits with 1.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on until interrupted, and follow the plan whoever changes it"},
-			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
+			&cli.BoolFlag{Name: "force", Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
 			planFlag(), jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {

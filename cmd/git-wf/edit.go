@@ -30,7 +30,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	r := engine.Replanning{Agent: plan.AgentManual, Reason: c.String("reason"), Person: person}
+	r := engine.Replanning{Agent: plan.AgentManual, Reason: c.String("message"), Person: person}
 	before, err := e.planText(c, eng, snap)
 	if err != nil {
 		return err

@@ -81,13 +81,45 @@ func jsonFlag() cli.Flag {
 
 func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
 	if name := c.String("plan"); name != "" {
-		id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
-		if !id.Valid() {
-			return "", usage("--plan: %q is no plan id; an id looks like WFS-shop-page (git wf plans lists them)", name)
-		}
-		return id, nil
+		return e.planNamed(c.Context, store, name)
 	}
 	return store.Active(c.Context)
+}
+
+// planNamed finds the plan of an id, or of a part of one that no other plan's id has; "-" is the plan that was active before.
+func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID, error) {
+	if name == "-" {
+		id, err := store.Former(ctx)
+		if errors.Is(err, gitstore.ErrNoActive) {
+			return "", fault.Usage("git wf plans", "no plan was active before")
+		}
+		return id, err
+	}
+	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
+	if id.Valid() {
+		if _, err := store.Tip(ctx, id); !errors.Is(err, gitstore.ErrNoPlan) {
+			return id, nil // whatever is wrong with it, it is the one
+		}
+	}
+	plans, err := store.Plans(ctx)
+	if err != nil {
+		return "", err
+	}
+	var fit []string
+	for _, p := range plans {
+		if strings.Contains(strings.ToLower(string(p.ID)), strings.ToLower(string(id))) {
+			fit = append(fit, string(p.ID))
+		}
+	}
+	switch {
+	case len(fit) == 1:
+		return plan.ID(fit[0]), nil
+	case len(fit) > 1:
+		return "", fault.Usage("git wf plans", "%q is a part of the ids of %s", name, strings.Join(fit, ", "))
+	case id.Valid():
+		return id, nil // what needs it says that it is not there
+	}
+	return "", fault.Usage("git wf plans --all", "%q is no plan id, and no part of one", name)
 }
 
 // state derives the plan's state with the claims that are on it now.

@@ -28,7 +28,7 @@ func (e *env) planCommand() *cli.Command {
 			plannerFlag(),
 			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
 			&cli.BoolFlag{Name: "edit", Aliases: []string{"e"}, Usage: "open the plan in your editor and hand in what you make of it"},
-			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why the plan is amended"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why the plan is amended"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show the graph and the findings, write nothing"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
 			typeFlag(), complexityFlag(),
@@ -55,7 +55,7 @@ func (e *env) plan(c *cli.Context) error {
 		return usage("--dry-run shows a new plan; leave out --amend and --edit")
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
-	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("reason")) == "":
+	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("message")) == "":
 		return fault.Usage("git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, or --amend -f FILE, does it yourself",
 			"nothing says what is to change in the plan")
 	case change:
@@ -69,7 +69,7 @@ func (e *env) plan(c *cli.Context) error {
 		return fault.Usage("git wf plan -f FILE, or git wf plan 'what is to be made'", "no plan was given")
 	case file == "" && c.Args().Len() == 1 && isPlanFile(sentence):
 		return fault.Usage("git wf plan -f "+sentence, "%s is a file, not something to be made", sentence)
-	case file == "" && sentence != "" && c.String("reason") != "":
+	case file == "" && sentence != "" && c.String("message") != "":
 		return usage("-m says why a plan is amended; what is to be made is said without it")
 	case file != "" && sentence != "":
 		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence goes into --attach FILE")

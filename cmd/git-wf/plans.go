@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -115,9 +113,9 @@ func (e *env) switchCommand() *cli.Command {
 				return err
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id := plan.ID(strings.TrimPrefix(c.Args().First(), "workflow/"))
-				if !id.Valid() {
-					return fault.Usage("git wf plans", "%q is no plan id", id)
+				id, err := e.planNamed(c.Context, store, c.Args().First())
+				if err != nil {
+					return err
 				}
 				if _, err := store.Tip(c.Context, id); err != nil {
 					return fmt.Errorf("switch to %s: %w", id, err)

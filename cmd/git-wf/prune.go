@@ -21,7 +21,7 @@ func (e *env) pruneCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task", DefaultText: "the policy's, or 3"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show what would go, and change nothing"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would go, and change nothing"},
 			&cli.BoolFlag{Name: "delete-archive", Usage: "delete what earlier prunes of the plan archived"},
 		},
 		Action: func(c *cli.Context) error {

@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
-	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/templates"
@@ -58,11 +57,11 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 	if c.String("plan") != "" {
 		return usage("the plan is named twice, as an argument and with --plan")
 	}
-	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(c.Args().First(), "refs/"), "workflow/"))
-	if !id.Valid() {
-		return fault.Usage("git wf plans --all", "%q is no plan id", id)
-	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
+		id, err := e.planNamed(c.Context, store, c.Args().First())
+		if err != nil {
+			return err
+		}
 		snap, err := store.Snapshot(c.Context, id)
 		if err != nil {
 			return err
@@ -77,11 +76,11 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 	if err != nil {
 		return plan.Decision{}, person, err
 	}
-	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("reason"))}, person, nil
+	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))}, person, nil
 }
 
 func reasonFlag(what string) cli.Flag {
-	return &cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: what}
+	return &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: what}
 }
 
 // sessionOutcome says how the session stands after a command.

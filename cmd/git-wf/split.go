@@ -20,7 +20,7 @@ func (e *env) splitCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the `FILE` with the smaller tasks; - for standard input"},
-			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why; the planner reads it"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why; the planner reads it"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
@@ -50,7 +50,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	r := engine.Replanning{Leaf: leaf, Agent: plan.AgentManual, Reason: c.String("reason"), Person: person}
+	r := engine.Replanning{Leaf: leaf, Agent: plan.AgentManual, Reason: c.String("message"), Person: person}
 	command := "git wf plan --amend -f FILE"
 	if leaf != "" {
 		command = "git wf split " + string(leaf) + " -f FILE"

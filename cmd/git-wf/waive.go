@@ -26,15 +26,15 @@ func (e *env) waiveCommand() *cli.Command {
 			"the newest version passes. Both are records with your name and the reason, and show wherever the gate reports.",
 		Flags: []cli.Flag{
 			planFlag(),
-			&cli.StringFlag{Name: "reason", Aliases: []string{"m"}, Usage: "why; needed"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why; needed"},
 			&cli.StringFlag{Name: "criterion", Usage: "of a task, the criterion that passes"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one path or task"); err != nil {
 				return err
 			}
-			if strings.TrimSpace(c.String("reason")) == "" {
-				return usage("a waiver needs a --reason")
+			if strings.TrimSpace(c.String("message")) == "" {
+				return usage("a waiver needs a --message")
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.waive(c, store) })
 		},
@@ -56,7 +56,7 @@ func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	decision := plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: c.String("reason")}
+	decision := plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: c.String("message")}
 	if task := plan.TaskID(c.Args().First()); task.Valid() {
 		return e.waiveCriterion(c, store, task, decision)
 	}

@@ -99,7 +99,7 @@ func (l *Lab) Steps() []Step {
 		{"submit", []string{"submit", "HAND-1", l.file("three.txt")}, "HAND-1: v1 by Ada", true, ok},
 		{"review", []string{"review", "HAND-1", "--approve"}, "HAND-1: approve v1", true, ok},
 		{"retry", []string{"retry", "LATER-1"}, "LATER-1: retry", true, ok},
-		{"waive", []string{"waive", "WAIVE-1", "--criterion", "A2", "--reason", "not today"}, "WAIVE-1: waive A2", true, ok},
+		{"waive", []string{"waive", "WAIVE-1", "--criterion", "A2", "--message", "not today"}, "WAIVE-1: waive A2", true, ok},
 		{"run", []string{"run"}, "", false, ok},
 		{"export", []string{"export"}, "", true, ok},
 		{"export-commit", []string{"export", "--commit"}, "", true, ok},

@@ -18,6 +18,7 @@ const (
 	planRefs   = "refs/workflow/"
 	claimRefs  = "refs/workflow-claims/"
 	activeRef  = "WORKFLOW_HEAD"
+	formerRef  = "WORKFLOW_PREV"
 	policyName = "policy"
 )
 
@@ -250,12 +251,17 @@ func (s *Store) refsBelow(ctx context.Context, prefix string) ([]refChange, erro
 }
 
 // Active returns the plan that this working tree works on, or ErrNoActive.
-func (s *Store) Active(ctx context.Context) (plan.ID, error) {
+func (s *Store) Active(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, activeRef) }
+
+// Former returns the plan that this working tree worked on before the active one, or ErrNoActive.
+func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, formerRef) }
+
+func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
 	// Most often the ref is a file, which says it also when the plan's ref is damaged and git says nothing.
-	ref, ok := PointsTo(filepath.Join(s.gitDir, activeRef))
+	ref, ok := PointsTo(filepath.Join(s.gitDir, name))
 	if !ok {
 		var err error
-		if ref, err = s.Git(ctx, "symbolic-ref", "--quiet", activeRef); exitCode(err) == 1 {
+		if ref, err = s.Git(ctx, "symbolic-ref", "--quiet", name); exitCode(err) == 1 {
 			return "", ErrNoActive
 		} else if err != nil {
 			return "", err
@@ -263,22 +269,33 @@ func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	}
 	id := plan.ID(strings.TrimPrefix(ref, planRefs))
 	if !id.Valid() {
-		return "", fmt.Errorf("%s stands for %s: %w", activeRef, ref, ErrNoActive)
+		return "", fmt.Errorf("%s stands for %s: %w", name, ref, ErrNoActive)
 	}
 	return id, nil
 }
 
 // SetActive makes the plan the one that this working tree works on. The plan need not exist yet.
 func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
+	former, err := s.Active(ctx)
+	if err == nil && former != id {
+		err = s.point(ctx, formerRef, former)
+	}
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	return s.point(ctx, activeRef, id)
+}
+
+func (s *Store) point(ctx context.Context, name string, id plan.ID) error {
 	ref, err := planRef(id)
 	if err != nil {
 		return err
 	}
 	locks := s.lockWatch()
-	locks.limits[filepath.Join(s.gitDir, activeRef+".lock")] = refLockLimit
+	locks.limits[filepath.Join(s.gitDir, name+".lock")] = refLockLimit
 	const tries, interval = 3, 50 * time.Millisecond
 	for try := 1; ; try++ {
-		if _, err = s.Git(ctx, "symbolic-ref", activeRef, ref); err == nil {
+		if _, err = s.Git(ctx, "symbolic-ref", name, ref); err == nil {
 			return nil
 		}
 		if locks.held(ctx) {

@@ -31,7 +31,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		args = exportArgs(args, r)
 	case "pause", "resume":
 		if reason := written(r, "message"); reason != "" {
-			args = append(args, "--reason="+reason)
+			args = append(args, "--message="+reason)
 		}
 	default:
 		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]
@@ -86,7 +86,7 @@ func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([
 			return nil, clean, badRequest("to give a task up, say that you mean it")
 		}
 		if message != "" {
-			args = append(args, "--reason="+message)
+			args = append(args, "--message="+message)
 		}
 		return append(args, "--", string(t.TaskID)), clean, nil
 	case "answer":
