@@ -15,13 +15,12 @@ import (
 func (e *env) abandonCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "abandon",
-		Usage:     "give a task up, or with --restore take it back into the plan",
+		Usage:     "give a task up; git wf retry takes it back into the plan",
 		ArgsUsage: "TASK",
 		Description: "Refused where other tasks depend on it, or where an item of the top task's checklist would be covered by nothing. Of a\n" +
 			"GOAL, everything below it that is not approved goes with it; of the root, all that is left of the plan.",
 		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), reasonFlag("why; needed unless with --restore"),
-			&cli.BoolFlag{Name: "restore", Usage: "take an abandoned task back, and what is below it"},
+			planFlag(), jsonFlag(), reasonFlag("why; needed"),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
@@ -30,7 +29,7 @@ func (e *env) abandonCommand() *cli.Command {
 			if err := e.inAttempt(); err != nil {
 				return err
 			}
-			if !c.Bool("restore") && strings.TrimSpace(c.String("message")) == "" {
+			if strings.TrimSpace(c.String("message")) == "" {
 				return usage("giving a task up needs a --message")
 			}
 			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.abandon(c, store, snap) })
@@ -47,22 +46,23 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	if err != nil {
 		return err
 	}
-	if err := inWork(s, t); err != nil && !c.Bool("restore") {
+	if err := inWork(s, t); err != nil {
 		return err
 	}
 	d, person, err := e.decision(c, store)
 	if err != nil {
 		return err
 	}
-	var ev plan.Event = plan.Abandon{Task: t.TaskID, Decision: d, Author: person}
-	if c.Bool("restore") {
-		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
-	}
-	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
+	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person})
+}
+
+// recordDecision records what a person decided about a task, and prints what became of the task.
+func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID, ev plan.Event) error {
+	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
 	if err != nil {
 		return err
 	}
-	after := done.Snapshot.State()
+	status := done.Snapshot.State().Tasks[task].Status
 	if c.Bool("json") {
 		return e.printJSON(struct {
 			PlanID plan.ID     `json:"plan_id"`
@@ -70,9 +70,9 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 			Status plan.Status `json:"status"`
 			Marked int         `json:"marked"` // tasks, with those below
 			Commit plan.OID    `json:"commit"`
-		}{snap.ID, t.TaskID, after.Tasks[t.TaskID].Status, len(done.Change.Add), done.Commit})
+		}{id, task, status, len(done.Change.Add), done.Commit})
 	}
-	fmt.Fprintf(e.stdout, "%s\n%s is %s\n", plan.OneLine(done.Change.Subject), t.TaskID, after.Tasks[t.TaskID].Status)
+	fmt.Fprintf(e.stdout, "%s\n%s is %s\n", plan.OneLine(done.Change.Subject), task, status)
 	return nil
 }
 

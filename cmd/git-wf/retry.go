@@ -12,11 +12,10 @@ import (
 func (e *env) retryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
-		Usage:     "let a task that used up its attempts go on",
+		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
-			planFlag(),
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why it will work now"},
+			planFlag(), jsonFlag(), reasonFlag("why it will work now"),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
@@ -26,21 +25,22 @@ func (e *env) retryCommand() *cli.Command {
 				return err
 			}
 			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				person, err := store.Person(c.Context)
+				t, err := findTask(snap.State(), c.Args().First())
 				if err != nil {
 					return err
 				}
-				if _, err := findTask(snap.State(), c.Args().First()); err != nil {
-					return err
-				}
-				ev := plan.Retry{Task: plan.TaskID(c.Args().First()), Decision: plan.Decision{
-					By: person.Name, CreatedAt: plan.Second(e.now()), Reason: c.String("message"),
-				}}
-				done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
+				d, person, err := e.decision(c, store)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plan.OneLine(done.Change.Subject))
+				var ev plan.Event = plan.Retry{Task: t.TaskID, Decision: d}
+				if t.Status == plan.StatusAbandoned {
+					ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
+				}
+				if err := e.recordDecision(c, store, snap.ID, t.TaskID, ev); err != nil || c.Bool("json") {
+					return err
+				}
+				fmt.Fprintln(e.stdout, "next: git wf run")
 				return nil
 			})
 		},

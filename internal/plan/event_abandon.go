@@ -178,13 +178,13 @@ func (e Restore) Apply(s *State) (Change, error) {
 	}
 	for _, above := range s.Lineage(t.Task)[1:] {
 		if s.Tasks[above].Status == StatusAbandoned {
-			return Change{}, &RefusedError{e.Task, "stands below " + string(above) + ", which is abandoned too", "git wf abandon --restore " + string(above)}
+			return Change{}, &RefusedError{e.Task, "stands below " + string(above) + ", which is abandoned too", "git wf retry " + string(above)}
 		}
 	}
 	for _, id := range back {
 		for _, d := range s.Tasks[id].DependsOn {
 			if dep := s.Tasks[d]; dep != nil && dep.Status == StatusAbandoned && !isBack[d] {
-				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d), "git wf abandon --restore " + string(d)}
+				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d), "git wf retry " + string(d)}
 			}
 		}
 	}

@@ -79,10 +79,7 @@ func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([
 		}
 		return append(args, "--", string(t.TaskID)), clean, nil
 	case "abandon":
-		switch {
-		case r.PostFormValue("restore") != "":
-			args = append(args, "--restore")
-		case r.PostFormValue("sure") == "":
+		if r.PostFormValue("sure") == "" {
 			return nil, clean, badRequest("to give a task up, say that you mean it")
 		}
 		if message != "" {

@@ -32,7 +32,7 @@ func TestDecisionsAreCommands(t *testing.T) {
 		},
 		{"retry", "retry", []string{"task", "PAGE-1", "message", "again\r\nand again"}, []string{"retry", "--plan=WFS-site", "--message=again\nand again", "--", "PAGE-1"}},
 		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no", "sure", "yes"}, []string{"abandon", "--plan=WFS-site", "--message=no", "--", "PAGE-1"}},
-		{"restore", "abandon", []string{"task", "PAGE-1", "restore", "yes"}, []string{"abandon", "--plan=WFS-site", "--restore", "--", "PAGE-1"}},
+		{"restore", "retry", []string{"task", "PAGE-1"}, []string{"retry", "--plan=WFS-site", "--", "PAGE-1"}},
 		{"pause", "pause", []string{"message", "--lunch"}, []string{"pause", "--plan=WFS-site", "--message=--lunch"}},
 		{"resume", "resume", nil, []string{"resume", "--plan=WFS-site"}},
 		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"}, []string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
