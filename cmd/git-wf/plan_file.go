@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
@@ -277,7 +278,7 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if err != nil {
 		return err
 	}
-	text, err := store.ReadFile(c.Context, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	text, err := export.DocumentsOf(c.Context, store, snap, t.TaskID).ReviewFile(last)
 	if err != nil {
 		return err
 	}

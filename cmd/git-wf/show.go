@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -43,8 +42,7 @@ type taskDocument struct {
 	Reviews   []plan.Review   `json:"reviews"`
 	Attempts  []plan.Attempt  `json:"attempt_records"`
 	taskInput
-	Consumers []plan.TaskID `json:"consumers"`
-
+	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
 	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
 }
@@ -93,7 +91,7 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 		return fault.Refused("git wf show "+string(t.TaskID), "%s has no review yet", t.TaskID)
 	}
 	last := reviews[len(reviews)-1]
-	data, err := store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	data, err := export.DocumentsOf(ctx, store, snap, t.TaskID).ReviewFile(last)
 	if err != nil {
 		return err
 	}
@@ -103,39 +101,22 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 
 // readTask reads every document of a task's records.
 func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
-	d := taskDocument{
-		Artifacts: []plan.Artifact{}, Reviews: []plan.Review{}, Attempts: []plan.Attempt{}, Consumers: []plan.TaskID{},
-		LocalPath: t.TaskID.Dir(),
-	}
-	r := snap.Records.Of(t.TaskID)
-	for _, rec := range r.Artifacts {
-		a, err := export.ReadArtifact(ctx, store, snap, t.TaskID, rec.Version)
-		if err != nil {
-			return d, err
-		}
-		d.Artifacts = append(d.Artifacts, a)
-	}
-	for _, rec := range r.Reviews {
-		rev, err := export.ReadReview(ctx, store, snap, t.TaskID, rec)
-		if err != nil {
-			return d, err
-		}
-		d.Reviews = append(d.Reviews, rev)
-	}
-	for _, rec := range r.Attempts {
-		var a plan.Attempt
-		path := t.TaskID.Dir() + "/attempts/" + rec.Name()
-		data, err := store.ReadFile(ctx, snap.Commit, path)
-		if err == nil {
-			err = json.Unmarshal(data, &a)
-		}
-		if err != nil {
-			return d, fmt.Errorf("read %s: %w", path, err)
-		}
-		d.Attempts = append(d.Attempts, a)
-	}
+	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir()}
+	r, docs := snap.Records.Of(t.TaskID), export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
-	if d.taskInput, err = readTaskInput(ctx, store, snap, t.TaskID); err != nil {
+	if d.Artifacts, err = export.All(r.Artifacts, docs.Artifact); err != nil {
+		return d, err
+	}
+	if d.Reviews, err = export.All(r.Reviews, docs.Review); err != nil {
+		return d, err
+	}
+	if d.Attempts, err = export.All(r.Attempts, docs.Attempt); err != nil {
+		return d, err
+	}
+	if d.Questions, err = export.All(r.Questions, docs.Question); err != nil {
+		return d, err
+	}
+	if d.HandedIn, err = export.All(docs.Inputs(), docs.Input); err != nil {
 		return d, err
 	}
 	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -221,7 +222,7 @@ func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 		if r.Version != n {
 			continue
 		}
-		data, err := w.store.ReadFile(ctx, snap.Commit, id.Dir()+"/reviews/"+r.Dir()+"/"+r.Verdict.File())
+		data, err := export.DocumentsOf(ctx, w.store, snap, id).ReviewFile(r)
 		if err != nil {
 			return nil, err
 		}

@@ -252,8 +252,8 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 // asked is the question of a name that the task has asked, nil if there is none.
 func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, name string) (*plan.Question, error) {
 	for _, n := range snap.Records.Of(id).Questions {
-		if q, err := e.question(ctx, snap, id, n); err != nil || q.Name == name {
-			return &q, err
+		if q, err := e.documents(ctx, snap, id).Question(n); err != nil || q.Name == name {
+			return &q.Question, err
 		}
 	}
 	return nil, nil
@@ -267,8 +267,8 @@ const refusedFile = "a file that was refused"
 func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
 	again := h.claim.Agent == agent.NameExec
 	if list := snap.Records.Of(t.TaskID).Attempts; !again && len(list) > 0 {
-		var last plan.Attempt
-		if err := e.readRecord(ctx, snap, t.TaskID, "attempts/"+list[len(list)-1].Name(), &last); err != nil {
+		last, err := e.documents(ctx, snap, t.TaskID).Attempt(list[len(list)-1])
+		if err != nil {
 			return err
 		}
 		again = last.Message == e.mask().Text(res.Message)

@@ -107,12 +107,12 @@ func (m *measurement) saw(t time.Time) {
 
 // task adds up what a task and its CHECK took. What agents reported is not in it.
 func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
-	r := m.snap.Records.Of(t.TaskID)
+	r, docs := m.snap.Records.Of(t.TaskID), m.engine.documents(m.ctx, m.snap, t.TaskID)
 	effort.Versions, effort.Reviews, effort.Attempts = len(r.Artifacts), len(r.Reviews), len(r.Attempts)
 	effort.Retries, effort.Waivers = len(r.Resets), len(r.Waivers)
 	made, judged := map[int]time.Time{}, map[int]time.Time{}
 	for _, v := range r.Artifacts {
-		a, err := export.ReadArtifact(m.ctx, m.engine.Store, m.snap, t.TaskID, v.Version)
+		a, err := docs.Artifact(v)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
 		effort.WorkSeconds += seconds(a.DurationMS)
 	}
 	for _, rec := range r.Reviews {
-		rev, err := export.ReadReview(m.ctx, m.engine.Store, m.snap, t.TaskID, rec)
+		rev, err := docs.Review(rec)
 		if err != nil {
 			return err
 		}
@@ -139,17 +139,17 @@ func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
 			effort.ReviewSeconds += at.Sub(begun).Seconds()
 		}
 	}
-	return m.trouble(t, r, effort)
+	return m.trouble(t, r, docs, effort)
 }
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
 // trouble reads what was tried in vain, tried again, waived or given up.
-func (m *measurement) trouble(t *plan.Task, r *plan.TaskRecords, effort *plan.Effort) error {
+func (m *measurement) trouble(t *plan.Task, r *plan.TaskRecords, docs export.Documents, effort *plan.Effort) error {
 	kinds := map[string]int{}
 	for _, rec := range r.Attempts {
-		var a plan.Attempt
-		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "attempts/"+rec.Name(), &a); err != nil {
+		a, err := docs.Attempt(rec)
+		if err != nil {
 			return err
 		}
 		m.saw(a.CreatedAt)
@@ -158,15 +158,15 @@ func (m *measurement) trouble(t *plan.Task, r *plan.TaskRecords, effort *plan.Ef
 	}
 	m.lessons.tried(t, kinds, len(r.Resets))
 	for _, rec := range r.Waivers {
-		var w plan.WaiverDocument
-		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "waivers/"+rec.Name(), &w); err != nil {
+		w, err := docs.Waiver(rec)
+		if err != nil {
 			return err
 		}
 		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion, w.ArtifactID), w.Decision))
 	}
 	if n := len(r.Marks); n > 0 && r.Abandoned() {
-		var d plan.Decision
-		if err := m.engine.readRecord(m.ctx, m.snap, t.TaskID, "marks/"+r.Marks[n-1].Name(), &d); err != nil {
+		d, err := docs.Mark(r.Marks[n-1])
+		if err != nil {
 			return err
 		}
 		m.lessons.abandoned = append(m.lessons.abandoned, decided(fmt.Sprintf("%s: %s", t.TaskID, t.Title), d))

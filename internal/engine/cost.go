@@ -30,12 +30,12 @@ func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, er
 		}
 	}
 	for _, t := range snap.Plan.Tasks {
-		r := snap.Records.Of(t.TaskID)
-		for _, v := range r.Artifacts {
-			a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, v.Version)
-			if err != nil {
-				return nil, err
-			}
+		r, docs := snap.Records.Of(t.TaskID), e.documents(ctx, snap, t.TaskID)
+		artifacts, err := export.All(r.Artifacts, docs.Artifact)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range artifacts {
 			add(t.TaskID, a.Agent, a.ArtifactID, a.Usage)
 		}
 		for n, g := range snap.Plan.Grafts {
@@ -43,8 +43,7 @@ func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, er
 				continue
 			}
 			var f estimate.Record
-			name := "feasibility/f1-" + g.ArtifactID + ".json"
-			err := e.readRecord(ctx, snap, t.TaskID, name, &f)
+			err := docs.Read("feasibility/f1-"+g.ArtifactID+".json", &f)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // estimated by nobody
 			}
@@ -53,18 +52,18 @@ func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, er
 			}
 			add(t.TaskID, f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
 		}
-		for _, rec := range r.Attempts {
-			var a plan.Attempt
-			if err := e.readRecord(ctx, snap, t.TaskID, "attempts/"+rec.Name(), &a); err != nil {
-				return nil, err
-			}
+		attempts, err := export.All(r.Attempts, docs.Attempt)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attempts {
 			add(t.TaskID, a.Agent, a.AttemptID, a.Usage)
 		}
-		for _, rec := range r.Reviews {
-			rev, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, rec)
-			if err != nil {
-				return nil, err
-			}
+		reviews, err := export.All(r.Reviews, docs.Review)
+		if err != nil {
+			return nil, err
+		}
+		for _, rev := range reviews {
 			add(t.TaskID, rev.Reviewer, rev.ReviewID, rev.Usage)
 		}
 	}

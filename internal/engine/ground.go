@@ -262,11 +262,11 @@ func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snaps
 	if last.N == 0 {
 		return nil
 	}
-	rev, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, last)
+	rev, err := e.documents(ctx, snap, t.TaskID).Review(last)
 	if err != nil {
 		return err
 	}
-	data, err := e.Store.ReadFile(ctx, snap.Commit, t.TaskID.Dir()+"/reviews/"+last.Dir()+"/"+last.Verdict.File())
+	data, err := e.documents(ctx, snap, t.TaskID).ReviewFile(last)
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snaps
 func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there, count int, c *agent.Context) error {
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
 	for n := 1; n <= count; n++ {
-		doc, err := e.inputDocument(ctx, snap, id, name, n)
+		doc, err := e.documents(ctx, snap, id).Input(export.InputRecord{Name: plan.EscapeName(name), N: n})
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -24,29 +23,18 @@ import (
 func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]plan.Question, error) {
 	var open []plan.Question
 	for _, n := range snap.Records.Of(task).OpenQuestions() {
-		q, err := e.question(ctx, snap, task, n)
+		q, err := e.documents(ctx, snap, task).Question(n)
 		if err != nil {
 			return nil, err
 		}
-		open = append(open, q)
+		open = append(open, q.Question)
 	}
 	return open, nil
 }
 
-func (e *Engine) question(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, n int) (q plan.Question, err error) {
-	return q, e.readRecord(ctx, snap, task, fmt.Sprintf("questions/q%d.json", n), &q)
-}
-
-// readRecord reads a JSON record of a task.
-func (e *Engine) readRecord(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string, v any) error {
-	data, err := e.Store.ReadFile(ctx, snap.Commit, task.Dir()+"/"+name)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s: %s: %w", task, name, err)
-	}
-	return nil
+// documents reads what is recorded of a task.
+func (e *Engine) documents(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) export.Documents {
+	return export.DocumentsOf(ctx, e.Store, snap, task)
 }
 
 // notes reads what the plan has recorded for those who work on it, oldest first.
@@ -93,9 +81,11 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		Answer: plan.Answer{Text: r.Text, OptionID: r.Option, By: r.Person.Name, CreatedAt: plan.Second(e.Now())},
 	}
 	if slices.Contains(snap.Records.Of(r.Task).Questions, r.Number) {
-		if ev.Question, err = e.question(ctx, snap, r.Task, r.Number); err != nil {
+		q, err := e.documents(ctx, snap, r.Task).Question(r.Number)
+		if err != nil {
 			return nil, err
 		}
+		ev.Question = q.Question
 	}
 	batch := e.Store.NewBatch()
 	if ev.Files, err = e.handedIn(ctx, batch, snap.Plan.Limits(), ev.Question.Name, nil, r.Files, r.Person); err != nil {
@@ -360,7 +350,7 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	}
 	known := map[string]bool{}
 	for n := 1; n <= snap.Records.Of(t.TaskID).Inputs[plan.EscapeName(req.Name)]; n++ {
-		doc, err := e.inputDocument(ctx, snap, t.TaskID, req.Name, n)
+		doc, err := e.documents(ctx, snap, t.TaskID).Input(export.InputRecord{Name: plan.EscapeName(req.Name), N: n})
 		if err != nil {
 			return err
 		}
@@ -388,8 +378,4 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	}
 	e.report(t.TaskID, what(done.Change))
 	return nil
-}
-
-func (e *Engine) inputDocument(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string, n int) (doc plan.InputDocument, err error) {
-	return doc, e.readRecord(ctx, snap, task, "inputs/"+plan.EscapeName(name)+"/"+strconv.Itoa(n)+".json", &doc)
 }

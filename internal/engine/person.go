@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -169,7 +168,7 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 		}
 	}
 	if last != nil {
-		k, err := e.readChecked(ctx, snap, t.TaskID, *last)
+		k, err := e.documents(ctx, snap, t.TaskID).Check(*last)
 		if err == nil && k.SpecHash == t.SpecHash() && k.Tree == ev.subject.Artifact.Tree {
 			ev.ran, ev.checkID = k.Criteria, k.CheckID
 			return ev, nil
@@ -189,15 +188,6 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 	checks := done.Snapshot.Records.Of(t.TaskID).Checks
 	ev.checkID = fmt.Sprintf("k%d", checks[len(checks)-1].N)
 	return ev, nil
-}
-
-func (e *Engine) readChecked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, rec plan.CheckRecord) (plan.Checked, error) {
-	var k plan.Checked
-	data, err := e.Store.ReadFile(ctx, snap.Commit, id.Dir()+"/checks/"+rec.Name())
-	if err != nil {
-		return k, err
-	}
-	return k, json.Unmarshal(data, &k)
 }
 
 // Record records the person's verdict.

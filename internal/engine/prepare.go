@@ -123,19 +123,14 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 		if !slices.Contains(r.Questions, n) {
 			continue
 		}
-		q, err := e.question(ctx, snap, task.TaskID, n)
+		q, err := e.documents(ctx, snap, task.TaskID).Question(n)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range task.Steps() {
-			if q.Name != stepQuestion(s.Name) {
-				continue
+			if q.Name == stepQuestion(s.Name) {
+				answers[s.Name] = q.Answer.Text
 			}
-			var a plan.Answer
-			if err := e.readRecord(ctx, snap, task.TaskID, fmt.Sprintf("answers/q%d.json", n), &a); err != nil {
-				return nil, err
-			}
-			answers[s.Name] = a.Text
 		}
 	}
 	return answers, nil

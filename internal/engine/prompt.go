@@ -81,7 +81,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 		if k.Version != t.Active {
 			continue
 		}
-		recorded, err := e.readChecked(ctx, snap, t.TaskID, k)
+		recorded, err := e.documents(ctx, snap, t.TaskID).Check(k)
 		if err != nil {
 			return err
 		}
@@ -242,14 +242,11 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		if !slices.Contains(r.Questions, n) {
 			continue
 		}
-		q, err := e.question(ctx, snap, t.TaskID, n)
+		q, err := e.documents(ctx, snap, t.TaskID).Question(n)
 		if err != nil {
 			return nil, err
 		}
-		var a plan.Answer
-		if err := e.readRecord(ctx, snap, t.TaskID, fmt.Sprintf("answers/q%d.json", n), &a); err != nil {
-			return nil, err
-		}
+		a := q.Answer
 		text := a.Text
 		for _, o := range q.Options {
 			if o.OptionID == a.OptionID {
@@ -259,7 +256,7 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		if len(a.Inputs) > 0 {
 			text = strings.TrimSpace(text + "\nFiles were handed in: see the input " + q.Name + ".")
 		}
-		all = append(all, prompt.Answer{ID: q.QuestionID, Question: q.Question, Text: prompt.Text(text)})
+		all = append(all, prompt.Answer{ID: q.QuestionID, Question: q.Question.Question, Text: prompt.Text(text)})
 	}
 	return all, nil
 }

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"gitwf/internal/export"
@@ -39,12 +37,6 @@ type review struct {
 	Signed signed
 }
 
-// question is one with its answer, nil while there is none.
-type question struct {
-	plan.Question
-	Answer *plan.Answer
-}
-
 type attempt struct {
 	plan.Attempt
 	N      int
@@ -56,14 +48,15 @@ type attempt struct {
 type documents struct {
 	Versions  []version // newest first
 	Tries     []attempt // newest first
-	Questions []question
+	Questions []export.Asked
 	HandedIn  []plan.InputDocument
 	Waivers   []plan.WaiverDocument
 	Problems  []string
 }
 
-// reading reads the documents of one task at one commit.
+// reading is what documents come from.
 type reading struct {
+	export.Documents
 	ctx   context.Context
 	store *gitstore.Store
 	snap  *gitstore.Snapshot
@@ -73,34 +66,37 @@ type reading struct {
 }
 
 func (s *Server) documents(ctx context.Context, snap *gitstore.Snapshot, state *plan.State, id plan.TaskID) documents {
-	r := reading{ctx: ctx, store: s.Store, snap: snap, state: state, id: id}
-	r.versions()
-	r.attempts()
-	r.input()
+	r := reading{Documents: export.DocumentsOf(ctx, s.Store, snap, id), ctx: ctx, store: s.Store, snap: snap, state: state, id: id}
 	rec := snap.Records.Of(id)
-	for _, w := range rec.Waivers {
-		var doc plan.WaiverDocument
-		if r.read("waivers/"+w.Name(), &doc) {
-			r.docs.Waivers = append(r.docs.Waivers, doc)
+	r.versions()
+	for _, a := range slices.Backward(rec.Attempts) {
+		if doc, err := r.Attempt(a); r.ok(err) {
+			r.docs.Tries = append(r.docs.Tries, attempt{doc, a.N, snap.Document(id, fmt.Sprintf("attempts/a%d.log", a.N)) != ""})
 		}
 	}
+	r.docs.Questions = readable(&r, rec.Questions, r.Question)
+	r.docs.HandedIn = readable(&r, r.Inputs(), r.Input)
+	r.docs.Waivers = readable(&r, rec.Waivers, r.Waiver)
 	return r.docs
 }
 
-// read reads a JSON record of the task.
-func (r *reading) read(name string, v any) bool {
-	data, err := r.store.ReadFile(r.ctx, r.snap.Commit, r.id.Dir()+"/"+name)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	return r.ok(name, err)
-}
-
-func (r *reading) ok(name string, err error) bool {
+// ok notes what can't be read.
+func (r *reading) ok(err error) bool {
 	if err != nil {
-		r.docs.Problems = append(r.docs.Problems, plan.OneLine(fmt.Sprintf("%s: %v", name, err)))
+		r.docs.Problems = append(r.docs.Problems, plan.OneLine(err.Error()))
 	}
 	return err == nil
+}
+
+// readable are the documents of the records that can be read.
+func readable[R, D any](r *reading, records []R, read func(R) (D, error)) []D {
+	var all []D
+	for _, rec := range records {
+		if doc, err := read(rec); r.ok(err) {
+			all = append(all, doc)
+		}
+	}
+	return all
 }
 
 func (r *reading) versions() {
@@ -112,8 +108,8 @@ func (r *reading) versions() {
 			Active: a.Version == t.Active, Approved: a.Version == t.Approved,
 		}
 		var err error
-		v.Artifact, err = export.ReadArtifact(r.ctx, r.store, r.snap, r.id, a.Version)
-		r.ok("artifacts/"+v.ID, err)
+		v.Artifact, err = r.Artifact(a)
+		r.ok(err)
 		r.files(&v)
 		for _, rev := range slices.Backward(rec.Reviews) {
 			if rev.Version == a.Version {
@@ -121,8 +117,10 @@ func (r *reading) versions() {
 			}
 		}
 		for _, k := range rec.Checks {
-			var doc plan.Checked
-			if k.Version == a.Version && r.read("checks/"+k.Name(), &doc) {
+			if k.Version != a.Version {
+				continue
+			}
+			if doc, err := r.Check(k); r.ok(err) {
 				v.Checks = append(v.Checks, doc)
 			}
 		}
@@ -137,7 +135,7 @@ func (r *reading) versions() {
 
 func (r *reading) files(v *version) {
 	entries, err := r.store.ListTree(r.ctx, v.ArtifactRecord.Files, "")
-	r.ok("artifacts/"+v.ID+"/files", err)
+	r.ok(err)
 	sizes := map[string]int64{}
 	for _, f := range v.Artifact.Files {
 		sizes[f.Path] = f.Size
@@ -155,45 +153,11 @@ func (r *reading) files(v *version) {
 const largestReview = 256 << 10
 
 func (r *reading) review(v *version, rec plan.ReviewRecord) {
-	doc, err := export.ReadReview(r.ctx, r.store, r.snap, r.id, rec)
-	if !r.ok("reviews/"+rec.Dir(), err) {
+	doc, err := r.Review(rec)
+	if !r.ok(err) {
 		return
 	}
-	name := "reviews/" + rec.Dir() + "/" + rec.Verdict.File()
-	text, err := r.store.ReadFile(r.ctx, r.snap.Commit, r.id.Dir()+"/"+name)
-	r.ok(name, err)
+	text, err := r.ReviewFile(rec)
+	r.ok(err)
 	v.Reviews = append(v.Reviews, review{Review: doc, File: string(text[:min(len(text), largestReview)])})
-}
-
-func (r *reading) attempts() {
-	for _, rec := range slices.Backward(r.snap.Records.Of(r.id).Attempts) {
-		a := attempt{N: rec.N}
-		if r.read("attempts/"+rec.Name(), &a.Attempt) {
-			a.HasLog = r.snap.Document(r.id, fmt.Sprintf("attempts/a%d.log", rec.N)) != ""
-			r.docs.Tries = append(r.docs.Tries, a)
-		}
-	}
-}
-
-func (r *reading) input() {
-	rec := r.snap.Records.Of(r.id)
-	for _, n := range rec.Questions {
-		var q question
-		if !r.read(fmt.Sprintf("questions/q%d.json", n), &q.Question) {
-			continue
-		}
-		var answer plan.Answer
-		if slices.Contains(rec.Answers, n) && r.read(fmt.Sprintf("answers/q%d.json", n), &answer) {
-			q.Answer = &answer
-		}
-		r.docs.Questions = append(r.docs.Questions, q)
-	}
-	for _, name := range slices.Sorted(maps.Keys(rec.Inputs)) {
-		for n := 1; n <= rec.Inputs[name]; n++ {
-			var doc plan.InputDocument
-			if r.read(fmt.Sprintf("inputs/%s/%d.json", name, n), &doc) {
-				r.docs.HandedIn = append(r.docs.HandedIn, doc)
-			}
-		}
-	}
 }

@@ -33,7 +33,7 @@ type taskPage struct {
 	Waits     []string // what only a person can do about it
 	Candidate *version // that a review would be about
 	Evidence  map[string]plan.CriterionResult
-	Asks      *question          // the first that is open
+	Asks      *export.Asked      // the first that is open
 	Lacks     []plan.Requirement // inputs that are missing
 	Judged    map[string]bool    // criteria that a person judges
 	Blocked   bool               // retry would let it go on

@@ -1,0 +1,119 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Documents reads what is recorded of one task at one commit: for people, for agents, and at the end of a plan. A document
+// that is not there is an fs.ErrNotExist.
+type Documents struct {
+	ctx   context.Context
+	store reader
+	snap  *gitstore.Snapshot
+	id    plan.TaskID
+}
+
+// DocumentsOf is the Documents of a task; those of a CHECK are its target's.
+func DocumentsOf(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID) Documents {
+	return Documents{ctx, store, snap, id}
+}
+
+// All reads the document of each record. It is never nil, so that JSON has a list.
+func All[R, D any](records []R, read func(R) (D, error)) ([]D, error) {
+	all := make([]D, 0, len(records))
+	for _, rec := range records {
+		d, err := read(rec)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// Read reads a record that has no method of its own, by its name in the task's directory.
+func (d Documents) Read(name string, v any) error {
+	return readJSON(d.ctx, d.store, d.snap.Commit, d.id.Dir()+"/"+name, v)
+}
+
+// Artifact is what the maker of a version recorded.
+func (d Documents) Artifact(rec plan.ArtifactRecord) (plan.Artifact, error) {
+	return ReadArtifact(d.ctx, d.store, d.snap, d.id, rec.Version)
+}
+
+// Review is a review as a program reads it.
+func (d Documents) Review(rec plan.ReviewRecord) (plan.Review, error) {
+	return ReadReview(d.ctx, d.store, d.snap, d.id, rec)
+}
+
+// ReviewFile is APPROVED.md or REJECTED.md, as it was written.
+func (d Documents) ReviewFile(rec plan.ReviewRecord) ([]byte, error) {
+	return d.store.ReadFile(d.ctx, d.snap.Commit, d.id.Dir()+"/reviews/"+rec.Dir()+"/"+rec.Verdict.File())
+}
+
+// Check is what the engine itself ran on a version.
+func (d Documents) Check(rec plan.CheckRecord) (doc plan.Checked, err error) {
+	return doc, d.Read("checks/"+rec.Name(), &doc)
+}
+
+// Attempt is an attempt that left no version, or no review.
+func (d Documents) Attempt(rec plan.AttemptRecord) (doc plan.Attempt, err error) {
+	return doc, d.Read("attempts/"+rec.Name(), &doc)
+}
+
+// Waiver is who lets a criterion pass, and why.
+func (d Documents) Waiver(rec plan.WaiverRecord) (doc plan.WaiverDocument, err error) {
+	return doc, d.Read("waivers/"+rec.Name(), &doc)
+}
+
+// Mark is who gave the task up, or took it back, and why.
+func (d Documents) Mark(rec plan.MarkRecord) (doc plan.Decision, err error) {
+	return doc, d.Read("marks/"+rec.Name(), &doc)
+}
+
+// Asked is a question with its answer, nil while there is none.
+type Asked struct {
+	plan.Question
+	Answer *plan.Answer `json:"answer"`
+}
+
+// Question is the question of a number, with its answer.
+func (d Documents) Question(n int) (q Asked, err error) {
+	if err := d.Read(fmt.Sprintf("questions/q%d.json", n), &q.Question); err != nil {
+		return q, err
+	}
+	if slices.Contains(d.snap.Records.Of(d.id).Answers, n) {
+		q.Answer = &plan.Answer{}
+		err = d.Read(fmt.Sprintf("answers/q%d.json", n), q.Answer)
+	}
+	return q, err
+}
+
+// InputRecord is the Nth file that was handed in under a name, which is in the escaped form.
+type InputRecord struct {
+	Name string
+	N    int
+}
+
+// Inputs are the files that were handed in for the task, by name.
+func (d Documents) Inputs() []InputRecord {
+	var all []InputRecord
+	counts := d.snap.Records.Of(d.id).Inputs
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		for n := range counts[name] {
+			all = append(all, InputRecord{name, n + 1})
+		}
+	}
+	return all
+}
+
+// Input says who handed a file in, and where it came from.
+func (d Documents) Input(rec InputRecord) (doc plan.InputDocument, err error) {
+	return doc, d.Read(fmt.Sprintf("inputs/%s/%d.json", rec.Name, rec.N), &doc)
+}
