@@ -84,7 +84,7 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 	if !shown {
 		return graph.ASCII(e.stdout, g, 0, nil)
 	}
-	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string { return e.paint(classColours[class], text) })
+	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string { return e.paint(class.Colour(), text) })
 }
 
 // columns is the width of the terminal, or what COLUMNS says; zero if nobody knows.
@@ -99,10 +99,4 @@ func (e *env) columns() int {
 		return 0
 	}
 	return n
-}
-
-// classColours are the terminal's colours of what the statuses look like; the same as those of styles.
-var classColours = map[graph.Class]string{
-	graph.Ready: "36", graph.Running: "34", graph.Review: "33", graph.Done: "32", graph.Rejected: "31",
-	graph.Pending: "90", graph.Blocked: "35", graph.Abandoned: "90",
 }

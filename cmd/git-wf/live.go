@@ -73,7 +73,7 @@ func (v *liveView) watch(s *plan.State, doing []engine.Doing) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.plan, v.doing, v.title, v.stale = string(s.Plan.PlanID), doing, map[plan.TaskID]string{}, true
-	v.done, v.all = progressOf(s)
+	v.done, v.all = s.Progress()
 	for _, d := range doing {
 		if t := s.Tasks[d.Task]; t != nil {
 			v.title[d.Task] = plan.OneLine(t.Title)

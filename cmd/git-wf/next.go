@@ -202,7 +202,7 @@ type nextDocument struct {
 
 func describeNext(s *plan.State) nextDocument {
 	d := nextDocument{PlanID: s.Plan.PlanID, Status: s.Root().Status}
-	d.Done, d.Total = progressOf(s)
+	d.Done, d.Total = s.Progress()
 	return d
 }
 

@@ -59,7 +59,7 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 			sum.Error = err.Error()
 		} else {
 			sum.Title, sum.Status, sum.sessionSummary = snap.Plan.Title, s.Root().Status, sessionOf(s)
-			sum.Done, sum.Total = progressOf(s)
+			sum.Done, sum.Total = s.Progress()
 		}
 		if sum.SessionStatus == plan.SessionCompleted {
 			completed = append(completed, sum)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 )
 
@@ -22,21 +23,6 @@ func (e *env) printJSON(v any) error {
 	return w.Flush()
 }
 
-// style is how a status looks: a mark that says it without colour too, and a colour.
-type style struct{ mark, colour string }
-
-var styles = map[plan.Status]style{
-	plan.StatusDone:            {"✓", "32"},
-	plan.StatusReady:           {"○", "36"},
-	plan.StatusInProgress:      {"▶", "34"},
-	plan.StatusReadyToCheck:    {"?", "33"},
-	plan.StatusToBeModified:    {"✗", "31"},
-	plan.StatusPending:         {"·", "90"},
-	plan.StatusAbandoned:       {"-", "90"},
-	plan.StatusWaitingInput:    {"!", "35"},
-	plan.StatusWaitingExternal: {"!", "35"},
-}
-
 // paint colours a text on a terminal.
 func (e *env) paint(colour, text string) string {
 	if !e.colour {
@@ -45,9 +31,16 @@ func (e *env) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-func (e *env) status(s plan.Status) string { return e.paint(styles[s].colour, string(s)) }
+func (e *env) status(s plan.Status) string {
+	return e.paint(graph.ClassOf(s).Colour(), string(s))
+}
 
-func (e *env) mark(s plan.Status) string { return e.paint(styles[s].colour, styles[s].mark) }
+// mark is a sign that says a status without colour too.
+func (e *env) mark(s plan.Status) string {
+	class := graph.ClassOf(s)
+	mark, _ := class.Mark()
+	return e.paint(class.Colour(), mark)
+}
 
 // heading prints the title of a section.
 func (e *env) heading(w io.Writer, text string) {

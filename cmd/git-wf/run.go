@@ -167,7 +167,7 @@ func (e *env) screen() func() (columns, rows int) {
 // printOutcome says how far the plan is, what each open task waits for and what holds up the others.
 func (e *env) printOutcome(x explained) {
 	s, waits := x.state, x.waits
-	done, all := progressOf(s)
+	done, all := s.Progress()
 	fmt.Fprintf(e.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
 	for _, w := range waits {
 		e.printWait(w)
@@ -199,7 +199,7 @@ func (e *env) printWait(w engine.Wait) {
 // finished reports whether nothing is left to do. A plan that is assembled is DONE with its last task, but one of its
 // deliverables may have been rejected since.
 func finished(s *plan.State, waits []engine.Wait) bool {
-	done, all := progressOf(s)
+	done, all := s.Progress()
 	return s.Root().Status == plan.StatusDone && len(waits) == 0 && done == all
 }
 
@@ -226,15 +226,4 @@ func runResult(x explained) error {
 		}
 	}
 	return fault.Refused("git wf next --explain", "nothing can go on in %s", s.Plan.PlanID)
-}
-
-// progressOf counts the leaves that are done, and all of them.
-func progressOf(s *plan.State) (done, all int) {
-	leaves := s.Leaves(s.Plan.RootTaskID)
-	for _, id := range leaves {
-		if s.Tasks[id].Status == plan.StatusDone {
-			done++
-		}
-	}
-	return done, len(leaves)
 }

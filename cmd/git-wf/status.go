@@ -85,7 +85,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 
 func (st standing) document() statusDocument {
 	d := describe(st.state, st.waits)
-	d.Proof, d.HeldUp, d.Claims = proofOf(st.state, st.evidence), heldUp(st.open), st.claims
+	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -148,8 +148,6 @@ type reviewSummary struct {
 	Score              int          `json:"score"`
 	ReviewedArtifactID string       `json:"reviewed_artifact_id"`
 	Reviewer           string       `json:"reviewer"`
-
-	word string // for people
 }
 
 func describe(s *plan.State, waits []engine.Wait) statusDocument {
@@ -157,7 +155,7 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 	if waits == nil {
 		d.WaitsUpon = []engine.Wait{}
 	}
-	d.Done, d.Total = progressOf(s)
+	d.Done, d.Total = s.Progress()
 	reasons := map[plan.TaskID]string{}
 	for _, w := range waits {
 		reasons[w.Task] = w.Text
@@ -193,17 +191,6 @@ func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	return export.Prove(ctx, store, snap, policy)
 }
 
-// proofOf says what the approvals of a plan are worth: signed only if none is needed that does not count.
-func proofOf(s *plan.State, e *export.Evidence) string {
-	switch lost := e.Lost(s.Leaves(s.Plan.RootTaskID)); {
-	case !e.Signed:
-		return "unsigned"
-	case len(lost) > 0:
-		return "not all signed"
-	}
-	return "signed"
-}
-
 func whyNot(list []export.Unproven) []string {
 	var all []string
 	for _, u := range list {
@@ -232,7 +219,7 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 		return nil
 	}
 	r := reviews[len(reviews)-1]
-	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer), s.Word(id, r)}
+	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer)}
 }
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
@@ -243,8 +230,8 @@ func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string
 
 // printProven prints the tree with what the policy's keys prove of it.
 func (e *env) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
-	done, all := progressOf(s)
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proofOf(s, proof))
+	done, all := s.Progress()
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proof.Worth(s))
 	e.printSession(w, s)
 	fmt.Fprintln(w)
 	treePrinter{env: e, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
@@ -318,34 +305,16 @@ func (p treePrinter) task(id plan.TaskID, lead, under string) {
 	}
 }
 
-// notes are what follows the status on a task's line: version, score, and what it waits for.
+// notes are what follows the status on a task's line.
 func (p treePrinter) notes(t *plan.TaskState) string {
-	var notes []string
-	if r := lastReview(p.s, t); r != nil {
-		notes = append(notes, r.word)
-	}
-	if waived := p.s.WaivedNote(t.TaskID); waived != "" {
-		notes = append(notes, waived)
-	}
+	var proof []string
 	if version := plan.VersionID(t.Approved); version != "" {
 		if signed := p.proof.Of(t.TaskID, version); len(signed) > 0 {
-			notes = append(notes, "signed by "+signedBy(signed))
+			proof = append(proof, "signed by "+signedBy(signed))
 		}
 		for _, u := range p.proof.Missing(t.TaskID, version) {
-			notes = append(notes, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
+			proof = append(proof, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
 	}
-	if why := p.s.Reason(t); why != "" && t.Status != plan.StatusDone {
-		notes = append(notes, plan.OneLine(why))
-	}
-	if why := p.stale[t.TaskID]; why != "" {
-		notes = append(notes, "stale: "+why)
-	}
-	if t.Attempts > 0 {
-		notes = append(notes, plan.Count(t.Attempts, "attempt")+" failed")
-	}
-	if t.Lost > 0 && t.Status != plan.StatusWaitingExternal {
-		notes = append(notes, plan.Count(t.Lost, "worker")+" lost")
-	}
-	return strings.Join(notes, "; ")
+	return p.s.Notes(t, proof, p.stale[t.TaskID])
 }

@@ -35,14 +35,14 @@ func (w *watcher) overview(ctx context.Context) (o watch.Overview, err error) {
 	if root := s.Root(); root != nil { // which a plan of a foreign ref may lack
 		o.Status = root.Status
 	}
-	o.Done, o.Total = progressOf(s)
+	o.Done, o.Total = s.Progress()
 	var text strings.Builder
 	w.plainly(&text).printSession(&text, s)
 	o.Notes = strings.TrimSpace(text.String())
 	if o.Notes != "" {
 		o.Notes += ", "
 	}
-	o.Notes += proofOf(s, st.evidence)
+	o.Notes += st.evidence.Worth(s)
 	o.Tasks = w.tasks(st)
 	return o, nil
 }
@@ -249,13 +249,12 @@ func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 
 // content is the beginning of a file, if it is text.
 func (w *watcher) content(ctx context.Context, oid plan.OID) ([]string, error) {
-	out := &beginning{}
-	err := w.store.CopyBlob(ctx, oid, out)
-	if err != nil && !errors.Is(err, errEnough) {
+	data, whole, err := w.store.BlobHead(ctx, oid, mostShownBytes)
+	if err != nil {
 		return nil, err
 	}
-	text := string(out.data)
-	if err != nil { // it may end within a character
+	text := string(data)
+	if !whole { // it may end within a character
 		for range utf8.UTFMax - 1 {
 			if r, n := utf8.DecodeLastRuneInString(text); r == utf8.RuneError && n == 1 {
 				text = text[:len(text)-1]
@@ -266,26 +265,13 @@ func (w *watcher) content(ctx context.Context, oid plan.OID) ([]string, error) {
 		return []string{"(no text: git wf ui shows it)"}, nil
 	}
 	all := lines(text)
-	if err != nil {
+	if !whole {
 		all = append(all, "(only the beginning is shown)")
 	}
 	return all, nil
 }
 
 var errEnough = errors.New("enough has been read")
-
-// beginning keeps what is written first.
-type beginning struct{ data []byte }
-
-func (b *beginning) Write(p []byte) (int, error) {
-	room := mostShownBytes - len(b.data)
-	if len(p) > room {
-		b.data = append(b.data, p[:room]...)
-		return room, errEnough
-	}
-	b.data = append(b.data, p...)
-	return len(p), nil
-}
 
 // diff is what is different in a version from the one before.
 func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, n int) ([]string, error) {

@@ -37,7 +37,7 @@ var allowed = []struct {
 	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}}, // pushes that no git command makes
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/pattern", "internal/plan"}},
-	{"internal/watch", []string{"internal/plan", "internal/terminal"}},
+	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
 		"internal/gitstore", "internal/pattern", "internal/plan", "internal/prepare", "internal/process", "internal/prompt",

@@ -200,6 +200,17 @@ func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 	return list
 }
 
+// Worth says what the approvals of a plan are worth: signed only if none is needed that does not count.
+func (e *Evidence) Worth(s *plan.State) string {
+	switch {
+	case !e.Signed:
+		return "unsigned"
+	case len(e.Lost(s.Leaves(s.Plan.RootTaskID))) > 0:
+		return "not all signed"
+	}
+	return "signed"
+}
+
 // UnprovenError says that approvals do not count under the policy's keys.
 type UnprovenError struct{ Approvals []Unproven }
 

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -74,6 +75,22 @@ func (s *Store) CopyBlob(ctx context.Context, oid plan.OID, w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	})
+}
+
+// BlobHead returns at most so many bytes of a blob, from its beginning, and whether that is all of it.
+func (s *Store) BlobHead(ctx context.Context, oid plan.OID, most int64) (data []byte, whole bool, err error) {
+	enough := errors.New("enough")
+	err = s.eachBlob(ctx, []plan.OID{oid}, func(_ int, size int64, content io.Reader) (err error) {
+		data, err = io.ReadAll(io.LimitReader(content, most))
+		if whole = size <= most; err == nil && !whole {
+			return enough // the rest may be gigabytes
+		}
+		return err
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return data, whole, err
 }
 
 func isOID(oid plan.OID) bool {

@@ -65,7 +65,7 @@ func FromState(s *plan.State, o Options) Graph {
 		}
 		shown[t.TaskID] = true
 		g.Nodes = append(g.Nodes, Node{
-			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Waived: s.WaivedNote(t.TaskID), Class: classOf(state.Status), Parent: t.ParentTaskID,
+			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Waived: s.WaivedNote(t.TaskID), Class: ClassOf(state.Status), Parent: t.ParentTaskID,
 			EstimatedPersonDays: t.EstimatedPersonDays,
 		})
 	}

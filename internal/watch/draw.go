@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
@@ -61,37 +62,24 @@ func Render(l Line, columns int, colour bool) string {
 	return b.String()
 }
 
-// look is the mark and the style of a status.
-type look struct {
-	mark, ascii string
-	style       Style
-}
-
-func lookOf(s plan.Status) look {
-	l, ok := map[plan.Status]look{
-		plan.StatusDone:            {"✓", "+", Good},
-		plan.StatusReady:           {"○", "o", Ready},
-		plan.StatusInProgress:      {"▶", ">", Busy},
-		plan.StatusReadyToCheck:    {"?", "?", Asks},
-		plan.StatusToBeModified:    {"✗", "x", Bad},
-		plan.StatusPending:         {"·", ".", Faint},
-		plan.StatusAbandoned:       {"-", "-", Faint},
-		plan.StatusWaitingInput:    {"!", "!", Warn},
-		plan.StatusWaitingExternal: {"!", "!", Warn},
-	}[s]
-	if !ok {
-		return look{" ", " ", Plain}
+// styleOf is the style of a status; none where there is no status.
+func styleOf(s plan.Status) Style {
+	if s == "" {
+		return Plain
 	}
-	return l
+	return Style(graph.ClassOf(s).Colour())
 }
 
 // mark is the sign of a status, of one column.
 func (m *Model) mark(s plan.Status) string {
-	if l := lookOf(s); m.ASCII {
-		return l.ascii
-	} else {
-		return l.mark
+	mark, ascii := graph.ClassOf(s).Mark()
+	switch {
+	case s == "":
+		return " "
+	case m.ASCII:
+		return ascii
 	}
+	return mark
 }
 
 // text makes what a plan says fit to be drawn, in one line.

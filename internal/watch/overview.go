@@ -55,7 +55,7 @@ func (m *Model) titleLine(columns int) Line {
 
 // progressLine has the plan's status, a bar, and how many deliverables are approved.
 func (m *Model) progressLine(columns int) Line {
-	line := Line{{m.mark(m.over.Status) + " " + string(m.over.Status) + " ", lookOf(m.over.Status).style}}
+	line := Line{{m.mark(m.over.Status) + " " + string(m.over.Status) + " ", styleOf(m.over.Status)}}
 	const most, least = 40, 6
 	if room := min(columns/3, most); room >= least && m.over.Total > 0 {
 		full := room * m.over.Done / m.over.Total
@@ -96,7 +96,7 @@ func (m *Model) countsLine() Line {
 			n += counts[s]
 		}
 		if n > 0 {
-			line = append(line, Span{fmt.Sprintf("%s %d %s  ", m.mark(c.statuses[0]), n, c.word), lookOf(c.statuses[0]).style})
+			line = append(line, Span{fmt.Sprintf("%s %d %s  ", m.mark(c.statuses[0]), n, c.word), styleOf(c.statuses[0])})
 		}
 	}
 	return line
@@ -170,7 +170,7 @@ func names(ids []plan.TaskID) string {
 
 // taskLine is one task of the tree.
 func (m *Model) taskLine(t *Task, lead string, columns int) Line {
-	look := lookOf(t.Status)
+	style := styleOf(t.Status)
 	cursor, id, name := "  ", Strong, Plain
 	if t.ID == m.selected {
 		cursor, id, name = "> ", Chosen, Chosen
@@ -187,8 +187,8 @@ func (m *Model) taskLine(t *Task, lead string, columns int) Line {
 		notes = ""
 	}
 	return Line{
-		{cursor, Strong}, {lead, Faint}, {m.mark(t.Status) + " ", look.style}, {string(t.ID), id}, {"  " + title, name},
-		{"  " + status, look.style}, {"  " + m.clip(notes, room), Faint},
+		{cursor, Strong}, {lead, Faint}, {m.mark(t.Status) + " ", style}, {string(t.ID), id}, {"  " + title, name},
+		{"  " + status, style}, {"  " + m.clip(notes, room), Faint},
 	}
 }
 

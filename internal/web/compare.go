@@ -141,7 +141,7 @@ func (s *Server) sides(r *http.Request, c *change, a, b plan.OID, l, n *gitstore
 		return nil
 	}
 	for _, e := range []*gitstore.TreeEntry{l, n} {
-		data, all, err := s.head(r.Context(), e.OID, largestCompared)
+		data, all, err := s.Store.BlobHead(r.Context(), e.OID, largestCompared)
 		if err != nil {
 			return err
 		}

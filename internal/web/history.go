@@ -38,7 +38,7 @@ type rejections struct {
 type spent struct {
 	Task  plan.TaskID
 	Title string
-	In    []time.Duration // by class, in the order of classes()
+	In    []time.Duration // by class, in the order of graph.Classes()
 	Total time.Duration
 }
 
@@ -122,7 +122,7 @@ func titleOf(s *plan.State, id plan.TaskID) string {
 // first one. Claims are no part of the history, so nothing is IN_PROGRESS in it.
 func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]spent, int) {
 	place := map[graph.Class]int{}
-	for i, c := range classes() {
+	for i, c := range graph.Classes() {
 		place[c] = i
 	}
 	class := map[plan.Status]int{}
@@ -138,7 +138,7 @@ func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]sp
 			}
 			c, known := class[status]
 			if !known {
-				c = place[classOf(status)]
+				c = place[graph.ClassOf(status)]
 				class[status] = c
 			}
 			t := by[id]
@@ -201,7 +201,7 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 		if t.NodeType == plan.Check {
 			continue
 		}
-		d.Tasks[id] = liveTask{classOf(t.Status), t.Status, notes(state, t)}
+		d.Tasks[id] = liveTask{graph.ClassOf(t.Status), t.Status, state.Notes(t, nil, "")}
 	}
 	return writeJSON(w, d)
 }

@@ -141,23 +141,12 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 		} else {
 			state := snap.State()
 			l.Title, l.Status = plan.OneLine(snap.Plan.Title), rootStatus(state)
-			l.Class = classOf(l.Status)
-			l.Done, l.Total = progress(state)
+			l.Class = graph.ClassOf(l.Status)
+			l.Done, l.Total = state.Progress()
 		}
 		p.Plans = append(p.Plans, l)
 	}
 	return s.show(w, r, http.StatusOK, "plans", p)
-}
-
-// progress counts the deliverables that are approved, and all.
-func progress(s *plan.State) (done, all int) {
-	leaves := s.Leaves(s.Plan.RootTaskID)
-	for _, id := range leaves {
-		if s.Tasks[id].Status == plan.StatusDone {
-			done++
-		}
-	}
-	return done, len(leaves)
 }
 
 // said keeps what commands have printed until the page that follows shows it.
@@ -201,7 +190,7 @@ func functions(lang string) template.FuncMap {
 		"tf":    func(text string, args ...any) string { return fmt.Sprintf(translate(lang, text), args...) },
 		"line":  func(v any) string { return plan.OneLine(fmt.Sprint(v)) },
 		"lines": func(v any) string { return plan.Printable(fmt.Sprint(v)) },
-		"class": classOf,
+		"class": graph.ClassOf,
 		"word":  func(c graph.Class) string { return translate(lang, wordOf(c)) },
 		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -213,7 +202,7 @@ func functions(lang string) template.FuncMap {
 			text, err := json.Marshal(scriptWords(lang))
 			return string(text), err
 		},
-		"classes": classes,
+		"classes": graph.Classes,
 		"other": func() (all []choice) {
 			for _, l := range languages() {
 				all = append(all, choice{l, languageName(l), l == lang})

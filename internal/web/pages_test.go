@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 )
 
@@ -149,7 +150,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	for text := range words {
 		texts[text] = true
 	}
-	for _, c := range classes() {
+	for _, c := range graph.Classes() {
 		texts[wordOf(c)] = true
 	}
 	verbs := regexp.MustCompile(`%[-+0-9.]*[a-z]`)

@@ -88,7 +88,7 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	}
 	p := &planPage{page: s.planHead(r, snap, "plan"), Status: rootStatus(state), TopTask: snap.Plan.TopTask}
 	p.Past = at
-	p.Done, p.Total = progress(state)
+	p.Done, p.Total = state.Progress()
 	p.Critical = graph.CriticalPath(state)
 	critical := map[plan.TaskID]bool{}
 	for _, id := range p.Critical {
@@ -132,44 +132,22 @@ func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, 
 		return nil
 	}
 	seen[id] = true
-	out := &row{TaskState: t, Class: classOf(t.Status), Notes: notes(state, t), Critical: critical[id], URL: p.TaskURL(id)}
+	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Notes: state.Notes(t, nil, ""), Critical: critical[id], URL: p.TaskURL(id)}
 	for _, c := range state.Children(id) {
 		out.Children = append(out.Children, s.rows(p, state, critical, c, seen)...)
 	}
 	return []*row{out}
 }
 
-// notes are what follows the status on a task's line.
-func notes(s *plan.State, t *plan.TaskState) string {
-	var all []string
-	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
-		last := reviews[len(reviews)-1]
-		all = append(all, s.Word(t.TaskID, last))
-	}
-	if waived := s.WaivedNote(t.TaskID); waived != "" {
-		all = append(all, waived)
-	}
-	if why := s.Reason(t); why != "" && t.Status != plan.StatusDone {
-		all = append(all, plan.OneLine(why))
-	}
-	if t.Attempts > 0 {
-		all = append(all, plan.Count(t.Attempts, "attempt")+" failed")
-	}
-	if t.Lost > 0 && t.Status != plan.StatusWaitingExternal {
-		all = append(all, plan.Count(t.Lost, "worker")+" lost")
-	}
-	return strings.Join(all, "; ")
-}
-
 func tallies(s *plan.State) []tally {
 	n := map[graph.Class]int{}
 	for _, t := range s.Tasks {
 		if t.NodeType != plan.Check {
-			n[classOf(t.Status)]++
+			n[graph.ClassOf(t.Status)]++
 		}
 	}
 	var all []tally
-	for _, c := range classes() {
+	for _, c := range graph.Classes() {
 		all = append(all, tally{c, n[c]})
 	}
 	return all
@@ -262,7 +240,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := liveDocument{Tip: snap.Commit, Shape: p.Shape, Tasks: map[plan.TaskID]liveTask{}, Critical: p.Critical, Sections: map[string]string{}}
 	for id, t := range state.Tasks {
-		d.Tasks[id] = liveTask{classOf(t.Status), t.Status, notes(state, t)}
+		d.Tasks[id] = liveTask{graph.ClassOf(t.Status), t.Status, state.Notes(t, nil, "")}
 	}
 	p.Here = planURL(snap.ID)
 	for _, name := range []string{"summary", "waits", "running", "checklist"} {

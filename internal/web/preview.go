@@ -90,7 +90,7 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 	p.Download = s.rawURL(tree, false) + "/" + filePath(e.Path) + "?download"
 	if e.Mode == "120000" {
 		p.Kind = asText
-		data, _, err := s.head(r.Context(), e.OID, 4096)
+		data, _, err := s.Store.BlobHead(r.Context(), e.OID, 4096)
 		p.Text = "→ " + shown(data)
 		return p, err
 	}
@@ -103,7 +103,7 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 		p.Kind = asImage
 		return p, nil
 	}
-	data, whole, err := s.head(r.Context(), e.OID, largestPreview)
+	data, whole, err := s.Store.BlobHead(r.Context(), e.OID, largestPreview)
 	if err != nil {
 		return p, err
 	}

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -103,7 +101,7 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	data, whole, err := s.head(r.Context(), entry.OID, small)
+	data, whole, err := s.Store.BlobHead(r.Context(), entry.OID, small)
 	if err == nil && whole {
 		_, _ = w.Write(data)
 		return
@@ -149,32 +147,3 @@ func contentType(e gitstore.TreeEntry) string {
 	}
 	return "application/octet-stream"
 }
-
-// errEnough ends the reading of a blob of which the beginning was wanted.
-var errEnough = errors.New("enough")
-
-// head reads the first bytes of a blob, and reports whether that is all of it.
-func (s *Server) head(ctx context.Context, oid plan.OID, most int) (data []byte, whole bool, err error) {
-	w := &firstBytes{most: most}
-	err = s.Store.CopyBlob(ctx, oid, w)
-	if errors.Is(err, errEnough) {
-		return w.data, false, nil
-	}
-	return w.data, true, err
-}
-
-type firstBytes struct {
-	data []byte
-	most int
-}
-
-func (w *firstBytes) Write(p []byte) (int, error) {
-	if room := w.most - len(w.data); len(p) > room {
-		w.data = append(w.data, p[:room]...)
-		return room, errEnough
-	}
-	w.data = append(w.data, p...)
-	return len(p), nil
-}
-
-var _ io.Writer = (*firstBytes)(nil)

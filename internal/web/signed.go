@@ -23,15 +23,10 @@ func (s *Server) worth(ctx context.Context, snap *gitstore.Snapshot, state *plan
 		return "", err
 	}
 	evidence, err := export.Prove(ctx, s.Store, snap, policy)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case !evidence.Signed:
-		return "unsigned", nil
-	case len(evidence.Lost(state.Leaves(state.Plan.RootTaskID))) > 0:
-		return "not all signed", nil
 	}
-	return "signed", nil
+	return evidence.Worth(state), nil
 }
 
 // signEvents finds out who signed each of the events; known is false under a policy without keys, which proves nothing.

@@ -218,7 +218,7 @@ func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
 	if oid == "" {
 		return notFound("attempt a%d of %s has no log", n, t.TaskID)
 	}
-	data, _, err := s.head(r.Context(), oid, largestLog)
+	data, _, err := s.Store.BlobHead(r.Context(), oid, largestLog)
 	if err != nil {
 		return err
 	}

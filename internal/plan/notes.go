@@ -1,0 +1,40 @@
+package plan
+
+import "strings"
+
+// Progress counts the deliverables that are DONE, and all of them.
+func (s *State) Progress() (done, all int) {
+	leaves := s.Leaves(s.Plan.RootTaskID)
+	for _, id := range leaves {
+		if s.Tasks[id].Status == StatusDone {
+			done++
+		}
+	}
+	return done, len(leaves)
+}
+
+// Notes are what follows a task's status where tasks are listed: the newest review, what was waived, what the caller knows of
+// its proof, what it waits for, why it is stale, and what failed. Empty ones are left out.
+func (s *State) Notes(t *TaskState, proof []string, stale string) string {
+	var notes []string
+	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
+		notes = append(notes, s.Word(t.TaskID, reviews[len(reviews)-1]))
+	}
+	if waived := s.WaivedNote(t.TaskID); waived != "" {
+		notes = append(notes, waived)
+	}
+	notes = append(notes, proof...)
+	if why := s.Reason(t); why != "" && t.Status != StatusDone {
+		notes = append(notes, OneLine(why))
+	}
+	if stale != "" {
+		notes = append(notes, "stale: "+stale)
+	}
+	if t.Attempts > 0 {
+		notes = append(notes, Count(t.Attempts, "attempt")+" failed")
+	}
+	if t.Lost > 0 && t.Status != StatusWaitingExternal {
+		notes = append(notes, Count(t.Lost, "worker")+" lost")
+	}
+	return strings.Join(notes, "; ")
+}
