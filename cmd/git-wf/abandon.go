@@ -20,7 +20,7 @@ func (e *env) abandonCommand() *cli.Command {
 		Description: "Refused where other tasks depend on it, or where an item of the top task's checklist would be covered by nothing. Of a\n" +
 			"GOAL, everything below it that is not approved goes with it; of the root, all that is left of the plan.",
 		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), reasonFlag("why; needed"),
+			planFlag(), jsonFlag(), messageFlag("why; needed"),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {

@@ -29,12 +29,7 @@ func plannerFlag() cli.Flag {
 }
 
 func (e *env) agentsCommand() *cli.Command {
-	list := func(c *cli.Context) error {
-		if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-			return err
-		}
-		return e.withStore(c.Context, func(store *gitstore.Store) error { return e.listAgents(c, store) })
-	}
+	list := e.onStore(0, 0, "no arguments", e.listAgents)
 	return &cli.Command{
 		Name:  "agents",
 		Usage: "list the agents of this machine, which are usable, and why not",
@@ -62,12 +57,7 @@ func (e *env) agentsCommand() *cli.Command {
 			Usage:     "make one real round trip to an agent",
 			ArgsUsage: "AGENT",
 			Flags:     []cli.Flag{jsonFlag()},
-			Action: func(c *cli.Context) error {
-				if err := wantArgs(c, 1, 1, "the name of an agent"); err != nil {
-					return err
-				}
-				return e.withStore(c.Context, func(store *gitstore.Store) error { return e.testAgent(c, store) })
-			},
+			Action:    e.onStore(1, 1, "the name of an agent", e.testAgent),
 		}},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,12 +32,7 @@ func (e *env) answerCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a `FILE` to hand in; may be given more than once"},
 			&cli.StringFlag{Name: "for", Usage: "the `NAME` of the input that the files are for"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, -1, "a task and a text"); err != nil {
-				return err
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.answer(c, store, snap) })
-		},
+		Action: e.onPlan(1, -1, "a task and a text", e.answer),
 	}
 }
 
@@ -62,7 +56,7 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	r := engine.Reply{Task: t.TaskID, Text: strings.Join(c.Args().Tail(), " "), Option: c.String("option"), Files: e.absolute(c.StringSlice("file")), Person: person}
+	r := engine.Reply{Task: t.TaskID, Text: strings.Join(c.Args().Tail(), " "), Option: c.String("option"), Files: e.absoluteAll(c.StringSlice("file")), Person: person}
 	if r.Text == "-" {
 		if r.Text, err = e.answerText(); err != nil {
 			return err
@@ -143,14 +137,11 @@ func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int
 		"%s: has no question %s; %s", task, plan.OneLine(name), known)
 }
 
-// absolute makes file names absolute, from where the command was started.
-func (e *env) absolute(names []string) []string {
+// absoluteAll makes file names absolute.
+func (e *env) absoluteAll(names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = name
-		if !filepath.IsAbs(name) {
-			all[i] = filepath.Join(e.dir, name)
-		}
+		all[i] = e.absolute(name)
 	}
 	return all
 }

@@ -18,7 +18,7 @@ func (e *env) completeCommand() *cli.Command {
 		ArgsUsage: "[PLAN]",
 		Description: "Refused while a task is neither approved nor abandoned; there is no way to force it. Afterwards nothing is added to\n" +
 			"the plan, it is listed by git wf plans --all, and it is no longer the active one of this worktree.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), reasonFlag("what is to be said about its end")},
+		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("what is to be said about its end")},
 		Action: func(c *cli.Context) error {
 			if err := e.inAttempt(); err != nil {
 				return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,10 +69,6 @@ func (e *env) planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 
 // edit has the user edit a text.
 func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []byte) ([]byte, error) {
-	editor, err := store.Git(c.Context, "var", "GIT_EDITOR")
-	if err != nil {
-		return nil, err
-	}
 	dir, err := process.Scratch()
 	if err != nil {
 		return nil, err
@@ -81,12 +78,21 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(c.Context, "sh", "-c", editor+` "$@"`, "sh", file)
-	cmd.Dir, cmd.Env = e.dir, e.environ
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
+	if editor, err := e.runEditor(c.Context, store, file); editor == "" {
+		return nil, err
+	} else if err != nil {
 		return nil, fault.Usage("git config core.editor EDITOR, or git wf plan --amend -f FILE",
 			"the editor %s failed: %w", editor, err)
 	}
 	return os.ReadFile(file)
+}
+
+// runEditor has the user edit a file in the editor that git would start, and returns which one that is, "" if git can't say.
+func (e *env) runEditor(ctx context.Context, store *gitstore.Store, file string) (editor string, err error) {
+	if editor, err = store.Git(ctx, "var", "GIT_EDITOR"); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, file)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = e.stdin, e.stdout, e.stderr, e.dir, e.environ
+	return editor, cmd.Run()
 }

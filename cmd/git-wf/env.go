@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,14 @@ func (e *env) getenv(key string) string {
 	return ""
 }
 
+// absolute is the path of a file that the user names, from where the command was started.
+func (e *env) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.dir, name)
+}
+
 // withStore opens the repository for the length of a command.
 func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) error {
 	store, err := gitstore.Open(ctx, e.dir)
@@ -70,6 +79,26 @@ func (e *env) withPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapsho
 	})
 }
 
+// onStore is the action of a command that takes so many arguments and needs the repository.
+func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if err := wantArgs(c, least, most, names); err != nil {
+			return err
+		}
+		return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
+	}
+}
+
+// onPlan is the action of a command that needs the plan, too.
+func (e *env) onPlan(least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if err := wantArgs(c, least, most, names); err != nil {
+			return err
+		}
+		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return f(c, store, snap) })
+	}
+}
+
 // planFlag chooses another plan than the active one.
 func planFlag() cli.Flag {
 	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one", DefaultText: "the active plan"}
@@ -77,6 +106,15 @@ func planFlag() cli.Flag {
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document, for programs"}
+}
+
+// messageFlag is the text that -m always is: why, or what for.
+func messageFlag(what string) cli.Flag {
+	return &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: what}
+}
+
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
 }
 
 func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {

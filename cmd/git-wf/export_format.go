@@ -116,7 +116,7 @@ func (e *env) exportFile(c *cli.Context, data []byte, err error) error {
 		_, err := e.stdout.Write(data)
 		return err
 	}
-	full := e.absolute([]string{name})[0]
+	full := e.absolute(name)
 	if err := replaceFile(full, data); err != nil {
 		return fault.Usage("--output FILE, in a directory that is there and can be written to",
 			"write %s: %w", plan.OneLine(name), reasonOf(err))
@@ -179,7 +179,7 @@ func (e *env) exportSession(c *cli.Context, store *gitstore.Store, s exchange.Sn
 	if err != nil {
 		return err
 	}
-	full := e.absolute([]string{name})[0]
+	full := e.absolute(name)
 	dir := filepath.Join(full, string(s.State.Plan.PlanID))
 	if _, err := os.Lstat(dir); err == nil {
 		return fault.Usage("git wf export --format ccw --output DIR, with another directory; or remove it",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -59,9 +58,7 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	if err := whole.writeGraph(c, g, false); err != nil {
 		return err
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.absolute(name)
 	if err := os.WriteFile(name, out.Bytes(), 0o666); err != nil {
 		return fmt.Errorf("write the graph: %w", err)
 	}

@@ -23,15 +23,6 @@ import (
 )
 
 func (e *env) hooksCommand() *cli.Command {
-	force := &cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
-	with := func(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
-		return func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
-		}
-	}
 	return &cli.Command{
 		Name:  "hooks",
 		Usage: "install, remove or show the hooks that run the gate",
@@ -43,9 +34,9 @@ func (e *env) hooksCommand() *cli.Command {
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{force}, Action: with(e.hooksInstall)},
-			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there", Action: with(e.hooksUninstall)},
-			{Name: "status", Usage: "show which hooks are active, and why others are not", Action: with(e.hooksStatus)},
+			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{forceFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
+			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there", Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
+			{Name: "status", Usage: "show which hooks are active, and why others are not", Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
 		},
 	}
 }

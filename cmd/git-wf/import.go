@@ -108,10 +108,7 @@ func (e *env) openSource(arg string) (source, error) {
 	if arg == "" {
 		arg = "."
 	}
-	full := arg
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(e.dir, full)
-	}
+	full := e.absolute(arg)
 	info, err := os.Stat(full)
 	if err != nil {
 		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf import PATH")
@@ -264,14 +261,9 @@ func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) 
 		fmt.Fprintf(e.stdout, "; %d marked done there, %d of them with something to review", len(i.Done), there)
 	}
 	fmt.Fprintln(e.stdout)
-	const most = 20
-	for n, g := range i.Gaps() {
-		if n == most {
-			fmt.Fprintf(e.stdout, "  and %d more\n", len(i.Gaps())-most)
-			break
-		}
+	printSome(e.stdout, i.Gaps(), 20, "  and %d more\n", func(g plan.Finding) {
 		fmt.Fprintf(e.stdout, "  %s %s\n", g.TaskID, plan.OneLine(g.Message))
-	}
+	})
 	return nil
 }
 
@@ -310,10 +302,7 @@ func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchang
 
 // writeNew writes a file that is not there yet.
 func (e *env) writeNew(name string, data []byte) error {
-	full := name
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(e.dir, full)
-	}
+	full := e.absolute(name)
 	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return fault.Usage("--output with another name; what is written by hand is never overwritten",

@@ -25,7 +25,7 @@ func (e *env) initCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-strict", Usage: "judge commits and pushes only, not every move of a branch that --no-verify, a rebase or git update-ref makes"},
 			&cli.BoolFlag{Name: "strict", Usage: "judge those moves too, after --no-strict"},
 			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
-			&cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"},
+			forceFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -90,10 +90,7 @@ func (e *env) initServer(c *cli.Context, dir string) error {
 		return err
 	}
 	server := *e
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.dir, dir)
-	}
-	server.dir = dir
+	server.dir = e.absolute(dir)
 	return server.withStore(c.Context, func(store *gitstore.Store) error {
 		o, err := server.hookOptions(c.Context, store, c.Bool("force"))
 		if err != nil {

@@ -28,12 +28,7 @@ func (e *env) logCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after this many events", DefaultText: "all"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 1, "at most one task"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.log(c, store) })
-		},
+		Action: e.onStore(0, 1, "at most one task", e.log),
 	}
 }
 

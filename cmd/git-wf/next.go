@@ -33,7 +33,7 @@ func (e *env) nextCommand() *cli.Command {
 			&cli.StringFlag{Name: "lease", Usage: "hold the claim for this `TIME`, such as 20m", DefaultText: "wf.lease, or 5m"},
 			&cli.IntFlag{Name: "renew", Usage: "let the claim `N` of TASK end later"},
 			&cli.IntFlag{Name: "release", Usage: "give the claim `N` of TASK back"},
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "with --release: why it can't be done; recorded as an attempt that failed"},
+			messageFlag("with --release: why it can't be done; recorded as an attempt that failed"),
 			&cli.BoolFlag{Name: "explain", Usage: "say what each open task waits for, or TASK alone"},
 		},
 		Action: func(c *cli.Context) error {
@@ -246,9 +246,7 @@ func (e *env) printOffer(c *cli.Context, o *engine.Offer) error {
 	}
 	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
 	fmt.Fprintf(w, "\n%s", plan.Printable(d.Prompt))
-	for _, dropped := range o.Prompt.Dropped {
-		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(dropped.What), dropped.Bytes, dropped.Why)
-	}
+	e.printDropped(o.Prompt)
 	return w.Flush()
 }
 
@@ -355,30 +353,20 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 const mostShown = 10
 
 func printObstacles(w io.Writer, open []engine.Obstacle, most int) {
-	for i, o := range open {
-		if i == most {
-			fmt.Fprintf(w, "  and %d more: git wf next --explain\n", len(open)-most)
-			break
-		}
+	printSome(w, open, most, "  and %d more: git wf next --explain\n", func(o engine.Obstacle) {
 		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plan.OneLine(o.Text))
 		if o.Command != "" {
 			fmt.Fprintf(w, "    %s\n", plan.OneLine(o.Command))
 		}
-	}
+	})
 }
 
 // printClaims says who holds what, and which claims nobody keeps any more.
 func (e *env) printClaims(w io.Writer, claims []engine.ClaimState) {
-	for i, c := range claims {
-		if i == 0 {
-			e.heading(w, "Claims")
-		}
-		if i == mostShown {
-			fmt.Fprintf(w, "  and %d more\n", len(claims)-mostShown)
-			break
-		}
-		fmt.Fprintf(w, "  %s\n", claimLine(c))
+	if len(claims) > 0 {
+		e.heading(w, "Claims")
 	}
+	printSome(w, claims, mostShown, "  and %d more\n", func(c engine.ClaimState) { fmt.Fprintf(w, "  %s\n", claimLine(c)) })
 }
 
 // claimLine is a claim for people: who, until when, and what becomes of it.

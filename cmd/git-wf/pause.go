@@ -14,7 +14,7 @@ func (e *env) pauseCommand() *cli.Command {
 		ArgsUsage: "[PLAN]",
 		Description: "What is being worked on is finished and recorded. Looking, exporting and verifying go on, and so do the decisions\n" +
 			"of people: reviews, answers, waivers.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), reasonFlag("why")},
+		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
 		Action: func(c *cli.Context) error {
 			if err := e.inAttempt(); err != nil {
 				return err
@@ -41,7 +41,7 @@ func (e *env) resumeCommand() *cli.Command {
 		ArgsUsage: "[PLAN]",
 		Description: "The plan becomes the active one of this worktree. A completed plan needs a reason (-m): its metrics and lessons stay,\n" +
 			"and the next completion adds new ones.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), reasonFlag("why; needed for a completed plan")},
+		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why; needed for a completed plan")},
 		Action: func(c *cli.Context) error {
 			if err := e.inAttempt(); err != nil {
 				return err

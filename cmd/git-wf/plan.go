@@ -28,7 +28,7 @@ func (e *env) planCommand() *cli.Command {
 			plannerFlag(),
 			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
 			&cli.BoolFlag{Name: "edit", Aliases: []string{"e"}, Usage: "open the plan in your editor and hand in what you make of it"},
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why the plan is amended"},
+			messageFlag("why the plan is amended"),
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show the graph and the findings, write nothing"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
 			typeFlag(), complexityFlag(),
@@ -112,7 +112,7 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 		return err
 	}
 	id, err := eng.BeginPlan(c.Context, engine.Asked{
-		TopTask: task, Files: e.absolute(c.StringSlice("attach")), Planner: name, Person: person,
+		TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: name, Person: person,
 		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
 	})
 	if err != nil {

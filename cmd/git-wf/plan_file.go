@@ -150,9 +150,7 @@ func (e *env) readPlan(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(e.stdin, maxPlanFile))
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.absolute(name)
 	info, err := os.Stat(name) // before opening, which would wait for ever for a pipe's other end
 	if err != nil {
 		return nil, reasonOf(err)
@@ -237,14 +235,9 @@ func (e *env) showLines(lines []plan.CommandLine, what string) {
 		return
 	}
 	fmt.Fprintf(e.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
-	const most = 40
-	for i, l := range lines {
-		if i == most {
-			fmt.Fprintf(e.stderr, "  and %d more, all of them in the file\n", len(lines)-most)
-			break
-		}
+	printSome(e.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plan.CommandLine) {
 		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n", " ↵ ")), 100))
-	}
+	})
 }
 
 // planOutcome tells whether the plan was accepted, with the review's words if it was not. Where the policy names more

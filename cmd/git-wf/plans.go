@@ -19,12 +19,7 @@ func (e *env) plansCommand() *cli.Command {
 			jsonFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list the completed plans too, apart"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.plans(c, store) })
-		},
+		Action: e.onStore(0, 0, "no arguments", e.plans),
 	}
 }
 

@@ -19,34 +19,26 @@ import (
 )
 
 func (e *env) policyCommand() *cli.Command {
-	message := &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why"}
-	with := func(least, most int, names string, f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
-		return func(c *cli.Context) error {
-			if err := wantArgs(c, least, most, names); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
-		}
-	}
+	message := messageFlag("why")
 	return &cli.Command{
 		Name:  "policy",
 		Usage: "show or change what this repository demands of every plan and bundle",
 		Description: "The policy is the history of refs/workflow/policy. It is never read from the tree that is judged, and a plan\n" +
 			"may only be stricter.",
 		Subcommands: []*cli.Command{
-			{Name: "show", Usage: "print the policy", Action: with(0, 0, "no arguments", e.policyShow)},
+			{Name: "show", Usage: "print the policy", Action: e.onStore(0, 0, "no arguments", e.policyShow)},
 			{
 				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers", ArgsUsage: "[FILE]",
 				Flags: []cli.Flag{
 					message,
 					&cli.StringSliceFlag{Name: "maintainer", Usage: "`NAME` of who may change the policy on a server; may be repeated, and replaces the list"},
 				},
-				Action: with(0, 1, "at most one file, - for standard input", e.policySet),
+				Action: e.onStore(0, 1, "at most one file, - for standard input", e.policySet),
 			},
 			e.policyKeyCommand(message),
 			{
 				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt", ArgsUsage: "[COMMIT]",
-				Flags: []cli.Flag{message}, Action: with(0, 1, "at most one commit", e.policyBaseline),
+				Flags: []cli.Flag{message}, Action: e.onStore(0, 1, "at most one commit", e.policyBaseline),
 			},
 			{
 				Name: "protect", Usage: "protect another directory", ArgsUsage: "DIR",
@@ -56,11 +48,11 @@ func (e *env) policyCommand() *cli.Command {
 					&cli.IntFlag{Name: "quorum", Usage: "least number of reviewers of each item"},
 					&cli.StringSliceFlag{Name: "reviewer", Usage: "one of these must have approved each item; may be repeated"},
 				},
-				Action: with(1, 1, "one directory", e.policyProtect),
+				Action: e.onStore(1, 1, "one directory", e.policyProtect),
 			},
 			{
 				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
-				Flags: []cli.Flag{message}, Action: with(1, 1, "one plan", e.policyRetire),
+				Flags: []cli.Flag{message}, Action: e.onStore(1, 1, "one plan", e.policyRetire),
 			},
 			{
 				Name: "prune", Usage: "say how much git wf prune keeps, and whose decision it is",
@@ -69,9 +61,9 @@ func (e *env) policyCommand() *cli.Command {
 					&cli.IntFlag{Name: "keep", Usage: "the newest `N` versions of each task keep their files"},
 					&cli.StringSliceFlag{Name: "by", Usage: "`NAME` of who may prune, and delete archives; may be repeated, and replaces the list"},
 				},
-				Action: with(0, 0, "no arguments", e.policyPrune),
+				Action: e.onStore(0, 0, "no arguments", e.policyPrune),
 			},
-			{Name: "log", Usage: "show the policy's history", Action: with(0, 0, "no arguments", e.policyLog)},
+			{Name: "log", Usage: "show the policy's history", Action: e.onStore(0, 0, "no arguments", e.policyLog)},
 		},
 	}
 }
@@ -149,9 +141,7 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 	if name := c.Args().First(); name == "-" {
 		data, err = io.ReadAll(e.stdin)
 	} else {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(e.dir, name)
-		}
+		name = e.absolute(name)
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {

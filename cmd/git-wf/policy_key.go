@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,14 +16,6 @@ import (
 )
 
 func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
-	with := func(f func(*cli.Context, *gitstore.Store, string) error) cli.ActionFunc {
-		return func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one name"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store, c.Args().First()) })
-		}
-	}
 	return &cli.Command{
 		Name:  "key",
 		Usage: "say whose signatures make approvals count",
@@ -46,17 +37,18 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 					&cli.StringFlag{Name: "ssh", Usage: "a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input"},
 					&cli.StringFlag{Name: "gpg", Usage: "the `FINGERPRINT` of a GPG key"},
 				},
-				Action: with(e.policyKeyAdd),
+				Action: e.onStore(1, 1, "one name", e.policyKeyAdd),
 			},
 			{
 				Name: "remove", Usage: "take a person's keys out of the policy: what is signed with them counts no longer", ArgsUsage: "NAME",
-				Flags: []cli.Flag{message}, Action: with(e.policyKeyRemove),
+				Flags: []cli.Flag{message}, Action: e.onStore(1, 1, "one name", e.policyKeyRemove),
 			},
 		},
 	}
 }
 
-func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store, name string) error {
+func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
+	name := c.Args().First()
 	key := plan.Key{Name: name}
 	switch ssh, gpg := c.String("ssh"), c.String("gpg"); {
 	case (ssh == "") == (gpg == ""):
@@ -101,9 +93,7 @@ func (e *env) readKey(name string) (string, error) {
 	const most = 64 << 10
 	in := e.stdin
 	if name != "-" {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(e.dir, name)
-		}
+		name = e.absolute(name)
 		f, err := os.Open(name)
 		if err != nil {
 			return "", fault.Usage("", "%w", err)
@@ -130,7 +120,8 @@ func (e *env) readKey(name string) (string, error) {
 	return lines[0], nil
 }
 
-func (e *env) policyKeyRemove(c *cli.Context, store *gitstore.Store, name string) error {
+func (e *env) policyKeyRemove(c *cli.Context, store *gitstore.Store) error {
+	name := c.Args().First()
 	return e.changePolicy(c, store, "remove the keys of "+name, func(p *plan.Policy) error {
 		kept := slices.DeleteFunc(slices.Clone(p.Keys), func(k plan.Key) bool { return k.Name == name })
 		if len(kept) == len(p.Keys) {

@@ -42,6 +42,16 @@ func (e *env) mark(s plan.Status) string {
 	return e.paint(class.Colour(), mark)
 }
 
+// printSome prints the first of a list and, as more says it, how many follow.
+func printSome[T any](w io.Writer, list []T, most int, more string, one func(T)) {
+	for _, v := range list[:min(len(list), most)] {
+		one(v)
+	}
+	if rest := len(list) - most; rest > 0 {
+		fmt.Fprintf(w, more, rest)
+	}
+}
+
 // heading prints the title of a section.
 func (e *env) heading(w io.Writer, text string) {
 	fmt.Fprintf(w, "\n%s\n", e.paint("1", text))

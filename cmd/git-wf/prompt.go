@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 func (e *env) promptCommand() *cli.Command {
@@ -17,13 +18,8 @@ func (e *env) promptCommand() *cli.Command {
 		Description: "Of a task that awaits work, what its maker would get; of one whose version awaits review, or of its CHECK,\n" +
 			"what a reviewer would. What there was no room for is listed on standard error. Prompts are files that you can\n" +
 			"override: see docs/prompts.md.",
-		Flags: []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one task"); err != nil {
-				return err
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.prompt(c, store, snap) })
-		},
+		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
+		Action: e.onPlan(1, 1, "one task", e.prompt),
 	}
 }
 
@@ -40,9 +36,14 @@ func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
+	e.printDropped(p)
+	_, err = fmt.Fprint(e.stdout, p.Text)
+	return err
+}
+
+// printDropped says what the prompt has no room for.
+func (e *env) printDropped(p prompt.Prompt) {
 	for _, d := range p.Dropped {
 		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)
 	}
-	_, err = fmt.Fprint(e.stdout, p.Text)
-	return err
 }

@@ -15,7 +15,7 @@ func (e *env) retryCommand() *cli.Command {
 		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), reasonFlag("why it will work now"),
+			planFlag(), jsonFlag(), messageFlag("why it will work now"),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {

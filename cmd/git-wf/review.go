@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -31,16 +30,11 @@ func (e *env) reviewCommand() *cli.Command {
 			&cli.BoolFlag{Name: "reject", Usage: "the version has to be redone"},
 			&cli.IntFlag{Name: "score", Usage: "0 to 100", DefaultText: "follows from the criteria"},
 			&cli.StringSliceFlag{Name: "criterion", Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why, and what to change"},
+			messageFlag("why, and what to change"),
 			&cli.StringFlag{Name: "artifact", Usage: "review this `VERSION`, such as v2: refused unless it is the newest"},
 			&cli.StringFlag{Name: "reviewer", Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one task"); err != nil {
-				return err
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.review(c, store, snap) })
-		},
+		Action: e.onPlan(1, 1, "one task", e.review),
 	}
 }
 
@@ -158,13 +152,9 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 	if err := os.WriteFile(path, []byte(form), 0o666); err != nil {
 		return check.Opinion{}, err
 	}
-	editor, err := store.Git(ctx, "var", "GIT_EDITOR")
-	if err != nil {
+	if editor, err := e.runEditor(ctx, store, path); editor == "" {
 		return check.Opinion{}, err
-	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = e.stdin, e.stdout, e.stderr, e.dir, e.environ
-	if err := cmd.Run(); err != nil {
+	} else if err != nil {
 		return check.Opinion{}, fmt.Errorf("the editor %q failed: %w", editor, err)
 	}
 	text, err := os.ReadFile(path)
@@ -194,11 +184,8 @@ func (e *env) ask(question string) (bool, error) {
 
 // engineSubmission is what a person hands in on the command line.
 func engineSubmission(e *env, c *cli.Context, person plan.Actor) engine.Submission {
-	paths := c.Args().Tail()
-	for i, p := range paths {
-		if !filepath.IsAbs(p) {
-			paths[i] = filepath.Join(e.dir, p)
-		}
+	return engine.Submission{
+		Task: plan.TaskID(c.Args().First()), Paths: e.absoluteAll(c.Args().Tail()), Person: person, Message: c.String("message"),
+		Session: e.getenv("WF_SESSION"),
 	}
-	return engine.Submission{Task: plan.TaskID(c.Args().First()), Paths: paths, Person: person, Message: c.String("message"), Session: e.getenv("WF_SESSION")}
 }

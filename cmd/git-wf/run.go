@@ -148,11 +148,7 @@ func (e *env) report(line func(string)) func(engine.Progress) {
 // screen says how large the terminal is on which a live view can be shown, nil if there is none.
 func (e *env) screen() func() (columns, rows int) {
 	f, ok := e.stderr.(*os.File)
-	kind := e.getenv("TERM")
-	if runtime.GOOS == "windows" && e.getenv("WT_SESSION") != "" { // the one console there that surely moves its cursor
-		kind = "windows"
-	}
-	if !ok || kind == "" || kind == "dumb" || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !e.movesCursor() || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
 	return func() (int, int) {
@@ -162,6 +158,15 @@ func (e *env) screen() func() (columns, rows int) {
 		}
 		return columns, rows
 	}
+}
+
+// movesCursor reports whether the terminal, if there is one, can write again what is on its screen.
+func (e *env) movesCursor() bool {
+	if runtime.GOOS == "windows" && e.getenv("WT_SESSION") != "" { // the one console there that surely does
+		return true
+	}
+	kind := e.getenv("TERM")
+	return kind != "" && kind != "dumb"
 }
 
 // printOutcome says how far the plan is, what each open task waits for and what holds up the others.

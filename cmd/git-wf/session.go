@@ -79,10 +79,6 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))}, person, nil
 }
 
-func reasonFlag(what string) cli.Flag {
-	return &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: what}
-}
-
 // sessionOutcome says how the session stands after a command.
 func (e *env) sessionOutcome(c *cli.Context, done *gitstore.Appended) error {
 	if c.Bool("json") {

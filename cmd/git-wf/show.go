@@ -210,14 +210,9 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 			verdict = "awaits review"
 		}
 		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt), a.Size)
-		const most = 20
-		for i, f := range a.Files {
-			if i == most {
-				fmt.Fprintf(w, "      and %d more files\n", len(a.Files)-most)
-				break
-			}
+		printSome(w, a.Files, 20, "      and %d more files\n", func(f plan.FileInfo) {
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plan.OneLine(f.Path), f.Mode, f.SHA256)
-		}
+		})
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
 				e.printReview(w, r)

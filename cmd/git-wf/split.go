@@ -20,7 +20,7 @@ func (e *env) splitCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the `FILE` with the smaller tasks; - for standard input"},
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why; the planner reads it"},
+			messageFlag("why; the planner reads it"),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {

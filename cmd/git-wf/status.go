@@ -243,12 +243,7 @@ func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
 		return
 	}
 	e.heading(w, "Waits for you")
-	const most = 10
-	for i, wait := range waits {
-		if i == most {
-			fmt.Fprintf(w, "  and %d more\n", len(waits)-most)
-			break
-		}
+	printSome(w, waits, mostShown, "  and %d more\n", func(wait engine.Wait) {
 		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plan.OneLine(wait.Text))
 		if wait.Spent != "" {
 			fmt.Fprintf(w, "    %s\n", wait.Spent)
@@ -256,7 +251,7 @@ func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
 		if wait.Command != "" {
 			fmt.Fprintf(w, "    %s\n", wait.Command)
 		}
-	}
+	})
 }
 
 // printChecklist says which items of the top task's own checklist are met, and by what.

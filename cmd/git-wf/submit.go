@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,7 +20,7 @@ func (e *env) submitCommand() *cli.Command {
 			"declared output_dir; of a directory, everything in it, as it is.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what was done"},
+			messageFlag("what was done"),
 			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
 		},
 		Action: func(c *cli.Context) error {
@@ -38,9 +37,7 @@ func (e *env) submitCommand() *cli.Command {
 
 // canSubmit refuses what is neither a file nor a directory, without opening it.
 func (e *env) canSubmit(name string) error {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.absolute(name)
 	info, err := os.Stat(name)
 	if err != nil {
 		return reasonOf(err)

@@ -21,12 +21,7 @@ func (e *env) trustCommand() *cli.Command {
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},
 			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only show them"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.trust(c, store, snap) })
-		},
+		Action: e.onPlan(0, 0, "no arguments", e.trust),
 	}
 }
 

@@ -32,12 +32,7 @@ func (e *env) uiCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but open no browser"},
 			&cli.BoolFlag{Name: "read-only", Usage: "offer nothing that changes anything"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.ui(c, store) })
-		},
+		Action: e.onStore(0, 0, "no arguments", e.ui),
 	}
 }
 

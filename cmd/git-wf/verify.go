@@ -194,20 +194,16 @@ func (e *env) printFindings(r *gate.Report, aside string) error {
 		prefix = "warning: "
 	}
 	hints := map[string]bool{}
-	for i, f := range r.Findings {
-		if i == mostFindings {
-			fmt.Fprintf(e.stderr, "%sand %d more\n", prefix, len(r.Findings)-i)
-			break
-		}
+	printSome(e.stderr, r.Findings, mostFindings, prefix+"and %d more\n", func(f gate.Finding) {
 		where := f.Path
 		if f.Commit != "" {
 			where = fmt.Sprintf("%.12s: %s", f.Commit, f.Path)
 		}
 		fmt.Fprintln(e.stderr, prefix+plan.OneLine(where+": "+f.Message))
-		if f.Hint != "" && !hints[f.Hint] {
+		if f.Hint != "" {
 			hints[f.Hint] = true
 		}
-	}
+	})
 	for _, f := range r.Findings {
 		if hints[f.Hint] {
 			fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(f.Hint))

@@ -26,7 +26,7 @@ func (e *env) waiveCommand() *cli.Command {
 			"the newest version passes. Both are records with your name and the reason, and show wherever the gate reports.",
 		Flags: []cli.Flag{
 			planFlag(),
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "why; needed"},
+			messageFlag("why; needed"),
 			&cli.StringFlag{Name: "criterion", Usage: "of a task, the criterion that passes"},
 		},
 		Action: func(c *cli.Context) error {
@@ -52,11 +52,10 @@ func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
 	if policy.NoWaivers {
 		return fault.Refused("git wf policy show", "the policy allows no waivers")
 	}
-	person, err := store.Person(c.Context)
+	decision, _, err := e.decision(c, store)
 	if err != nil {
 		return err
 	}
-	decision := plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: c.String("message")}
 	if task := plan.TaskID(c.Args().First()); task.Valid() {
 		return e.waiveCriterion(c, store, task, decision)
 	}
@@ -176,9 +175,7 @@ func withWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, p
 
 // stagedContent is what the index has at a path; a path that HEAD has and the index does not is a removal.
 func (e *env) stagedContent(ctx context.Context, store *gitstore.Store, name string) (plan.Waiver, error) {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.absolute(name)
 	rel, err := filepath.Rel(store.WorkTree(), name)
 	if err != nil {
 		return plan.Waiver{}, err

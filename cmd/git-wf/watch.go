@@ -44,11 +44,7 @@ func (e *env) watch(c *cli.Context) error {
 func (e *env) wholeScreen() (in, out *os.File) {
 	in, okIn := e.stdin.(*os.File)
 	out, okOut := e.stdout.(*os.File)
-	kind := e.getenv("TERM")
-	if runtime.GOOS == "windows" && e.getenv("WT_SESSION") != "" { // the one console there that surely moves its cursor
-		kind = "windows"
-	}
-	if !okIn || !okOut || kind == "" || kind == "dumb" || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+	if !okIn || !okOut || !e.movesCursor() || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, nil
 	}
 	return in, out
