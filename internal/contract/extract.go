@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"unicode/utf8"
+
+	"gitwf/internal/document"
 )
 
 // MaxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
@@ -108,20 +110,20 @@ func (s *scanner) next() bool {
 
 // group takes what begins at a brace, and goes behind it.
 func (s *scanner) group() *Violation {
-	r := reader{src: s.text, pos: s.pos}
-	value, f := r.value()
+	value, end, f := replyJSON.Prefix(s.text, s.pos)
+	if f == nil {
+		return s.whole(value.Value(double), end)
+	}
 	switch {
-	case f == nil:
-		return s.whole(value, r.pos)
-	case f.code == CodeCutOff:
+	case s.cutOff(f):
 		return s.violation(f)
 	case s.text[s.pos] == '[':
 		const price = 32 // a byte that is read costs that many that are looked at
-		v := s.spend(price * (r.pos - s.pos))
+		v := s.spend(price * (f.At - s.pos))
 		s.pos++ // a bracket of prose: what is in it stands for itself, and is read again
 		return v
 	}
-	return s.broken(f, r.begun)
+	return s.broken(f)
 }
 
 // spend pays for text that was looked at in vain.
@@ -174,20 +176,20 @@ func (s *scanner) leftover() *Violation {
 }
 
 // broken decides about a group in braces that is no JSON: prose or code if it says nothing of a result_type.
-func (s *scanner) broken(f *fault, begun bool) *Violation {
+func (s *scanner) broken(f *document.Fault) *Violation {
 	end, closed := s.closing()
 	if v := s.spend(end - s.pos); v != nil {
 		return v
 	}
 	group := s.text[s.pos:end]
-	if !closed && !begun {
+	if !closed && !f.Begun {
 		// The brace may be a lone one of prose. Only what stands before the next brace surely belongs to it.
 		if i := strings.IndexByte(group[1:], '{'); i >= 0 {
 			group = group[:i+1]
 		}
 	}
 	switch {
-	case !begun && s.text[f.at] == '\\' && strings.Contains(group, escapedKey):
+	case !f.Begun && s.text[f.At] == '\\' && strings.Contains(group, escapedKey):
 		return &Violation{
 			Code: CodeDoubleEncoded, Expected: "the object itself", ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
 			Actual: "an object with its quotes escaped, at " + place(s.text, s.pos),
@@ -236,18 +238,6 @@ func (s *scanner) result() (map[string]any, *Violation) {
 		whole.Code, whole.Actual = CodeNoReply, "text without such an object: "+snippet(strings.TrimSpace(s.text))
 	}
 	return nil, &whole
-}
-
-func (s *scanner) violation(f *fault) *Violation {
-	actual := f.actual
-	if actual == "" {
-		actual = snippet(s.text[f.at:])
-	}
-	v := &Violation{Code: f.code, Expected: f.expected, Actual: fmt.Sprintf("%s, at %s", actual, place(s.text, f.at))}
-	if f.code == CodeCutOff {
-		v.ExampleFix = cutOffFix
-	}
-	return v
 }
 
 // place says line and column, both from 1, of an offset.

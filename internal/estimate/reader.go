@@ -4,131 +4,117 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"gitwf/internal/document"
 )
 
-// reader walks a YAML document by its keys and keeps the first thing that is wrong.
+// reader walks a document by its keys and keeps the first thing that is wrong.
 type reader struct {
 	file string
 	err  error
 }
 
-func (r *reader) fail(y *yaml.Node, key, format string, args ...any) {
+func (r *reader) fail(n *document.Node, key, format string, args ...any) {
 	if r.err == nil {
-		r.err = &WeightsError{File: r.file, Line: y.Line, Key: key, Problem: fmt.Sprintf(format, args...)}
+		r.err = &WeightsError{File: r.file, Line: int(n.Line), Key: key, Problem: fmt.Sprintf(format, args...)}
 	}
-}
-
-// resolve follows an alias.
-func resolve(y *yaml.Node) *yaml.Node {
-	for y.Kind == yaml.AliasNode {
-		y = y.Alias
-	}
-	return y
 }
 
 // found names a value in an error.
-func found(y *yaml.Node) string {
-	switch y.Kind {
-	case yaml.SequenceNode:
+func found(n *document.Node) string {
+	switch n.Kind {
+	case document.Array:
 		return "a list"
-	case yaml.MappingNode:
+	case document.Object:
 		return "an object"
 	}
 	const most = 40
-	if r := []rune(y.Value); len(r) > most {
+	if r := []rune(n.Text); len(r) > most {
 		return fmt.Sprintf("%q...", string(r[:most]))
 	}
-	return fmt.Sprintf("%q", y.Value)
+	return fmt.Sprintf("%q", n.Text)
 }
 
 // object reads the fields of an object, each by its function, which gets the value and its key from the top.
-func (r *reader) object(y *yaml.Node, key string, fields map[string]func(*yaml.Node, string)) {
-	y = resolve(y)
+func (r *reader) object(n *document.Node, key string, fields map[string]func(*document.Node, string)) {
 	names := strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
-	if y.Kind != yaml.MappingNode {
-		r.fail(y, key, "expected an object with %s, found %s", names, found(y))
+	if n.Kind != document.Object {
+		r.fail(n, key, "expected an object with %s, found %s", names, found(n))
 		return
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(y.Content); i += 2 {
-		name := y.Content[i].Value
-		full := strings.TrimPrefix(key+"."+name, ".")
-		field := fields[name]
-		switch {
-		case field == nil:
-			r.fail(y.Content[i], full, "there is no such weight; here may stand %s", names)
-		case seen[name]:
-			r.fail(y.Content[i], full, "stands twice")
-		default:
-			field(resolve(y.Content[i+1]), full)
+	for i := range n.Kids {
+		kid := &n.Kids[i]
+		full := strings.TrimPrefix(key+"."+kid.Key, ".")
+		if field := fields[kid.Key]; field != nil {
+			field(kid, full)
+		} else {
+			r.fail(kid, full, "there is no such weight; here may stand %s", names)
 		}
-		seen[name] = true
 	}
 }
 
-func (r *reader) weight(to *float64) func(*yaml.Node, string) {
-	return func(y *yaml.Node, key string) {
-		var v float64
-		if y.Kind != yaml.ScalarNode || y.ShortTag() != "!!int" && y.ShortTag() != "!!float" || y.Decode(&v) != nil {
-			r.fail(y, key, "expected a number such as 0.5, found %s", found(y))
+func (r *reader) weight(to *float64) func(*document.Node, string) {
+	return func(n *document.Node, key string) {
+		v, err := strconv.ParseFloat(n.Text, 64)
+		if n.Kind != document.Number || err != nil {
+			r.fail(n, key, "expected a number such as 0.5, found %s", found(n))
 			return
 		}
 		if problem := usable(v); problem != "" {
-			r.fail(y, key, "%s, found %s", problem, found(y))
+			r.fail(n, key, "%s, found %s", problem, found(n))
 			return
 		}
 		*to = v
 	}
 }
 
-func (r *reader) weights(to map[string]*float64) func(*yaml.Node, string) {
-	fields := map[string]func(*yaml.Node, string){}
+func (r *reader) weights(to map[string]*float64) func(*document.Node, string) {
+	fields := map[string]func(*document.Node, string){}
 	for name, v := range to {
 		fields[name] = r.weight(v)
 	}
-	return func(y *yaml.Node, key string) { r.object(y, key, fields) }
+	return func(n *document.Node, key string) { r.object(n, key, fields) }
 }
 
-func (r *reader) verbs(y *yaml.Node, key string) []Verbs {
-	if y.Kind != yaml.SequenceNode || len(y.Content) > maxVerbs {
-		r.fail(y, key, "expected a list of at most %d groups with name, factor and words, found %s", maxVerbs, found(y))
+func (r *reader) verbs(n *document.Node, key string) []Verbs {
+	if n.Kind != document.Array || len(n.Kids) > maxVerbs {
+		r.fail(n, key, "expected a list of at most %d groups with name, factor and words, found %s", maxVerbs, found(n))
 		return nil
 	}
 	var all []Verbs
-	for i, item := range y.Content {
+	for i := range n.Kids {
 		v, at := Verbs{}, fmt.Sprintf("%s[%d]", key, i)
-		r.object(item, at, map[string]func(*yaml.Node, string){
-			"name":   func(y *yaml.Node, key string) { v.Name = r.text(y, key) },
+		r.object(&n.Kids[i], at, map[string]func(*document.Node, string){
+			"name":   func(n *document.Node, key string) { v.Name = r.text(n, key) },
 			"factor": r.weight(&v.Factor),
-			"words":  func(y *yaml.Node, key string) { v.Words = r.words(y, key) },
+			"words":  func(n *document.Node, key string) { v.Words = r.words(n, key) },
 		})
 		if v.Name == "" || v.Factor == 0 || len(v.Words) == 0 {
-			r.fail(resolve(item), at, "a group needs a name, a factor above 0 and words")
+			r.fail(&n.Kids[i], at, "a group needs a name, a factor above 0 and words")
 		}
 		all = append(all, v)
 	}
 	return all
 }
 
-func (r *reader) words(y *yaml.Node, key string) []string {
-	if y.Kind != yaml.SequenceNode || len(y.Content) > maxWords {
-		r.fail(y, key, "expected a list of at most %d words, found %s", maxWords, found(y))
+func (r *reader) words(n *document.Node, key string) []string {
+	if n.Kind != document.Array || len(n.Kids) > maxWords {
+		r.fail(n, key, "expected a list of at most %d words, found %s", maxWords, found(n))
 		return nil
 	}
 	var words []string
-	for i, item := range y.Content {
-		words = append(words, strings.ToLower(r.text(resolve(item), fmt.Sprintf("%s[%d]", key, i))))
+	for i := range n.Kids {
+		words = append(words, strings.ToLower(r.text(&n.Kids[i], fmt.Sprintf("%s[%d]", key, i))))
 	}
 	return words
 }
 
-func (r *reader) text(y *yaml.Node, key string) string {
-	text := strings.TrimSpace(y.Value)
-	if y.Kind != yaml.ScalarNode || y.ShortTag() != "!!str" || text == "" || len(text) > 100 {
-		r.fail(y, key, "expected a word of at most 100 bytes, found %s", found(y))
+func (r *reader) text(n *document.Node, key string) string {
+	text := strings.TrimSpace(n.Text)
+	if n.Kind != document.String || text == "" || len(text) > 100 {
+		r.fail(n, key, "expected a word of at most 100 bytes, found %s", found(n))
 		return ""
 	}
 	return text

@@ -3,12 +3,9 @@ package estimate
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"gitwf/internal/document"
 	"gitwf/internal/plan"
 )
 
@@ -83,19 +80,19 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 	if len(data) > maxWeightsBytes {
 		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d", len(data), maxWeightsBytes)}
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(data)))
-	var doc, second yaml.Node
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return base, nil
+	var f *document.Fault
+	root, err := document.ParseYAML(data, document.Limits{Depth: 10, Values: 200_000, Fields: 100})
+	if errors.As(err, &f) {
+		if f.Problem == document.Empty {
+			return base, nil
+		}
+		return Weights{}, &WeightsError{File: name, Line: f.Line, Problem: f.Text()}
 	} else if err != nil {
-		return Weights{}, &WeightsError{File: name, Problem: "not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
-	}
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return Weights{}, &WeightsError{File: name, Problem: "expected one document, found more after it"}
+		return Weights{}, &WeightsError{File: name, Problem: err.Error()}
 	}
 	w := base
 	r := reader{file: name}
-	r.object(doc.Content[0], "", map[string]func(*yaml.Node, string){
+	r.object(root, "", map[string]func(*document.Node, string){
 		"base":   r.weight(&w.Base),
 		"covers": r.weight(&w.Covers),
 		"files":  r.weights(map[string]*float64{"each": &w.Files.Each, "pattern": &w.Files.Pattern, "named": &w.Files.Named}),
@@ -105,7 +102,7 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 		}),
 		"inputs":      r.weights(map[string]*float64{"depends_on": &w.Inputs.DependsOn, "requires": &w.Inputs.Requires}),
 		"description": r.weights(map[string]*float64{"per_100_words": &w.Description.Per100Words, "most": &w.Description.Most}),
-		"verbs":       func(y *yaml.Node, key string) { w.Verbs = r.verbs(y, key) },
+		"verbs":       func(n *document.Node, key string) { w.Verbs = r.verbs(n, key) },
 	})
 	if r.err == nil && w.Files.Named > w.Files.Each {
 		// Else declaring a file that the text names already would lower the estimate.

@@ -13,8 +13,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// document is what JSON writes.
-type document struct {
+// jsonExport is what JSON writes.
+type jsonExport struct {
 	PlanID plan.ID            `json:"plan_id"`
 	Title  string             `json:"title"`
 	Status plan.SessionStatus `json:"session_status"`
@@ -54,7 +54,7 @@ func JSON(s Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(document{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data), s.lines()})
+	return encode(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data), s.lines()})
 }
 
 // inner is the plan in what JSON wrote.

@@ -5,6 +5,8 @@ import (
 	"path"
 	"reflect"
 	"strings"
+
+	"gitwf/internal/document"
 )
 
 // builder turns a document that fits the schema into a complete plan.
@@ -24,14 +26,14 @@ func (d *written) build() Findings {
 	}
 	top := &Task{}
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
-		if n := d.root.child(key); n != nil {
-			part := node{kind: objectKind, kids: []node{*n}}
+		if n := d.root.Child(key); n != nil {
+			part := document.Node{Kind: document.Object, Kids: []document.Node{*n}}
 			if err := b.fill.object(&part, reflect.ValueOf(top).Elem()); err != nil {
 				return Findings{err.finding()}
 			}
 		}
 	}
-	b.list(d.root.child("tasks"), "", "tasks")
+	b.list(d.root.Child("tasks"), "", "tasks")
 	p := b.plan
 	p.SchemaVersion = SchemaVersion
 	if p.TopTask == "" {
@@ -51,13 +53,13 @@ func (d *written) build() Findings {
 }
 
 // list reads tasks and their inline children, parents first. The depth of the document bounds the recursion.
-func (b *builder) list(n *node, parent TaskID, at string) {
-	for i := range n.kids {
-		b.task(&n.kids[i], parent, fmt.Sprintf("%s[%d]", at, i))
+func (b *builder) list(n *document.Node, parent TaskID, at string) {
+	for i := range n.Kids {
+		b.task(&n.Kids[i], parent, fmt.Sprintf("%s[%d]", at, i))
 	}
 }
 
-func (b *builder) task(n *node, parent TaskID, at string) {
+func (b *builder) task(n *document.Node, parent TaskID, at string) {
 	t := &Task{}
 	if err := b.fill.object(n, reflect.ValueOf(t).Elem(), "tasks"); err != nil {
 		b.fs = append(b.fs, err.under(at).finding())
@@ -66,9 +68,9 @@ func (b *builder) task(n *node, parent TaskID, at string) {
 	b.places[t] = at
 	b.plan.Tasks = append(b.plan.Tasks, t)
 	if parent == "" { // a task inside another one has its parent from there
-		t.standIn(func(field string) bool { return n.child(field) != nil })
+		t.standIn(func(field string) bool { return n.Child(field) != nil })
 	} else {
-		t.standIn(func(field string) bool { return field == "parent_task_id" || n.child(field) != nil })
+		t.standIn(func(field string) bool { return field == "parent_task_id" || n.Child(field) != nil })
 	}
 	switch {
 	case parent == "" || t.ParentTaskID == parent:
@@ -78,8 +80,8 @@ func (b *builder) task(n *node, parent TaskID, at string) {
 		b.find(t, "parent-conflict", "parent_task_id", "the task stands inside another task than its parent",
 			string(parent)+", or nothing", string(t.ParentTaskID), "parent_task_id: "+string(parent))
 	}
-	inline := n.child("tasks")
-	if inline == nil || len(inline.kids) == 0 {
+	inline := n.Child("tasks")
+	if inline == nil || len(inline.Kids) == 0 {
 		b.defaults(t, n)
 		return
 	}
@@ -101,7 +103,7 @@ func (b *builder) find(t *Task, code, field, text, expected, found, example stri
 }
 
 // defaults fills in what may be left out of an ACTION or a CHECK.
-func (b *builder) defaults(t *Task, n *node) {
+func (b *builder) defaults(t *Task, n *document.Node) {
 	if t.NodeType == "" {
 		t.NodeType = Action
 	}
@@ -115,8 +117,8 @@ func (b *builder) defaults(t *Task, n *node) {
 		t.Agent = AgentExec
 	}
 	if t.DeliverableSpec != nil {
-		spec := n.child("deliverable_spec")
-		t.DeliverableSpec.complete(spec.child("single_file") != nil)
+		spec := n.Child("deliverable_spec")
+		t.DeliverableSpec.complete(spec.Child("single_file") != nil)
 	}
 	for i := range t.AcceptanceCriteria {
 		t.AcceptanceCriteria[i].complete()

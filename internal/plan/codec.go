@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"gitwf/internal/document"
 )
 
 // fieldInfo is one field of a struct as JSON sees it.
@@ -94,22 +96,22 @@ type filler struct{ infos map[reflect.Type]*structInfo }
 func newFiller() filler { return filler{structs()} }
 
 // object fills the struct that v is, but for the keys to skip.
-func (f filler) object(n *node, v reflect.Value, skip ...string) *fillError {
-	if n.kind != objectKind {
+func (f filler) object(n *document.Node, v reflect.Value, skip ...string) *fillError {
+	if n.Kind != document.Object {
 		return wrongKind(n, "object")
 	}
 	info := f.infos[v.Type()]
-	for i := range n.kids {
-		kid := &n.kids[i]
-		field, ok := info.byName[kid.key]
-		if slices.Contains(skip, kid.key) {
+	for i := range n.Kids {
+		kid := &n.Kids[i]
+		field, ok := info.byName[kid.Key]
+		if slices.Contains(skip, kid.Key) {
 			continue
 		}
 		if !ok {
-			return (&fillError{code: "unknown-field", line: int(kid.line), text: unknownField(kid.key, info.names)}).under(kid.key)
+			return (&fillError{code: "unknown-field", line: int(kid.Line), text: unknownField(kid.Key, info.names)}).under(kid.Key)
 		}
 		if err := f.fill(kid, v.Field(field.index)); err != nil {
-			return err.under(kid.key)
+			return err.under(kid.Key)
 		}
 	}
 	return nil
@@ -126,35 +128,35 @@ func unknownField(key string, known []string) string {
 	return text
 }
 
-func wrongKind(n *node, want string) *fillError {
+func wrongKind(n *document.Node, want string) *fillError {
 	return &fillError{
-		code: "wrong-type", line: int(n.line), expected: want,
-		text: "is of the wrong type: " + n.kind.String(),
+		code: "wrong-type", line: int(n.Line), expected: want,
+		text: "is of the wrong type: " + n.Kind.String(),
 	}
 }
 
-func (f filler) fill(n *node, v reflect.Value) *fillError {
+func (f filler) fill(n *document.Node, v reflect.Value) *fillError {
 	switch v.Kind() {
 	case reflect.String:
-		if n.kind != stringKind {
+		if n.Kind != document.String {
 			return wrongKind(n, "string")
 		}
-		v.SetString(n.text)
+		v.SetString(n.Text)
 	case reflect.Bool:
-		if n.kind != boolKind {
+		if n.Kind != document.Bool {
 			return wrongKind(n, "boolean")
 		}
-		v.SetBool(n.text == "true")
+		v.SetBool(n.Text == "true")
 	case reflect.Int, reflect.Int64, reflect.Float64:
 		return fillNumber(n, v)
 	case reflect.Slice:
 		return f.slice(n, v)
 	case reflect.Map:
-		if n.kind != objectKind {
+		if n.Kind != document.Object {
 			return wrongKind(n, "object")
 		}
-		if len(n.kids) > 0 {
-			v.Set(reflect.ValueOf(n.value()))
+		if len(n.Kids) > 0 {
+			v.Set(reflect.ValueOf(n.Value(document.Exact)))
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -167,11 +169,11 @@ func (f filler) fill(n *node, v reflect.Value) *fillError {
 	return nil
 }
 
-func fillNumber(n *node, v reflect.Value) *fillError {
-	if n.kind != numberKind {
+func fillNumber(n *document.Node, v reflect.Value) *fillError {
+	if n.Kind != document.Number {
 		return wrongKind(n, "number")
 	}
-	value, _ := number(n.text)
+	value := document.Exact(n.Text)
 	switch x := value.(type) {
 	case int64:
 		if v.Kind() == reflect.Float64 {
@@ -188,20 +190,20 @@ func fillNumber(n *node, v reflect.Value) *fillError {
 			return nil
 		}
 	}
-	return &fillError{code: "wrong-type", line: int(n.line), expected: "whole number", text: "is out of range: " + n.text}
+	return &fillError{code: "wrong-type", line: int(n.Line), expected: "whole number", text: "is out of range: " + n.Text}
 }
 
 // slice leaves an empty list nil, so that it equals one that is absent.
-func (f filler) slice(n *node, v reflect.Value) *fillError {
-	if n.kind != arrayKind {
+func (f filler) slice(n *document.Node, v reflect.Value) *fillError {
+	if n.Kind != document.Array {
 		return wrongKind(n, "array")
 	}
-	if len(n.kids) == 0 {
+	if len(n.Kids) == 0 {
 		return nil
 	}
-	list := reflect.MakeSlice(v.Type(), len(n.kids), len(n.kids))
-	for i := range n.kids {
-		if err := f.fill(&n.kids[i], list.Index(i)); err != nil {
+	list := reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids))
+	for i := range n.Kids {
+		if err := f.fill(&n.Kids[i], list.Index(i)); err != nil {
 			return err.under(fmt.Sprintf("[%d]", i))
 		}
 	}

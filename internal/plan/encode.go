@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"gitwf/internal/document"
 )
 
 // VersionError is a document of a later format than this program knows.
@@ -44,7 +46,7 @@ func Decode(data []byte) (*Plan, error) {
 	if err := checkBytes(name, data); err != nil {
 		return nil, err
 	}
-	root, err := parseJSON(string(data))
+	root, err := strictJSON.Parse(string(data))
 	if err != nil {
 		return nil, syntaxFindings(name, err)
 	}
@@ -63,15 +65,13 @@ func Decode(data []byte) (*Plan, error) {
 	return p, nil
 }
 
-func checkVersion(root *node) error {
-	v := root.child("schema_version")
-	if v == nil || v.kind != numberKind {
+func checkVersion(root *document.Node) error {
+	v := root.Child("schema_version")
+	if v == nil || v.Kind != document.Number {
 		return nil
 	}
-	if n, _ := number(v.text); n != nil {
-		if i, ok := n.(int64); ok && i > SchemaVersion && i < 1<<31 {
-			return &VersionError{int(i), SchemaVersion}
-		}
+	if i, ok := document.Exact(v.Text).(int64); ok && i > SchemaVersion && i < 1<<31 {
+		return &VersionError{int(i), SchemaVersion}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -51,33 +50,6 @@ func FuzzParse(f *testing.F) {
 		}
 		if diff := cmp.Diff(p, again); diff != "" {
 			t.Fatalf("parsed again: %s", diff)
-		}
-	})
-}
-
-// The JSON reader takes nothing that encoding/json refuses, and what both take means the same.
-func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{"a":[1,-0.5e3,true,null,"\u00e9\n"]}`, `{}`, `[]`, `{"a":1,}`, `01`, `"\x"`, `1e5`, `{"a":1}{`, " \t[ ] "} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		n, err := parseJSON(s)
-		if err != nil {
-			return
-		}
-		if !json.Valid([]byte(s)) {
-			t.Fatalf("encoding/json refuses %q", s)
-		}
-		ours, err := json.Marshal(n.value())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var x, y any
-		if json.Unmarshal([]byte(s), &x) != nil || json.Unmarshal(ours, &y) != nil {
-			return
-		}
-		if diff := cmp.Diff(x, y); diff != "" {
-			t.Fatal(diff)
 		}
 	})
 }

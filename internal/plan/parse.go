@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"gitwf/internal/document"
 )
 
 // Parse reads a plan that somebody wrote, in YAML or (when it begins with a brace) JSON, and completes it: the root,
@@ -99,7 +101,7 @@ func Locate(name string, data []byte, fs Findings) Findings {
 // written is a parsed file with what it takes to say where in it something stands.
 type written struct {
 	name   string
-	root   *node
+	root   *document.Node
 	plan   *Plan
 	places []string // of each of plan.Tasks, its path in the file
 }
@@ -114,7 +116,7 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 		return nil, err
 	}
 	if title != "" {
-		root = root.titled(title)
+		root = titled(root, title)
 	}
 	if err := checkVersion(root); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -129,7 +131,7 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 			return d, nil
 		}
 		for i := range fs {
-			fs[i].Line = root.lineOf(fs[i].Path)
+			fs[i].Line = lineOf(root, fs[i].Path)
 		}
 		fs.sortByLine()
 	}
@@ -140,31 +142,42 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 }
 
 // titled is the document with the title, unless it has one.
-func (n *node) titled(title string) *node {
-	if n.kind == arrayKind {
+func titled(n *document.Node, title string) *document.Node {
+	if n.Kind == document.Array {
 		tasks := *n
-		tasks.key = "tasks"
-		n = &node{kind: objectKind, line: n.line, kids: []node{tasks}}
+		tasks.Key = "tasks"
+		n = &document.Node{Kind: document.Object, Line: n.Line, Kids: []document.Node{tasks}}
 	}
-	if n.kind != objectKind || slices.ContainsFunc(n.kids, func(k node) bool { return k.key == "title" }) {
+	if n.Kind != document.Object || slices.ContainsFunc(n.Kids, func(k document.Node) bool { return k.Key == "title" }) {
 		return n
 	}
 	whole := *n
-	whole.kids = append(slices.Clone(n.kids), node{kind: stringKind, line: n.line, key: "title", text: title})
+	whole.Kids = append(slices.Clone(n.Kids), document.Node{Kind: document.String, Line: n.Line, Key: "title", Text: title})
 	return &whole
 }
 
-func parseTree(name string, data []byte) (*node, error) {
+// MaxFileBytes is the size of the largest plan file that Parse takes.
+const MaxFileBytes = 32 << 20
+
+// maxDepth is how many levels a document, and a plan's tree of tasks, may have.
+const maxDepth = 100
+
+var (
+	limits     = document.Limits{Depth: maxDepth, Values: 4_000_000, Fields: 1000}
+	strictJSON = document.JSON{Limits: limits}
+)
+
+func parseTree(name string, data []byte) (*document.Node, error) {
 	if err := checkBytes(name, data); err != nil {
 		return nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	var root *node
+	var root *document.Node
 	var err error
 	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		root, err = parseJSON(string(data))
+		root, err = strictJSON.Parse(string(data))
 	} else {
-		root, err = parseYAML(data)
+		root, err = document.ParseYAML(data, limits)
 	}
 	if err != nil {
 		return nil, syntaxFindings(name, err)
@@ -208,30 +221,11 @@ func invalidLine(data []byte) int {
 }
 
 func syntaxFindings(name string, err error) error {
-	var e *syntaxError
-	if !errors.As(err, &e) {
+	var f *document.Fault
+	if !errors.As(err, &f) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return Findings{{Code: e.code, File: name, Line: e.line, Message: e.text}}
-}
-
-// taskAt is the id of the innermost task that the path leads through.
-func taskAt(root *node, path string) TaskID {
-	id, at := TaskID(""), root
-	for _, s := range splitPath(path) {
-		next := at.child(s.key)
-		if s.key == "" && at.kind == arrayKind && s.index < len(at.kids) {
-			next = &at.kids[s.index]
-		}
-		if next == nil {
-			break
-		}
-		at = next
-		if t := TaskID(at.str("task_id")); t.Valid() {
-			id = t
-		}
-	}
-	return id
+	return Findings{{Code: f.Code(), File: name, Line: f.Line, Message: f.Text()}}
 }
 
 // locate turns paths of the completed plan into paths and lines of the document.
@@ -247,7 +241,7 @@ func (d *written) locate(fs Findings) Findings {
 				f.Path = strings.TrimPrefix(d.places[index]+below, ".")
 			}
 		}
-		f.Line = d.root.lineOf(f.Path)
+		f.Line = lineOf(d.root, f.Path)
 	}
 	fs.sortByLine()
 	return fs

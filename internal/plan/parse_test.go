@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"deep YAML", "too-deep", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "nested more than 100 levels"},
 		{"alias bomb", "too-large", bomb, "aliases counted"},
 		{"alias in itself", "", "a: &a [*a]\n", ""},
-		{"tag", "bad-tag", "title: !!binary aGk=\ntasks: []\n", "has no meaning in a plan"},
+		{"tag", "bad-tag", "title: !!binary aGk=\ntasks: []\n", "has no meaning here"},
 		{"list", "wrong-type", "- a\n- b\n", "is of the wrong type (expected object; found array"},
 		{"a word", "wrong-type", "hello\n", "is of the wrong type"},
 		{"no title", "missing-field", "tasks:\n  - {task_id: A-1, title: x}\n", `title: is missing (for example title: "Release dossier")`},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/document"
 	"gitwf/internal/schema"
 )
 
@@ -22,17 +23,17 @@ func Schema() []byte { return bytes.Clone(schemaJSON) }
 var parsedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(schemaJSON) })
 
 // checkSchema holds a document against the schema and translates what does not fit.
-func checkSchema(root *node) (Findings, error) {
+func checkSchema(root *document.Node) (Findings, error) {
 	whole, err := parsedSchema()
 	if err != nil {
 		return nil, err
 	}
 	var fs Findings
-	for _, p := range whole.Check(root.value()) {
+	for _, p := range whole.Check(root.Value(document.Exact)) {
 		fs = append(fs, misfits(whole, p)...)
 	}
 	for i := range fs {
-		fs[i].Line = root.lineOf(fs[i].Path)
+		fs[i].Line = lineOf(root, fs[i].Path)
 		fs[i].TaskID = taskAt(root, fs[i].Path)
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
