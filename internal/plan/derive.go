@@ -512,30 +512,6 @@ func (t *Task) Planning() bool {
 	return t.TaskID.reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
 }
 
-// Limits is the plan's Config with the defaults filled in.
-func (p *Plan) Limits() Config {
-	c, d := p.Config, DefaultConfig()
-	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
-	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
-	fill(&c.MaxAttempts, d.MaxAttempts)
-	fill(&c.MaxLost, d.MaxLost)
-	fill(&c.MinScore, d.MinScore)
-	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
-	fill(&c.MaxContractRetries, d.MaxContractRetries)
-	fill(&c.Quorum, d.Quorum)
-	fill(&c.TimeoutSeconds, d.TimeoutSeconds)
-	fill(&c.CheckTimeoutSeconds, d.CheckTimeoutSeconds)
-	fill(&c.MaxArtifactBytes, d.MaxArtifactBytes)
-	fill(&c.MaxArtifactFiles, d.MaxArtifactFiles)
-	return c
-}
-
-func fill[T int | int64 | float64](field *T, value T) {
-	if *field == 0 {
-		*field = value
-	}
-}
-
 // VersionVerdict is the verdict of one version of a task, "" while it awaits review.
 func (s *State) VersionVerdict(id TaskID, artifactID string) Verdict {
 	v, _ := s.verdict(id, s.Records.Of(id), VersionNumber(artifactID))

@@ -88,14 +88,29 @@ func TestFormatPlans(t *testing.T) {
 	}
 }
 
-func TestFormatDefaults(t *testing.T) {
-	d := DefaultConfig()
-	want := map[string]string{
-		"max_decomposition_depth": strconv.Itoa(d.MaxDecompositionDepth), "one_shot_threshold_person_days": fmt.Sprint(d.OneShotThresholdPersonDays),
-		"max_attempts": strconv.Itoa(d.MaxAttempts), "max_lost": strconv.Itoa(d.MaxLost), "min_score": strconv.Itoa(d.MinScore), "max_leaf_tasks": strconv.Itoa(d.MaxLeafTasks), "max_contract_retries": strconv.Itoa(d.MaxContractRetries),
-		"quorum": strconv.Itoa(d.Quorum), "timeout_seconds": strconv.Itoa(d.TimeoutSeconds), "check_timeout_seconds": strconv.Itoa(d.CheckTimeoutSeconds),
-		"max_artifact_bytes": strconv.FormatInt(d.MaxArtifactBytes, 10), "max_artifact_files": strconv.Itoa(d.MaxArtifactFiles),
+// TestFormatConfig holds the table of config and what an agent may not set in docs/format.md, and the descriptions in
+// schema.json, against Config.
+func TestFormatConfig(t *testing.T) {
+	whole, err := parsedSchema()
+	if err != nil {
+		t.Fatal(err)
 	}
+	want := map[string]string{}
+	bounds := map[string][]string{}
+	for _, l := range configLimits() {
+		want[l.name] = strconv.FormatFloat(l.usual, 'f', -1, 64)
+		bounds[l.wider] = append(bounds[l.wider], "`"+l.name+"`")
+		field := whole.At([]string{"config", l.name})
+		if field == nil {
+			t.Errorf("schema.json has no %s", l.name)
+			continue
+		}
+		text := field.Description
+		if usual := strings.ReplaceAll(text, "100 MiB", "104857600"); l.usual > 0 && !strings.HasSuffix(usual, "Default "+want[l.name]+".") {
+			t.Errorf("schema.json says of %s: %s", l.name, text)
+		}
+	}
+	want["max_id_levels"] = "no limit; 2 where task_document is strict"
 	for _, row := range table(t, "`config`") {
 		name, _, _ := strings.Cut(row[0], ",")
 		if value, ok := want[name]; ok && value != row[1] {
@@ -106,6 +121,19 @@ func TestFormatDefaults(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not in the document: %v", want)
 	}
+	doc := readFormat(t)
+	_, rule, _ := strings.Cut(doc, "- an agent's plan sets none of ")
+	above, rest, _ := strings.Cut(rule, "above what held before it")
+	below, _, _ := strings.Cut(rest, "below")
+	for wider, text := range map[string]string{"more": above, "less": below} {
+		if got := regexp.MustCompile("`[a-z_]+`").FindAllString(text, -1); !sameNames(got, bounds[wider]) {
+			t.Errorf("docs/format.md names %v, the program %v", got, bounds[wider])
+		}
+	}
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // situation is a set of conditions for one task of statusPlan to be in.

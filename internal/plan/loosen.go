@@ -11,21 +11,13 @@ import (
 func (p *Plan) Loosens(base *Plan) Findings {
 	is, were := p.Limits(), base.Limits()
 	var fs Findings
-	most := func(field string, is, was float64) {
-		if is > was {
-			fs = append(fs, loosened("config."+field, "at most", is, was))
+	for _, l := range configLimits() {
+		switch now, before := l.of(is), l.of(were); {
+		case l.wider == "more" && now > before:
+			fs = append(fs, loosened("config."+l.name, "at most", now, before))
+		case l.wider == "less" && now < before:
+			fs = append(fs, loosened("config."+l.name, "at least", now, before))
 		}
-	}
-	most("max_decomposition_depth", float64(is.MaxDecompositionDepth), float64(were.MaxDecompositionDepth))
-	most("one_shot_threshold_person_days", is.OneShotThresholdPersonDays, were.OneShotThresholdPersonDays)
-	most("max_leaf_tasks", float64(is.MaxLeafTasks), float64(were.MaxLeafTasks))
-	most("max_attempts", float64(is.MaxAttempts), float64(were.MaxAttempts))
-	most("max_lost", float64(is.MaxLost), float64(were.MaxLost))
-	if is.MinScore < were.MinScore {
-		fs = append(fs, loosened("config.min_score", "at least", float64(is.MinScore), float64(were.MinScore)))
-	}
-	if is.Quorum < were.Quorum {
-		fs = append(fs, loosened("config.quorum", "at least", float64(is.Quorum), float64(were.Quorum)))
 	}
 	before := base.Index()
 	for i, t := range p.Tasks {

@@ -1,7 +1,5 @@
 package plan
 
-import "reflect"
-
 // SchemaVersion is the version of plan.json that this package writes. A reader refuses a higher one.
 const SchemaVersion = 1
 
@@ -43,45 +41,6 @@ func (p *Plan) Task(id TaskID) *Task {
 type Graft struct {
 	TaskID     TaskID `json:"task_id"`
 	ArtifactID string `json:"artifact_id"`
-}
-
-// Config holds a plan's limits. Zero means the default of DefaultConfig.
-type Config struct {
-	MaxDecompositionDepth      int      `json:"max_decomposition_depth,omitempty"`
-	OneShotThresholdPersonDays float64  `json:"one_shot_threshold_person_days,omitempty"`
-	MaxAttempts                int      `json:"max_attempts,omitempty"`
-	MaxLost                    int      `json:"max_lost,omitempty"` // workers in a row that did not come back
-	MinScore                   int      `json:"min_score,omitempty"`
-	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty"`
-	MaxContractRetries         int      `json:"max_contract_retries,omitempty"` // how often an agent may mend a reply that breaks the contract
-	Quorum                     int      `json:"quorum,omitempty"`
-	Reviewers                  []string `json:"reviewers,omitempty"`             // of every CHECK that names none
-	TimeoutSeconds             int      `json:"timeout_seconds,omitempty"`       // of one attempt
-	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty"` // of one criterion's run line
-	MaxArtifactBytes           int64    `json:"max_artifact_bytes,omitempty"`
-	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty"`
-	MaxIDLevels                int      `json:"max_id_levels,omitempty"` // of a task's id: 2 allows IMPL-1.2; no limit by default
-	TaskDocument               string   `json:"task_document,omitempty"` // StrictTaskDocument, or nothing
-}
-
-func (c Config) isZero() bool { return reflect.ValueOf(c).IsZero() }
-
-// DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
-func DefaultConfig() Config {
-	return Config{
-		MaxDecompositionDepth:      5,
-		OneShotThresholdPersonDays: 10,
-		MaxAttempts:                3,
-		MaxLost:                    20,
-		MinScore:                   90,
-		MaxLeafTasks:               2000,
-		MaxContractRetries:         2,
-		Quorum:                     1,
-		TimeoutSeconds:             1800,
-		CheckTimeoutSeconds:        600,
-		MaxArtifactBytes:           100 << 20,
-		MaxArtifactFiles:           10000,
-	}
 }
 
 // Task is a node of the plan. Which fields it may have depends on its NodeType; Validate checks that.

@@ -105,22 +105,3 @@ func (y Type) Begin(p *Plan) {
 	p.PlanType = y.Name
 	p.Config.orElse(y.Config)
 }
-
-// orElse takes from d what c leaves to the defaults.
-func (c *Config) orElse(d Config) {
-	fill(&c.MaxDecompositionDepth, d.MaxDecompositionDepth)
-	fill(&c.OneShotThresholdPersonDays, d.OneShotThresholdPersonDays)
-	fill(&c.MaxAttempts, d.MaxAttempts)
-	fill(&c.MaxLost, d.MaxLost)
-	fill(&c.MinScore, d.MinScore)
-	fill(&c.MaxLeafTasks, d.MaxLeafTasks)
-	fill(&c.MaxContractRetries, d.MaxContractRetries)
-	fill(&c.Quorum, d.Quorum)
-	fill(&c.TimeoutSeconds, d.TimeoutSeconds)
-	fill(&c.CheckTimeoutSeconds, d.CheckTimeoutSeconds)
-	fill(&c.MaxArtifactBytes, d.MaxArtifactBytes)
-	fill(&c.MaxArtifactFiles, d.MaxArtifactFiles)
-	if len(c.Reviewers) == 0 {
-		c.Reviewers = d.Reviewers
-	}
-}

@@ -160,26 +160,9 @@ func (v *validator) looser(path, field string, floor, have int) {
 // negative refuses limits that the schema refuses too: a stored plan may come from anywhere.
 func (v *validator) negative() {
 	c := v.plan.Config
-	for _, limit := range []struct {
-		field string
-		value float64
-	}{
-		{"max_decomposition_depth", float64(c.MaxDecompositionDepth)},
-		{"one_shot_threshold_person_days", c.OneShotThresholdPersonDays},
-		{"max_attempts", float64(c.MaxAttempts)},
-		{"max_lost", float64(c.MaxLost)},
-		{"min_score", float64(c.MinScore)},
-		{"max_leaf_tasks", float64(c.MaxLeafTasks)},
-		{"max_contract_retries", float64(c.MaxContractRetries)},
-		{"quorum", float64(c.Quorum)},
-		{"timeout_seconds", float64(c.TimeoutSeconds)},
-		{"check_timeout_seconds", float64(c.CheckTimeoutSeconds)},
-		{"max_artifact_bytes", float64(c.MaxArtifactBytes)},
-		{"max_artifact_files", float64(c.MaxArtifactFiles)},
-		{"max_id_levels", float64(c.MaxIDLevels)},
-	} {
-		if limit.value < 0 {
-			v.top("bad-value", "config."+limit.field, "is negative", "zero for the default, or more", fmt.Sprint(limit.value), "")
+	for _, l := range configLimits() {
+		if value := l.of(c); value < 0 {
+			v.top("bad-value", "config."+l.name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
 		}
 	}
 	if c.MinScore > 100 {

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Config holds a plan's limits, and is the table of them. A field's tags have all that the program does alike with each:
+// its name, its default (none: zero) and, where an agent's plan can't widen it, whether that would be "more" or "less".
+// schema.json and docs/format.md list the fields, too; tests hold both against this.
+type Config struct {
+	MaxDecompositionDepth      int      `json:"max_decomposition_depth,omitempty" default:"5" wider:"more"`
+	OneShotThresholdPersonDays float64  `json:"one_shot_threshold_person_days,omitempty" default:"10" wider:"more"`
+	MaxAttempts                int      `json:"max_attempts,omitempty" default:"3" wider:"more"`
+	MaxLost                    int      `json:"max_lost,omitempty" default:"20" wider:"more"` // workers in a row that did not come back
+	MinScore                   int      `json:"min_score,omitempty" default:"90" wider:"less"`
+	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty" default:"2000" wider:"more"`
+	MaxContractRetries         int      `json:"max_contract_retries,omitempty" default:"2"` // how often an agent may mend a reply that breaks the contract
+	Quorum                     int      `json:"quorum,omitempty" default:"1" wider:"less"`
+	Reviewers                  []string `json:"reviewers,omitempty"`                           // of every CHECK that names none
+	TimeoutSeconds             int      `json:"timeout_seconds,omitempty" default:"1800"`      // of one attempt
+	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty" default:"600"` // of one criterion's run line
+	MaxArtifactBytes           int64    `json:"max_artifact_bytes,omitempty" default:"104857600"`
+	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty" default:"10000"`
+	MaxIDLevels                int      `json:"max_id_levels,omitempty"` // of a task's id: 2 allows IMPL-1.2; no limit by default
+	TaskDocument               string   `json:"task_document,omitempty"` // StrictTaskDocument, or nothing
+}
+
+// limit is a field of Config that is a number.
+type limit struct {
+	index int
+	name  string // in JSON
+	usual float64
+	wider string
+}
+
+var configLimits = sync.OnceValue(func() []limit {
+	var all []limit
+	for i, t := 0, reflect.TypeFor[Config](); i < t.NumField(); i++ {
+		f := t.Field(i)
+		if k := f.Type.Kind(); k == reflect.Slice || k == reflect.String {
+			continue
+		}
+		l := limit{index: i, wider: f.Tag.Get("wider")}
+		l.name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+		if usual := f.Tag.Get("default"); usual != "" {
+			var err error
+			if l.usual, err = strconv.ParseFloat(usual, 64); err != nil {
+				panic("plan: the default of " + l.name + ": " + err.Error())
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+})
+
+// of is the limit's value.
+func (l limit) of(c Config) float64 {
+	return reflect.ValueOf(c).Field(l.index).Convert(reflect.TypeFor[float64]()).Float()
+}
+
+// DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
+func DefaultConfig() Config {
+	var c Config
+	for _, l := range configLimits() {
+		field := reflect.ValueOf(&c).Elem().Field(l.index)
+		field.Set(reflect.ValueOf(l.usual).Convert(field.Type()))
+	}
+	return c
+}
+
+// Limits is the plan's Config with the defaults filled in.
+func (p *Plan) Limits() Config {
+	c := p.Config
+	c.orElse(DefaultConfig())
+	return c
+}
+
+// orElse takes from d what c leaves out.
+func (c *Config) orElse(d Config) {
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(d)
+	for i := range to.NumField() {
+		if isEmpty(to.Field(i)) {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+func (c Config) isZero() bool { return reflect.ValueOf(c).IsZero() }
