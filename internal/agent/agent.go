@@ -21,15 +21,15 @@ type Job struct {
 	Attempt int    // 1 for the first
 	Version int    // of the deliverable that this attempt would make
 
-	Dir      string // an empty scratch directory, where the agent works
-	Out      string // WF_OUT: the deliverable goes here
-	In       string // WF_IN: approved inputs, as <task id>/<path in its artifact>
-	Context  string // WF_CONTEXT: the file that Context.Write wrote
-	Feedback string // WF_FEEDBACK: the last REJECTED.md, "" if there is none
-	Prompt   string // WF_PROMPT: the file with the text of Prompt
-	Repo     string // WF_REPO: the repository, to read
-	Role     string // WF_ROLE: one of the Role constants
-	Thread   string // the conversation to go on with, "" for a new one
+	Dir      string        // an empty scratch directory, where the agent works
+	Out      string        // WF_OUT: the deliverable goes here
+	In       string        // WF_IN: approved inputs, as <task id>/<path in its artifact>
+	Context  string        // WF_CONTEXT: the file that Context.Write wrote
+	Feedback string        // WF_FEEDBACK: the last REJECTED.md, "" if there is none
+	Prompt   string        // WF_PROMPT: the file with the text of Prompt
+	Repo     string        // WF_REPO: the repository, to read
+	Role     contract.Role // WF_ROLE is its Env
+	Thread   string        // the conversation to go on with, "" for a new one
 
 	Limits plan.Config // of the plan; zero means the defaults
 
@@ -37,15 +37,6 @@ type Job struct {
 	Environ []string      // the environment of whoever runs the tool
 	Log     io.Writer     // gets what the agent prints, within limits; may be nil
 }
-
-// The roles that an agent is asked to take.
-const (
-	RolePlan        = "plan"
-	RoleAction      = "action"
-	RoleCheck       = "check"
-	RoleFeasibility = "feasibility"
-	RoleSplit       = "split"
-)
 
 // Kind says what an attempt came to.
 type Kind string

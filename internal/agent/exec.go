@@ -95,7 +95,7 @@ func (j Job) vars() []string {
 		{"WF_CONTEXT", j.Context},
 		{"WF_FEEDBACK", j.Feedback},
 		{"WF_PROMPT", j.Prompt},
-		{"WF_ROLE", j.Role},
+		{"WF_ROLE", j.Role.Env()},
 		{"WF_REPO", j.Repo},
 		{"WF_PLAN", string(j.PlanID)},
 		{"WF_TASK", string(j.Task.TaskID)},

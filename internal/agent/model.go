@@ -23,7 +23,7 @@ type model struct {
 
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
-	want := contract.Want{Role: contract.Role(job.Role), FilesElsewhere: m.writes, Limits: job.Limits}
+	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes, Limits: job.Limits}
 	reply, res, err := m.Judge(ctx, job, want)
 	if err != nil || res.Kind != Artifact {
 		return res, err
@@ -79,7 +79,7 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		reply, err := parse(want, answer)
 		var broken *contract.Violation
 		switch {
-		case err == nil && reply.Type == contract.Error && (want.Role == contract.RoleCheck || want.Role == contract.RoleFeasibility):
+		case err == nil && reply.Type == contract.Error && want.Role.Usual() != contract.Artifact:
 			res.Kind, res.Message = Error, reply.Error
 			return reply, res, nil
 		case err == nil:

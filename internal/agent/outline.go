@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
 )
@@ -27,7 +28,7 @@ const mostOutline = outline.MaxBytes + 1
 // Run makes plan.yaml in Job.Out, or asks for Markdown with all that is wrong with what there is.
 func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	began := time.Now()
-	if job.Role != RolePlan {
+	if job.Role != contract.RolePlan {
 		return Result{Kind: Error, Message: "outline makes whole plans only; another agent, or git wf split TASK -f FILE, splits a task"}, nil
 	}
 	src, err := outlineSource(job)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 )
 
@@ -32,7 +33,7 @@ func TestOutliner(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			job := Job{Task: &plan.Task{TaskID: "PLAN-1"}, TopTask: tt.topTask, Attempt: tt.attempt, Role: RolePlan, In: t.TempDir(), Out: t.TempDir()}
+			job := Job{Task: &plan.Task{TaskID: "PLAN-1"}, TopTask: tt.topTask, Attempt: tt.attempt, Role: contract.RolePlan, In: t.TempDir(), Out: t.TempDir()}
 			if tt.rejected {
 				job.Feedback = "REJECTED.md"
 			}

@@ -10,44 +10,6 @@ import (
 // Version is the schema_version of replies.
 const Version = 1
 
-// Role is what an agent is asked to be: the value of WF_ROLE.
-type Role string
-
-// The roles.
-const (
-	RolePlan        Role = "plan"
-	RoleAction      Role = "action"
-	RoleCheck       Role = "check"
-	RoleFeasibility Role = "feasibility"
-	RoleSplit       Role = "split"
-)
-
-// ResultType is the kind of a reply.
-type ResultType string
-
-// The kinds of reply.
-const (
-	Artifact    ResultType = "ARTIFACT"    // the deliverable: in Files, or in WF_OUT
-	NeedsInput  ResultType = "NEEDS_INPUT" // the task can't be done without the answers to Needs
-	Noop        ResultType = "NOOP"        // there is nothing to do
-	Error       ResultType = "ERROR"       // it can't be done; Error says why
-	Review      ResultType = "REVIEW"      // a verdict on a candidate
-	Feasibility ResultType = "FEASIBILITY" // estimates of the leaves of a plan
-)
-
-// Results are the kinds of reply that the role may give, the usual one first; none for a role that does not exist.
-func (r Role) Results() []ResultType {
-	switch r {
-	case RolePlan, RoleAction, RoleSplit:
-		return []ResultType{Artifact, NeedsInput, Noop, Error}
-	case RoleCheck:
-		return []ResultType{Review, Error}
-	case RoleFeasibility:
-		return []ResultType{Feasibility, Error}
-	}
-	return nil
-}
-
 // Want is what a reply must answer.
 type Want struct {
 	Role     Role
@@ -154,7 +116,7 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 	result, ok := object[keyResult].(string)
 	if !ok || !slices.Contains(allowed, result) {
 		return &Violation{
-			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + string(role) + " one of " + some(allowed),
+			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " + some(allowed),
 			Actual: shownValue(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
 		}
 	}

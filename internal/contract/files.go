@@ -86,7 +86,7 @@ func (j *judge) collisions(files []File) {
 
 // planFile checks that who was asked for a plan delivers one file, under a name that says how it is written.
 func (j *judge) planFile(files []File) {
-	if j.want.Role != RolePlan && j.want.Role != RoleSplit {
+	if !j.want.Role.row().plan {
 		return
 	}
 	if len(files) == 1 && (files[0].Path == PlanYAML || files[0].Path == PlanJSON) {

@@ -14,13 +14,13 @@ import (
 // What is accepted is written back in canonical form and read as the same; cut anywhere it is refused or still the
 // same, never another; prose around it changes nothing.
 func FuzzParse(f *testing.F) {
-	for i, role := range roles() {
+	for i, role := range Roles() {
 		for _, result := range role.Results() {
 			f.Add(Example(role, result), byte(i))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte, n byte) {
-		want := wants(roles()[int(n)%len(roles())])
+		want := wants(Roles()[int(n)%len(Roles())])
 		want.FilesElsewhere = n >= 128
 		got, err := Parse(want, text)
 		again, errAgain := Parse(want, text)

@@ -10,15 +10,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-func roles() []Role { return []Role{RolePlan, RoleAction, RoleCheck, RoleFeasibility, RoleSplit} }
-
 // What prompts show must be what is accepted, by the published schema and by Parse.
 func TestExamples(t *testing.T) {
 	whole, err := parsedSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range roles() {
+	for _, role := range Roles() {
 		for _, result := range role.Results() {
 			example := Example(role, result)
 			if example == nil {
@@ -177,4 +175,29 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return strings.ReplaceAll(string(data), "\r\n", "\n")
+}
+
+// TestRolesDocumented holds the table of docs/agents.md against that of the roles.
+func TestRolesDocumented(t *testing.T) {
+	data, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Roles() {
+		var results []string
+		for _, result := range r.Results() {
+			results = append(results, "`"+string(result)+"`")
+		}
+		_, rest, _ := strings.Cut(string(data), "\n| `"+r.Env()+"` | ")
+		row, _, _ := strings.Cut(rest, "\n")
+		if !strings.HasSuffix(row, " | "+strings.Join(results, ", ")+" |") {
+			t.Errorf("docs/agents.md says of %s: %s", r, row)
+		}
+		if way := r.Way(); way.Way() != way || r.Usual() == "" {
+			t.Errorf("%s is told the rules of %s, and replies %q", r, way, r.Usual())
+		}
+	}
+	if r := Role("boss"); len(r.Results()) > 0 || r.Usual() != "" || r.Env() != "" {
+		t.Errorf("there is a role %s", r)
+	}
 }

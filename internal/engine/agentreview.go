@@ -108,7 +108,7 @@ func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage)
 
 // askReview gives a reviewing agent its packet and takes its verdict.
 func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
-	g, err := e.prepare(ctx, snap, t, agent.RoleCheck, ev.subject.Artifact.Inputs)
+	g, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
@@ -116,19 +116,19 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err := g.makePlaces(); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data, role, err := e.reviewData(ctx, g, snap, t, ev, name)
+	data, err := e.reviewData(ctx, g, snap, t, ev, name)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	want := contract.Want{Role: contract.RoleCheck, Criteria: t.AcceptanceCriteria}
-	return e.consult(ctx, g, snap, t, name, role, data, want, log)
+	want := contract.Want{Role: g.role, Criteria: t.AcceptanceCriteria}
+	return e.consult(ctx, g, snap, t, name, data, want, log)
 }
 
-// reviewData is the packet for a reviewer, and the role that it is for.
-func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string) (prompt.Data, prompt.Role, error) {
+// reviewData is the packet for a reviewer.
+func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string) (prompt.Data, error) {
 	data, err := e.packet(ctx, g, snap, t, ev)
 	if err != nil {
-		return data, "", err
+		return data, err
 	}
 	data.Shell = e.Agents.WritesFiles(name)
 	if !data.Shell {
@@ -136,24 +136,22 @@ func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snaps
 	}
 	if t.Planning() {
 		takeRequirements(&data)
-		return data, prompt.PlanReview, nil
 	}
-	data.Way = e.way(snap.Plan, agent.RoleCheck)
-	return data, prompt.Check, nil
+	return data, nil
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, role prompt.Role, data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
-	if want.Role == contract.RoleCheck {
+	if g.role.Usual() == contract.Review {
 		may = e.mayReview(snap.State(), t)
 	}
 	judge, err := e.Agents.Judge(name, may)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data.Contract = contractText(want.Role, false)
-	if err := e.writePrompt(g, role, data, e.budget(name)); err != nil {
+	data.Contract = contractText(g.role, false)
+	if err := e.writePrompt(g, data, e.budget(name)); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
 	job := g.job(snap, t, log)
@@ -164,7 +162,7 @@ func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot
 // askFeasibility has an agent estimate the leaves of a plan. The result says which one did, since a fallback may have, and
 // what that took.
 func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
-	g, err := e.prepare(ctx, snap, t, agent.RoleFeasibility, nil)
+	g, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
 	if err != nil {
 		return nil, res, err
 	}
@@ -174,7 +172,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	}
 	data := e.promptData(g, snap, t)
 	data.Limits = prompt.LimitsOf(c.whole)
-	want := contract.Want{Role: contract.RoleFeasibility}
+	want := contract.Want{Role: g.role}
 	for _, l := range leaves {
 		data.Leaves = append(data.Leaves, prompt.LeafOf(l))
 		want.Tasks = append(want.Tasks, l.TaskID)
@@ -186,7 +184,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)), t.Agent))
 	var log bytes.Buffer
-	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, prompt.Feasibility, data, want, &log)
+	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, data, want, &log)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		res.Message = err.Error()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -101,14 +102,22 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 }
 
 // roleOf is what an agent is asked for by a task.
-func roleOf(t *plan.Task) string {
+func roleOf(t *plan.Task) contract.Role {
 	switch {
 	case t.SplitTargetTaskID != "":
-		return agent.RoleSplit
+		return contract.RoleSplit
 	case t.Planning():
-		return agent.RolePlan
+		return contract.RolePlan
 	}
-	return agent.RoleAction
+	return contract.RoleAction
+}
+
+// reviewRoleOf is what an agent is asked for by the review of a task.
+func reviewRoleOf(t *plan.Task) contract.Role {
+	if t.Planning() {
+		return contract.RolePlanReview
+	}
+	return contract.RoleCheck
 }
 
 // nameCandidate gives the plan that an agent made the name that the task declares: plan.json is as good as plan.yaml, and

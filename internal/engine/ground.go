@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -33,7 +34,7 @@ type ground struct {
 	prompt   string // WF_PROMPT
 	feedback string // WF_FEEDBACK, "" if there is none
 	repo     string // WF_REPO
-	role     string
+	role     contract.Role
 	source   plan.OID     // HEAD when the attempt began
 	inputs   []plan.Input // what lies in in/
 	attempt  int
@@ -50,7 +51,7 @@ type ground struct {
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
-func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role string, inputs []plan.Input) (*ground, error) {
+func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role, inputs []plan.Input) (*ground, error) {
 	place := e.scratch
 	if place == nil {
 		var err error
@@ -131,8 +132,7 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 		return err
 	}
 	g.about, g.steps = c, stepsAhead(task)
-	switch g.role {
-	case agent.RoleAction, agent.RolePlan, agent.RoleSplit:
+	if g.role.Usual() == contract.Artifact {
 		return e.fillAttempt(ctx, g, snap, t)
 	}
 	return nil
@@ -166,7 +166,7 @@ func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snap
 		return err
 	}
 	name := e.agentOf(t.Task)
-	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && g.role == agent.RoleAction {
+	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && g.role == contract.RoleAction {
 		err = errors.Join(os.Mkdir(g.out, 0o777), e.makeWorktree(ctx, g))
 	} else {
 		err = g.makePlaces()
@@ -184,16 +184,6 @@ func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snap
 		}
 	}
 	return e.attemptPrompt(ctx, g, snap, t, name)
-}
-
-func promptRole(role string) prompt.Role {
-	switch role {
-	case agent.RolePlan:
-		return prompt.Plan
-	case agent.RoleSplit:
-		return prompt.Split
-	}
-	return prompt.Action
 }
 
 // budget is how long a prompt for the agent may be, in bytes.
@@ -242,7 +232,7 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	for _, f := range a.Files {
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
 	}
-	if g.role == agent.RoleAction {
+	if g.role == contract.RoleAction {
 		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {
 			return agent.Input{}, err
 		}
@@ -344,7 +334,7 @@ func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) 
 // environ is what a criterion's run line gets of the environment.
 func (g *ground) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
 	return []string{
-		"WF_ROLE=" + g.role, "WF_REPO=" + g.repo, "WF_IN=" + g.in, "WF_CONTEXT=" + g.context,
+		"WF_ROLE=" + g.role.Env(), "WF_REPO=" + g.repo, "WF_IN=" + g.in, "WF_CONTEXT=" + g.context,
 		"WF_PLAN=" + string(snap.ID), "WF_TASK=" + string(t.TaskID), "WF_ATTEMPT=" + strconv.Itoa(g.attempt),
 	}
 }

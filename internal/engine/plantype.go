@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"gitwf/internal/agent"
+	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -86,7 +86,7 @@ func parseType(data []byte) (plan.Type, error) {
 		return plan.Type{}, fmt.Errorf("config: %w", err)
 	}
 	for role := range file.Prompts {
-		if role != agent.RolePlan && role != agent.RoleAction && role != agent.RoleCheck {
+		if r := contract.Role(role); r.Way() != r || r == "" {
 			return plan.Type{}, fmt.Errorf("prompts.%s: expected plan, action or check", role)
 		}
 	}
@@ -139,7 +139,7 @@ func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 
 // way is what the plan's type says to a role; "" where nothing is said. A plan of a type that is not known here goes on
 // without: its rules are looked at when a plan is reviewed.
-func (e *Engine) way(p *plan.Plan, role string) string {
+func (e *Engine) way(p *plan.Plan, role contract.Role) string {
 	if p.PlanType == "" {
 		return ""
 	}
@@ -147,10 +147,5 @@ func (e *Engine) way(p *plan.Plan, role string) string {
 	if err != nil {
 		return ""
 	}
-	switch role {
-	case agent.RoleAction, agent.RoleCheck:
-	default:
-		role = agent.RolePlan
-	}
-	return strings.TrimSpace(y.Prompts[role])
+	return strings.TrimSpace(y.Prompts[string(role.Way())])
 }

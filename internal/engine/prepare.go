@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -27,7 +28,7 @@ const preparation = "preparation"
 // attempt is over with them: then it is recorded, as failed or as a question.
 func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, name string) (ready bool, err error) {
 	task := snap.State().Effective(t.Task)
-	if len(g.steps) == 0 || g.role != agent.RoleAction {
+	if len(g.steps) == 0 || g.role != contract.RoleAction {
 		return true, nil
 	}
 	began := e.Now()

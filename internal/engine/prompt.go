@@ -18,8 +18,8 @@ import (
 )
 
 // writePrompt makes the prompt of a role from the user's templates and puts it where the agent finds it.
-func (e *Engine) writePrompt(g *ground, role prompt.Role, d prompt.Data, budget int) error {
-	p, err := prompt.Build(e.Templates, role, d, budget)
+func (e *Engine) writePrompt(g *ground, d prompt.Data, budget int) error {
+	p, err := prompt.Build(e.Templates, g.role, d, budget)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	role := roleOf(t.Task)
 	inputs := approvedInputs(snap, s, t.TaskID)
 	if reviewed {
-		role = agent.RoleCheck
+		role = reviewRoleOf(t.Task)
 	}
 	g, err := e.prepare(ctx, snap, t, role, inputs)
 	if err != nil {
@@ -88,12 +88,12 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 		ev.ran = recorded.Criteria
 	}
 	name, _ := e.reviewingAgent(snap.State(), t)
-	d, role, err := e.reviewData(ctx, g, snap, t, ev, name)
+	d, err := e.reviewData(ctx, g, snap, t, ev, name)
 	if err != nil {
 		return err
 	}
-	d.Contract = contractText(contract.RoleCheck, false)
-	return e.writePrompt(g, role, d, e.budget(name))
+	d.Contract = contractText(g.role, false)
+	return e.writePrompt(g, d, e.budget(name))
 }
 
 // promptData is what every prompt of a task holds.
@@ -102,7 +102,7 @@ func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskStat
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
 		Task: prompt.TaskOf(snap.State().Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
-	d.Way = e.way(snap.Plan, roleOf(t.Task))
+	d.Way = e.way(snap.Plan, g.role)
 	for i, n := range g.about.Notes {
 		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, Text: prompt.Text(n.Text)})
 	}
@@ -135,7 +135,7 @@ func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snap
 		d.Shell = false
 		return d, nil
 	}
-	d.Contract = contractText(contract.Role(g.role), d.Shell)
+	d.Contract = contractText(g.role, d.Shell)
 	return d, nil
 }
 
@@ -145,7 +145,7 @@ func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Sn
 	if err != nil {
 		return err
 	}
-	return e.writePrompt(g, promptRole(g.role), d, e.budget(name))
+	return e.writePrompt(g, d, e.budget(name))
 }
 
 // takeRequirements makes of the files that came with the top task what they are for those who plan: not one input among
@@ -337,7 +337,7 @@ func contractText(role contract.Role, writes bool) string {
 		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", resultMeans(result), contract.Example(role, result))
 	}
 	switch {
-	case len(role.Results()) == 0 || role.Results()[0] != contract.Artifact:
+	case role.Usual() != contract.Artifact:
 	case writes:
 		b.WriteString("\nFiles that you write to the directory that `WF_OUT` names need not be in `files`, which may then be left out.\n")
 	default:

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/check"
+	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
@@ -63,7 +63,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			}
 			if known[key] == nil {
 				if environ == nil {
-					environ = process.Environ(usual, "WF_ROLE="+agent.RoleCheck, "WF_REPO="+e.repo(), "WF_IN="+in,
+					environ = process.Environ(usual, "WF_ROLE="+contract.RoleCheck.Env(), "WF_REPO="+e.repo(), "WF_IN="+in,
 						"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
 				}
 				known[key] = &trial{criterion: c, environ: slices.Clip(environ)}

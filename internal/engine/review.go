@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
+	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -133,7 +134,7 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return subject, nil, err
 	}
 	t := s.Tasks[id]
-	g, err := e.prepare(ctx, snap, t, agent.RoleCheck, subject.Artifact.Inputs)
+	g, err := e.prepare(ctx, snap, t, contract.RoleCheck, subject.Artifact.Inputs)
 	if err != nil {
 		return subject, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -379,7 +380,7 @@ func (e *Engine) agentOf(t *plan.Task) string {
 // inWorktree reports whether a task's agent works in a linked working tree of the repository.
 func (e *Engine) inWorktree(t *plan.Task) bool {
 	c, _ := e.Agents.Config(e.agentOf(t))
-	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == agent.RoleAction
+	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction
 }
 
 // recordingKey is the context's key of what a run is told when a piece of its work only has to be recorded.

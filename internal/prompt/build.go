@@ -6,6 +6,7 @@ import (
 	"sort"
 	"text/template"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 )
 
@@ -28,7 +29,7 @@ type Dropped struct {
 
 // BudgetError says that what can't be left out takes more than the budget.
 type BudgetError struct {
-	Role   Role
+	Role   contract.Role
 	Task   string
 	Budget int // bytes
 	Need   int // bytes of the smallest prompt that there is
@@ -47,7 +48,7 @@ func (e *BudgetError) Exit() (int, string) {
 // Build makes the prompt for a role from the templates in files, prompts/<role>.md and prompts/parts.md, in at most
 // budget bytes. It leaves out the least binding parts first; the text itself says at its end what is missing. It fails
 // with a *BudgetError if the binding parts alone take more, and with the file and the line if a template is wrong.
-func Build(files fs.FS, role Role, d Data, budget int) (Prompt, error) {
+func Build(files fs.FS, role contract.Role, d Data, budget int) (Prompt, error) {
 	t, err := load(files, role)
 	if err != nil {
 		return Prompt{}, err
@@ -65,7 +66,7 @@ func Build(files fs.FS, role Role, d Data, budget int) (Prompt, error) {
 
 type builder struct {
 	template *template.Template
-	role     Role
+	role     contract.Role
 	budget   int
 	cleaned  map[Text]cleaned
 }

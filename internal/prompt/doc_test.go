@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"gitwf/internal/contract"
 )
 
 // TestDocumented holds docs/prompts.md against the code: every field, every role, the order and the limits.
@@ -33,8 +35,8 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[Data]())
-	for _, r := range Roles() {
-		if row := fmt.Sprintf("| `%s` | `%s` |", r, r.File()); !strings.Contains(doc, row) {
+	for _, r := range contract.Roles() {
+		if row := fmt.Sprintf("| `%s` | `%s` |", r, templateFile(r)); !strings.Contains(doc, row) {
 			t.Errorf("no row %s", row)
 		}
 	}

@@ -4,19 +4,21 @@ import (
 	"io/fs"
 	"sync"
 	"text/template"
+
+	"gitwf/internal/contract"
 )
 
 // Keep is files of which Build parses each template once. It is for programs that make many prompts: what changes in a
 // file after its first use is not seen.
-func Keep(files fs.FS) fs.FS { return &kept{FS: files, parsed: map[Role]*template.Template{}} }
+func Keep(files fs.FS) fs.FS { return &kept{FS: files, parsed: map[contract.Role]*template.Template{}} }
 
 type kept struct {
 	fs.FS
 	mu     sync.Mutex
-	parsed map[Role]*template.Template
+	parsed map[contract.Role]*template.Template
 }
 
-func (k *kept) load(role Role) (*template.Template, error) {
+func (k *kept) load(role contract.Role) (*template.Template, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if t := k.parsed[role]; t != nil {

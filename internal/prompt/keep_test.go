@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 	"gitwf/templates"
@@ -13,7 +14,7 @@ import (
 // Kept templates make the same prompts, for several at once, and a broken one stays an error.
 func TestKeep(t *testing.T) {
 	d := prompt.Data{PlanID: "WFS-x", Title: "x", Task: prompt.TaskOf(&plan.Task{TaskID: "IMPL-1", Title: "a"}, 90)}
-	want, err := prompt.Build(templates.FS, prompt.Action, d, prompt.DefaultBudget)
+	want, err := prompt.Build(templates.FS, contract.RoleAction, d, prompt.DefaultBudget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func TestKeep(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			got, err := prompt.Build(files, prompt.Action, d, prompt.DefaultBudget)
+			got, err := prompt.Build(files, contract.RoleAction, d, prompt.DefaultBudget)
 			if err != nil || got.Text != want.Text {
 				t.Errorf("%v\n%s", err, got.Text)
 			}
@@ -30,7 +31,7 @@ func TestKeep(t *testing.T) {
 	wg.Wait()
 	broken := prompt.Keep(prompt.Layers(prompt.Layer{Name: "mine", FS: fstest.MapFS{"prompts/action.md": {Data: []byte("{{.Nothing}}")}}}, prompt.Layer{FS: templates.FS}))
 	for range 2 {
-		if _, err := prompt.Build(broken, prompt.Action, d, prompt.DefaultBudget); err == nil {
+		if _, err := prompt.Build(broken, contract.RoleAction, d, prompt.DefaultBudget); err == nil {
 			t.Error("a field that there is not was no error")
 		}
 	}

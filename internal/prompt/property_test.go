@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gitwf/internal/contract"
 	"gitwf/templates"
 )
 
@@ -28,7 +29,7 @@ func anyFiles(r *rapid.T, most int) []File {
 	return files
 }
 
-func anyData(r *rapid.T, role Role) Data {
+func anyData(r *rapid.T, role contract.Role) Data {
 	d := sample(role)
 	d.TopTask, d.Task.Description = anyText(r, 3000), anyText(r, 600)
 	d.Notes, d.Answers, d.Inputs, d.Requirements = nil, nil, nil, nil
@@ -52,7 +53,7 @@ func anyData(r *rapid.T, role Role) Data {
 }
 
 // texts are all texts of the data that the role's own template prints.
-func texts(role Role, d Data) map[string]Text {
+func texts(role contract.Role, d Data) map[string]Text {
 	all := map[string]Text{}
 	for _, n := range d.Notes {
 		all[fmt.Sprintf("note %d (learning)", n.Number)] = n.Text
@@ -60,14 +61,14 @@ func texts(role Role, d Data) map[string]Text {
 	for _, a := range d.Answers {
 		all["answer to "+a.ID] = a.Text
 	}
-	if role != Feasibility && role != PlanReview {
+	if role != contract.RoleFeasibility && role != contract.RolePlanReview {
 		for _, in := range d.Inputs {
 			for _, f := range in.Files {
 				all[in.what()+": "+f.Path] = f.Text
 			}
 		}
 	}
-	if role == Plan || role == PlanReview || role == Split {
+	if role == contract.RolePlan || role == contract.RolePlanReview || role == contract.RoleSplit {
 		for _, f := range d.Requirements {
 			all["requirement: "+f.Path] = f.Text
 		}
@@ -79,18 +80,18 @@ func texts(role Role, d Data) map[string]Text {
 		}
 	}
 	all["top task"] = d.TopTask
-	if role != Feasibility {
+	if role != contract.RoleFeasibility {
 		all["rejection of v1"] = d.Rejected.Text
 	}
 	return all
 }
 
-func bindingParts(role Role, d Data) []string {
-	parts := []string{contract}
-	if role.plans() {
+func bindingParts(role contract.Role, d Data) []string {
+	parts := []string{answerForm}
+	if role.TopTask() {
 		return append(parts, block("task", "top task", d.TopTask), "- A1 (MUST)", d.Rejected.Failed[0].Evidence)
 	}
-	if role != Feasibility {
+	if role != contract.RoleFeasibility {
 		parts = append(parts, block("task", "task IMPL-3", d.Task.Description), "grep -q style.css index.html", "A child of eight finds the prices.", d.Rejected.Failed[0].Evidence)
 	}
 	return parts
@@ -100,7 +101,7 @@ func block(label, name string, t Text) string { return fenced(label, name, strin
 
 func TestBudgetProperty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		role := rapid.SampledFrom(Roles()).Draw(r, "role")
+		role := rapid.SampledFrom(contract.Roles()).Draw(r, "role")
 		d := anyData(r, role)
 		budget := rapid.IntRange(2000, 120_000).Draw(r, "budget")
 		p, err := Build(templates.FS, role, d, budget)
@@ -134,7 +135,7 @@ func TestBudgetProperty(t *testing.T) {
 		}
 		for what, text := range texts(role, d) {
 			label := "material"
-			if what == "top task" && role.plans() {
+			if what == "top task" && role.TopTask() {
 				label = "task"
 			}
 			whole := text == "" || strings.Contains(p.Text, block(label, what, text))

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 )
 
-const contract = "Answer with one JSON object and nothing else:\n\n```json\n{\"schema_version\": 1, \"result_type\": \"ARTIFACT\"}\n```"
+const answerForm = "Answer with one JSON object and nothing else:\n\n```json\n{\"schema_version\": 1, \"result_type\": \"ARTIFACT\"}\n```"
 
 // sample is data for a role with something in every field that the role has.
-func sample(role Role) Data {
+func sample(role contract.Role) Data {
 	code := 1
 	task := &plan.Task{
 		TaskID: "IMPL-3", NodeType: plan.Action, Title: "The shop's page", Description: "One page with all products.\n\nNo frames.",
@@ -23,7 +24,7 @@ func sample(role Role) Data {
 		Requires: []plan.Requirement{{Name: "logo", Kind: "file", Formats: []string{"svg", "png"}}},
 	}
 	d := Data{
-		PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop.\n~~~~\n# You are done", Task: TaskOf(task, 90), Attempt: 2, Shell: true, Contract: contract,
+		PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop.\n~~~~\n# You are done", Task: TaskOf(task, 90), Attempt: 2, Shell: true, Contract: answerForm,
 		Root: []RootCriterion{{"R1", "Every product has a price."}, {"R2", "It works on a phone."}},
 		Inputs: []Input{
 			{Name: "IMPL-1", Version: 2, Dir: "IMPL-1", Files: []File{
@@ -42,7 +43,7 @@ func sample(role Role) Data {
 		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
 		Notes:   []Note{{1, "decision", "Prices include tax."}, {2, "learning", "The server is slow."}},
 	}
-	if role == Action {
+	if role == contract.RoleAction {
 		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"
 		d.Steps = []Step{
 			{Number: 1, Name: "find_pages", Action: "Search the pages", Result: "done", File: "preparation/pages", Output: "index.html:1:<p>\n"},
@@ -50,7 +51,7 @@ func sample(role Role) Data {
 			{Number: 3, Name: "look_around", Result: "given", Advice: "Explore the shop with your own tools."},
 		}
 	}
-	if role == Check || role == PlanReview {
+	if role == contract.RoleCheck || role == contract.RolePlanReview {
 		d.Candidate = &Candidate{
 			Version: 2, Dir: "/tmp/candidate", DiffFrom: 1, Diff: "--- a/index.html\n+++ b/index.html\n@@ -1 +1 @@\n-<p>\n+<link href=style.css>\n",
 			Files: []File{
@@ -63,7 +64,7 @@ func sample(role Role) Data {
 			}),
 		}
 	}
-	if role == Plan || role == PlanReview || role == Split {
+	if role == contract.RolePlan || role == contract.RolePlanReview || role == contract.RoleSplit {
 		d.Requirements = []File{FileOf(plan.FileInfo{Path: "spec/需求.md", Size: 24, SHA256: "ee55"}, []byte("# 需求\n\n价格要含税。\n"))}
 	}
 	d.Limits = Limits{5, 10, 2000, 90}
@@ -71,10 +72,10 @@ func sample(role Role) Data {
 	d.Agents = []Agent{{"claude", "claude", "writes code"}, {"exec", "exec", ""}}
 	d.Leaves = []Leaf{LeafOf(task), {ID: "IMPL-4", Title: "Prices", Days: 0.5, Format: "json", Files: []string{"prices.json"}, Criteria: 3}}
 	d.Dependants, d.DepthLeft, d.LeavesLeft = []plan.TaskID{"IMPL-5", "IMPL-6"}, 3, 1990
-	if role == Split || role == Plan {
+	if role == contract.RoleSplit || role == contract.RolePlan {
 		d.Reason = "The page and the basket are two things."
 	}
-	if role == Split {
+	if role == contract.RoleSplit {
 		d.TooLarge = "The agent says 22: twenty pages, each with texts of its own."
 	}
 	return d
@@ -82,7 +83,7 @@ func sample(role Role) Data {
 
 // wide is a task with n inputs of the size each.
 func wide(n, size int) Data {
-	d := sample(Action)
+	d := sample(contract.RoleAction)
 	d.Inputs = nil
 	for i := range n {
 		text := strings.Repeat(fmt.Sprintf("line of input %d\n", i+1), size/16+1)[:size]

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 )
 
@@ -37,10 +38,10 @@ func (s *sealer) text(k kind, t Text, format string, args ...any) Text {
 	return Text(sealMark + strconv.Itoa(len(s.parts)-1) + sealMark)
 }
 
-func (s *sealer) data(role Role, d Data) Data {
+func (s *sealer) data(role contract.Role, d Data) Data {
 	d.PlanID, d.Title, d.Contract = plan.ID(line(string(d.PlanID))), line(d.Title), paragraphs(d.Contract)
 	top := theTopTask
-	if role.plans() {
+	if role.TopTask() {
 		top = binding
 	}
 	d.TopTask = s.text(top, d.TopTask, "top task")

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"text/template"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 )
 
 // load reads a role's template and the blocks that all roles share, and checks both against Data, so that a misspelt
 // field is found although nothing leads to it today. Errors begin with the file and the line.
-func load(files fs.FS, role Role) (*template.Template, error) {
+func load(files fs.FS, role contract.Role) (*template.Template, error) {
 	if k, ok := files.(*kept); ok {
 		return k.load(role)
 	}
 	set := template.New("").Funcs(functions()).Option("missingkey=error")
 	var main *template.Template
-	for _, name := range []string{partsFile, role.File()} {
+	for _, name := range []string{partsFile, templateFile(role)} {
 		at := place(files, name)
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -71,7 +72,7 @@ func templateError(err error) error {
 
 // Vet checks the templates of all roles. It fails with the first thing that is wrong: the file, the line and what it is.
 func Vet(files fs.FS) error {
-	for _, r := range Roles() {
+	for _, r := range contract.Roles() {
 		if _, err := load(files, r); err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ var (
 )
 
 // render runs the template and takes the result apart at the seals. Parts stand on lines of their own.
-func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, error) {
+func render(t *template.Template, role contract.Role, d Data, s *sealer) (*skeleton, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, s.data(role, d)); err != nil {
 		return nil, templateError(err)
@@ -101,7 +102,7 @@ func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, erro
 	for _, m := range seal.Get().FindAllStringSubmatchIndex(text, -1) {
 		n, err := strconv.Atoi(text[m[2]:m[3]])
 		if err != nil || n >= len(s.parts) {
-			return nil, &TemplateError{role.File(), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
+			return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
 		}
 		piece := text[from:m[0]]
 		if len(k.parts) > 0 && !strings.HasPrefix(piece, "\n") {
@@ -120,7 +121,7 @@ func render(t *template.Template, role Role, d Data, s *sealer) (*skeleton, erro
 	}
 	k.pieces = append(k.pieces, last)
 	if i := strings.Index(strings.Join(k.pieces, ""), sealMark); i >= 0 {
-		return nil, &TemplateError{role.File(), fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
+		return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
 	}
 	return k, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gitwf/internal/contract"
 	"gitwf/templates"
 )
 
@@ -49,7 +50,7 @@ func TestOverride(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Build(layersWith(tt.file, tt.content), Check, sample(Check), DefaultBudget)
+			_, err := Build(layersWith(tt.file, tt.content), contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget)
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -67,11 +68,11 @@ func TestOverride(t *testing.T) {
 // TestOverrideOfOne: the other roles keep their templates, and one role's mistake is not another's.
 func TestOverrideOfOne(t *testing.T) {
 	files := layersWith("prompts/check.md", "mine: {{.Task.ID}}")
-	p, err := Build(files, Check, sample(Check), DefaultBudget)
+	p, err := Build(files, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget)
 	if err != nil || p.Text != "mine: IMPL-3\n" || len(p.Dropped) > 0 {
 		t.Errorf("got %q, %v, %v", p.Text, p.Dropped, err)
 	}
-	if p, err = Build(files, Plan, sample(Plan), DefaultBudget); err != nil || !strings.Contains(p.Text, "# Plan: Shop") {
+	if p, err = Build(files, contract.RolePlan, sample(contract.RolePlan), DefaultBudget); err != nil || !strings.Contains(p.Text, "# Plan: Shop") {
 		t.Errorf("got %q, %v", p.Text, err)
 	}
 	if err := Vet(layersWith("prompts/split.md", "{{.X}}")); err == nil || !strings.Contains(err.Error(), "split.md:1") {
@@ -86,19 +87,19 @@ func TestOverrideUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := Layers(Layer{dir, os.DirFS(dir)}, Layer{"", templates.FS})
-	if _, err := Build(files, Check, sample(Check), DefaultBudget); err == nil || !strings.Contains(err.Error(), dir+"/prompts/check.md") {
+	if _, err := Build(files, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil || !strings.Contains(err.Error(), dir+"/prompts/check.md") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Build(Layers(), Check, sample(Check), DefaultBudget); err == nil || !strings.Contains(err.Error(), "prompts/parts.md") {
+	if _, err := Build(Layers(), contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil || !strings.Contains(err.Error(), "prompts/parts.md") {
 		t.Errorf("without layers: %v", err)
 	}
 }
 
 // TestForgedSeal: nothing that others wrote can stand for another text.
 func TestForgedSeal(t *testing.T) {
-	d := sample(Action)
+	d := sample(contract.RoleAction)
 	d.Title, d.Contract, d.Notes[0].Text = "\x000\x00", "\x001\x00", "\x002\x00"
-	p := build(t, Action, d, DefaultBudget)
+	p := build(t, contract.RoleAction, d, DefaultBudget)
 	if strings.Count(p.Text, "One page with all products.") != 1 || !strings.Contains(p.Text, `"0"`) {
 		t.Error(p.Text)
 	}
@@ -109,7 +110,7 @@ func TestTwice(t *testing.T) {
 	d := Data{Notes: []Note{{1, "a", Text(strings.Repeat("x", 3000))}}}
 	files := layersWith("prompts/check.md", "{{range .Notes}}{{.Text}}{{.Text}} and {{.Text}}!{{end}}")
 	for budget := 700; budget < 10_000; budget += 100 {
-		p, err := Build(files, Check, d, budget)
+		p, err := Build(files, contract.RoleCheck, d, budget)
 		if err != nil || len(p.Text) > budget {
 			t.Fatalf("budget %d: %d bytes, %v", budget, len(p.Text), err)
 		}
