@@ -9,11 +9,11 @@ import (
 
 // A HookStatus says whether git runs the gate in one hook.
 type HookStatus struct {
-	Name   string // git's name of the hook
-	Mode   Mode   // how it is installed; empty if it is not
-	Path   string // the file that git looks for, or the section of the config
-	Active bool   // git runs the gate
-	Reason string // why not, or, of an active one, why Install should run again; empty if all is well
+	Name   string `json:"name"`   // git's name of the hook
+	Mode   Mode   `json:"mode"`   // how it is installed; empty if it is not
+	Path   string `json:"path"`   // the file that git looks for, or the section of the config
+	Active bool   `json:"active"` // git runs the gate
+	Reason string `json:"reason"` // why not, or, of an active one, why Install should run again; empty if all is well
 }
 
 // Status returns the state of each hook of the gate, in a fixed order. It looks at files and settings only; Probe proves it.

@@ -56,21 +56,27 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person})
 }
 
-// recordDecision records what a person decided about a task, and prints what became of the task.
+// recordDecision records what a person decided about a task.
 func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID, ev plan.Event) error {
 	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
 	if err != nil {
 		return err
 	}
+	return e.printDecision(c, id, task, done)
+}
+
+// printDecision prints what was recorded about a task, and what became of it.
+func (e *env) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended) error {
 	status := done.Snapshot.State().Tasks[task].Status
 	if c.Bool("json") {
 		return e.printJSON(struct {
 			PlanID plan.ID     `json:"plan_id"`
 			TaskID plan.TaskID `json:"task_id"`
 			Status plan.Status `json:"status"`
-			Marked int         `json:"marked"` // tasks, with those below
+			Event  string      `json:"event"`
+			Marked int         `json:"marked"` // records, of an abandoned goal one for each task below it
 			Commit plan.OID    `json:"commit"`
-		}{id, task, status, len(done.Change.Add), done.Commit})
+		}{id, task, status, done.Change.Subject, len(done.Change.Add), done.Commit})
 	}
 	fmt.Fprintf(e.stdout, "%s\n%s is %s\n", plan.OneLine(done.Change.Subject), task, status)
 	return nil

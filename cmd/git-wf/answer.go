@@ -26,7 +26,7 @@ func (e *env) answerCommand() *cli.Command {
 		Description: "Answers the first open question of the task, with a text, one of the given options, or files. Where the task\n" +
 			"asks nothing, the files are for an input that it requires.",
 		Flags: []cli.Flag{
-			planFlag(),
+			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "question", Usage: "the question to answer, such as `q2`", DefaultText: "the first open one"},
 			&cli.StringFlag{Name: "option", Usage: "the `ID` of the option that is chosen"},
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a `FILE` to hand in; may be given more than once"},
@@ -78,7 +78,9 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
+	if err := e.printDecision(c, snap.ID, t.TaskID, done); err != nil || c.Bool("json") {
+		return err
+	}
 	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
 }
 

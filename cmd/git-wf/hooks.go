@@ -36,7 +36,7 @@ func (e *env) hooksCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{forceFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
 			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there", Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
-			{Name: "status", Usage: "show which hooks are active, and why others are not", Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
+			{Name: "status", Usage: "show which hooks are active, and why others are not", Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
 		},
 	}
 }
@@ -97,11 +97,19 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("json") {
+		if err := e.printJSON(all); err != nil {
+			return err
+		}
+	}
 	inactive := false
 	for _, h := range all {
 		state := "active"
 		if !h.Active {
 			state, inactive = "not active: "+h.Reason, true
+		}
+		if c.Bool("json") {
+			continue
 		}
 		fmt.Fprintf(e.stdout, "%-18s %s\n", h.Name, state)
 	}

@@ -103,6 +103,7 @@ func (e *env) switchCommand() *cli.Command {
 		Name:      "switch",
 		Usage:     "make another plan the active one of this worktree",
 		ArgsUsage: "PLAN",
+		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 1, 1, "one plan"); err != nil {
 				return err
@@ -117,6 +118,9 @@ func (e *env) switchCommand() *cli.Command {
 				}
 				if err := store.SetActive(c.Context, id); err != nil {
 					return err
+				}
+				if c.Bool("json") {
+					return e.printJSON(map[string]plan.ID{"plan_id": id})
 				}
 				fmt.Fprintf(e.stdout, "switched to %s\n", id)
 				return nil

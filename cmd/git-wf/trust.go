@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +18,7 @@ func (e *env) trustCommand() *cli.Command {
 		Description: "A plan that came from elsewhere runs nothing on this machine until you have seen its command lines. This\n" +
 			"shows the new ones whole and asks; --yes answers for a script that has shown them already.",
 		Flags: []cli.Flag{
-			planFlag(),
+			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},
 			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only show them"},
 		},
@@ -36,6 +37,12 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	fresh, err := eng.NewLines(c.Context, snap)
 	if err != nil {
 		return err
+	}
+	if c.Bool("json") {
+		if c.Bool("yes") && !c.Bool("list") {
+			err = eng.Trust.Add(fresh)
+		}
+		return errors.Join(err, e.printJSON(append([]plan.CommandLine{}, fresh...)))
 	}
 	if len(fresh) == 0 {
 		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")

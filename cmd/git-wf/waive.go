@@ -25,8 +25,7 @@ func (e *env) waiveCommand() *cli.Command {
 		Description: "Of a path, exactly the content that is staged may land below a protected directory. Of a task, one criterion of\n" +
 			"the newest version passes. Both are records with your name and the reason, and show wherever the gate reports.",
 		Flags: []cli.Flag{
-			planFlag(),
-			messageFlag("why; needed"),
+			planFlag(), jsonFlag(), messageFlag("why; needed"),
 			&cli.StringFlag{Name: "criterion", Usage: "of a task, the criterion that passes"},
 		},
 		Action: func(c *cli.Context) error {
@@ -78,13 +77,7 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
-	s, err := e.state(c.Context, store, done.Snapshot)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "%s is %s\n", task, s.Tasks[task].Status)
-	return nil
+	return e.printDecision(c, id, task, done)
 }
 
 // waivePath records the staged content of a path, or its removal.

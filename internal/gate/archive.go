@@ -11,17 +11,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune takes the commits that older manifests cite out of a plan's history. They stay proven: by the archived history,
-// as long as it is here, and otherwise by what the prune keeps of it, which is every record, and which of them were there
-// at each commit. Signatures are of commits, and gone with these: under keys nothing is proven without the archive.
+// A prune removes from a plan's history the commits that older manifests cite. Two things can still prove them: the
+// archived history, while it is here, and otherwise what the prune keeps of it: every record, and which records existed
+// at each commit. Signatures cover commits and go with them, so under keys nothing is proven without the archive.
 
-// What a Bundle says of its plan commit's archive.
+// What a Bundle says about its plan commit's archive.
 const (
 	archiveHere   = "here"
 	archiveAbsent = "absent"
 )
 
-// archived looks for a commit in what prunes archived of a plan's history.
+// archived looks for a commit in the archives of a plan's history.
 func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit plan.OID) (bool, error) {
 	for _, tip := range tips {
 		archives, err := g.store.Archives(ctx, tip)
@@ -45,7 +45,8 @@ func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit
 	return false, nil
 }
 
-// inArchive says of a commit whether it is in one archived history, and whether that is here; "" if it is not in it.
+// inArchive reports whether an archived history contains a commit and whether that archive is here; "" if it does not
+// contain it.
 func (g *Gate) inArchive(ctx context.Context, id plan.ID, tip, commit plan.OID, a gitstore.Archive) (string, error) {
 	here, err := g.store.HasWhole(ctx, a.Tip)
 	if err != nil {
@@ -68,7 +69,7 @@ func (g *Gate) inArchive(ctx context.Context, id plan.ID, tip, commit plan.OID, 
 	return archiveAbsent, nil
 }
 
-// withoutArchive says why nothing can be signed at a plan commit whose archive is not here.
+// withoutArchive explains why no approval can be signed at a plan commit whose archive is not here.
 func (g *Gate) withoutArchive(commit plan.OID) string {
 	if g.archives[commit] != archiveAbsent {
 		return ""
@@ -76,7 +77,8 @@ func (g *Gate) withoutArchive(commit plan.OID) string {
 	return "; what was signed is in the archive of the plan's older history, which is not here"
 }
 
-// claimRefused is said of a manifest that calls an approval signed of which that can't be shown.
+// claimRefused refuses a manifest that calls an approval signed when nothing shows it. It adds how to fetch a missing
+// archive.
 func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u export.Unproven) *refusal {
 	r := claimRefused(u)
 	if without := g.withoutArchive(commit); without != "" {
@@ -87,8 +89,8 @@ func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u 
 	return r
 }
 
-// keepsArchives refuses, on a server, what would lose a history: a prune whose archive does not come with it, and the
-// end of an archive that the plan does not say is deleted.
+// keepsArchives refuses, on a server, moves that would lose history: a prune without its archive, and the deletion of
+// an archive that the plan does not record as deleted.
 func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error {
 	next := map[string]plan.OID{}
 	for _, m := range moves {
@@ -112,7 +114,7 @@ func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error
 	return nil
 }
 
-// archiveMove judges the move of an archive's ref: it may grow, and go if the plan says that it was deleted.
+// archiveMove judges the move of an archive's ref: it may grow, and it may be deleted if the plan records that.
 func (g *Gate) archiveMove(ctx context.Context, id plan.ID, m Move) (*Finding, error) {
 	if m.Old == "" {
 		return nil, nil
@@ -133,7 +135,7 @@ func (g *Gate) archiveMove(ctx context.Context, id plan.ID, m Move) (*Finding, e
 	}, nil
 }
 
-// saysDeleted reports whether the plan records of all that was archived that it is deleted, under a policy that lets anybody do that.
+// saysDeleted reports whether the plan records every archive as deleted, under a policy that lets anybody delete them.
 func (g *Gate) saysDeleted(ctx context.Context, id plan.ID) (bool, error) {
 	tips, err := g.tipsOf(ctx, id)
 	if err != nil || len(g.policy.Keys) > 0 || len(g.policy.Prune.By) == 0 || len(tips) == 0 {
@@ -147,7 +149,7 @@ func (g *Gate) saysDeleted(ctx context.Context, id plan.ID) (bool, error) {
 	return len(archives) > 0 && !kept, nil
 }
 
-// archivedMove judges what becomes of the history before, where a plan's ref moves to one that begins anew.
+// archivedMove checks that the old history is archived when a plan's ref moves to a history that begins anew.
 func (g *Gate) archivedMove(ctx context.Context, id plan.ID, m Move, next map[string]plan.OID) (*Finding, error) {
 	if grew, err := g.store.IsAncestor(ctx, m.Old, m.New); err != nil || grew {
 		return nil, err
@@ -175,7 +177,7 @@ func (g *Gate) archivedMove(ctx context.Context, id plan.ID, m Move, next map[st
 	}, nil
 }
 
-// planOf is the plan whose history a ref holds; no valid id for any other ref.
+// planOf returns the plan whose history a ref holds; for any other ref the id is not valid.
 func planOf(ref string) plan.ID {
 	if !isPlanRef(ref) || ref == gitstore.PolicyRef {
 		return ""

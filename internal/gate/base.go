@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// Range judges every commit that the revisions select and that touches a protected root, not only the last: what is
-// in the history can be checked out. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". It fails
-// for a range without a base.
+// Range judges every selected commit that touches a protected root, not only the last one: anybody can check out what
+// is in the history. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". Range fails if a
+// range has no base.
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	revs, note, err := g.based(ctx, revs)
 	if err != nil {
@@ -36,9 +36,9 @@ var (
 	rangeOf  = pattern.Compile(`^(.*?)\.\.(\.?)(.*)$`)
 )
 
-// based takes a range as services name it that tell a job what was pushed. The base of a new branch is all zeros, that of
-// a branch which was pushed with force is often gone: then all that its end has is judged, up to the policy's baseline, and
-// note says so. An end of zeros is a branch that was deleted: nothing is selected.
+// based resolves a range that a CI service passes to a job after a push. The base of a new branch is all zeros; after a
+// force push the base is often gone. based then selects the whole history of the end, up to the policy's baseline, and
+// note says so. An end of zeros is a deleted branch and selects nothing.
 func (g *Gate) based(ctx context.Context, revs []string) (out []string, note string, err error) {
 	for _, rev := range revs {
 		m := rangeOf.Get().FindStringSubmatch(rev)
@@ -50,7 +50,7 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		why := ""
 		switch {
 		case base == "":
-			// To git, "..HEAD" is "HEAD..HEAD": a job whose variable is not set would pass whatever the branch holds.
+			// git reads "..HEAD" as "HEAD..HEAD": a job with an unset variable would pass whatever the branch holds.
 			return nil, "", fault.Usage("", "%q has no base, so it selects nothing: is a variable of the job not set?", rev)
 		case noCommit.Get().MatchString(end):
 			return nil, "the branch was deleted: there is nothing to judge", nil

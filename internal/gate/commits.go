@@ -12,24 +12,24 @@ import (
 	"gitwf/internal/plan"
 )
 
-// logged is a commit with what it changes below the protected roots, against each of its parents from which it differs
-// there; against nothing if it has none.
+// logged is a commit and its changes below the protected roots: one list for each parent it differs from, or one
+// against nothing if it has no parent.
 type logged struct {
 	commit  plan.OID
 	parents []plan.OID
 	view    *view
 	diffs   [][]Change
-	flaws   []flaw // why it can't be judged
+	flaws   []flaw // why the commit can't be judged
 }
 
-// visit is a commit of a walk.
+// visit is one commit of a walk.
 type visit struct {
 	commit  plan.OID
 	parents []plan.OID
 	top     *way
 }
 
-// visits walks over the commits that the revisions select.
+// visits walks the commits that the revisions select.
 func (g *Gate) visits(ctx context.Context, a *atlas, revs []string) ([]visit, error) {
 	var all []visit
 	err := g.store.WalkTrees(ctx, revs, func(w gitstore.Walked) error {
@@ -39,8 +39,8 @@ func (g *Gate) visits(ctx context.Context, a *atlas, revs []string) ([]visit, er
 	return all, err
 }
 
-// compare finds the commits that have something protected otherwise than one of their parents, by ids alone as far as they are the
-// same.
+// compare finds the commits that differ from a parent below the protected roots. It compares ids and reads only trees
+// that differ.
 func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 	views, err := g.survey(ctx, all)
 	if err != nil {
@@ -78,7 +78,7 @@ func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 	return touching, nil
 }
 
-// survey returns the views of the commits and of their parents, of which some are not among them.
+// survey returns the views of the commits and of all their parents.
 func (g *Gate) survey(ctx context.Context, all []visit) (map[plan.OID]*view, error) {
 	a := g.chart()
 	views := make(map[plan.OID]*view, len(all)+1)
@@ -112,8 +112,8 @@ func (g *Gate) survey(ctx context.Context, all []visit) (map[plan.OID]*view, err
 	return views, err
 }
 
-// changes are the paths in which the commit differs from every parent: what a merge has as one of them has it came in with
-// that one.
+// changes returns the paths in which the commit differs from every parent. A path that equals one parent came in with
+// that parent.
 func (l logged) changes() []Change {
 	if len(l.diffs) < max(len(l.parents), 1) {
 		return nil
@@ -125,7 +125,7 @@ func (l logged) changes() []Change {
 	return changes
 }
 
-// intersect keeps the changes whose path both have.
+// intersect keeps the changes whose paths are in both lists.
 func intersect(a, b []Change) []Change {
 	in := map[string]bool{}
 	for _, c := range b {
@@ -140,7 +140,7 @@ func intersect(a, b []Change) []Change {
 	return both
 }
 
-// judgeAll judges commits by what they bring.
+// judgeAll judges commits by the changes they bring.
 func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 	all, err := g.compare(ctx, visits)
 	if err != nil {
@@ -178,7 +178,7 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 	return r, nil
 }
 
-// tipViews are the views of the commits that are no other's parent.
+// tipViews returns the views of the commits that are no other commit's parent.
 func (g *Gate) tipViews(all []visit) []*view {
 	parents := make(map[plan.OID]bool, len(all))
 	for _, v := range all {
@@ -195,7 +195,7 @@ func (g *Gate) tipViews(all []visit) []*view {
 	return tips
 }
 
-// prefetchManifests gets, in a partial clone, the manifests of all commits at once.
+// prefetchManifests fetches the manifests of all commits in one request, in a partial clone.
 func (g *Gate) prefetchManifests(ctx context.Context, all []logged) error {
 	if !g.store.Partial(ctx) {
 		return nil

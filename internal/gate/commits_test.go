@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What a log shows can be set in many ways. None of them may hide a change from the gate, nor make one of its commits
+// Many settings change what a log shows. None of them may hide a change from the gate or make it see a commit as
 // another.
 var hostileSettings = [][2]string{
 	{"log.follow", "true"}, {"log.showSignature", "true"}, {"log.showRoot", "false"}, {"log.diffMerges", "off"}, {"log.decorate", "full"},
@@ -28,7 +28,7 @@ func TestHostileHistory(t *testing.T) {
 		want = append(want, fmt.Sprintf("%.12s %s %q", commit, code, path))
 	}
 
-	// The root of another history, which is merged.
+	// The root of another history, merged later.
 	start := f.Git("rev-parse", "HEAD")
 	f.Git("checkout", "-q", "--orphan", "other")
 	f.stage("100644", "deliverables/root", "x")
@@ -48,7 +48,7 @@ func TestHostileHistory(t *testing.T) {
 	f.Git("update-index", "--chmod=-x", one)
 	f.land()
 
-	// Renamed without a change: one that is missing and one too many.
+	// Renamed without a change: one file is missing and one is extra.
 	f.stage("100644", dir+"/renamed", "nice")
 	f.unstage(two)
 	renamed := f.land()
@@ -60,7 +60,7 @@ func TestHostileHistory(t *testing.T) {
 	f.GitIn("160000 "+start+"\tdeliverables/mod\n", "update-index", "--index-info")
 	found(f.land(), "not-a-bundle", "deliverables/mod")
 
-	// Two merges: one as one of its parents is, and one that brings what neither of them has.
+	// Two merges: one equals a parent, the other brings content that neither parent has.
 	for i, smuggled := range []string{"", "evil"} {
 		if smuggled != "" {
 			f.stage("100644", one, smuggled)
@@ -113,7 +113,7 @@ func TestHostileHistory(t *testing.T) {
 	check("with all of them")
 }
 
-// What is proven ahead at the ends of a range must not make up for what lies between, nor for how it lies there.
+// A proof at the ends of a range must not cover commits in between that have other content or another layout.
 func TestExpectedBundle(t *testing.T) {
 	f := newPage(t)
 	start := f.Git("rev-parse", "HEAD")

@@ -11,10 +11,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Bounds of what is protected in one tree. What goes beyond them was made to exhaust whoever reads it.
+// Limits on what one tree may hold below the roots. A tree beyond them was made to exhaust its readers.
 const (
-	deepest   = 1000      // directories one in the other
-	mostFiles = 1_000_000 // files that two trees have otherwise
+	deepest   = 1000      // nested directories
+	mostFiles = 1_000_000 // files in which two trees differ
 )
 
 // node is a tree object below a protected root.
@@ -23,7 +23,7 @@ type node struct {
 	flaw    *gitstore.TreeFlaw
 }
 
-// readNodes makes sure that trees are read, with one request for all.
+// readNodes reads the trees that are not read yet, in one request.
 func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
 	var names []string
 	asked := map[plan.OID]bool{}
@@ -55,7 +55,7 @@ func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
 	})
 }
 
-// differ compares what two commits have below the protected roots.
+// differ compares two commits below the protected roots.
 type differ struct {
 	g       *Gate
 	changes []Change
@@ -68,8 +68,8 @@ type pair struct {
 	old, new entry
 }
 
-// diff lists what the new view has otherwise than the old one, a path for each file. Where the new one can't be judged it
-// says why; the old one is taken as it is.
+// diff lists the files in which the new view differs from the old one. If the new view can't be judged, the flaws say
+// why; the old one is taken as it is.
 func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw, error) {
 	d := &differ{g: g, flaws: slices.Clone(after.flaws)}
 	err := d.level(ctx, pairs("", before.entries, after.entries), 0)
@@ -77,7 +77,7 @@ func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw,
 	return d.changes, d.flaws, err
 }
 
-// pairs are the entries of two directories that are not the same in both.
+// pairs returns the entries that differ between two directories.
 func pairs(dir string, before, after []entry) []pair {
 	old := make(map[string]entry, len(before))
 	for _, e := range before {
@@ -100,7 +100,7 @@ func pairs(dir string, before, after []entry) []pair {
 	return list
 }
 
-// level compares directories of one depth, and then those below them.
+// level compares the directories at one depth, then those below them.
 func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 	for ; len(level) > 0; depth++ {
 		var trees []plan.OID
@@ -147,12 +147,12 @@ func (d *differ) children(e entry) *node {
 	return d.g.nodes[e.oid]
 }
 
-// flawError says that a tree can't be listed as what it is.
+// flawError says that a tree is too malformed to list.
 type flawError struct{ flaws []flaw }
 
 func (e *flawError) Error() string { return e.flaws[0].path + ": malformed tree: " + e.flaws[0].why }
 
-// list lists what a directory below a root has; one that is not there is empty. It fails with a *flawError.
+// list lists a directory below a root; a missing one is empty. It fails with a *flawError.
 func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEntry, error) {
 	e, err := g.find(ctx, v, dir)
 	if err != nil || !e.isTree() {

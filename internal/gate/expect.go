@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// expect proves, while git still walks through a range from..to, the bundles that differ between its ends: they will be asked
-// for, and what is read for one bundle of a plan is needed for the plan's others. It decides nothing, and what it can't find
-// or prove it leaves to the judge.
+// expect starts proofs while git still walks a range from..to: it proves the bundles that differ between the ends,
+// since the judge will ask for them and a plan's bundles share what they read. It decides nothing and leaves whatever
+// it can't find or prove to the judge.
 func (g *Gate) expect(ctx context.Context, revs []string, walked <-chan struct{}) {
 	from, to, ok := ends(revs)
 	if !ok || g.store.Partial(ctx) {
@@ -45,11 +45,11 @@ func (g *Gate) expectBundle(ctx context.Context, id plan.ID, dir string) {
 		return
 	}
 	for _, tip := range g.tips[id] {
-		_, _ = g.contains(ctx, tip, "") // lists the history
+		_, _ = g.contains(ctx, tip, "") // caches the history
 	}
 }
 
-// ends finds the one range from..to among revisions; an end that is not named is HEAD.
+// ends finds the only range from..to among revisions; an unnamed end is HEAD.
 func ends(revs []string) (from, to string, ok bool) {
 	for _, rev := range revs {
 		if a, b, is := strings.Cut(rev, ".."); is && !strings.HasPrefix(b, ".") {

@@ -13,7 +13,7 @@ import (
 	"gitwf/internal/repotest"
 )
 
-// page is a plan of two deliverables.
+// page is a plan with two deliverables.
 const page = `title: Page
 root_acceptance_criteria: [{id: R1, statement: The page has a title}]
 tasks:
@@ -36,13 +36,13 @@ const (
 	attrs = dir + "/.gitattributes"
 )
 
-// fixture is a repository whose index holds a bundle; HEAD holds it too after land.
+// fixture is a repository whose index holds a bundle; after land, HEAD holds it too.
 type fixture struct {
 	*repotest.Repo
 	t *testing.T
 }
 
-// newPage has IMPL-1 approved in its second version and IMPL-2 in its first.
+// newPage approves IMPL-1 in its second version and IMPL-2 in its first.
 func newPage(t *testing.T) fixture {
 	t.Helper()
 	f := fixture{repotest.New(t), t}
@@ -73,7 +73,7 @@ func (f fixture) land() plan.OID {
 	return plan.OID(f.Git("rev-parse", "HEAD"))
 }
 
-// stage puts a content at a path of the index, whatever the path.
+// stage adds content to the index at any path, even one that git add would refuse.
 func (f fixture) stage(mode, path, content string) plan.OID {
 	f.t.Helper()
 	oid := f.GitIn(content, "hash-object", "-w", "--stdin")
@@ -94,7 +94,7 @@ func (f fixture) index(p gitstore.Policy) *Report {
 	return r
 }
 
-// say is a list of findings as "code path task version", the path relative to the bundle where it can be.
+// say formats findings as "code path task version", with paths relative to the bundle where possible.
 func say(findings []Finding) string {
 	var all []string
 	for _, f := range findings {
@@ -143,7 +143,7 @@ func TestTampering(t *testing.T) {
 		{"no attributes", func() { f.unstage(attrs) }, "missing .gitattributes"},
 
 		{"a score edited", manifest(`"score": 100`, `"score": 99`), "manifest-edited manifest.json"},
-		{"an option that changes nothing else", manifest(`"partial": false`, `"partial": true`), ""}, // as export --partial would have it
+		{"an option that changes nothing else", manifest(`"partial": false`, `"partial": true`), ""}, // as export --partial writes it
 		{"candidates let in", manifest(`"include_candidates": false`, `"include_candidates": true`), "candidates manifest.json"},
 		{"white space", manifest("{\n", "{ \n"), "manifest-edited manifest.json"},
 		{"more behind the manifest", func() { f.stage("100644", dir+"/manifest.json", f.staged(dir+"/manifest.json")+"{}") }, "manifest-edited manifest.json"},
@@ -224,7 +224,7 @@ func TestOverturned(t *testing.T) {
 	}
 }
 
-// An older bundle stays what was approved, and is called older.
+// An older bundle is still approved; the report calls it older.
 func TestOlder(t *testing.T) {
 	f := newPage(t)
 	f.Review("IMPL-2", 1, "ann", plan.Rejected, nil)
@@ -297,7 +297,7 @@ func TestPolicyRules(t *testing.T) {
 	}
 }
 
-// A waiver is of exactly these bytes, at this path, with this mode.
+// A waiver covers exactly these bytes, at this path, with this mode.
 func TestWaivers(t *testing.T) {
 	f := newPage(t)
 	f.export(export.Options{})
@@ -400,7 +400,7 @@ func TestRange(t *testing.T) {
 		}
 		return r
 	}
-	// The end is sound, but what was in between can be checked out.
+	// The end is sound, but anybody can check out the commits in between.
 	r := judge(gitstore.Policy{}, start+"..HEAD")
 	if say(r.Findings) != "no-manifest Page_IMPL-1/page.html" || r.Findings[0].Commit != bad || r.Commits != 2 || len(r.Bundles) != 1 {
 		t.Errorf("%+v", r)
@@ -417,8 +417,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// The proof may be what was last fetched, where the plan itself is not here; of one that is here a remote can only take
-// an approval back.
+// If the plan is not here, the last fetched one may prove a bundle. If it is here, a remote's plan can only revoke an
+// approval.
 func TestPlanFromRemote(t *testing.T) {
 	f := newPage(t)
 	f.export(export.Options{})
@@ -428,13 +428,13 @@ func TestPlanFromRemote(t *testing.T) {
 	if r := f.index(gitstore.Policy{}); !r.OK() || len(r.Bundles) != 1 {
 		t.Errorf("known from the remote alone: %+v", r)
 	}
-	// Here the plan is younger than the approval.
+	// The plan here does not have the approval yet.
 	f.Git("update-ref", repotest.Ref, tip+"~5")
 	r := f.index(gitstore.Policy{})
 	if say(r.Findings) != "foreign-commit manifest.json" || r.Findings[0].Hint != "git fetch . refs/workflow-remotes/origin/WFS-site:"+repotest.Ref {
 		t.Errorf("younger here: %+v", r)
 	}
-	// Elsewhere the approval was taken back.
+	// The remote's plan revoked the approval.
 	f.Git("update-ref", repotest.Ref, tip)
 	f.Review("IMPL-1", 2, "ann", plan.Rejected, nil)
 	f.Git("update-ref", "refs/workflow-remotes/origin/WFS-site", repotest.Ref)
@@ -442,7 +442,7 @@ func TestPlanFromRemote(t *testing.T) {
 	if got := say(f.index(gitstore.Policy{}).Findings); got != "overturned Page_IMPL-1/page.html IMPL-1 v2" {
 		t.Errorf("found %s", got)
 	}
-	// Nobody knows it.
+	// No ref has the plan.
 	f.Git("update-ref", "-d", repotest.Ref)
 	f.Git("update-ref", "-d", "refs/workflow-remotes/origin/WFS-site")
 	if got := say(f.index(gitstore.Policy{}).Findings); got != "no-plan manifest.json" {

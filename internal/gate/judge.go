@@ -25,10 +25,10 @@ type Finding struct {
 	TaskID  plan.TaskID `json:"task_id,omitempty"`
 	Version string      `json:"artifact_id,omitempty"` // the version that would be right
 	Message string      `json:"message"`
-	Hint    string      `json:"hint,omitempty"` // the command that mends it
+	Hint    string      `json:"hint,omitempty"` // the command that fixes it
 }
 
-// Bundle is a bundle that was judged and found to be what was approved.
+// Bundle is a bundle that was judged and is exactly what was approved.
 type Bundle struct {
 	PlanID     plan.ID  `json:"plan_id"`
 	PlanCommit plan.OID `json:"plan_commit"`
@@ -36,19 +36,19 @@ type Bundle struct {
 	Older      bool     `json:"older"`                // the plan has newer approvals
 	Signatures string   `json:"signatures"`           // signed: by keys of the policy that judges; else unsigned
 	SignedBy   []string `json:"signed_by,omitempty"`  // the names of those keys
-	Archive    string   `json:"archive,omitempty"`    // of a plan commit from before a prune: whether the archive is here, or absent
-	Overturned []string `json:"overturned,omitempty"` // versions that were rejected since, where nothing that lands ends with them
+	Archive    string   `json:"archive,omitempty"`    // whether the archive is here or absent, for a plan commit from before a prune
+	Overturned []string `json:"overturned,omitempty"` // versions rejected since, which no tip that lands still has
 	Files      int      `json:"files"`
 }
 
-// Report is what the gate says of one or more trees.
+// Report is the gate's judgement of one or more trees.
 type Report struct {
 	Findings []Finding `json:"findings"`
 	Shared   []Finding `json:"shared,omitempty"` // in commits that a remote-tracking branch has: reported, not refused
-	Waived   []Finding `json:"waived"`           // would be findings, but for a waiver of exactly these bytes
+	Waived   []Finding `json:"waived"`           // findings that a waiver of exactly these bytes lets pass
 	Bundles  []Bundle  `json:"bundles"`
 	Commits  int       `json:"commits"`        // that touch a protected root; 0 for the index
-	Note     string    `json:"note,omitempty"` // why something else was judged than was asked for
+	Note     string    `json:"note,omitempty"` // why the gate judged something other than what was asked for
 	Empty    bool      `json:"empty"`          // the range selects no commit
 }
 
@@ -60,29 +60,29 @@ type Gate struct {
 	store  *gitstore.Store
 	policy *gitstore.Policy
 	shelf  *export.Shelf
-	tips   map[plan.ID][]plan.OID          // of plans, where others than the refs' count
-	ahead  map[plan.ID][]plan.OID          // of plans, what was fetched that goes on from them
+	tips   map[plan.ID][]plan.OID          // plan tips that replace those of the refs
+	ahead  map[plan.ID][]plan.OID          // fetched commits that continue a plan
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
 	proofs map[proofKey]*export.Evidence
 
-	histories map[plan.OID]map[plan.OID]bool // the newest commits of plans, by their tip
+	histories map[plan.OID]map[plan.OID]bool // the newest commits of each plan, by tip
 
-	audited map[planTip]bool // newest commits of plans whose histories are known to be legal
+	audited map[planTip]bool // plan tips whose histories are known to be legal
 
-	sides map[string][]map[string]bool // what one parent of a merge has changed since it parted from another
+	sides map[string][]map[string]bool // what one side of a merge changed since it diverged from the other
 
-	archives map[plan.OID]string // of plan commits from before a prune, as a Bundle says it
+	archives map[plan.OID]string // archive state of plan commits from before a prune, as in Bundle
 
-	policies []plan.OID // whose histories the policies that manifests name may be in
+	policies []plan.OID // tips of policy histories that manifests may cite
 
-	views *atlas             // of what is protected in the trees that were read
+	views *atlas             // the protected parts of the trees read so far
 	nodes map[plan.OID]*node // trees below protected roots
 
-	arriving bool // the commits judged are not part of any branch yet
+	arriving bool // the commits judged are not on any branch yet
 }
 
-// New makes a gate that judges by a policy. The policy must not come from the tree that is judged.
+// New returns a gate that judges by a policy. The policy must not come from the tree that is judged.
 func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 	return &Gate{
 		store: store, policy: policy, shelf: export.NewShelf(store), tips: map[plan.ID][]plan.OID{},
@@ -93,28 +93,28 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 	}
 }
 
-// Change is one path that a tree changes against what it is compared with. Mode and OID are those of the tree, "" for a
-// path that it no longer has.
+// Change is one path that differs from what the tree is compared with. Mode and OID are the tree's, "" if it no longer
+// has the path.
 type Change struct {
 	Path string
 	Mode string
 	OID  plan.OID
 
-	Replaces bool // what it is compared with has a file there, too
+	Replaces bool // the other side of the comparison has a file there, too
 }
 
 // Deleted reports whether the tree no longer has the path.
 func (c Change) Deleted() bool { return c.OID == "" }
 
-// tree is what is judged: its entries can be listed by directory.
+// tree is what the gate judges. It can list its entries by directory.
 type tree struct {
 	commit plan.OID       // "" for the index
-	landed bool           // the commit is part of a branch already
-	tips   func() []*view // of the commits that the range ends with; nil for the index
+	landed bool           // the commit is on a branch already
+	tips   func() []*view // the views at which the range ends; nil for the index
 	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
 }
 
-// judge looks at the bundles that the changes belong to. A change outside of every bundle is a finding of its own.
+// judge judges the bundles that the changes belong to. A change outside every bundle is its own finding.
 func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) error {
 	var dirs []string
 	byDir := map[string][]Change{}
@@ -122,17 +122,17 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 		dir, why := g.bundleOf(c.Path)
 		switch {
 		case !hooks.Alike(g.policy.RootPaths(), c.Path):
-			// A pathspec found more than it was meant for.
+			// The pathspec matched too much.
 		case why == "":
 			if byDir[dir] == nil {
 				dirs = append(dirs, dir)
 			}
 			byDir[dir] = append(byDir[dir], c)
 		case c.Deleted():
-			// What never was part of a bundle may go: that lands nothing.
+			// Deleting a file that no bundle has lands nothing.
 		default:
 			hint := "git rm --cached -- "
-			if c.Replaces { // that would delete it in the next commit
+			if c.Replaces { // git rm would delete it in the next commit
 				why += "; this file was there before, and may be removed but not changed"
 				hint = t.unstage()
 			}
@@ -164,7 +164,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	return nil
 }
 
-// malformed finds that trees can't be judged. No waiver is of that: it would be one of bytes that nobody can name.
+// malformed reports trees that can't be judged. No waiver covers them, because nobody can name their bytes.
 func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
 	for _, f := range flaws {
 		r.Findings = append(r.Findings, Finding{
@@ -175,7 +175,7 @@ func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
 	}
 }
 
-// add adds a finding, unless a waiver lets exactly this content of this path pass.
+// add adds a finding, unless a waiver covers exactly this content at this path.
 func (g *Gate) add(r *Report, f Finding, c Change) {
 	for _, w := range g.policy.Waivers {
 		if !g.policy.NoWaivers && w.Path == c.Path && w.Mode == c.Mode && w.OID == c.OID {
@@ -208,7 +208,7 @@ func (g *Gate) bundleOf(path string) (dir, why string) {
 	return export.BundleDir(root.Path, plan.ID(id)), ""
 }
 
-// mend says how to get there with a command that works on the index: a commit that is made already has to be made anew.
+// mend adapts a command that works on the index: a commit that exists must be made again.
 func (t tree) mend(command string) string {
 	if !t.landed {
 		return command
@@ -216,7 +216,7 @@ func (t tree) mend(command string) string {
 	return fmt.Sprintf("git rebase -i %.12s^, edit that commit, and there: %s", t.commit, command)
 }
 
-// unstage begins the command that gives a path back what it had, without the working tree.
+// unstage begins the command that restores a path in the index and leaves the working tree alone.
 func (t tree) unstage() string {
 	if t.landed {
 		return "git restore --source=HEAD^ --staged -- "
@@ -224,13 +224,13 @@ func (t tree) unstage() string {
 	return "git restore --staged -- "
 }
 
-// InBundle reports whether a path below a protected directory is one that a bundle may have.
+// InBundle reports whether a bundle may have this path below a protected directory.
 func InBundle(root, path string) bool {
 	id, rest, _ := strings.Cut(strings.TrimPrefix(path, root+"/"), "/")
 	return strings.HasPrefix(rest, "bundle/") && plan.ID(id).Valid()
 }
 
-// bundleCase is the judgement of one bundle in one tree.
+// bundleCase judges one bundle in one tree.
 type bundleCase struct {
 	tree
 	gate    *Gate
@@ -255,8 +255,8 @@ func (c *bundleCase) find(code, name string, item *export.Item, hint, format str
 	c.gate.add(c.report, f, Change{Path: f.Path, Mode: now.Mode, OID: now.OID})
 }
 
-// findItem finds what is wrong with a whole item. It is said of one file, unless a waiver lets that content pass: then of the next,
-// since nobody has waived that one.
+// findItem reports a problem with a whole item at one file. If a waiver covers that file's content it tries the next
+// file, which nobody has waived.
 func (c *bundleCase) findItem(code string, item *export.Item, hint, format string, args ...any) {
 	before := len(c.report.Findings)
 	for _, f := range item.Files {
@@ -297,7 +297,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 		if len(r.Findings) > before {
 			return nil
 		}
-		// The manifest is waived, and that means its bytes: what stands beside it is not proven by that.
+		// The waiver covers the manifest's bytes only and proves nothing about the files next to it.
 		for _, ch := range c.changes {
 			if name := strings.TrimPrefix(ch.Path, c.dir+"/"); name != export.ManifestName {
 				c.find(refusal.code, name, nil, hint, "nothing proves it: %s", refusal.message)
@@ -330,7 +330,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// compare finds every path at which the tree differs from the bundle that was approved.
+// compare finds every path at which the tree differs from the approved bundle.
 func (c *bundleCase) compare(want *export.Bundle, again string) {
 	owner := map[string]*export.Item{}
 	for i := range want.Manifest.Items {
@@ -364,7 +364,7 @@ func (c *bundleCase) compare(want *export.Bundle, again string) {
 	}
 }
 
-// what names what a path of the bundle must be.
+// what describes what a path of the bundle must be.
 func what(item *export.Item, name string) string {
 	if item == nil {
 		return "the " + name + " that the plan yields"

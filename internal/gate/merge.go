@@ -8,10 +8,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// judgeMerge judges what a merge has otherwise than one of its parents. A bundle that is proven may come in with any of
-// them. Of the rest only that passes which a merge of the two sides yields: a path as one side has it, where the other has
-// left it as it was. A merge that drops a bundle, takes half of it from each side or brings back what one side has removed
-// did more than merge, and is judged for that.
+// judgeMerge judges the paths in which a merge differs from a parent. A proven bundle may come from any parent. Every
+// other path must be what merging the sides yields: the version of one side, where the other side left it unchanged. A
+// merge that drops a bundle, takes half of it from each side or brings back what one side removed did more than merge,
+// and is judged for that.
 func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) error {
 	changes := union(l.diffs)
 	if len(changes) == 0 {
@@ -43,7 +43,7 @@ func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) erro
 	return nil
 }
 
-// union is all changes, each path once: they all say what the merge has there.
+// union lists each changed path once; all lists agree on what the merge has there.
 func union(diffs [][]Change) []Change {
 	seen := map[string]bool{}
 	var all []Change
@@ -56,8 +56,9 @@ func union(diffs [][]Change) []Change {
 	return all
 }
 
-// judgeMerging judges a merge that is about to be committed, of which what it changes against HEAD may land, or is that of
-// commits that are shared: against the other parents it may have dropped what they have.
+// judgeMerging judges a merge that is about to be committed. The caller already judged its changes against HEAD, or
+// found that the merged commits are shared. This compares it with the other parents: the merge may have dropped what
+// they have.
 func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OID, shared bool, r *Report) error {
 	out, err := g.store.Git(ctx, "write-tree")
 	if err != nil {
@@ -94,10 +95,10 @@ func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OI
 	return nil
 }
 
-// notMerged keeps the changes that merging the parents to this commit or tree does not explain.
+// notMerged keeps the changes that a merge of the parents does not explain.
 func (g *Gate) notMerged(ctx context.Context, merged string, parents []string, changes []Change) ([]Change, error) {
 	var err error
-	differs := make([]map[string]bool, len(parents)) // from which parent the merge differs where
+	differs := make([]map[string]bool, len(parents)) // for each parent, the paths in which the merge differs from it
 	for i, p := range parents {
 		if differs[i], err = g.differing(ctx, p, merged); err != nil {
 			return nil, err
@@ -134,7 +135,7 @@ func (g *Gate) notMerged(ctx context.Context, merged string, parents []string, c
 	return left, nil
 }
 
-// untouched reports whether one side has left a path as it was when it and the other parted.
+// untouched reports whether one side left a path unchanged since it diverged from the other.
 func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, error) {
 	key := side + other
 	changed, ok := g.sides[key]
@@ -145,7 +146,7 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 			if ctx.Err() != nil {
 				return false, err
 			}
-			bases = []string{emptyTree} // they have nothing in common, or what they have is not here
+			bases = []string{emptyTree} // no common ancestor, or it is not here
 		}
 		for _, b := range bases {
 			paths, err := g.differing(ctx, b, side)
@@ -159,7 +160,7 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 	return slices.ContainsFunc(changed, func(paths map[string]bool) bool { return !paths[path] }), nil
 }
 
-// differing are the paths below the protected roots in which two commits or trees differ.
+// differing returns the paths below the protected roots in which two commits or trees differ.
 func (g *Gate) differing(ctx context.Context, a, b string) (map[string]bool, error) {
 	views, err := g.viewsOf(ctx, []string{a, b})
 	if err != nil || views[0] == views[1] {

@@ -12,14 +12,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Move is a ref that is about to get another value; "" stands for no value.
+// Move is a ref that is about to change its value; "" means no value.
 type Move struct {
 	Ref      string
 	Old, New plan.OID
 }
 
-// ReadMoves reads one move a line, "<old> <new> <ref>", as git gives them to the reference-transaction and pre-receive
-// hooks.
+// ReadMoves reads one move per line, "<old> <new> <ref>", as git passes them to the reference-transaction and
+// pre-receive hooks.
 func ReadMoves(r io.Reader) ([]Move, error) {
 	var moves []Move
 	s := bufio.NewScanner(r)
@@ -31,7 +31,7 @@ func ReadMoves(r io.Reader) ([]Move, error) {
 		moves = append(moves, Move{Ref: f[2], Old: orNone(f[0]), New: orNone(f[1])})
 	}
 	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("read the moves of refs: %w", err) // a move that was not read was not judged
+		return nil, fmt.Errorf("read the moves of refs: %w", err) // a move that is not read is not judged
 	}
 	return moves, nil
 }
@@ -43,9 +43,9 @@ func orNone(oid string) plan.OID {
 	return plan.OID(oid)
 }
 
-// Moves judges refs that are about to move, all together: a bundle may be proven by a plan that comes with it. Each new
-// value of a branch or tag is judged by every commit that it brings; a plan's history may only grow, by legal events. On a
-// client, what a remote-tracking branch has is reported and not refused. A deletion brings nothing. A server refuses to
+// Moves judges the moves of one transaction together: a plan that comes with a bundle may prove it. For a branch or tag
+// it judges every commit that the new value brings; a plan's history may only grow, by legal events. On a client it
+// reports what a remote-tracking branch has and does not refuse it. A deletion brings nothing. A server refuses to
 // delete a plan; on a client a deletion looks the same as git pack-refs at work.
 func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
 	g.arriving = true
@@ -97,9 +97,9 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 	return r, nil
 }
 
-// asTheyAre finds moves that can't happen as they are told: from another value than the ref has, or one ref twice. The old value is
-// the pusher's word, and git finds out only when it moves that ref. The others of the push have moved by then: a bundle would be
-// there, and the plan that proved it would not.
+// asTheyAre finds moves that can't happen as stated: from another value than the ref has, or one ref twice. The old
+// value is the pusher's claim, and git checks it only when it moves that ref. By then the push's other refs have moved:
+// the bundle would land without the plan that proved it.
 func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 	const few = 200
 	var names []string
@@ -128,7 +128,7 @@ func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 	return nil
 }
 
-// planMove audits the move of a plan's ref, or the policy's, and makes the new value count for the bundles of the push.
+// planMove audits the move of a plan's ref or the policy's, and lets the new value prove the bundles of the push.
 func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) error {
 	if !isPlanRef(m.Ref) {
 		return nil
@@ -169,7 +169,8 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	return nil
 }
 
-// judgeMove holds a sound history that grew against the policy before the move: who may change the policy, and four eyes.
+// judgeMove checks a sound history that grew against the policy before the move: who may change the policy, and four
+// eyes.
 func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.Finding) ([]audit.Finding, error) {
 	switch {
 	case len(found) > 0:

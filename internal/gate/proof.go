@@ -12,14 +12,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Under a policy with keys an approval counts only if it is signed (export.Prove). Two questions are asked, of two policies.
-// Is the manifest what its plan commit yields? By the keys of the policy that the manifest names, so that it stays provable
-// when keys change. Are the items approved? By the keys of the policy that judges: a key that was taken out of it
-// proves nothing any more.
+// Under a policy with keys an approval counts only if it is signed (export.Prove). The gate asks two policies. Is the
+// manifest what its plan commit yields? The policy that the manifest names answers, so a manifest stays provable when
+// keys change. Are the items approved? The policy that judges answers: a key removed from it proves nothing any more.
 
 type proofKey struct{ commit, policy plan.OID }
 
-// proof finds out which approvals of a plan at one commit count under a policy.
+// proof finds the approvals of a plan at one commit that count under a policy.
 func (g *Gate) proof(ctx context.Context, snap *gitstore.Snapshot, p *gitstore.Policy) (*export.Evidence, error) {
 	key := proofKey{snap.Commit, p.Commit}
 	if e := g.proofs[key]; e != nil && p.Commit != "" && e.Snapshot.ID == snap.ID {
@@ -32,7 +31,7 @@ func (g *Gate) proof(ctx context.Context, snap *gitstore.Snapshot, p *gitstore.P
 	return e, err
 }
 
-// evidence is what counts of the plan at a commit under the policy that judges.
+// evidence returns what counts of the plan at a commit under the policy that judges.
 func (c *bundleCase) evidence(ctx context.Context, commit plan.OID) (*export.Evidence, error) {
 	snap, err := c.gate.at(ctx, c.planID(), commit)
 	if err != nil {
@@ -41,7 +40,8 @@ func (c *bundleCase) evidence(ctx context.Context, commit plan.OID) (*export.Evi
 	return c.gate.proof(ctx, snap, c.gate.policy)
 }
 
-// claimed is what counts under the policy that a manifest names. One that names none was made where all approvals count.
+// claimed returns what counts under the policy that a manifest names. If it names none, all approvals counted when it
+// was made.
 func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Manifest) (*export.Evidence, error) {
 	if m.PolicyCommit == "" {
 		return g.proof(ctx, snap, &gitstore.Policy{})
@@ -56,8 +56,8 @@ func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Ma
 	return g.proof(ctx, snap, p)
 }
 
-// ofPolicy checks that a commit is in the history of this repository's policy: here, as last fetched, or as a push would
-// make it.
+// ofPolicy checks that a commit is in the history of this repository's policy: here, as last fetched, or as a push
+// would make it.
 func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 	if !isCommitID(commit) {
 		return &refusal{code: "manifest", message: fmt.Sprintf("policy_commit is no object id: %q", commit)}
@@ -90,7 +90,7 @@ func isCommitID(oid plan.OID) bool {
 	return err == nil && len(raw) == 20
 }
 
-// unproven finds the items whose approvals do not count, or are too few without those that do not.
+// unproven reports the items whose approvals do not count, or that have too few approvals that count.
 func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
 	if !e.Signed {
 		return
@@ -114,7 +114,7 @@ func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
 	}
 }
 
-// claimRefused is said of a manifest that calls an approval signed of which that can't be shown.
+// claimRefused refuses a manifest that calls an approval signed when nothing shows it.
 func claimRefused(u export.Unproven) *refusal {
 	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String(), hint: mendApproval(u.TaskID)}
 }
@@ -123,7 +123,7 @@ func mendApproval(task plan.TaskID) string {
 	return "git wf review " + string(task) + " --approve, by somebody who signs with a key of git wf policy show; then git wf export"
 }
 
-// signers are the names of the keys that prove a bundle's items.
+// signers returns the names of the keys that prove a bundle's items.
 func signers(b *export.Bundle, e *export.Evidence) []string {
 	var names []string
 	for _, item := range b.Manifest.Items {

@@ -16,13 +16,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-// refusal is a reason that has nothing to do with a single file: the manifest can't be proven.
+// refusal is why a manifest can't be proven. It concerns no single file.
 type refusal struct{ code, message, hint string }
 
 func (r *refusal) Error() string { return r.message }
 
-// rebuild makes the bundle again that a manifest claims to describe. The manifest itself is believed in nothing but
-// which commit and options to build from; the result must be the same manifest, byte for byte.
+// rebuild builds the bundle that a manifest describes. It trusts the manifest only for the commit and the options to
+// build from; the result must be the same manifest, byte for byte.
 func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry) (*export.Bundle, error) {
 	if entry.Mode != "100644" {
 		return nil, &refusal{code: "manifest", message: "manifest.json is not a plain file"}
@@ -34,7 +34,7 @@ func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry
 	if err != nil {
 		return nil, err
 	}
-	// Its first fields are enough to make it again; the rest is only read to say what is wrong with it.
+	// Its first fields suffice to build the bundle; the rest is read only to explain what is wrong with it.
 	if m, err := export.ParseHead(data); err == nil {
 		if b, err := g.remake(ctx, id, m, data); err == nil {
 			g.built[entry.OID] = b
@@ -48,7 +48,7 @@ func (g *Gate) rebuild(ctx context.Context, id plan.ID, entry gitstore.TreeEntry
 	return g.remake(ctx, id, m, data)
 }
 
-// remake makes the bundle from the commit and by the options that its manifest names, and compares the manifests.
+// remake builds the bundle from the commit and options that its manifest names, and compares the manifests.
 func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data []byte) (*export.Bundle, error) {
 	if m.PlanID != id {
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("the manifest is of plan %s", m.PlanID)}
@@ -136,8 +136,8 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 	return g.foreign(ctx, id, commit)
 }
 
-// foreign refuses a commit that is not in the plan's history as it is here. Where a remote's goes on from that and has it, the
-// plan here may follow.
+// foreign refuses a commit that is not in the plan's history here. If a remote's history continues the plan and has the
+// commit, the hint says to fast-forward.
 func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
 	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id)}
 	ahead, err := g.store.Ahead(ctx, id)
@@ -154,8 +154,8 @@ func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
 	return r
 }
 
-// contains reports whether a commit is the tip or in its history. The newest commits are listed once, for all bundles of the
-// plan; git is asked about each that is older.
+// contains reports whether a commit is the tip or in its history. It lists the newest commits once, for all bundles of
+// the plan, and asks git about each older one.
 func (g *Gate) contains(ctx context.Context, tip, commit plan.OID) (bool, error) {
 	if tip == commit {
 		return true, nil
@@ -186,8 +186,8 @@ type planTip struct {
 	tip plan.OID
 }
 
-// legal audits the history of a plan as it was fetched from others, before it proves anything: what is here under the plan's
-// own name was audited when it came.
+// legal audits a plan's history fetched from others before it proves anything. A plan under its own name here was
+// audited when it came.
 func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	if g.audited[planTip{id, tip}] {
 		return nil
@@ -215,7 +215,7 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	return nil
 }
 
-// remote is the name of the remote that a missing plan is most likely at, for a hint.
+// remote names the remote that most likely has a missing plan, for a hint.
 func (g *Gate) remote(ctx context.Context) string {
 	out, err := g.store.Git(ctx, "remote")
 	names := strings.Fields(out)
@@ -228,7 +228,7 @@ func (g *Gate) remote(ctx context.Context) string {
 	return "<remote>"
 }
 
-// tipsOf are the newest commits of a plan: here, as last fetched, or as a push would make them.
+// tipsOf returns the newest commits of a plan: here, as last fetched, or as a push would make them.
 func (g *Gate) tipsOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.tips[id]; ok {
 		return tips, nil
@@ -240,7 +240,7 @@ func (g *Gate) tipsOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	return tips, err
 }
 
-// aheadOf are commits that were fetched of a plan and go on from it as it is here.
+// aheadOf returns the fetched commits that continue a plan from its tip here.
 func (g *Gate) aheadOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.ahead[id]; ok {
 		return tips, nil
@@ -269,8 +269,8 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 	return s, nil
 }
 
-// wayOut is how a version may land that was rejected since: of a commit that was made while it was approved, by a baseline; of
-// the newest version, by another approval.
+// wayOut says how a version that was rejected later may still land: by a baseline, for a commit made while it was
+// approved; by another approval, for the newest version.
 func (c *bundleCase) wayOut(now *plan.State, item export.Item) string {
 	if c.commit == "" {
 		return "git wf show " + string(item.TaskID)
@@ -282,15 +282,16 @@ func (c *bundleCase) wayOut(now *plan.State, item export.Item) string {
 	return hint
 }
 
-// overturned finds the versions of the bundle that the plan has rejected since, as far as anybody here knows, and
-// reports whether the plan has approved anything newer. A commit is judged by what was approved when it was made. So an overturned
-// version is refused where what lands ends with it, whichever commit brought it; in between it is only reported.
+// overturned finds the bundle's versions that the plan has rejected since, according to every history known here, and
+// reports whether the plan has approved anything newer. A commit is judged by what was approved when it was made. So an
+// overturned version is refused where a tip that lands still has it, whichever commit brought it; in between it is only
+// reported.
 func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bool, err error) {
 	tips, err := c.gate.tipsOf(ctx, c.planID())
 	if err != nil {
 		return false, err
 	}
-	ahead, err := c.gate.aheadOf(ctx, c.planID()) // proves nothing, but may have taken an approval back
+	ahead, err := c.gate.aheadOf(ctx, c.planID()) // proves nothing, but may have revoked an approval
 	if err != nil {
 		return false, err
 	}
@@ -331,7 +332,7 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 	return older, nil
 }
 
-// held reports whether a tip has a version of the bundle. One whose manifest proves nothing may have it.
+// held reports whether a tip has a version of the bundle. A tip whose manifest proves nothing may have it.
 func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
 	if c.tips == nil {
 		return true, nil

@@ -12,16 +12,16 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The name of a ref says what it may hold, and that is checked. Plans and the policy are audited (planMove), a claim is
-// one line of text, and every other ref holds commits, which are judged as a branch's are.
+// A ref's name says what it may hold, and the gate checks that. It audits plans and the policy (planMove); a claim is
+// one line of text; every other ref holds commits, which are judged like a branch's.
 
 func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
 
 // ours are the namespaces of git wf.
 var ours = []string{"workflow", "workflow-claims", "workflow-archive", "workflow-remotes", "workflow-damaged"}
 
-// otherSpelling finds a ref that some file system takes for one of ours though it is called otherwise: there refs/Workflow/policy is the
-// file of the policy, and would be written without being judged as one.
+// otherSpelling finds a ref whose name some file system takes for one of ours: there refs/Workflow/policy is the
+// policy's file, and a push would write it without the policy's checks.
 func otherSpelling(ref string) *Finding {
 	_, rest, _ := strings.Cut(ref, "/")
 	space, name, _ := strings.Cut(rest, "/")
@@ -29,7 +29,7 @@ func otherSpelling(ref string) *Finding {
 	if i < 0 {
 		i = slices.IndexFunc(ours, func(own string) bool { return hooks.AlikeName(own, space) })
 	} else if _, valid := gitstore.IsArchiveRef(ref); valid || space != "workflow-archive" {
-		return nil // what is below the others is held against the form of their names elsewhere
+		return nil // names below the others are checked against their own form
 	}
 	if i < 0 {
 		return nil
@@ -40,9 +40,9 @@ func otherSpelling(ref string) *Finding {
 	}
 }
 
-// holdsCommits reports whether the commits of a ref are to be judged, and finds what such a ref can't hold. A tree can
-// hold a protected root and has no history that could be judged: git archive serves it from a tag. A blob is no
-// directory of anything, so a tag may name one, as tags of public keys do.
+// holdsCommits reports whether to judge the commits of a ref, and reports what such a ref can't hold. A tree can hold a
+// protected root but has no history to judge: git archive serves it from a tag. A blob holds no directory, so a tag may
+// name one, as tags of public keys do.
 func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, server bool, r *Report) (bool, error) {
 	switch {
 	case gitstore.IsClaimRef(ref):
@@ -81,9 +81,9 @@ func noCommits(ref, kind string) Finding {
 	return Finding{Code: "no-commit", Path: ref, Message: fmt.Sprintf("stands for a %s, so nothing can be judged of what it holds", kind)}
 }
 
-// known are the revisions that were judged before a move. On a server these are the branches and tags, as they were
-// before the push: other refs hold what nobody promised to have judged. What a ref itself had before, and of a plan's archive
-// the plan's own history, count for that ref alone. On a client one branch does not vouch for another.
+// known returns the revisions that were judged before a move. On a server these are the branches and tags before the
+// push; nobody promised to judge what other refs hold. A ref's own old value counts for that ref alone, and so does the
+// plan's history for its archive. On a client one branch does not vouch for another.
 func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error) {
 	switch {
 	case !server && m.Old != "":
@@ -105,9 +105,9 @@ func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error)
 	return revs, nil
 }
 
-// setShared sets aside what is wrong with commits that a remote-tracking branch has, of those that the revisions select:
-// they have landed for everybody, and refusing them here would only keep this clone from what all others have (design.md,
-// section 6). What pushes to another place, or takes a push, judges them all the same.
+// setShared sets aside findings in selected commits that a remote-tracking branch has: they have landed for everybody,
+// and refusing them here would only cut this clone off (design.md, section 6). A push to another place, or a server
+// that takes one, judges them all the same.
 func (g *Gate) setShared(ctx context.Context, r *Report, revs ...string) error {
 	if r.OK() {
 		return nil
@@ -132,7 +132,7 @@ func (g *Gate) setShared(ctx context.Context, r *Report, revs ...string) error {
 	return nil
 }
 
-// Merged judges what a merge or a pull has brought.
+// Merged judges what a merge or a pull brought.
 func (g *Gate) Merged(ctx context.Context) (*Report, error) {
 	const merged = "ORIG_HEAD..HEAD"
 	r, err := g.Range(ctx, merged)
@@ -142,7 +142,7 @@ func (g *Gate) Merged(ctx context.Context) (*Report, error) {
 	return r, g.setShared(ctx, r, merged)
 }
 
-// sharedSides reports whether all that is merged is in remote-tracking branches.
+// sharedSides reports whether remote-tracking branches have all merged commits.
 func (g *Gate) sharedSides(ctx context.Context, merged []plan.OID) (bool, error) {
 	for _, side := range merged {
 		if ref, err := g.SharedIn(ctx, side); err != nil || ref == "" {
@@ -157,7 +157,7 @@ func (g *Gate) SharedIn(ctx context.Context, commit plan.OID) (string, error) {
 	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", "--contains="+string(commit), "refs/remotes")
 	names := strings.Fields(out)
 	if len(names) == 2 && strings.HasSuffix(names[0], "/HEAD") {
-		return names[1], err // which it most likely stands for
+		return names[1], err // the branch that refs/remotes/<name>/HEAD most likely stands for
 	}
 	return strings.Join(names[:min(1, len(names))], ""), err
 }

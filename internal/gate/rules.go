@@ -9,9 +9,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// rules holds each item of a bundle against what the policy demands of the approvals that count: floors, and the root's own
-// rules. They are looked at again here because a plan, and whoever wrote its refs, may have known a laxer policy or none.
-// The snapshot has only the approvals that count.
+// rules checks each item of a bundle against what the policy demands of the approvals that count: floors, and the
+// root's own rules. The plan, or whoever wrote its refs, may have known a laxer policy or none, so the gate checks
+// again. The snapshot has only the approvals that count.
 func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) error {
 	p := c.gate.policy
 	root, _ := p.RootOf(c.dir)
@@ -58,9 +58,10 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals are the reviews that count for each item: of each reviewer the newest of the version, if it approves. A reviewer is
-// who made the commit that recorded the review, whatever that says: nobody approves in another's name. Where that commit can't
-// be here, because the archive of a prune is not, what the prune kept is believed, as it is in all else.
+// approvals returns the reviews that count for each item: each reviewer's newest review of the version, if it approves.
+// The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
+// another's name. If that commit is missing because a prune's archive is not here, the gate believes what the prune
+// kept, as everywhere else.
 func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
 	for _, item := range b.Manifest.Items {

@@ -14,7 +14,7 @@ import (
 
 const (
 	zeroOID   = "0000000000000000000000000000000000000000"
-	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // which git knows without storing it
+	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // git knows it without storing it
 )
 
 // pathspecs select what is below the roots in any spelling: on a file system that folds case, Deliverables/ is
@@ -23,10 +23,10 @@ func (g *Gate) pathspecs() []string {
 	return append([]string{"--"}, hooks.Wide(g.policy.RootPaths())...)
 }
 
-// magic keeps the pathspecs what they are: with GIT_LITERAL_PATHSPECS in the environment they would select nothing.
+// magic keeps pathspec magic on: GIT_LITERAL_PATHSPECS in the environment would make the pathspecs select nothing.
 const magic = "--no-literal-pathspecs"
 
-// Index judges what is staged, against HEAD and, where a merge is about to be committed, against what is merged.
+// Index judges what is staged, against HEAD and, before a merge commit, against the merged commits.
 func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	head, err := g.store.Head(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
@@ -66,13 +66,13 @@ func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
 	return g.judgeAll(ctx, all)
 }
 
-// walk judges every commit that the revisions select and that touches a protected root.
+// walk judges every selected commit that touches a protected root.
 func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	exempt, err := g.exempt(ctx)
 	if err != nil {
 		return nil, err
 	}
-	revs = append(exempt, revs...) // before them: a --not would turn these round
+	revs = append(exempt, revs...) // in front, since a --not would negate these
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	return r, err
 }
 
-// Whole fails with an *gitstore.AbsentError if the revisions, which a person calls name, run into the end of a shallow clone:
-// commits that belong to them are not here, and nobody can say that those are clean.
+// Whole fails with a *gitstore.AbsentError if the revisions, which the user calls name, reach the end of a shallow
+// clone: some of their commits are not here, and nobody can say that those are clean.
 func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
 	revs, _, err := g.based(ctx, revs)
 	if err != nil || revs == nil {
@@ -117,7 +117,7 @@ func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
 	}
 }
 
-// exempt leaves out the history up to the policy's baselines, as far as it is here.
+// exempt excludes the history up to the policy's baselines, as far as it is here.
 func (g *Gate) exempt(ctx context.Context) ([]string, error) {
 	var revs []string
 	for _, b := range g.policy.Baseline {
@@ -130,7 +130,7 @@ func (g *Gate) exempt(ctx context.Context) ([]string, error) {
 	return revs, nil
 }
 
-// Push judges what is about to be pushed, as git tells the pre-push hook on its standard input: one line for each ref,
+// Push judges what is about to be pushed, as git passes it to the pre-push hook on standard input: one line per ref,
 // "<local ref> <local oid> <remote ref> <remote oid>".
 func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Report, error) {
 	lines, err := io.ReadAll(stdin)
@@ -178,18 +178,18 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 	return total, nil
 }
 
-// pushPlan audits what a push adds to a plan's history, or the policy's, on the other side.
+// pushPlan audits what a push adds to a plan's history, or the policy's, on the remote.
 func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
 	m := Move{Ref: f[2], Old: orNone(f[3]), New: plan.OID(f[1])}
 	if m.Old != "" {
 		if _, err := g.store.Git(ctx, "cat-file", "-e", string(m.Old)); err != nil {
-			m.Old = "" // it is not here, and git itself refuses to move it anywhere but forward
+			m.Old = "" // the old value is not here, and git itself only fast-forwards the ref
 		}
 	}
 	return g.planMove(ctx, m, false, r)
 }
 
-// stagedChanges compares what is staged with a commit or tree.
+// stagedChanges compares the index with a commit or tree.
 func (g *Gate) stagedChanges(ctx context.Context, with plan.OID) ([]Change, error) {
 	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
 		magic, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", string(with),
@@ -225,7 +225,7 @@ func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry,
 	return entries, nil
 }
 
-// parseRaw reads what git's raw format says of a path: ":<old mode> <new mode> <old id> <new id> <status>".
+// parseRaw parses git's raw diff format for a path: ":<old mode> <new mode> <old id> <new id> <status>".
 func parseRaw(info, path string) (Change, error) {
 	f := strings.Fields(info)
 	if len(f) != 5 {

@@ -12,10 +12,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Few trees decide what a commit has below the protected roots: its root tree and the parents of each root. The gate reads
-// them itself, entry by entry, because git's own walks overlook malformed trees, names that only some file system takes
-// for a root, and merges that equal one of their parents. The result is a view; commits with equal views have the same
-// files below all roots.
+// Few trees decide what a commit has below the protected roots: its root tree and the parents of each root. The gate
+// reads them itself, entry by entry, because git's own walks overlook malformed trees, names that only some file system
+// takes for a root, and merges that equal one of their parents. The result is a view; commits with equal views have the
+// same files below all roots.
 
 // entry is one entry of a tree, by its path from the top.
 type entry struct {
@@ -30,7 +30,7 @@ func (e entry) exists() bool { return e.oid != "" }
 
 const treeMode = "40000"
 
-// join is the path of a name as it stands in a tree: unlike path.Join it makes no other path of it.
+// join returns the path of a name exactly as the tree spells it: unlike path.Join it does not clean it.
 func join(dir, name string) string {
 	if dir == "" {
 		return name
@@ -44,37 +44,38 @@ type flaw struct {
 	why  string
 }
 
-// view is the part of a root tree that concerns the protected roots: each root, every entry that some file system takes for
-// one, and a file, link or submodule in place of a root's parent. Equal views of one gate are one pointer.
+// view is the part of a root tree that concerns the protected roots: each root, every entry that some file system takes
+// for one, and a file, link or submodule in place of a root's parent. Within one gate, equal views are the same
+// pointer.
 type view struct {
 	entries []entry
 	flaws   []flaw
 }
 
-// way is what one tree contributes to a view, and those of its subtrees that are parents of a root.
+// way is what one tree contributes to a view, and its subtrees that are parents of a root.
 type way struct {
 	view
 	down []entry
 }
 
-// role is what a name in a directory on the way is to the roots.
+// role is how a name in a directory relates to the roots.
 type role int
 
 const (
 	roleNone   role = iota
 	roleRoot        // a root
-	roleParent      // a directory that a root is in
-	roleAlike       // what some file system takes for one of both
+	roleParent      // a directory that contains a root
+	roleAlike       // a name that some file system takes for one of these
 )
 
 // atlas makes views. It is for one goroutine.
 type atlas struct {
 	roots []string
 	roles map[string]map[string]role // of names, by directory
-	ways  map[string]*way            // by what they hold
+	ways  map[string]*way            // by content
 	trees map[entry]*way             // trees below the root tree, by path and id
 	views map[*way]*view             // of root trees
-	same  map[string]*view           // by what they hold
+	same  map[string]*view           // by content
 	key   []byte
 }
 
@@ -85,7 +86,7 @@ func newAtlas(roots []string) *atlas {
 	}
 }
 
-// scan reads a tree that is the directory dir; "" is the top. Trees that say the same of the roots are one way.
+// scan reads a tree as the directory dir; "" is the top. Trees with the same entries for the roots share one way.
 func (a *atlas) scan(dir string, oid plan.OID, data []byte) *way {
 	roles := a.roles[dir]
 	if roles == nil {
@@ -93,7 +94,7 @@ func (a *atlas) scan(dir string, oid plan.OID, data []byte) *way {
 		a.roles[dir] = roles
 	}
 	key := append(append(a.key[:0], dir...), 0)
-	var found []byte // entries that matter, as they stand in the tree
+	var found []byte // relevant entries, as the tree has them
 	bad := gitstore.ScanTree(data, func(mode, name, id []byte) {
 		r, known := roles[string(name)]
 		if !known {
@@ -109,7 +110,7 @@ func (a *atlas) scan(dir string, oid plan.OID, data []byte) *way {
 	}
 	key = append(key, found...)
 	if bad != nil {
-		key = append(key, oid...) // what it means is uncertain: no other tree means the same
+		key = append(key, oid...) // its meaning is uncertain, so it equals no other tree
 	}
 	a.key = key
 	if w := a.ways[string(key)]; w != nil {
@@ -152,7 +153,7 @@ func (a *atlas) roleOf(dir, name string) role {
 	return roleNone
 }
 
-// children are the names in a directory that roots are, or are in.
+// children returns the names in a directory that are roots or contain one.
 func children(roots []string, dir string) []string {
 	var names []string
 	for _, root := range roots {
@@ -167,10 +168,10 @@ func children(roots []string, dir string) []string {
 	return names
 }
 
-// treeReader hands trees to fn, by names that git resolves.
+// treeReader passes trees to fn, for names that git resolves.
 type treeReader func(ctx context.Context, names []string, fn func(i int, oid plan.OID, data []byte) error) error
 
-// descend reads the trees on the way below those that were read, one level of directories after the other.
+// descend reads the trees below the given ones that lead to a root, one level at a time.
 func (a *atlas) descend(ctx context.Context, read treeReader, ways []*way) error {
 	for len(ways) > 0 {
 		var level []entry
@@ -205,7 +206,7 @@ func (a *atlas) descend(ctx context.Context, read treeReader, ways []*way) error
 	return nil
 }
 
-// view puts together what a root tree has of the roots; what is on the way must have been read.
+// view assembles the roots' entries of a root tree; descend must have read the trees that lead to them.
 func (a *atlas) view(top *way) *view {
 	if v := a.views[top]; v != nil {
 		return v
@@ -239,7 +240,7 @@ func (g *Gate) chart() *atlas {
 	return g.views
 }
 
-// viewsOf are the views of commits or trees, with one request for all.
+// viewsOf returns the views of commits or trees, in one request.
 func (g *Gate) viewsOf(ctx context.Context, treeishes []string) ([]*view, error) {
 	a := g.chart()
 	names := make([]string, len(treeishes))

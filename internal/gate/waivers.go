@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// withWaivers lists in the bundle's manifest the waivers as of a commit of the policy. That they are listed lets nothing
-// pass: what does is the policy that judges.
+// withWaivers lists in the bundle's manifest the waivers as of a commit of the policy. The list lets nothing pass; only
+// the policy that judges does.
 func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OID) (*export.Bundle, error) {
 	var r *refusal
 	switch err := g.ofPolicy(ctx, commit); {
@@ -32,7 +32,7 @@ func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OI
 	return export.WithWaivers(b, p, commit)
 }
 
-// waivedCriteria says of a bundle that may land which of its criteria did not pass and were waived.
+// waivedCriteria reports the criteria that failed and were waived in a bundle that may land.
 func (c *bundleCase) waivedCriteria(b *export.Bundle) {
 	for i := range b.Manifest.Items {
 		item := &b.Manifest.Items[i]
