@@ -19,9 +19,6 @@ func InstallServer(ctx context.Context, o Options) (Report, error) {
 	return in.install(ctx, o.Force)
 }
 
-// UninstallServer takes out what InstallServer put in, and returns what it did.
-func UninstallServer(ctx context.Context, o Options) (Report, error) { return Uninstall(ctx, o) }
-
 // StatusServer is Status for the hooks of a server.
 func StatusServer(ctx context.Context, o Options) ([]HookStatus, error) {
 	in, err := serverInstaller(ctx, o)

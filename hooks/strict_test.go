@@ -675,7 +675,7 @@ func TestServer(t *testing.T) {
 			if must(t, err); len(all) != 1 || !all[0].Active || all[0].Reason != "" {
 				t.Errorf("status %+v", all)
 			}
-			_, err = UninstallServer(t.Context(), bare.options())
+			_, err = Uninstall(t.Context(), bare.options())
 			must(t, err)
 			got := bare.snapshot()
 			for p := range got {

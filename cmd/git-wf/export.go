@@ -78,7 +78,7 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	b, err := export.BuildProven(ctx, store, evidence, export.Options{
+	b, err := export.Build(ctx, store, evidence, export.Options{
 		Partial: c.Bool("partial"), AllowStale: c.Bool("allow-stale"), FinalOnly: c.Bool("final-only"),
 		IncludeCandidates: c.Bool("include-candidates"),
 	})

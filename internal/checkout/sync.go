@@ -33,9 +33,6 @@ type Result struct {
 	Kept    []Kept // edited files that gave way
 }
 
-// Changed reports whether anything was done.
-func (r Result) Changed() bool { return len(r.Written)+len(r.Removed)+len(r.Kept) > 0 }
-
 // Edit is something that stands where a file should, and was not written by us.
 type Edit struct {
 	Name string

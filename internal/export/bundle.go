@@ -74,20 +74,14 @@ func names(ids []plan.TaskID) string {
 	return strings.Join(s, ", ")
 }
 
-// Build makes the bundle of a plan as it stood at one commit, where all approvals count. Same commit and options, same
-// bytes.
-func Build(ctx context.Context, store library, snap *gitstore.Snapshot, o Options) (*Bundle, error) {
-	return BuildProven(ctx, store, &Evidence{Snapshot: snap, whole: snap}, o)
-}
-
-// BuildProven makes the bundle from what counts. Where approvals that do not count leave tasks open it fails with an
+// Build makes the bundle from what counts. Where approvals that do not count leave tasks open it fails with an
 // *UnprovenError; with Options.Partial it leaves those tasks out, or takes an older version that is approved. Same
 // commit, options and keys, same bytes.
-func BuildProven(ctx context.Context, store library, e *Evidence, o Options) (*Bundle, error) {
+func Build(ctx context.Context, store library, e *Evidence, o Options) (*Bundle, error) {
 	return NewShelf(store).Build(ctx, e, o)
 }
 
-// Build is BuildProven, with what the shelf has.
+// Build is the function Build, with what the shelf has.
 func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, error) {
 	snap, state := e.Snapshot, e.Snapshot.State()
 	b := builder{ctx: ctx, shelf: s, snap: snap, state: state, options: o}

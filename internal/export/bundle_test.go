@@ -64,7 +64,7 @@ func build(t *testing.T, r *repotest.Repo, o Options) (*Bundle, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Build(context.Background(), store, snap, o)
+	return Build(context.Background(), store, &Evidence{Snapshot: snap, whole: snap}, o)
 }
 
 func paths(b *Bundle) string {

@@ -58,7 +58,11 @@ func (f fixture) export(o export.Options) {
 	f.t.Helper()
 	ctx := context.Background()
 	snap := f.Snapshot(repotest.ID)
-	b, err := export.Build(ctx, f.Store, snap, o)
+	evidence, err := export.Prove(ctx, f.Store, snap, &gitstore.Policy{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	b, err := export.Build(ctx, f.Store, evidence, o)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -36,15 +36,6 @@ type Span struct {
 // Line is a row of the screen.
 type Line []Span
 
-// String is the line without its looks.
-func (l Line) String() string {
-	var b strings.Builder
-	for _, s := range l {
-		b.WriteString(s.Text)
-	}
-	return b.String()
-}
-
 // Render cuts a line to so many columns and puts the sequences of its looks in, if there are to be colours.
 func Render(l Line, columns int, colour bool) string {
 	var b strings.Builder
