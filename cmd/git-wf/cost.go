@@ -36,7 +36,7 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 			PlanID plan.ID       `json:"plan_id"`
 			Totals []costTotal   `json:"totals"`
 			Items  []engine.Cost `json:"items"`
-		}{snap.ID, totals, append([]engine.Cost{}, items...)})
+		}{snap.ID, totals, items})
 	}
 	if len(totals) == 0 {
 		fmt.Fprintln(e.stdout, "no agent has reported what its work took")

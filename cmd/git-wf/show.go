@@ -37,10 +37,8 @@ func (e *env) showCommand() *cli.Command {
 // taskDocument is what show --json prints.
 type taskDocument struct {
 	taskSummary
-	Task      *plan.Task      `json:"task"`
-	Artifacts []plan.Artifact `json:"artifacts"`
-	Reviews   []plan.Review   `json:"reviews"`
-	Attempts  []plan.Attempt  `json:"attempt_records"`
+	Task *plan.Task `json:"task"`
+	export.Work
 	taskInput
 	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
@@ -102,18 +100,12 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 // readTask reads every document of a task's records.
 func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
 	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir()}
-	r, docs := snap.Records.Of(t.TaskID), export.DocumentsOf(ctx, store, snap, t.TaskID)
+	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
-	if d.Artifacts, err = export.All(r.Artifacts, docs.Artifact); err != nil {
+	if d.Work, err = docs.Work(); err != nil {
 		return d, err
 	}
-	if d.Reviews, err = export.All(r.Reviews, docs.Review); err != nil {
-		return d, err
-	}
-	if d.Attempts, err = export.All(r.Attempts, docs.Attempt); err != nil {
-		return d, err
-	}
-	if d.Questions, err = export.All(r.Questions, docs.Question); err != nil {
+	if d.Questions, err = export.All(snap.Records.Of(t.TaskID).Questions, docs.Question); err != nil {
 		return d, err
 	}
 	if d.HandedIn, err = export.All(docs.Inputs(), docs.Input); err != nil {
@@ -219,10 +211,10 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 			}
 		}
 	}
-	if len(d.Attempts) > 0 {
+	if len(d.Work.Attempts) > 0 {
 		e.heading(w, "Attempts without a result")
 	}
-	for i, a := range d.Attempts {
+	for i, a := range d.Work.Attempts {
 		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent), date(a.CreatedAt), a.ExitCode)
 		for line := range strings.Lines(plan.Printable(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))

@@ -53,22 +53,13 @@ func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.Com
 	if err != nil {
 		return doc, m.lessons, err
 	}
-	costs, err := e.Costs(ctx, snap)
-	if err != nil {
-		return doc, m.lessons, err
-	}
 	for _, t := range snap.Plan.Tasks {
 		if t.NodeType != plan.Action {
 			continue
 		}
 		c := plan.TaskCost{TaskID: t.TaskID, Title: t.Title, Status: s.Tasks[t.TaskID].Status}
-		if err := m.task(t, &c.Effort); err != nil {
+		if err := m.task(t, &c); err != nil {
 			return doc, m.lessons, err
-		}
-		for _, cost := range costs {
-			if cost.Task == t.TaskID {
-				c.AddUsage(&cost.Usage)
-			}
 		}
 		doc.Tasks = append(doc.Tasks, c)
 		doc.Metrics.Add(c.Effort)
@@ -105,26 +96,36 @@ func (m *measurement) saw(t time.Time) {
 	}
 }
 
-// task adds up what a task and its CHECK took. What agents reported is not in it.
-func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
+// task adds up what a task and its CHECK took.
+func (m *measurement) task(t *plan.Task, c *plan.TaskCost) error {
 	r, docs := m.snap.Records.Of(t.TaskID), m.engine.documents(m.ctx, m.snap, t.TaskID)
+	work, err := docs.Work()
+	if err != nil {
+		return err
+	}
+	costs, err := taskCosts(m.snap.Plan, t.TaskID, docs, work)
+	if err != nil {
+		return err
+	}
+	for _, cost := range costs {
+		c.AddUsage(&cost.Usage)
+	}
+	m.effort(t, r, work, &c.Effort)
+	return m.decisions(t, r, docs)
+}
+
+// effort adds up what was done, judged and tried in vain. What agents reported is not in it.
+func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work, effort *plan.Effort) {
 	effort.Versions, effort.Reviews, effort.Attempts = len(r.Artifacts), len(r.Reviews), len(r.Attempts)
 	effort.Retries, effort.Waivers = len(r.Resets), len(r.Waivers)
 	made, judged := map[int]time.Time{}, map[int]time.Time{}
-	for _, v := range r.Artifacts {
-		a, err := docs.Artifact(v)
-		if err != nil {
-			return err
-		}
+	for i, a := range work.Artifacts {
 		m.saw(a.CreatedAt)
-		made[v.Version] = a.CreatedAt
+		made[r.Artifacts[i].Version] = a.CreatedAt
 		effort.WorkSeconds += seconds(a.DurationMS)
 	}
-	for _, rec := range r.Reviews {
-		rev, err := docs.Review(rec)
-		if err != nil {
-			return err
-		}
+	for i, rev := range work.Reviews {
+		rec := r.Reviews[i]
 		if rev.CreatedAt.After(judged[rec.Version]) {
 			judged[rec.Version] = rev.CreatedAt
 		}
@@ -139,24 +140,19 @@ func (m *measurement) task(t *plan.Task, effort *plan.Effort) error {
 			effort.ReviewSeconds += at.Sub(begun).Seconds()
 		}
 	}
-	return m.trouble(t, r, docs, effort)
+	kinds := map[string]int{}
+	for i, a := range work.Attempts {
+		m.saw(a.CreatedAt)
+		effort.WorkSeconds += seconds(a.DurationMS)
+		kinds[r.Attempts[i].Kind]++
+	}
+	m.lessons.tried(t, kinds, len(r.Resets))
 }
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// trouble reads what was tried in vain, tried again, waived or given up.
-func (m *measurement) trouble(t *plan.Task, r *plan.TaskRecords, docs export.Documents, effort *plan.Effort) error {
-	kinds := map[string]int{}
-	for _, rec := range r.Attempts {
-		a, err := docs.Attempt(rec)
-		if err != nil {
-			return err
-		}
-		m.saw(a.CreatedAt)
-		effort.WorkSeconds += seconds(a.DurationMS)
-		kinds[rec.Kind]++
-	}
-	m.lessons.tried(t, kinds, len(r.Resets))
+// decisions reads what was waived or given up.
+func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.Documents) error {
 	for _, rec := range r.Waivers {
 		w, err := docs.Waiver(rec)
 		if err != nil {

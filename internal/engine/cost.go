@@ -23,49 +23,51 @@ type Cost struct {
 // Costs lists what was recorded of each version, review and attempt, in plan order. Work of which its agent said nothing,
 // and work of people, is not in it.
 func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, error) {
-	var all []Cost
-	add := func(id plan.TaskID, agent, what string, u *plan.Usage) {
+	all := []Cost{}
+	for _, t := range snap.Plan.Tasks {
+		docs := e.documents(ctx, snap, t.TaskID)
+		work, err := docs.Work()
+		if err != nil {
+			return nil, err
+		}
+		costs, err := taskCosts(snap.Plan, t.TaskID, docs, work)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, costs...)
+	}
+	return all, nil
+}
+
+// taskCosts are the Costs of one task.
+func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.Work) (all []Cost, err error) {
+	add := func(agent, what string, u *plan.Usage) {
 		if u != nil {
 			all = append(all, Cost{id, agent, what, *u})
 		}
 	}
-	for _, t := range snap.Plan.Tasks {
-		r, docs := snap.Records.Of(t.TaskID), e.documents(ctx, snap, t.TaskID)
-		artifacts, err := export.All(r.Artifacts, docs.Artifact)
+	for _, a := range work.Artifacts {
+		add(a.Agent, a.ArtifactID, a.Usage)
+	}
+	for n, g := range p.Grafts {
+		if g.TaskID != id {
+			continue
+		}
+		var f estimate.Record
+		err := docs.Read("feasibility/f1-"+g.ArtifactID+".json", &f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // estimated by nobody
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range artifacts {
-			add(t.TaskID, a.Agent, a.ArtifactID, a.Usage)
-		}
-		for n, g := range snap.Plan.Grafts {
-			if g.TaskID != t.TaskID {
-				continue
-			}
-			var f estimate.Record
-			err := docs.Read("feasibility/f1-"+g.ArtifactID+".json", &f)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // estimated by nobody
-			}
-			if err != nil {
-				return nil, err
-			}
-			add(t.TaskID, f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
-		}
-		attempts, err := export.All(r.Attempts, docs.Attempt)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range attempts {
-			add(t.TaskID, a.Agent, a.AttemptID, a.Usage)
-		}
-		reviews, err := export.All(r.Reviews, docs.Review)
-		if err != nil {
-			return nil, err
-		}
-		for _, rev := range reviews {
-			add(t.TaskID, rev.Reviewer, rev.ReviewID, rev.Usage)
-		}
+		add(f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
+	}
+	for _, a := range work.Attempts {
+		add(a.Agent, a.AttemptID, a.Usage)
+	}
+	for _, rev := range work.Reviews {
+		add(rev.Reviewer, rev.ReviewID, rev.Usage)
 	}
 	return all, nil
 }

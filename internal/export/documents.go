@@ -77,6 +77,26 @@ func (d Documents) Mark(rec plan.MarkRecord) (doc plan.Decision, err error) {
 	return doc, d.Read("marks/"+rec.Name(), &doc)
 }
 
+// Work is what makers and reviewers recorded of their work on a task, oldest first.
+type Work struct {
+	Artifacts []plan.Artifact `json:"artifacts"`
+	Reviews   []plan.Review   `json:"reviews"`
+	Attempts  []plan.Attempt  `json:"attempt_records"`
+}
+
+// Work reads the documents of all versions, reviews and attempts. Each list has as many as there are records.
+func (d Documents) Work() (w Work, err error) {
+	r := d.snap.Records.Of(d.id)
+	if w.Artifacts, err = All(r.Artifacts, d.Artifact); err != nil {
+		return w, err
+	}
+	if w.Reviews, err = All(r.Reviews, d.Review); err != nil {
+		return w, err
+	}
+	w.Attempts, err = All(r.Attempts, d.Attempt)
+	return w, err
+}
+
 // Asked is a question with its answer, nil while there is none.
 type Asked struct {
 	plan.Question
