@@ -196,7 +196,7 @@ type nextDocument struct {
 	Done   int                 `json:"done"`
 	Total  int                 `json:"total"`
 	Task   *offerDocument      `json:"task"`
-	Open   []engine.Obstacle   `json:"open,omitempty"` // what each open task waits for
+	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
 }
 
@@ -255,7 +255,7 @@ type explained struct {
 	state  *plan.State
 	waits  []engine.Wait
 	claims []engine.ClaimState
-	open   []engine.Obstacle
+	open   []engine.Wait
 }
 
 // explain finds out what each open task waits for.
@@ -284,7 +284,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 		if t := x.state.Tasks[only]; t.NodeType == plan.Check {
 			only = t.ReviewTargetTaskID
 		}
-		var open []engine.Obstacle
+		var open []engine.Wait
 		for _, o := range x.open {
 			if o.Task == only {
 				open = append(open, o)
@@ -301,7 +301,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 	if t := x.state.Tasks[only]; t != nil && len(x.open) == 0 {
 		fmt.Fprintf(w, "  %s: %s\n", only, t.Status)
 	}
-	printObstacles(w, x.open, len(x.open))
+	printOpen(w, x.open, len(x.open))
 	if only == "" {
 		e.printClaims(w, x.claims)
 	}
@@ -334,7 +334,7 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 		w := bufio.NewWriter(e.stdout)
 		d := describeNext(x.state)
 		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", d.PlanID, d.Status, d.Done, d.Total)
-		printObstacles(w, x.open, mostShown)
+		printOpen(w, x.open, mostShown)
 		e.printClaims(w, x.claims)
 		err = w.Flush()
 	}
@@ -352,8 +352,8 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 // mostShown is how many lines a command spends on what it was not asked about.
 const mostShown = 10
 
-func printObstacles(w io.Writer, open []engine.Obstacle, most int) {
-	printSome(w, open, most, "  and %d more: git wf next --explain\n", func(o engine.Obstacle) {
+func printOpen(w io.Writer, open []engine.Wait, most int) {
+	printSome(w, open, most, "  and %d more: git wf next --explain\n", func(o engine.Wait) {
 		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plan.OneLine(o.Text))
 		if o.Command != "" {
 			fmt.Fprintf(w, "    %s\n", plan.OneLine(o.Command))
@@ -395,10 +395,10 @@ func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 	return stale
 }
 
-// heldUp are the obstacles that a list of what waits for somebody does not show: those at the end of a longer chain, or
+// heldUp are the tasks that a list of what waits for somebody does not show: those at the beginning of a longer chain, or
 // of one that leads to a task which used up what it had.
-func heldUp(open []engine.Obstacle) []engine.Obstacle {
-	var held []engine.Obstacle
+func heldUp(open []engine.Wait) []engine.Wait {
+	var held []engine.Wait
 	for _, o := range open {
 		if o.Stuck && (len(o.Chain) > 1 || o.Failed && len(o.Chain) > 0) {
 			o.Command = ""
@@ -409,11 +409,11 @@ func heldUp(open []engine.Obstacle) []engine.Obstacle {
 }
 
 // printHeldUp says which tasks wait for which, as far as that is not said by then.
-func (e *env) printHeldUp(w io.Writer, open []engine.Obstacle) {
+func (e *env) printHeldUp(w io.Writer, open []engine.Wait) {
 	held := heldUp(open)
 	if len(held) > 0 {
 		e.heading(w, "Held up")
-		printObstacles(w, held, mostShown)
+		printOpen(w, held, mostShown)
 	}
 }
 

@@ -117,7 +117,7 @@ type statusDocument struct {
 	RootCriteria []export.RootCriterion `json:"root_criteria,omitempty"`
 	Tasks        []taskSummary          `json:"tasks"`
 	WaitsUpon    []engine.Wait          `json:"waits"`
-	HeldUp       []engine.Obstacle      `json:"held_up,omitempty"` // by a task that waits, and how
+	HeldUp       []engine.Wait          `json:"held_up,omitempty"` // by a task that waits, and how
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
 }
 

@@ -68,7 +68,7 @@ func running(s *plan.State, claims []engine.ClaimState) []watch.Running {
 // tasks are the lines of the tree.
 func (w *watcher) tasks(st standing) []watch.Task {
 	s := st.state
-	waits, held, neededBy := map[plan.TaskID]engine.Wait{}, map[plan.TaskID]engine.Obstacle{}, map[plan.TaskID][]plan.TaskID{}
+	waits, held, neededBy := map[plan.TaskID]engine.Wait{}, map[plan.TaskID]engine.Wait{}, map[plan.TaskID][]plan.TaskID{}
 	for _, wait := range st.waits {
 		id := wait.Task
 		if t := s.Tasks[id]; t != nil && t.NodeType == plan.Check {

@@ -267,7 +267,7 @@ func TestExplainShapes(t *testing.T) {
 	if took := time.Since(begin); took > 2*time.Second {
 		t.Errorf("took %s", took)
 	}
-	texts := map[plan.TaskID]Obstacle{}
+	texts := map[plan.TaskID]Wait{}
 	for _, o := range open {
 		texts[o.Task] = o
 	}

@@ -48,20 +48,9 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 	return all, nil
 }
 
-// Obstacle is why an open task is not done yet.
-type Obstacle struct {
-	Task    plan.TaskID   `json:"task_id"`
-	Status  plan.Status   `json:"status"`
-	Text    string        `json:"text"`
-	Chain   []plan.TaskID `json:"chain,omitempty"`   // the task that it waits for, the one that this waits for, and so on
-	Command string        `json:"command,omitempty"` // that helps, at the end of the chain
-	Stuck   bool          `json:"stuck"`             // without a person it can't go on
-	Failed  bool          `json:"failed"`            // because a task at the end of the chain used up what it had
-}
-
 // Explain says of each open ACTION, in plan order, what it waits for; of a version under review, what the review waits
 // for. waits and claims are those of the state.
-func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Obstacle {
+func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	x := explainer{s: s, waits: map[plan.TaskID]Wait{}, claims: map[plan.TaskID]ClaimState{}, known: map[plan.TaskID]cause{}}
 	for _, w := range waits {
 		x.waits[w.Task] = w
@@ -71,13 +60,13 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Obstacle {
 			x.claims[c.Task] = c
 		}
 	}
-	all := []Obstacle{}
+	all := []Wait{}
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
-		all = append(all, x.obstacle(ts))
+		all = append(all, x.wait(ts))
 	}
 	return all
 }
@@ -92,12 +81,20 @@ const (
 
 // cause is what keeps one task from being done: another task, or something of its own.
 type cause struct {
-	next          plan.TaskID // the task that it waits for, "" at the end of the chain
-	end           plan.TaskID // of the chain, if there is a next
-	length        int         // of the chain
-	rank          int         // of the end of the chain
-	text, command string      // at the end of the chain
+	Wait               // at the end of the chain
+	next   plan.TaskID // the task that it waits for, "" at the end of the chain
+	end    plan.TaskID // of the chain, if there is a next
+	length int         // of the chain
+	rank   int         // of the end of the chain
 }
+
+// possibly is the cause of a task that the engine can go on with.
+func possibly(text string) cause {
+	return cause{rank: possible, Wait: Wait{Text: text, Command: "git wf run"}}
+}
+
+// fails is the cause of a task that nothing but a decision helps.
+func fails(text string) cause { return cause{rank: failed, Wait: Wait{Text: text}} }
 
 type explainer struct {
 	s      *plan.State
@@ -106,19 +103,22 @@ type explainer struct {
 	known  map[plan.TaskID]cause
 }
 
-func (x *explainer) obstacle(t *plan.TaskState) Obstacle {
+func (x *explainer) wait(t *plan.TaskState) Wait {
 	c := x.cause(t.TaskID)
-	o := Obstacle{Task: t.TaskID, Status: t.Status, Stuck: c.rank <= person, Failed: c.rank == failed, Text: c.text, Command: c.command}
-	for next := c.next; next != "" && !slices.Contains(o.Chain, next); next = x.cause(next).next {
-		if o.Chain = append(o.Chain, next); len(o.Chain) == mostChain && c.end != next {
-			o.Chain = append(o.Chain, c.end)
+	w := c.Wait
+	w.Task, w.Status, w.Stuck, w.Failed = t.TaskID, t.Status, c.rank <= person, c.rank == failed
+	if c.next == "" {
+		return w
+	}
+	w.Spent, w.Questions, w.Missing = "", nil, nil
+	for next := c.next; next != "" && !slices.Contains(w.Chain, next); next = x.cause(next).next {
+		if w.Chain = append(w.Chain, next); len(w.Chain) == mostChain && c.end != next {
+			w.Chain = append(w.Chain, c.end)
 			break
 		}
 	}
-	if len(o.Chain) > 0 {
-		o.Text = "waits for " + chainText(o.Chain) + ": " + c.text
-	}
-	return o
+	w.Text = "waits for " + chainText(w.Chain) + ": " + c.Text
+	return w
 }
 
 // mostChain is how many tasks of a chain are listed, before its end.
@@ -145,7 +145,7 @@ func (x *explainer) cause(id plan.TaskID) cause {
 	if c, ok := x.known[id]; ok {
 		return c
 	}
-	x.known[id] = cause{rank: failed, text: "they wait for each other"}
+	x.known[id] = fails("they wait for each other")
 	c := x.find(id)
 	x.known[id] = c
 	return c
@@ -154,36 +154,37 @@ func (x *explainer) cause(id plan.TaskID) cause {
 func (x *explainer) find(id plan.TaskID) cause {
 	t := x.s.Tasks[id]
 	if t == nil {
-		return cause{rank: failed, text: "there is no such task"}
+		return fails("there is no such task")
 	}
 	if c, ok := x.claims[id]; ok {
-		return cause{rank: inWork, text: fmt.Sprintf("in work by %s until %s", c.Owner(), c.Until.Local().Format(time.DateTime))}
+		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", c.Owner(), c.Until.Local().Format(time.DateTime))}}
 	}
 	if w, ok := x.waits[id]; ok {
 		rank := person
 		if w.Failed {
 			rank = failed
 		}
-		return cause{rank: rank, text: plan.OneLine(w.Text), command: w.Command}
+		w.Text = plan.OneLine(w.Text)
+		return cause{rank: rank, Wait: w}
 	}
 	check := x.s.CheckOf(id)
 	switch {
 	case t.Status == plan.StatusAbandoned:
-		return cause{rank: failed, text: "abandoned"}
+		return fails("abandoned")
 	case t.Status == plan.StatusReadyToCheck && check != nil:
 		c := x.find(check.TaskID)
 		if c.rank == possible {
-			c.text = plan.VersionID(t.Active) + " awaits its review"
+			c.Text = plan.VersionID(t.Active) + " awaits its review"
 		}
 		return c
 	case t.Waits() && t.NodeType != plan.Check:
 		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
-		return cause{rank: possible, text: "its plan is to be grafted", command: "git wf run"}
+		return possibly("its plan is to be grafted")
 	case t.Status == plan.StatusToBeModified:
-		return cause{rank: possible, text: plan.VersionID(t.Active) + " was rejected and is to be redone", command: "git wf run"}
+		return possibly(plan.VersionID(t.Active) + " was rejected and is to be redone")
 	}
-	return cause{rank: possible, text: "can be done now", command: "git wf run"}
+	return possibly("can be done now")
 }
 
 // worst is the dependency that has the most in the way.
@@ -191,7 +192,7 @@ func (x *explainer) worst(ids []plan.TaskID) cause {
 	var worst cause
 	for i, id := range ids {
 		if c := x.cause(id); i == 0 || c.rank < worst.rank || c.rank == worst.rank && c.length >= worst.length {
-			worst = cause{next: id, end: c.end, length: c.length + 1, rank: c.rank, text: c.text, command: c.command}
+			worst = cause{next: id, end: c.end, length: c.length + 1, rank: c.rank, Wait: c.Wait}
 			if c.end == "" {
 				worst.end = id
 			}

@@ -11,15 +11,19 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Wait is something that only a person can do to let a plan go on.
+// Wait is why an open task is not done yet, and what helps. State.Reason says what the plan alone knows of it; this adds
+// what depends on the repository: agents, trust, questions, claims.
 type Wait struct {
 	Task      plan.TaskID     `json:"task_id"`
+	Status    plan.Status     `json:"status"`
 	Text      string          `json:"text"`
-	Command   string          `json:"command"`             // that does it
-	Failed    bool            `json:"failed"`              // the task used up its attempts
-	Spent     string          `json:"spent,omitempty"`     // of such a task, on what
-	Questions []plan.Question `json:"questions,omitempty"` // what the task asks
-	Missing   []Missing       `json:"missing,omitempty"`   // the inputs that the task requires and does not have
+	Chain     []plan.TaskID   `json:"chain,omitempty"`     // the task that it waits for, the one that this waits for, and so on
+	Command   string          `json:"command,omitempty"`   // that helps, at the end of the chain
+	Stuck     bool            `json:"stuck"`               // without a person it can't go on
+	Failed    bool            `json:"failed"`              // because the task, or the one at the end of the chain, used up its attempts
+	Spent     string          `json:"spent,omitempty"`     // by the task itself, on what
+	Questions []plan.Question `json:"questions,omitempty"` // what the task itself asks
+	Missing   []Missing       `json:"missing,omitempty"`   // the inputs that the task itself requires and does not have
 }
 
 // Missing is a required input of which there is not enough.
@@ -29,7 +33,8 @@ type Missing struct {
 	Dir  string `json:"dir"` // where files for it can be put, below the top of the working tree
 }
 
-// Waits lists what the plan waits for, in plan order. Tasks that wait for other tasks are not in it.
+// Waits lists what only a person can do to let a plan go on, in plan order. Tasks that wait for other tasks are not in it:
+// Explain has those.
 func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	waits := []Wait{}
 	for _, t := range s.Plan.Tasks {
@@ -38,7 +43,7 @@ func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 			return nil, err
 		}
 		if ok {
-			w.Task = t.TaskID
+			w.Task, w.Status, w.Stuck = t.TaskID, s.Tasks[t.TaskID].Status, true
 			waits = append(waits, w)
 		}
 	}
