@@ -135,9 +135,7 @@ func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string)
 	}
 	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
 	if id.Valid() {
-		if _, err := store.Tip(ctx, id); !errors.Is(err, gitstore.ErrNoPlan) {
-			return id, nil // whatever is wrong with it, it is the one
-		}
+		return id, nil // also where it is not here: it is no part of another
 	}
 	plans, err := store.Plans(ctx)
 	if err != nil {
@@ -154,8 +152,6 @@ func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string)
 		return plan.ID(fit[0]), nil
 	case len(fit) > 1:
 		return "", fault.Usage("git wf plans", "%q is a part of the ids of %s", name, strings.Join(fit, ", "))
-	case id.Valid():
-		return id, nil // what needs it says that it is not there
 	}
 	return "", fault.Usage("git wf plans --all", "%q is no plan id, and no part of one", name)
 }
