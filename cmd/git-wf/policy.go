@@ -59,7 +59,7 @@ func (e *env) policyCommand() *cli.Command {
 				Flags: []cli.Flag{
 					message,
 					&cli.IntFlag{Name: "keep", Usage: "the newest `N` versions of each task keep their files"},
-					&cli.StringSliceFlag{Name: "by", Usage: "`NAME` of who may prune, and delete archives; may be repeated, and replaces the list"},
+					&cli.StringSliceFlag{Name: "by", Usage: "`NAME` of who may prune; may be repeated, and replaces the list"},
 				},
 				Action: e.onStore(0, 0, "no arguments", e.policyPrune),
 			},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -17,12 +16,12 @@ func (e *env) pruneCommand() *cli.Command {
 		Name:  "prune",
 		Usage: "begin a plan's history anew, without the files of versions that nobody approved",
 		Description: "Keeps every record, every version that was approved, and the newest versions of each task. The history before moves\n" +
-			"to refs/workflow-archive/<plan>; its space is freed when that is deleted.",
+			"to refs/workflow-archive/<plan>. Deleting that frees its space, and what landed by it can't be verified any more.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task", DefaultText: "the policy's, or 3"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would go, and change nothing"},
-			&cli.BoolFlag{Name: "delete-archive", Usage: "delete what earlier prunes of the plan archived"},
+			&cli.BoolFlag{Name: "delete-archive", Usage: "give up what earlier prunes of the plan archived: nothing can verify it any more"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -137,7 +136,7 @@ func (e *env) printPrune(r pruneReport) {
 	}
 	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
 	fmt.Fprintf(e.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
-	fmt.Fprintf(e.stdout, "next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive frees the space\n", ref, archive)
+	fmt.Fprintf(e.stdout, "next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
 }
 
 // bytesText is a number of bytes for people.
@@ -154,44 +153,21 @@ func bytesText(n int64) string {
 }
 
 func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return err
-	}
-	gone, err := store.DeleteArchive(c.Context, id, plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now())}, e.now())
+	gone, err := store.GiveUp(c.Context, id)
 	switch {
 	case errors.Is(err, gitstore.ErrNoArchive):
-		return e.noArchive(c.Context, store, id)
+		return fault.Refused("git wf prune", "%s: %v", id, gitstore.ErrNoArchive)
 	case err != nil:
 		return err
 	}
 	if c.Bool("json") {
 		return e.printJSON(struct {
-			PlanID  plan.ID    `json:"plan_id"`
-			Deleted []plan.OID `json:"deleted"`
+			PlanID  plan.ID  `json:"plan_id"`
+			Deleted plan.OID `json:"deleted"`
 		}{id, gone})
 	}
-	for _, oid := range gone {
-		fmt.Fprintf(e.stdout, "%s: the history up to %.12s is deleted\n", id, oid)
-	}
-	fmt.Fprintf(e.stdout, "next: git gc --prune=now frees the space at once; on a server: git push --atomic <remote> %s :%s\n",
-		gitstore.RefName(id), gitstore.ArchiveRefName(id))
+	fmt.Fprintf(e.stdout, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n", id, gone)
+	fmt.Fprintf(e.stdout, "next: git gc --prune=now frees the space; git update-ref %s %s brings the archive back until then\n",
+		gitstore.ArchiveRefName(id), gone)
 	return nil
-}
-
-// noArchive is the error where there is nothing to delete: here never was an archive, or it was not fetched.
-func (e *env) noArchive(ctx context.Context, store *gitstore.Store, id plan.ID) error {
-	tip, err := store.Tip(ctx, id)
-	if err != nil {
-		return err
-	}
-	archives, err := store.Archives(ctx, tip)
-	if err != nil {
-		return err
-	}
-	hint := "git wf prune"
-	if len(archives) > 0 && !archives[len(archives)-1].Deleted {
-		hint = fmt.Sprintf("git fetch <remote> %[1]s:%[1]s", gitstore.ArchiveRefName(id))
-	}
-	return fault.Refused(hint, "%s: %v", id, gitstore.ErrNoArchive)
 }

@@ -162,7 +162,8 @@ func (e *env) printBundles(r *gate.Report) {
 			text += "; rejected since, and replaced: " + strings.Join(b.Overturned, ", ")
 		}
 		if b.Archive == "absent" {
-			text += "; from before a prune, by what that kept: the archive is not here"
+			text += "; its history before the prune can't be verified: the archive is not here (git fetch <remote> " +
+				fmt.Sprintf("%[1]s:%[1]s)", gitstore.ArchiveRefName(b.PlanID))
 		}
 		if !b.Complete {
 			text += "; part of an unfinished plan"

@@ -117,6 +117,7 @@ type auditor struct {
 	gather  bool              // remember what the commits add
 	added   []change          // by the commits that were audited
 	cut     map[plan.OID]bool // commits whose parents a shallow clone does not have
+	roots   []plan.OID        // with which the audited histories begin
 	illegal map[plan.OID]bool // commits that are no legal events
 	held    map[string]int    // findings by code, beyond which they are only counted
 }
@@ -159,10 +160,9 @@ func (a *auditor) whole(rev string) error {
 
 // pruned audits where the history begins anew, and what was archived, which has no ref that could go back.
 func (a *auditor) pruned() error {
-	tip := a.tip
+	defer func(tip plan.OID) { a.tip = tip }(a.tip)
 	a.tip = ""
-	defer func() { a.tip = tip }()
-	return a.prunes("", string(tip))
+	return a.prunes("")
 }
 
 // largePlan finds a plan.json that nobody should hold in memory.
@@ -194,7 +194,7 @@ func placeOf(name string) (place string, known bool) {
 	case len(parts) == 2 && parts[0] == plan.DoctorDir:
 		return name, path.Ext(name) == ".json"
 	case parts[0] == plan.PrunedDir:
-		return ofPrune(name)
+		return name, pruneFile(parts)
 	case parts[0] == "tasks" && len(parts) == 4:
 		place = strings.Join(parts[:3], "/")
 		return place, plan.TaskID(parts[2]).Valid() && plan.TaskID(parts[2]).Dir() == place

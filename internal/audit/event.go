@@ -27,7 +27,6 @@ var adds = map[string][]string{
 	plan.EventWaiver:   {"waivers", "reviews"},
 	plan.EventDoctor:   nil,
 	plan.EventMasked:   nil,
-	plan.EventDeleted:  nil,
 
 	plan.EventPaused:    nil,
 	plan.EventResumed:   nil,
@@ -138,6 +137,12 @@ func (a *auditor) event(s *step) error {
 	}
 	a.versions(s)
 	a.strangers(s)
+	for _, c := range s.changes {
+		place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
+		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) && !a.many("bad-prune", place) {
+			a.find("bad-prune", place, "", "only a prune, which begins a history, writes this")
+		}
+	}
 	kinds, known := adds[kind]
 	switch {
 	case s.twice != "":
@@ -240,7 +245,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string) string 
 		if !known {
 			return "" // it is foreign, which is found among the records
 		}
-		if top == plan.DoctorDir && kind != plan.EventDoctor || top == plan.PrunedDir && kind != plan.EventDeleted {
+		if top == plan.DoctorDir && kind != plan.EventDoctor {
 			return "an event of the kind " + kind + " adds no such record"
 		}
 		if rec, ok := plan.ParseSessionName(strings.TrimPrefix(c.path, plan.SessionDir+"/")); ok && top == plan.SessionDir && rec.Kind != kind {

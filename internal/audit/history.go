@@ -65,6 +65,9 @@ func (a *auditor) history(revs ...string) error {
 			if a.cut[s.commit] {
 				return nil // nobody can tell what it did
 			}
+			if len(s.parents) == 0 {
+				a.roots = append(a.roots, s.commit)
+			}
 			return a.event(s)
 		})
 	}, append([]string{

@@ -24,8 +24,10 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 				return nil, err
 			}
 		}
-		if !grew {
+		if !grew && len(a.findings) == 0 {
 			a.find("moved-back", ref, "", "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
+		}
+		if !grew {
 			return a.findings, nil
 		}
 	}
@@ -50,7 +52,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		a.find("bad-id", ref, "", "%q is no plan id", name)
 		return a.findings, nil
 	}
-	if err := a.prunes(old, revs...); err != nil {
+	if err := a.prunes(old); err != nil {
 		return nil, err
 	}
 	snap, err := store.SnapshotAt(ctx, a.id, next)

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,170 +10,141 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune removes from a plan's history the commits that older manifests cite. Two things can still prove them: the
-// archived history, while it is here, and otherwise what the prune keeps of it: every record, and which records existed
-// at each commit. Signatures cover commits and go with them, so under keys nothing is proven without the archive.
+// A prune takes the commits that older manifests cite out of a plan's history. The archive proves these, where it is here.
+// Where it was given up, or never fetched, nothing does: such a bundle is refused when a change touches it.
 
-// What a Bundle says about its plan commit's archive.
+// What a Bundle says of the archive of its plan.
 const (
 	archiveHere   = "here"
 	archiveAbsent = "absent"
 )
 
-// archived looks for a commit in the archives of a plan's history.
+// archiveOf says whether what prunes archived of a plan's history is all here; "" if there were none.
+func (g *Gate) archiveOf(ctx context.Context, commit plan.OID) (string, error) {
+	archives, err := g.store.Archives(ctx, commit)
+	if err != nil || len(archives) == 0 {
+		return "", err
+	}
+	for _, a := range archives {
+		if here, err := g.store.HasWhole(ctx, a.Tip); err != nil || !here {
+			return archiveAbsent, err
+		}
+	}
+	return archiveHere, nil
+}
+
+// archived looks for a commit in what prunes archived of a plan's history. Where that is not here, it can't be found, and the
+// refusal says so.
 func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit plan.OID) (bool, error) {
+	var absent plan.OID
 	for _, tip := range tips {
 		archives, err := g.store.Archives(ctx, tip)
 		if err != nil {
 			return false, err
 		}
 		for _, a := range slices.Backward(archives) {
-			word, err := g.inArchive(ctx, id, tip, commit, a)
+			here, err := g.store.HasWhole(ctx, a.Tip)
 			if err != nil {
 				return false, err
 			}
-			if word != "" {
-				if g.archives == nil {
-					g.archives = map[plan.OID]string{}
-				}
-				g.archives[commit] = word
+			if !here {
+				absent = a.Tip
+				continue
+			}
+			if in, err := g.contains(ctx, a.Tip, commit); err == nil && in { // a commit that is not here is in no history
 				return true, g.legal(ctx, id, tip)
 			}
 		}
 	}
-	return false, nil
+	if absent == "" {
+		return false, ctx.Err()
+	}
+	return false, &refusal{
+		code: "no-archive",
+		message: fmt.Sprintf("%s was pruned, and the archive of its history up to %.12s is not here: nothing can prove any more that plan commit %.12s "+
+			"was in it, nor what was approved there; where nobody has the archive, git wf export makes the bundle anew from what the plan records now, "+
+			"and git wf policy baseline exempts what has landed", id, absent, commit),
+		hint: g.fetchArchive(ctx, id),
+	}
 }
 
-// inArchive reports whether an archived history contains a commit and whether that archive is here; "" if it does not
-// contain it.
-func (g *Gate) inArchive(ctx context.Context, id plan.ID, tip, commit plan.OID, a gitstore.Archive) (string, error) {
-	here, err := g.store.HasWhole(ctx, a.Tip)
+func (g *Gate) fetchArchive(ctx context.Context, id plan.ID) string {
+	ref := gitstore.ArchiveRefName(id)
+	return fmt.Sprintf("git fetch %s %s:%s", g.remote(ctx), ref, ref)
+}
+
+// lacking says of an approval that can't be found in the history of a plan commit whether it may be in an archive that is not
+// here, and which command may mend that: the one that fetches it, else the given one.
+func (g *Gate) lacking(ctx context.Context, id plan.ID, commit plan.OID, hint string) (why, mend string, err error) {
+	if word, err := g.archiveOf(ctx, commit); err != nil || word != archiveAbsent {
+		return "", hint, err
+	}
+	return "; what was approved before the prune is in the plan's archive, which is not here", g.fetchArchive(ctx, id), nil
+}
+
+// claimRefused is said of a manifest that calls an approval signed of which that can't be shown.
+func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u export.Unproven) error {
+	why, mend, err := g.lacking(ctx, id, commit, mendApproval(u.TaskID))
 	if err != nil {
-		return "", err
+		return err
 	}
-	if here {
-		if in, err := g.contains(ctx, a.Tip, commit); err != nil || !in {
-			return "", nil //nolint:nilerr // a commit that is not here is in no history
-		}
-		return archiveHere, nil
-	}
-	snap, err := g.store.SnapshotArchived(ctx, id, tip, commit)
-	switch {
-	case gitstore.IsAbsent(err) || ctx.Err() != nil:
-		return "", errors.Join(err, ctx.Err())
-	case err != nil:
-		return "", nil //nolint:nilerr // what the prune does not know, or says in no form, is in no history
-	}
-	g.states[commit] = snap
-	return archiveAbsent, nil
+	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String() + why, hint: mend}
 }
 
-// withoutArchive explains why no approval can be signed at a plan commit whose archive is not here.
-func (g *Gate) withoutArchive(commit plan.OID) string {
-	if g.archives[commit] != archiveAbsent {
-		return ""
-	}
-	return "; what was signed is in the archive of the plan's older history, which is not here"
-}
-
-// claimRefused refuses a manifest that calls an approval signed when nothing shows it. It adds how to fetch a missing
-// archive.
-func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u export.Unproven) *refusal {
-	r := claimRefused(u)
-	if without := g.withoutArchive(commit); without != "" {
-		ref := gitstore.ArchiveRefName(id)
-		r.message += without
-		r.hint = fmt.Sprintf("git fetch %s %s:%s", g.remote(ctx), ref, ref)
-	}
-	return r
-}
-
-// keepsArchives refuses, on a server, moves that would lose history: a prune without its archive, and the deletion of
-// an archive that the plan does not record as deleted.
+// keepsArchives refuses, on a server, what would lose a history: a prune whose archive does not come with it, and the
+// end of an archive.
 func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error {
 	next := map[string]plan.OID{}
 	for _, m := range moves {
 		next[m.Ref] = m.New
 	}
 	for _, m := range moves {
-		var f *Finding
-		var err error
-		if id, ok := gitstore.IsArchiveRef(m.Ref); ok {
-			f, err = g.archiveMove(ctx, id, m)
-		} else if id := planOf(m.Ref); id.Valid() && m.Old != "" && m.New != "" {
-			f, err = g.archivedMove(ctx, id, m, next)
+		id, isArchive := gitstore.IsArchiveRef(m.Ref)
+		of := planOf(m.Ref)
+		if m.Old == "" || !isArchive && (!of.Valid() || m.New == "") {
+			continue
 		}
-		if err != nil {
+		if kept, err := g.keeps(ctx, m.Old, m.New); err != nil || kept {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if isArchive {
+			r.Findings = append(r.Findings, Finding{
+				Code: "archive-deleted", Path: m.Ref, PlanID: id,
+				Message: "an archive only grows: what it holds proves what was recorded",
+				Hint:    "whoever runs the server may give it up there: git update-ref -d " + m.Ref,
+			})
+			continue
+		}
+		ref := gitstore.ArchiveRefName(of)
+		keeper, moved := next[ref]
+		if !moved {
+			var err error
+			if keeper, err = g.store.Ref(ctx, ref); err != nil {
+				return err
+			}
+		}
+		if kept, err := g.keeps(ctx, m.Old, keeper); err != nil {
 			return err
-		}
-		if f != nil {
-			r.Findings = append(r.Findings, *f)
+		} else if !kept {
+			r.Findings = append(r.Findings, Finding{
+				Code: "no-archive", Path: m.Ref, PlanID: of,
+				Message: "the history before would be lost: its archive does not come with the prune",
+				Hint:    fmt.Sprintf("git push --atomic <remote> +%s %s", gitstore.RefName(of), ref),
+			})
 		}
 	}
 	return nil
 }
 
-// archiveMove judges the move of an archive's ref: it may grow, and it may be deleted if the plan records that.
-func (g *Gate) archiveMove(ctx context.Context, id plan.ID, m Move) (*Finding, error) {
-	if m.Old == "" {
-		return nil, nil
+// keeps reports whether a history, "" for none, has a commit.
+func (g *Gate) keeps(ctx context.Context, commit, history plan.OID) (bool, error) {
+	if history == "" {
+		return false, nil
 	}
-	if m.New != "" {
-		if grew, err := g.store.IsAncestor(ctx, m.Old, m.New); err != nil || grew {
-			return nil, err
-		}
-	}
-	deleted, err := g.saysDeleted(ctx, id)
-	if err != nil || deleted {
-		return nil, err
-	}
-	return &Finding{
-		Code: "archive-deleted", Path: m.Ref, PlanID: id,
-		Message: "the archive holds what was recorded, and the plan does not say that it was deleted by somebody who may",
-		Hint:    fmt.Sprintf("git wf prune --plan %s --delete-archive, and push both refs", id),
-	}, nil
-}
-
-// saysDeleted reports whether the plan records every archive as deleted, under a policy that lets anybody delete them.
-func (g *Gate) saysDeleted(ctx context.Context, id plan.ID) (bool, error) {
-	tips, err := g.tipsOf(ctx, id)
-	if err != nil || len(g.policy.Keys) > 0 || len(g.policy.Prune.By) == 0 || len(tips) == 0 {
-		return false, err
-	}
-	archives, err := g.store.Archives(ctx, tips[0])
-	if err != nil {
-		return false, err
-	}
-	kept := slices.ContainsFunc(archives, func(a gitstore.Archive) bool { return !a.Deleted })
-	return len(archives) > 0 && !kept, nil
-}
-
-// archivedMove checks that the old history is archived when a plan's ref moves to a history that begins anew.
-func (g *Gate) archivedMove(ctx context.Context, id plan.ID, m Move, next map[string]plan.OID) (*Finding, error) {
-	if grew, err := g.store.IsAncestor(ctx, m.Old, m.New); err != nil || grew {
-		return nil, err
-	}
-	if deleted, err := g.saysDeleted(ctx, id); err != nil || deleted {
-		return nil, err
-	}
-	ref := gitstore.ArchiveRefName(id)
-	keeper, moves := next[ref]
-	if !moves {
-		var err error
-		if keeper, err = g.store.Ref(ctx, ref); err != nil {
-			return nil, err
-		}
-	}
-	if keeper != "" {
-		if kept, err := g.store.IsAncestor(ctx, m.Old, keeper); err != nil || kept {
-			return nil, err
-		}
-	}
-	return &Finding{
-		Code: "no-archive", Path: m.Ref, PlanID: id,
-		Message: "the history before would be lost: its archive does not come with the prune",
-		Hint:    fmt.Sprintf("git push --atomic <remote> +%s %s", gitstore.RefName(id), ref),
-	}, nil
+	return g.store.IsAncestor(ctx, commit, history)
 }
 
 // planOf returns the plan whose history a ref holds; for any other ref the id is not valid.

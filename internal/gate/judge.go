@@ -36,8 +36,8 @@ type Bundle struct {
 	Older      bool     `json:"older"`                // the plan has newer approvals
 	Signatures string   `json:"signatures"`           // signed: by keys of the policy that judges; else unsigned
 	SignedBy   []string `json:"signed_by,omitempty"`  // the names of those keys
-	Archive    string   `json:"archive,omitempty"`    // whether the archive is here or absent, for a plan commit from before a prune
-	Overturned []string `json:"overturned,omitempty"` // versions rejected since, which no tip that lands still has
+	Archive    string   `json:"archive,omitempty"`    // of a plan that was pruned: whether its older history is here, or absent
+	Overturned []string `json:"overturned,omitempty"` // versions that were rejected since, where nothing that lands ends with them
 	Files      int      `json:"files"`
 }
 
@@ -72,9 +72,7 @@ type Gate struct {
 
 	sides map[string][]map[string]bool // what one side of a merge changed since it diverged from the other
 
-	archives map[plan.OID]string // archive state of plan commits from before a prune, as in Bundle
-
-	policies []plan.OID // tips of policy histories that manifests may cite
+	policies []plan.OID // whose histories the policies that manifests name may be in
 
 	views *atlas             // the protected parts of the trees read so far
 	nodes map[plan.OID]*node // trees below protected roots
@@ -313,7 +311,9 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	c.unproven(want, evidence)
+	if err := c.unproven(ctx, want, evidence); err != nil {
+		return err
+	}
 	if err := c.rules(ctx, want, evidence.Snapshot); err != nil || len(r.Findings) > before {
 		return err
 	}
@@ -321,11 +321,19 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
+	tips, err := c.gate.tipsOf(ctx, c.planID())
+	if err != nil {
+		return err
+	}
+	archive, err := c.gate.archiveOf(ctx, tips[0])
+	if err != nil {
+		return err
+	}
 	c.waivedCriteria(want)
 	c.bundle = &Bundle{
 		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
 		Older: older, Signatures: evidence.Word(), SignedBy: signers(want, evidence), Files: len(want.Entries),
-		Archive: c.gate.archives[manifest.PlanCommit], Overturned: c.past,
+		Archive: archive, Overturned: c.past,
 	}
 	return nil
 }

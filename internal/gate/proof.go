@@ -90,10 +90,10 @@ func isCommitID(oid plan.OID) bool {
 	return err == nil && len(raw) == 20
 }
 
-// unproven reports the items whose approvals do not count, or that have too few approvals that count.
-func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
+// unproven finds the items whose approvals do not count, or are too few without those that do not.
+func (c *bundleCase) unproven(ctx context.Context, b *export.Bundle, e *export.Evidence) error {
 	if !e.Signed {
-		return
+		return nil
 	}
 	now := e.Snapshot.State()
 	for i := range b.Manifest.Items {
@@ -109,14 +109,14 @@ func (c *bundleCase) unproven(b *export.Bundle, e *export.Evidence) {
 			}
 			why = strings.Join(each, "; ")
 		}
-		c.findItem("unsigned", item, mendApproval(item.TaskID),
-			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why+c.gate.withoutArchive(b.Manifest.PlanCommit))
+		without, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, mendApproval(item.TaskID))
+		if err != nil {
+			return err
+		}
+		c.findItem("unsigned", item, mend,
+			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why+without)
 	}
-}
-
-// claimRefused refuses a manifest that calls an approval signed when nothing shows it.
-func claimRefused(u export.Unproven) *refusal {
-	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String(), hint: mendApproval(u.TaskID)}
+	return nil
 }
 
 func mendApproval(task plan.TaskID) string {

@@ -43,9 +43,13 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 		}
 		inRoot := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool { return names[n] })
 		if len(names) < max(quorum, 1) || !inRoot {
-			c.findItem("policy", item, "git wf review "+string(item.TaskID)+" --approve",
-				"%s %s lacks the approvals that the policy demands below %s/ (score at least %d, %d reviewers%s)",
-				item.TaskID, item.Version(), root.Path, minScore, max(quorum, 1), fourEyes(p.FourEyes))
+			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, "git wf review "+string(item.TaskID)+" --approve")
+			if err != nil {
+				return err
+			}
+			c.findItem("policy", item, mend,
+				"%s %s lacks the approvals that the policy demands below %s/ (score at least %d, %d reviewers%s)%s",
+				item.TaskID, item.Version(), root.Path, minScore, max(quorum, 1), fourEyes(p.FourEyes), why)
 		}
 	}
 	return nil
@@ -58,10 +62,9 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals returns the reviews that count for each item: each reviewer's newest review of the version, if it approves.
-// The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
-// another's name. If that commit is missing because a prune's archive is not here, the gate believes what the prune
-// kept, as everywhere else.
+// approvals are the reviews that count for each item: of each reviewer the newest of the version, if it approves. A reviewer is
+// who made the commit that recorded the review, whatever that says: nobody approves in another's name. Where that commit is not
+// here, because the archive of a prune is not, the review does not count.
 func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
 	for _, item := range b.Manifest.Items {
@@ -88,12 +91,13 @@ func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gits
 			return nil, err
 		}
 		by := recorded[ref]
-		if len(by) > 0 && !by[0].Names(r.Reviewer) {
+		if len(by) == 0 {
+			continue
+		}
+		if !by[0].Names(r.Reviewer) {
 			r.Reviewer = by[0].Reviewer
 		}
-		if len(by) > 0 || c.gate.withoutArchive(b.Manifest.PlanCommit) != "" {
-			reviews[ref.Task] = append(reviews[ref.Task], r)
-		}
+		reviews[ref.Task] = append(reviews[ref.Task], r)
 	}
 	return reviews, nil
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,72 +126,25 @@ func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, e
 	return []refChange{{ref: ref, old: before.oid, new: a.add(text).oid}}, nil
 }
 
-// DeleteArchive deletes the plan's archive, and records in the plan who did, in one transaction. What it held is gone with
-// the next gc, unless another ref or the remotes' copies still reach it; the plan's reflog is made to forget it. The policy
-// says who may (plan.Policy.MayDeleteArchive).
-func (s *Store) DeleteArchive(ctx context.Context, id plan.ID, d plan.Decision, now time.Time) ([]plan.OID, error) {
-	fail := func(err error) ([]plan.OID, error) { return nil, fmt.Errorf("delete the archive of %s: %w", id, err) }
-	ref, err := planRef(id)
-	if err != nil {
-		return fail(err)
+// GiveUp deletes the plan's archive here and returns its newest commit: what happened before the prune can't be verified any
+// more. The space is free with the next gc, unless another ref still reaches it; the plan's reflog is made to forget it.
+func (s *Store) GiveUp(ctx context.Context, id plan.ID) (plan.OID, error) {
+	ref, archive := RefName(id), ArchiveRefName(id)
+	tip, err := s.Ref(ctx, archive)
+	if err == nil && tip == "" {
+		err = ErrNoArchive
 	}
-	var gone []plan.OID
-	a := &appending{s: s, id: id, ref: ref, now: now}
-	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
-		p, err := s.demands(ctx)
-		if err == nil {
-			if why := p.MayDeleteArchive(a.person.Name); why != "" {
-				err = unproven(why, "git wf policy show; a maintainer may name who does: git wf policy prune --by NAME")
-			}
-		}
-		if err != nil {
-			return commitInfo{}, plan.Change{}, err
-		}
-		tip, err := s.commit(ctx, ref)
-		if err != nil {
-			return commitInfo{}, plan.Change{}, err
-		}
-		kept, err := s.commit(ctx, ArchiveRefName(id))
-		if errors.Is(err, ErrNoPlan) {
-			err = ErrNoArchive
-		}
-		if err != nil {
-			return commitInfo{}, plan.Change{}, err
-		}
-		archives, err := s.Archives(ctx, tip.oid)
-		if err != nil {
-			return commitInfo{}, plan.Change{}, err
-		}
-		var dirs []string
-		gone = nil
-		for _, ar := range archives {
-			if !ar.Deleted {
-				dirs, gone = append(dirs, ar.Dir), append(gone, ar.Tip)
-			}
-		}
-		if len(dirs) == 0 {
-			return commitInfo{}, plan.Change{}, &recordedError{kept}
-		}
-		a.also = []refChange{{ref: ArchiveRefName(id), old: kept.oid}}
-		return tip, plan.ArchiveDeleted(dirs, d), nil
+	if err == nil {
+		_, err = s.Git(ctx, "-c", "core.hooksPath=/dev/null", "update-ref", "-d", archive, string(tip))
 	}
-	_, err = a.run(ctx)
-	var recorded *recordedError
-	if errors.As(err, &recorded) && recorded.archive.oid != "" {
-		_, err = s.Git(ctx, "-c", "core.hooksPath=/dev/null", "update-ref", "-d", ArchiveRefName(id), string(recorded.archive.oid))
+	if _, none := s.Git(ctx, "reflog", "exists", ref); err == nil && none == nil {
+		_, err = s.Git(ctx, "reflog", "expire", "--expire-unreachable=now", ref)
 	}
 	if err != nil {
-		return fail(err)
+		return "", fmt.Errorf("give up the archive of %s: %w", id, err)
 	}
-	_, err = s.Git(ctx, "reflog", "expire", "--expire-unreachable=now", ref)
-	return gone, err
+	return tip, nil
 }
-
-// recordedError: the plan says already that all was deleted, but the archive is here: git was killed after the one and before the
-// other, or the archive was fetched again. Only its ref is left to delete.
-type recordedError struct{ archive commitInfo }
-
-func (e *recordedError) Error() string { return "the plan says already that it was deleted" }
 
 // sealOfPrune is that of a prune under a policy that says who may.
 func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
@@ -211,12 +163,10 @@ func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
 
 // pruning is one prune, decided.
 type pruning struct {
-	s      *Store
-	tip    commitInfo
-	n      int // of the prune
-	doc    plan.PruneDocument
-	events []byte
-	plans  []plan.OID
+	s   *Store
+	tip commitInfo
+	n   int // of the prune
+	doc plan.PruneDocument
 }
 
 // pruning decides what a prune of the history up to a commit does. Of the document only what the caller chose is taken:
@@ -228,11 +178,15 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 		}
 		return nil, err
 	}
-	h, err := s.archivedEvents(ctx, tip.oid)
+	count, err := s.Git(ctx, "rev-list", "--count", "--end-of-options", string(tip.oid))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("count the events: %w", err)
 	}
-	if len(h.events) < 2 {
+	events, err := strconv.Atoi(count)
+	if err != nil {
+		return nil, fmt.Errorf("count the events: %w", err)
+	}
+	if events < 2 {
 		return nil, ErrNothingToPrune
 	}
 	k, err := s.read(ctx, id, tip)
@@ -243,61 +197,15 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	if err != nil {
 		return nil, err
 	}
-	plans, err := s.formerPlans(ctx, tip.oid, before, h.plans)
-	if err != nil {
-		return nil, err
-	}
-	p := &pruning{s: s, tip: tip, n: 1, events: h.encode(), plans: h.plans}
+	p := &pruning{s: s, tip: tip, n: 1}
 	if len(before) > 0 {
 		p.n = before[len(before)-1].N + 1
 	}
 	p.doc = plan.PruneDocument{
-		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: len(h.events), By: choice.By, CreatedAt: choice.CreatedAt,
-		Dropped: plan.DroppedBy(k.snap.Plan, k.snap.Records, choice.Keep, quorums(plans)),
+		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: events, By: choice.By, CreatedAt: choice.CreatedAt,
+		Dropped: plan.DroppedBy(k.snap.Plan, k.snap.Records, choice.Keep),
 	}
 	return p, nil
-}
-
-// quorums is the smallest quorum that each task had in any of the plans.
-func quorums(plans []*plan.Plan) func(plan.TaskID) int {
-	least := map[plan.TaskID]int{}
-	for _, p := range plans {
-		s := plan.Derive(p, plan.Records{}, nil, time.Time{})
-		for id := range s.Tasks {
-			if q := s.Quorum(id); least[id] == 0 || q < least[id] {
-				least[id] = q
-			}
-		}
-	}
-	return func(id plan.TaskID) int { return max(least[id], 1) }
-}
-
-// formerPlans reads every plan.json that the plan ever had.
-func (s *Store) formerPlans(ctx context.Context, tip plan.OID, before []Archive, now []plan.OID) ([]*plan.Plan, error) {
-	oids := slices.Clone(now)
-	for _, ar := range before {
-		entries, err := s.ListTree(ctx, tip, ar.Dir+"/"+plan.PlansDir)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			oids = append(oids, e.OID)
-		}
-	}
-	slices.Sort(oids)
-	var plans []*plan.Plan
-	for _, oid := range slices.Compact(oids) {
-		data, err := s.ReadBlob(ctx, oid)
-		if err != nil {
-			return nil, err
-		}
-		p, err := plan.Decode(data)
-		if err != nil {
-			return nil, fmt.Errorf("a former %s: %w", planFile, err)
-		}
-		plans = append(plans, p)
-	}
-	return plans, nil
 }
 
 // write adds the prune's tree to the batch.
@@ -310,19 +218,10 @@ func (p *pruning) write(ctx context.Context, b *Batch) (plan.OID, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := plan.PruneDir(p.n, p.tip.oid)
 	add := &addition{}
-	entries := []plan.Entry{
-		{Path: path.Join(dir, plan.PruneFile), Data: plan.Document(p.doc)},
-		{Path: path.Join(dir, plan.EventsFile), Data: p.events},
-	}
-	for _, oid := range p.plans {
-		entries = append(entries, plan.Entry{Path: path.Join(dir, plan.PlansDir, string(oid)+".json"), OID: oid})
-	}
-	for i := range entries {
-		if err := add.insert(&entries[i]); err != nil {
-			return "", err
-		}
+	document := plan.Entry{Path: plan.PruneDir(p.n, p.tip.oid) + "/" + plan.PruneFile, Data: plan.Document(p.doc)}
+	if err := add.insert(&document); err != nil {
+		return "", err
 	}
 	return p.s.graft(ctx, b, tree, "", add, nil)
 }

@@ -25,7 +25,6 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\n\r\x00") || !isOID(treeish) {
 		return nil, missing
 	}
-	treeish = s.standIn(treeish)
 	if err := s.prefetchDocuments(ctx, treeish); err != nil {
 		return nil, err
 	}

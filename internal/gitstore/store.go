@@ -46,8 +46,6 @@ type Store struct {
 	config     [][2]string // what git's configuration says, as read at configRead
 	configRead time.Time
 
-	standIns map[plan.OID]plan.OID // by archived commit that is not here: one that has its records
-
 	policyAt plan.OID // the commit of policy
 	policy   *plan.Policy
 }

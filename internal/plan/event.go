@@ -59,7 +59,6 @@ const (
 	EventInput    = "input"    // files handed in for a task
 	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
 	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
-	EventDeleted  = "deleted"  // what was archived goes
 	EventDoctor   = "doctor"   // what doctor has put right; no status changes
 	EventMasked   = "masked"   // secrets are taken out of records; no status changes
 

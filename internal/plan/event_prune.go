@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A prune begins a new history with the tree of the old one's newest commit, less the files of versions that nobody
+// A prune begins a new history with the tree of the old one's newest commit, less the files of versions that no review
 // approved and that are not among a task's newest. Nothing else goes: artifact.json, reviews and all other records stay,
 // and a stub beside artifact.json keeps the identity of what went, so that every status, counter and number is what it
-// was. docs/format.md, section 6, has the rules.
+// was. The old history proves the new one, as long as it is kept as the archive. docs/format.md, section 6, has the rules.
 
 // DefaultKeep is how many of a task's newest versions a prune keeps whole where nothing else is said.
 const DefaultKeep = 3
@@ -20,7 +20,7 @@ const DefaultKeep = 3
 // PruneRules are what a policy says of prunes.
 type PruneRules struct {
 	Keep int      `json:"keep,omitempty"` // of each task's newest versions; zero means DefaultKeep
-	By   []string `json:"by,omitempty"`   // who may prune, and delete what was archived; none: anybody may prune, nobody delete
+	By   []string `json:"by,omitempty"`   // who may prune; none: anybody may
 }
 
 func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
@@ -50,18 +50,6 @@ func (p *Policy) MayPrune(committer, signer string) string {
 	return ""
 }
 
-// MayDeleteArchive says why somebody may not delete an archived history; "" if they may. Under keys nobody may: the
-// signatures that prove the approvals are in it.
-func (p *Policy) MayDeleteArchive(committer string) string {
-	switch {
-	case len(p.Keys) > 0:
-		return "the policy has keys, and the signatures that prove the approvals are in the archive"
-	case len(p.Prune.By) == 0:
-		return "the policy names nobody who may delete archives"
-	}
-	return p.MayPrune(committer, "")
-}
-
 // Dropped is a version whose files go.
 type Dropped struct {
 	TaskID     TaskID `json:"task_id"`
@@ -83,15 +71,6 @@ type PruneDocument struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// ArchivedEvent is one line of events.jsonl: a commit of the history before, after those that it follows.
-type ArchivedEvent struct {
-	Commit  OID                 `json:"commit"`
-	Time    int64               `json:"time"`             // seconds since 1970
-	Parents []int               `json:"parents,omitzero"` // line numbers, from 0; nil is the line before
-	Plan    OID                 `json:"plan,omitempty"`   // plan.json, where the commit changed it
-	Add     map[TaskID][]string `json:"add,omitempty"`    // the records that it added, by their paths in the task's directory
-}
-
 // DecodePrune reads a prune.json. A document that can't be one fails.
 func DecodePrune(data []byte) (PruneDocument, error) {
 	var d PruneDocument
@@ -105,41 +84,21 @@ func DecodePrune(data []byte) (PruneDocument, error) {
 }
 
 // DroppedBy lists the versions whose files a prune takes, task by task in the plan's order: those that are not among
-// the newest keep versions of their task and never were approved. Quorum is the smallest that a task ever had.
-func DroppedBy(p *Plan, r Records, keep int, quorum func(TaskID) int) []Dropped {
+// the newest keep versions of their task and that no review approved.
+func DroppedBy(p *Plan, r Records, keep int) []Dropped {
 	list := []Dropped{}
 	for _, t := range p.Tasks {
 		rec := r.Of(t.TaskID)
 		for i, a := range rec.Artifacts {
 			newest := i >= len(rec.Artifacts)-max(keep, 1)
-			if newest || slices.Contains(rec.Pruned, a.Version) || rec.everApproved(a.Version, quorum(t.TaskID)) {
+			approved := func(rev ReviewRecord) bool { return rev.Version == a.Version && rev.Verdict == Approved }
+			if newest || slices.Contains(rec.Pruned, a.Version) || slices.ContainsFunc(rec.Reviews, approved) {
 				continue
 			}
 			list = append(list, Dropped{t.TaskID, VersionID(a.Version), a.Files})
 		}
 	}
 	return list
-}
-
-// everApproved reports whether there was a moment at which the version counted as approved: bundles made then may rest on
-// it, whatever was said later.
-func (t *TaskRecords) everApproved(version, quorum int) bool {
-	latest := map[string]Verdict{}
-	for _, rev := range t.Reviews {
-		if rev.Version != version {
-			continue
-		}
-		latest[rev.Reviewer] = rev.Verdict
-		approvals, rejected := 0, false
-		for _, v := range latest {
-			rejected = rejected || v == Rejected
-			approvals++
-		}
-		if !rejected && approvals >= quorum {
-			return true
-		}
-	}
-	return false
 }
 
 const stubPrefix = "pruned-"
@@ -182,13 +141,8 @@ func ParsePruneDir(name string) (n int, archive OID, ok bool) {
 	return n, OID(id), n > 0 && len(number) <= maxDigits && fmt.Sprintf("%04d-%s", n, id) == name && isID(id)
 }
 
-// The files of a prune's directory.
-const (
-	PruneFile   = "prune.json"
-	EventsFile  = "events.jsonl"
-	DeletedFile = "deleted.json" // Decision of whoever deleted the archive
-	PlansDir    = "plans"        // every plan.json that the history before had, by object id
-)
+// PruneFile is the document in a PruneDir.
+const PruneFile = "prune.json"
 
 // Pruned is the message of a prune: it begins a history, and names the one that it goes on from.
 func Pruned(d PruneDocument) Change {
@@ -199,19 +153,4 @@ func Pruned(d PruneDocument) Change {
 			{"Wf-Event", EventPruned}, {"Wf-Archive", string(d.Archive)}, {"Wf-Keep", strconv.Itoa(d.Keep)},
 		},
 	}
-}
-
-// ArchiveDeleted is the event that says of archived histories, by their directories, that they were deleted.
-func ArchiveDeleted(dirs []string, d Decision) Change {
-	c := Change{
-		Subject:  fmt.Sprintf("prune: %s deleted", Count(len(dirs), "archive")),
-		Body:     d.Reason,
-		Trailers: []Trailer{{"Wf-Event", EventDeleted}},
-	}
-	for _, dir := range dirs {
-		c.Add = append(c.Add, Entry{Path: dir + "/" + DeletedFile, Data: Document(d)})
-		_, archive, _ := ParsePruneDir(strings.TrimPrefix(dir, PrunedDir+"/"))
-		c.Trailers = append(c.Trailers, Trailer{"Wf-Archive", string(archive)})
-	}
-	return c
 }

@@ -14,7 +14,7 @@ import (
 func (m *machine) prune(t *rapid.T) []Dropped {
 	before, s := m.records(), Derive(m.plan, m.records(), m.claims, m.now)
 	keep := rapid.IntRange(1, 3).Draw(t, "keep")
-	dropped := DroppedBy(m.plan, before, keep, s.Quorum)
+	dropped := DroppedBy(m.plan, before, keep)
 	for _, d := range dropped {
 		files := d.Dir() + "/files"
 		if m.tree[files] != d.Tree {
@@ -44,7 +44,7 @@ func (m *machine) prune(t *rapid.T) []Dropped {
 	if diff := cmp.Diff(withoutPruned(before), withoutPruned(m.records())); diff != "" {
 		t.Fatalf("a prune changes records: %s", diff)
 	}
-	if again := DroppedBy(m.plan, m.records(), keep, s.Quorum); len(again) > 0 {
+	if again := DroppedBy(m.plan, m.records(), keep); len(again) > 0 {
 		t.Fatalf("pruned twice, the files of %v go", again)
 	}
 	m.last = fmt.Sprintf("a prune of %d versions", len(dropped))
@@ -116,20 +116,16 @@ func TestDroppedBy(t *testing.T) {
 		versions int
 		reviews  []ReviewRecord
 		keep     int
-		quorum   int
 		want     string
 	}{
-		{"none", 0, nil, 1, 1, ""},
-		{"the newest", 3, nil, 1, 1, "v1 v2"},
-		{"more than there are", 3, nil, 9, 1, ""},
-		{"never less than one", 2, nil, 0, 1, "v1"},
-		{"approved", 3, []ReviewRecord{review(1, 1, "ann", Approved)}, 1, 1, "v2"},
-		{"approved and overturned", 3, []ReviewRecord{review(1, 1, "ann", Approved), review(2, 1, "bob", Rejected)}, 1, 1, "v2"},
-		{"rejected, then approved by another", 3, []ReviewRecord{review(1, 1, "ann", Rejected), review(2, 1, "bob", Approved)}, 1, 1, "v1 v2"},
-		{"rejected and taken back", 3, []ReviewRecord{review(1, 1, "ann", Rejected), review(2, 1, "ann", Approved)}, 1, 1, "v2"},
-		{"too few approvals", 2, []ReviewRecord{review(1, 1, "ann", Approved)}, 1, 2, "v1"},
-		{"enough approvals", 2, []ReviewRecord{review(1, 1, "ann", Approved), review(2, 1, "bob", Approved)}, 1, 2, ""},
-		{"of one reviewer twice", 2, []ReviewRecord{review(1, 1, "ann", Approved), review(2, 1, "ann", Approved)}, 1, 2, "v1"},
+		{"none", 0, nil, 1, ""},
+		{"the newest", 3, nil, 1, "v1 v2"},
+		{"more than there are", 3, nil, 9, ""},
+		{"never less than one", 2, nil, 0, "v1"},
+		{"rejected", 3, []ReviewRecord{review(1, 1, "ann", Rejected)}, 1, "v1 v2"},
+		{"approved", 3, []ReviewRecord{review(1, 1, "ann", Approved)}, 1, "v2"},
+		{"approved and overturned", 3, []ReviewRecord{review(1, 1, "ann", Approved), review(2, 1, "bob", Rejected)}, 1, "v2"},
+		{"rejected and taken back", 3, []ReviewRecord{review(1, 1, "ann", Rejected), review(2, 1, "ann", Approved)}, 1, "v2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,7 +135,7 @@ func TestDroppedBy(t *testing.T) {
 			}
 			p := &Plan{Tasks: []*Task{{TaskID: "IMPL-1", NodeType: Action}}}
 			var got []string
-			for _, d := range DroppedBy(p, Records{Tasks: map[TaskID]*TaskRecords{"IMPL-1": r}}, tt.keep, func(TaskID) int { return tt.quorum }) {
+			for _, d := range DroppedBy(p, Records{Tasks: map[TaskID]*TaskRecords{"IMPL-1": r}}, tt.keep) {
 				got = append(got, d.ArtifactID)
 			}
 			if s := strings.Join(got, " "); s != tt.want {
@@ -197,24 +193,20 @@ func TestWhoMayPrune(t *testing.T) {
 		name              string
 		policy            Policy
 		committer, signer string
-		prune, delete     string // part of the refusal, "" if they may
+		want              string // part of the refusal, "" if they may
 	}{
-		{"no rules", Policy{}, "ann", "", "", "names nobody"},
-		{"named", Policy{Prune: PruneRules{By: []string{"ann"}}}, "ann", "", "", ""},
-		{"not named", Policy{Prune: PruneRules{By: []string{"ann"}}}, "bob", "", "bob is none of them", "bob is none of them"},
-		{"keys", Policy{Keys: []Key{key}}, "ann", "", "", "has keys"},
-		{"signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "bob", "ann", "", "has keys"},
-		{"not signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "", "signed with no key", "has keys"},
-		{"signed by another", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "bob", "bob, who signed", "has keys"},
+		{"no rules", Policy{}, "ann", "", ""},
+		{"named", Policy{Prune: PruneRules{By: []string{"ann"}}}, "ann", "", ""},
+		{"not named", Policy{Prune: PruneRules{By: []string{"ann"}}}, "bob", "", "bob is none of them"},
+		{"keys", Policy{Keys: []Key{key}}, "ann", "", ""},
+		{"signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "bob", "ann", ""},
+		{"not signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "", "signed with no key"},
+		{"signed by another", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "bob", "bob, who signed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			says := func(got, want string) bool { return (got == "") == (want == "") && strings.Contains(got, want) }
-			if got := tt.policy.MayPrune(tt.committer, tt.signer); !says(got, tt.prune) {
-				t.Errorf("to prune: %q, want %q", got, tt.prune)
-			}
-			if got := tt.policy.MayDeleteArchive(tt.committer); !says(got, tt.delete) {
-				t.Errorf("to delete: %q, want %q", got, tt.delete)
+			if got := tt.policy.MayPrune(tt.committer, tt.signer); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}

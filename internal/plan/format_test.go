@@ -399,7 +399,7 @@ func TestFormatEvents(t *testing.T) {
 	for _, row := range table(t, "`Wf-Event`") {
 		listed = append(listed, row[0])
 	}
-	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan, EventGraft, EventWaiver, EventPruned, EventDeleted, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted, EventAbandoned, EventRestored}
+	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted, EventAbandoned, EventRestored}
 	if diff := cmp.Diff(known, listed); diff != "" {
 		t.Error(diff)
 	}
