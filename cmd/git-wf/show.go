@@ -219,7 +219,7 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 		for line := range strings.Lines(plan.Printable(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
 		}
-		fmt.Fprintf(w, "      git show 'workflow/%s:%s/attempts/%s'\n", s.Plan.PlanID, d.LocalPath, s.Records.Of(t.TaskID).Attempts[i].Name())
+		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath, s.Records.Of(t.TaskID).Attempts[i].Path())
 	}
 }
 

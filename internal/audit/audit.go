@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -181,23 +180,15 @@ func (a *auditor) largePlan() (bool, error) {
 
 // placeOf returns the part of a path that says whose it is, and whether the format knows that place.
 func placeOf(name string) (place string, known bool) {
-	parts := strings.SplitN(name, "/", 4)
-	switch {
-	case name == planFile:
+	if name == planFile {
 		return name, true
-	case len(parts) == 2 && parts[0] == plan.SessionDir:
-		_, known = plan.ParseSessionName(parts[1])
-		return name, known
-	case len(parts) == 2 && parts[0] == plan.NotesDir:
-		_, known = plan.ParseNoteName(parts[1])
-		return name, known
-	case len(parts) == 2 && parts[0] == plan.DoctorDir:
-		return name, path.Ext(name) == ".json"
-	case parts[0] == plan.PrunedDir:
-		return name, pruneFile(parts)
-	case parts[0] == "tasks" && len(parts) == 4:
+	}
+	parts := strings.SplitN(name, "/", 4)
+	if parts[0] == "tasks" && len(parts) == 4 {
 		place = strings.Join(parts[:3], "/")
 		return place, plan.TaskID(parts[2]).Valid() && plan.TaskID(parts[2]).Dir() == place
 	}
-	return name, false
+	dir, rest, _ := strings.Cut(name, "/")
+	k := plan.KindOf(dir, true)
+	return name, k != nil && k.Known(rest)
 }

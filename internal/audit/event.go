@@ -10,31 +10,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-// adds says for each kind of event which records it may add, by the first directory below a task's (docs/format.md, section 6).
-// What an event does to plan.json is rewrite.go's.
-var adds = map[string][]string{
-	plan.EventPlan:     {"artifacts", "inputs"},
-	plan.EventArtifact: {"artifacts", "resets"},
-	plan.EventCheck:    {"checks"},
-	plan.EventReview:   {"reviews"},
-	plan.EventAttempt:  {"attempts"},
-	plan.EventRetry:    {"resets"},
-	plan.EventQuestion: {"questions", "attempts"},
-	plan.EventAnswer:   {"answers", "inputs"},
-	plan.EventInput:    {"inputs"},
-	plan.EventReplan:   nil,
-	plan.EventGraft:    {"feasibility", "questions"},
-	plan.EventWaiver:   {"waivers", "reviews"},
-	plan.EventDoctor:   nil,
-	plan.EventMasked:   nil,
-
-	plan.EventPaused:    nil,
-	plan.EventResumed:   nil,
-	plan.EventCompleted: nil,
-	plan.EventAbandoned: {"marks"},
-	plan.EventRestored:  {"marks"},
-}
-
 // chain is what is known of a history at the commit that was audited last.
 type chain struct {
 	at     plan.OID
@@ -143,7 +118,6 @@ func (a *auditor) event(s *step) error {
 			a.find("bad-prune", place, "", "only a prune, which begins a history, writes this")
 		}
 	}
-	kinds, known := adds[kind]
 	switch {
 	case s.twice != "":
 		bad("not-an-event", "has the trailer %s more than once", s.twice)
@@ -155,7 +129,7 @@ func (a *auditor) event(s *step) error {
 			bad("not-an-event", "claims to begin a pruned history, but holds no record of a prune")
 		}
 		return nil
-	case !known:
+	case !slices.Contains(plan.EventKinds(), kind):
 		bad("not-an-event", "has the trailer %q, which names no event of a plan", "Wf-Event: "+kind)
 		return nil
 	case len(s.parents) == 0 && kind != plan.EventPlan:
@@ -164,7 +138,7 @@ func (a *auditor) event(s *step) error {
 		bad("second-beginning", "begins a plan that exists already")
 	}
 	if why == "" {
-		why = a.mayAddAll(s, kind, kinds)
+		why = a.mayAddAll(s, kind)
 	}
 	if why == "" && kind == plan.EventWaiver {
 		if why, err = a.rejudged(s); err != nil {
@@ -179,12 +153,12 @@ func (a *auditor) event(s *step) error {
 
 // mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say what is
 // wrong with the commit.
-func (a *auditor) mayAddAll(s *step, kind string, kinds []string) string {
+func (a *auditor) mayAddAll(s *step, kind string) string {
 	for _, c := range s.changes {
 		if c.status != "A" || c.path == planFile {
 			continue // it is rewritten, which is worse
 		}
-		if why := a.mayAdd(s, c, kind, kinds); why != "" {
+		if why := a.mayAdd(s, c, kind); why != "" {
 			return c.path + ": " + why
 		}
 	}
@@ -237,25 +211,21 @@ func taskPath(path string) (task plan.TaskID, rest string, ok bool) {
 }
 
 // mayAdd says why an event of a kind can't add a path; "" if it can.
-func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string) string {
-	task, rest, ok := taskPath(c.path)
-	if !ok {
-		top, _, _ := strings.Cut(c.path, "/")
-		_, known := placeOf(c.path)
-		if !known {
-			return "" // it is foreign, which is found among the records
-		}
-		if top == plan.DoctorDir && kind != plan.EventDoctor {
-			return "an event of the kind " + kind + " adds no such record"
-		}
-		if rec, ok := plan.ParseSessionName(strings.TrimPrefix(c.path, plan.SessionDir+"/")); ok && top == plan.SessionDir && rec.Kind != kind {
-			return "an event of the kind " + kind + " adds no such record"
-		}
-		return ""
+func (a *auditor) mayAdd(s *step, c change, kind string) string {
+	const notIts = " adds no such record"
+	task, rest, ofTask := taskPath(c.path)
+	if !ofTask {
+		rest = c.path
 	}
 	dir, name, _ := strings.Cut(rest, "/")
-	if !slices.Contains(kinds, dir) {
-		return "an event of the kind " + kind + " adds no such record"
+	k := plan.KindOf(dir, !ofTask)
+	switch {
+	case k == nil && (!ofTask || plan.WrittenByNewer(c.path)):
+		return "" // it is foreign, or a newer program's, which is found among the records
+	case k == nil, !slices.Contains(k.Events, kind), k.Named && k.Known(name) && k.Word(name) != kind:
+		return "an event of the kind " + kind + notIts
+	case !ofTask:
+		return ""
 	}
 	t := s.trailers
 	if of := plan.TaskID(t["Wf-Task"]); of != task && kind != plan.EventGraft && dir != "marks" && of != a.chain.checks[task] && of != task.CheckID() {
@@ -273,33 +243,14 @@ func (a *auditor) mayAdd(s *step, c change, kind string, kinds []string) string 
 		if why := a.mayReview(s, task, name); why != "" {
 			return why
 		}
-	case "marks":
-		if !strings.HasSuffix(name, "-"+kind+".json") {
-			return "an event of the kind " + kind + " adds no such mark"
-		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
 		if !a.chain.hasMade(task, v) {
 			return fmt.Sprintf("is about %s, which nobody had made", v)
 		}
 	}
-	if doc := documentOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
+	if doc := plan.OwnerOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
 		return "belongs to a record that the event does not make; records are written once, and whole"
-	}
-	return ""
-}
-
-// documentOf is the document of the record that a path below a task's directory belongs to, where that has several files;
-// "" where it is the only one, or of no known form.
-func documentOf(rest string) string {
-	parts := strings.Split(rest, "/")
-	switch {
-	case parts[0] == "artifacts" && len(parts) > 2:
-		return strings.Join(parts[:2], "/") + "/artifact.json"
-	case parts[0] == "reviews" && len(parts) > 2:
-		return strings.Join(parts[:2], "/") + "/review.json"
-	case parts[0] == "inputs" && len(parts) > 3:
-		return strings.Join(parts[:3], "/") + ".json"
 	}
 	return ""
 }

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,54 +12,72 @@ import (
 	"gitwf/internal/plan"
 )
 
-// judge compares one document with its place. Each method says why they differ, "" if they do not.
-type judge struct {
-	a       *auditor
-	d       document
-	r       *plan.TaskRecords
-	name    string // of the file, without its ending
-	entries []gitstore.TreeEntry
-}
-
 const otherThanName = "does not say what its name says"
 
-// of reports whether an id is a version of the task that has the tree.
-func (j judge) of(task plan.TaskID, version string, tree plan.OID) string {
-	v, ok := j.r.Version(plan.VersionNumber(version))
-	switch {
-	case task != j.d.task:
-		return fmt.Sprintf("speaks of %q, not of %s", string(task), j.d.task)
-	case !ok:
-		return fmt.Sprintf("speaks of %q, which %s does not have", version, j.d.task)
-	case v.Files != tree:
-		return fmt.Sprintf("speaks of the tree %.12s, but %s has %.12s", tree, version, v.Files)
+// judge says why a document does not belong where it is; "" if it does. What it says of itself has to be what its name
+// and the objects beside it say.
+func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
+	if d.kind.Says == nil {
+		var any any = new(map[string]any)
+		if d.kind.Document != nil {
+			any = reflect.New(reflect.TypeOf(d.kind.Document)).Interface()
+		}
+		if err := json.Unmarshal(data, any); err != nil {
+			return "is no such document: " + err.Error()
+		}
+		return ""
+	}
+	r := a.snap.Records.Of(d.task)
+	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 {
+		if _, ok := r.Version(version); !ok {
+			return "" // it is of nothing, which is reported
+		}
+	}
+	said, err := d.kind.Says(data)
+	if err != nil {
+		return "is no such document: " + err.Error()
+	}
+	if !said.NoTask && said.Task != d.task && !(said.OfCheck && a.isCheckOf(said.Task, d.task)) {
+		return fmt.Sprintf("speaks of %q, not of %s", string(said.Task), d.task)
+	}
+	if !said.Fits(d.name) {
+		return otherThanName
+	}
+	version := plan.VersionNumber(said.Version)
+	if rec, _ := r.Version(version); said.Version != "" && rec.Files != said.Tree {
+		return fmt.Sprintf("speaks of the tree %.12s, but %s has %.12s", said.Tree, said.Version, rec.Files)
+	}
+	if said.Filed {
+		switch tree := a.snap.Document(d.task, strings.TrimSuffix(d.name, ".json")+"/files"); {
+		case tree == "":
+			return "its file is not there"
+		case tree != said.Holds:
+			return fmt.Sprintf("speaks of the tree %.12s, but its file is in %.12s", said.Holds, tree)
+		}
+	}
+	for _, name := range said.Beside {
+		if a.snap.Document(d.task, name) == "" {
+			return fmt.Sprintf("names %s, which is not there", strconv.Quote(name))
+		}
+	}
+	if said.Listed && !slices.Contains(r.Pruned, version) {
+		return files(said.Files, d.task.Dir()+"/"+plan.FilesPath(version)+"/", entries)
 	}
 	return ""
 }
 
-func (j judge) artifact(data []byte) string {
-	var doc plan.Artifact
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	version := strings.Split(j.d.name, "/")[1]
-	if why := j.of(doc.TaskID, doc.ArtifactID, doc.Tree); why != "" {
-		return why
-	}
-	if doc.ArtifactID != version {
-		return otherThanName
-	}
-	if slices.Contains(j.r.Pruned, plan.VersionNumber(version)) {
-		return ""
-	}
-	return j.files(doc.Files, j.d.task.Dir()+"/artifacts/"+version+"/files/")
+func (a *auditor) isCheckOf(check, task plan.TaskID) bool {
+	t := a.tasks.Task(check)
+	return check == task.CheckID() || t != nil && t.ReviewTargetTaskID == task
 }
 
 // files compares a list of files with those below a directory of the tree.
-func (j judge) files(list []plan.FileInfo, dir string) string {
-	first, _ := slices.BinarySearchFunc(j.entries, dir, func(e gitstore.TreeEntry, dir string) int { return strings.Compare(e.Path, dir) })
+func files(list []plan.FileInfo, dir string, entries []gitstore.TreeEntry) string {
+	first, _ := slices.BinarySearchFunc(entries, dir, func(e gitstore.TreeEntry, dir string) int {
+		return strings.Compare(e.Path, dir)
+	})
 	here := map[string]gitstore.TreeEntry{}
-	for _, e := range j.entries[first:] {
+	for _, e := range entries[first:] {
 		name, ok := strings.CutPrefix(e.Path, dir)
 		if !ok {
 			break
@@ -73,122 +93,4 @@ func (j judge) files(list []plan.FileInfo, dir string) string {
 		return fmt.Sprintf("lists %s, and files/ has %d", plan.Count(len(list), "file"), len(here))
 	}
 	return ""
-}
-
-func (j judge) review(data []byte) string {
-	var doc plan.Review
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	dir := strings.Split(j.d.name, "/")[1]
-	i := slices.IndexFunc(j.r.Reviews, func(r plan.ReviewRecord) bool { return r.Dir() == dir })
-	if i < 0 {
-		return "" // its name is foreign, which is reported
-	}
-	rec := j.r.Reviews[i]
-	if _, ok := j.r.Version(rec.Version); !ok {
-		return "" // it is of nothing, which is reported
-	}
-	if why := j.of(doc.TaskID, doc.ReviewedArtifactID, doc.Tree); why != "" {
-		return why
-	}
-	if doc.Verdict != rec.Verdict || doc.Score != rec.Score || doc.ReviewedArtifactID != plan.VersionID(rec.Version) ||
-		plan.EscapeName(doc.Reviewer) != rec.Reviewer || doc.ReviewID != "r"+strconv.Itoa(rec.N) {
-		return otherThanName
-	}
-	return ""
-}
-
-func (j judge) check(data []byte) string {
-	var doc plan.Checked
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	if doc.CheckID+"-"+doc.ReviewedArtifactID != j.name {
-		return otherThanName
-	}
-	if _, ok := j.r.Version(plan.VersionNumber(doc.ReviewedArtifactID)); !ok {
-		return "" // it is of nothing, which is reported
-	}
-	return j.of(doc.TaskID, doc.ReviewedArtifactID, doc.Tree)
-}
-
-func (j judge) attempt(data []byte) string {
-	var doc plan.Attempt
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	if n, _, _ := strings.Cut(j.name, "-"); doc.AttemptID != n || !strings.HasSuffix(j.name, "-"+doc.Kind) {
-		return otherThanName
-	}
-	t := j.a.tasks.Task(doc.TaskID)
-	if doc.TaskID != j.d.task && doc.TaskID != j.d.task.CheckID() && (t == nil || t.ReviewTargetTaskID != j.d.task) {
-		return fmt.Sprintf("speaks of %q, not of %s", string(doc.TaskID), j.d.task)
-	}
-	return ""
-}
-
-func (j judge) question(data []byte) string {
-	var doc plan.Question
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	if doc.QuestionID != j.name || doc.TaskID != j.d.task {
-		return otherThanName
-	}
-	return ""
-}
-
-func (j judge) answer(data []byte) string {
-	var doc plan.Answer
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	if doc.QuestionID != j.name || doc.TaskID != j.d.task {
-		return otherThanName
-	}
-	for _, in := range doc.Inputs {
-		if j.a.snap.Document(j.d.task, "inputs/"+in+".json") == "" {
-			return fmt.Sprintf("names the input %s, which is not there", strconv.Quote(in))
-		}
-	}
-	return ""
-}
-
-func (j judge) input(data []byte) string {
-	var doc plan.InputDocument
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	at := strings.TrimSuffix(j.d.name, ".json")
-	name, _, _ := strings.Cut(strings.TrimPrefix(at, "inputs/"), "/")
-	tree := j.a.snap.Document(j.d.task, at+"/files")
-	switch {
-	case plan.EscapeName(doc.Name) != name:
-		return otherThanName
-	case tree == "":
-		return "its file is not there"
-	case tree != doc.Tree:
-		return fmt.Sprintf("speaks of the tree %.12s, but its file is in %.12s", doc.Tree, tree)
-	}
-	return ""
-}
-
-func (j judge) waiver(data []byte) string {
-	var doc plan.WaiverDocument
-	if why := decode(data, &doc); why != "" {
-		return why
-	}
-	i := slices.IndexFunc(j.r.Waivers, func(w plan.WaiverRecord) bool { return w.Name() == j.name+".json" })
-	if i < 0 {
-		return "" // its name is foreign, which is reported
-	}
-	w := j.r.Waivers[i]
-	if doc.ArtifactID != plan.VersionID(w.Version) || plan.EscapeName(doc.Criterion) != w.Criterion {
-		return otherThanName
-	}
-	if _, ok := j.r.Version(w.Version); !ok {
-		return "" // it is of nothing, which is reported
-	}
-	return j.of(doc.TaskID, doc.ArtifactID, doc.Tree)
 }

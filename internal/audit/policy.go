@@ -176,7 +176,7 @@ func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 		return
 	}
 	if rev.SelfReviewed || rev.Reviewer == made.Agent {
-		a.find("own-review", task.Dir()+"/reviews/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
+		a.find("own-review", task.Dir()+"/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
 			"%s made %s and reviewed it, but the policy wants four eyes", rev.Reviewer, plan.VersionID(rec.Version))
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune begins a history anew, by a commit without parents whose tree says which history it goes on from. Where that one
-// is here, the tree must be exactly what a prune of it makes. Where it was given up, or never fetched, nothing can be said of
-// what was before: a plan that is new here begins with the prune, and a ref does not move over it.
+// A prune begins a history anew, by a commit without parents whose tree says which history it goes on from. Where that
+// one is here, the tree must be exactly what a prune of it makes. Where it was given up, or never fetched, nothing can
+// be said of what was before: a plan that is new here begins with the prune, and a ref does not move over it.
 
 // continues reports whether a history goes on, over one prune or several, from one that has old.
 func (a *auditor) continues(old, next plan.OID) (bool, error) {
@@ -43,8 +43,8 @@ func (a *auditor) continues(old, next plan.OID) (bool, error) {
 	return false, nil
 }
 
-// prunes audits where the histories that were audited begin, and what was archived before. Old, if there is one, is a commit
-// up to which all was legal.
+// prunes audits where the histories that were audited begin, and what was archived before. Old, if there is one, is a
+// commit up to which all was legal.
 func (a *auditor) prunes(old plan.OID) error {
 	for len(a.roots) > 0 {
 		root := a.roots[0]
@@ -124,17 +124,8 @@ func ofPrune(name string) bool {
 	return strings.HasPrefix(name, plan.PrunedDir+"/")
 }
 
-// pruneFile reports whether the format knows a path below pruned/.
-func pruneFile(parts []string) bool {
-	if len(parts) != 3 || parts[2] != plan.PruneFile {
-		return false
-	}
-	_, _, ok := plan.ParsePruneDir(parts[1])
-	return ok
-}
-
-// PruneMove audits who pruned a plan, in the move of its ref from an old commit, "" for none, to a new one: the policy may
-// name who does.
+// PruneMove audits who pruned a plan, in the move of its ref from an old commit, "" for none, to a new one: the policy
+// may name who does.
 func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, id plan.ID, old, next plan.OID) ([]Finding, error) {
 	if len(policy.Prune.By) == 0 {
 		return nil, nil

@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -18,10 +18,15 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.tasks = a.snap.Plan.Index()
 	touched := map[plan.TaskID]bool{}
 	for _, e := range entries {
-		if task, _, ok := taskPath(e.Path); ok && !touched[task] {
+		task, name, ok := taskPath(e.Path)
+		if !ok {
+			continue
+		}
+		if !touched[task] {
 			touched[task] = true
 			a.names(task)
 		}
+		a.about(task, name)
 	}
 	docs, err := a.sized(a.documents(entries))
 	if err != nil {
@@ -73,11 +78,6 @@ func (a *auditor) floors() {
 func (a *auditor) names(task plan.TaskID) {
 	dir := task.Dir()
 	r := a.snap.Records.Of(task)
-	missing := func(code, name string, version int) {
-		if _, ok := r.Version(version); !ok && !a.many(code, dir+"/"+name) {
-			a.find(code, dir+"/"+name, a.goBackTo(dir+"/"+name), "%s has no such version", task)
-		}
-	}
 	for _, name := range r.Foreign {
 		if !a.many("foreign", dir+"/"+name) {
 			a.find("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name), "no record has this name; it counts for nothing")
@@ -88,26 +88,37 @@ func (a *auditor) names(task plan.TaskID) {
 			a.find("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)), "%s follows version %d", plan.VersionID(rec.Version), i)
 		}
 	}
-	for _, rec := range r.Reviews {
-		missing("review-of-nothing", "reviews/"+rec.Dir(), rec.Version)
-	}
-	for _, rec := range r.Checks {
-		missing("check-of-nothing", "checks/"+rec.Name(), rec.Version)
-	}
-	for _, rec := range r.Waivers {
-		missing("waiver-of-nothing", "waivers/"+rec.Name(), rec.Version)
-	}
-	for _, rec := range r.Attempts {
-		if rec.Version > 0 {
-			missing("attempt-of-nothing", "attempts/"+rec.Name(), rec.Version)
-		}
-	}
 	for _, n := range r.Answers {
 		if !slices.Contains(r.Questions, n) && !a.many("answer-of-nothing", dir) {
-			name := fmt.Sprintf("%s/answers/q%d.json", dir, n)
+			name := dir + "/" + plan.AnswerPath(n)
 			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
 		}
 	}
+}
+
+// about finds a record about a version that there is not.
+func (a *auditor) about(task plan.TaskID, name string) {
+	dir, rest, _ := strings.Cut(name, "/")
+	k, r := plan.KindOf(dir, false), a.snap.Records.Of(task)
+	if k == nil || path.Ext(name) != ".json" || slices.Contains(r.Foreign, name) {
+		return
+	}
+	version := k.About(rest)
+	if _, ok := r.Version(version); version == 0 || ok {
+		return
+	}
+	place := recordOf(task.Dir() + "/" + name)
+	if code := strings.TrimSuffix(dir, "s") + "-of-nothing"; !a.many(code, place) {
+		a.find(code, place, a.goBackTo(place), "%s has no such version", task)
+	}
+}
+
+// recordOf is the directory of a record that has one to itself, of any other the record.
+func recordOf(name string) string {
+	if _, rest, ok := taskPath(name); ok && plan.OwnerOf(rest) == rest {
+		return path.Dir(name)
+	}
+	return name
 }
 
 // document is one record that is JSON: where it is, and the object that holds it.
@@ -115,6 +126,7 @@ type document struct {
 	task plan.TaskID
 	name string // below the task's directory
 	oid  plan.OID
+	kind *plan.RecordKind
 }
 
 func (d document) path() string { return d.task.Dir() + "/" + d.name }
@@ -127,8 +139,9 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 		if !ok || path.Ext(name) != ".json" || strings.Contains(name, "/files/") || !strings.HasPrefix(e.Mode, "100") {
 			continue
 		}
-		if !slices.Contains(a.snap.Records.Of(task).Foreign, name) {
-			docs = append(docs, document{task, name, e.OID})
+		dir, _, _ := strings.Cut(name, "/")
+		if k := plan.KindOf(dir, false); k != nil && !slices.Contains(a.snap.Records.Of(task).Foreign, name) {
+			docs = append(docs, document{task, name, e.OID, k})
 		}
 	}
 	return docs
@@ -192,51 +205,13 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 
 // misfit reports a document that does not fit its place.
 func (a *auditor) misfit(d document, why string) {
-	code, place := "bad-record", d.path()
-	switch kind, _, _ := strings.Cut(d.name, "/"); kind {
-	case "artifacts":
-		code, place = "bad-artifact", d.task.Dir()
-	case "reviews":
-		code, place = "bad-review", path.Dir(d.path())
+	code, place := cmp.Or(d.kind.Finds, "bad-record"), recordOf(d.path())
+	if d.kind.Dir == "artifacts" {
+		place = d.task.Dir()
 	}
 	if !a.many(code, place) {
 		a.find(code, place, a.goBackTo(path.Dir(d.path())), "%s: %s", d.name, why)
 	}
-}
-
-// judge says why a document does not belong where it is; "" if it does.
-func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
-	j := judge{a: a, d: d, r: a.snap.Records.Of(d.task), name: strings.TrimSuffix(path.Base(d.name), ".json"), entries: entries}
-	kind, _, _ := strings.Cut(d.name, "/")
-	switch kind {
-	case "artifacts":
-		return j.artifact(data)
-	case "reviews":
-		return j.review(data)
-	case "checks":
-		return j.check(data)
-	case "attempts":
-		return j.attempt(data)
-	case "questions":
-		return j.question(data)
-	case "answers":
-		return j.answer(data)
-	case "inputs":
-		return j.input(data)
-	case "waivers":
-		return j.waiver(data)
-	case "resets", "marks":
-		return decode(data, &plan.Decision{})
-	}
-	var any map[string]any
-	return decode(data, &any)
-}
-
-func decode(data []byte, v any) string {
-	if err := json.Unmarshal(data, v); err != nil {
-		return "is no such document: " + err.Error()
-	}
-	return ""
 }
 
 // strays reports what is in the plan's tree where no record can be.

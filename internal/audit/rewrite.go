@@ -128,7 +128,7 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	if g.Candidate, err = a.store.ReadFile(a.ctx, rec.Files, t.DeliverableSpec.Filename); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s/feasibility/f1-%s.json", task.Dir(), plan.VersionID(g.Version))
+	name := task.Dir() + "/" + plan.FeasibilityPath(g.Version)
 	for _, c := range s.changes {
 		if c.path == name && c.status == "A" {
 			if g.Feasibility, err = a.store.ReadBlob(a.ctx, c.oid); err != nil {

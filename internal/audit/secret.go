@@ -31,7 +31,7 @@ func (a *auditor) secrets(entries []gitstore.TreeEntry) error {
 	for _, e := range entries {
 		if task, name, ok := taskPath(e.Path); ok && plan.MayHoldSecrets(e.Path) && e.Mode == "100644" {
 			if at[e.OID] == nil {
-				docs = append(docs, document{task, name, e.OID})
+				docs = append(docs, document{task: task, name: name, oid: e.OID})
 			}
 			at[e.OID] = append(at[e.OID], e.Path)
 		}

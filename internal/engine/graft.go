@@ -170,7 +170,7 @@ type Judgement struct {
 func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) ([]Judgement, error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
-		name := fmt.Sprintf("%s/feasibility/f1-%s.json", g.TaskID.Dir(), g.ArtifactID)
+		name := g.TaskID.Dir() + "/" + plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID))
 		data, err := store.ReadFile(ctx, snap.Commit, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -41,7 +41,7 @@ func (e *Engine) documents(ctx context.Context, snap *gitstore.Snapshot, task pl
 func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot) ([]agent.Note, error) {
 	var all []agent.Note
 	for _, rec := range snap.Records.Notes {
-		text, err := e.Store.ReadFile(ctx, snap.Commit, plan.NotesDir+"/"+rec.Name())
+		text, err := e.Store.ReadFile(ctx, snap.Commit, rec.Path())
 		if err != nil {
 			return nil, err
 		}

@@ -311,7 +311,7 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 // files are the bundle's files of one version.
 func files(t *plan.Task, a plan.Artifact) []File {
 	all := []File{}
-	source := fmt.Sprintf("%s/artifacts/%s/files/", t.TaskID.Dir(), a.ArtifactID)
+	source := t.TaskID.Dir() + "/" + plan.FilesPath(plan.VersionNumber(a.ArtifactID)) + "/"
 	for _, f := range a.Files {
 		all = append(all, File{DestPath: Dir(t) + "/" + f.Path, SourcePath: source + f.Path, Mode: f.Mode, OID: f.OID, SHA256: f.SHA256, Size: f.Size})
 	}

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -54,27 +53,27 @@ func (d Documents) Review(rec plan.ReviewRecord) (plan.Review, error) {
 
 // ReviewFile is APPROVED.md or REJECTED.md, as it was written.
 func (d Documents) ReviewFile(rec plan.ReviewRecord) ([]byte, error) {
-	return d.store.ReadFile(d.ctx, d.snap.Commit, d.id.Dir()+"/reviews/"+rec.Dir()+"/"+rec.Verdict.File())
+	return d.store.ReadFile(d.ctx, d.snap.Commit, d.id.Dir()+"/"+rec.Text())
 }
 
 // Check is what the engine itself ran on a version.
 func (d Documents) Check(rec plan.CheckRecord) (doc plan.Checked, err error) {
-	return doc, d.Read("checks/"+rec.Name(), &doc)
+	return doc, d.Read(rec.Path(), &doc)
 }
 
 // Attempt is an attempt that left no version, or no review.
 func (d Documents) Attempt(rec plan.AttemptRecord) (doc plan.Attempt, err error) {
-	return doc, d.Read("attempts/"+rec.Name(), &doc)
+	return doc, d.Read(rec.Path(), &doc)
 }
 
 // Waiver is who lets a criterion pass, and why.
 func (d Documents) Waiver(rec plan.WaiverRecord) (doc plan.WaiverDocument, err error) {
-	return doc, d.Read("waivers/"+rec.Name(), &doc)
+	return doc, d.Read(rec.Path(), &doc)
 }
 
 // Mark is who gave the task up, or took it back, and why.
 func (d Documents) Mark(rec plan.MarkRecord) (doc plan.Decision, err error) {
-	return doc, d.Read("marks/"+rec.Name(), &doc)
+	return doc, d.Read(rec.Path(), &doc)
 }
 
 // Work is what makers and reviewers recorded of their work on a task, oldest first.
@@ -105,12 +104,12 @@ type Asked struct {
 
 // Question is the question of a number, with its answer.
 func (d Documents) Question(n int) (q Asked, err error) {
-	if err := d.Read(fmt.Sprintf("questions/q%d.json", n), &q.Question); err != nil {
+	if err := d.Read(plan.QuestionPath(n), &q.Question); err != nil {
 		return q, err
 	}
 	if slices.Contains(d.snap.Records.Of(d.id).Answers, n) {
 		q.Answer = &plan.Answer{}
-		err = d.Read(fmt.Sprintf("answers/q%d.json", n), q.Answer)
+		err = d.Read(plan.AnswerPath(n), q.Answer)
 	}
 	return q, err
 }
@@ -135,5 +134,5 @@ func (d Documents) Inputs() []InputRecord {
 
 // Input says who handed a file in, and where it came from.
 func (d Documents) Input(rec InputRecord) (doc plan.InputDocument, err error) {
-	return doc, d.Read(fmt.Sprintf("inputs/%s/%d.json", rec.Name, rec.N), &doc)
+	return doc, d.Read(plan.InputPath(rec.Name, rec.N), &doc)
 }

@@ -25,10 +25,10 @@ func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id
 
 // artifactPath and reviewPath are where documents are in the task's directory.
 func artifactPath(version int) string {
-	return "artifacts/" + plan.VersionID(version) + "/artifact.json"
+	return plan.VersionPath(version)
 }
 
-func reviewPath(rec plan.ReviewRecord) string { return "reviews/" + rec.Dir() + "/review.json" }
+func reviewPath(rec plan.ReviewRecord) string { return rec.Path() }
 
 // checkArtifact checks that the document speaks of what lies beside it.
 func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {

@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune takes the commits that older manifests cite out of a plan's history. The archive proves these, where it is here.
-// Where it was given up, or never fetched, nothing does: such a bundle is refused when a change touches it.
+// A prune takes the commits that older manifests cite out of a plan's history. The archive proves these, where it is
+// here. Where it was given up, or never fetched, nothing does: such a bundle is refused when a change touches it.
 
 // What a Bundle says of the archive of its plan.
 const (
@@ -33,8 +33,8 @@ func (g *Gate) archiveOf(ctx context.Context, commit plan.OID) (string, error) {
 	return archiveHere, nil
 }
 
-// archived looks for a commit in what prunes archived of a plan's history. Where that is not here, it can't be found, and the
-// refusal says so.
+// archived looks for a commit in what prunes archived of a plan's history. Where that is not here, it can't be found,
+// and the refusal says so.
 func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit plan.OID) (bool, error) {
 	var absent plan.OID
 	for _, tip := range tips {
@@ -73,8 +73,8 @@ func (g *Gate) fetchArchive(ctx context.Context, id plan.ID) string {
 	return fmt.Sprintf("git fetch %s %s:%s", g.remote(ctx), ref, ref)
 }
 
-// lacking says of an approval that can't be found in the history of a plan commit whether it may be in an archive that is not
-// here, and which command may mend that: the one that fetches it, else the given one.
+// lacking says of an approval that can't be found in the history of a plan commit whether it may be in an archive that
+// is not here, and which command may mend that: the one that fetches it, else the given one.
 func (g *Gate) lacking(ctx context.Context, id plan.ID, commit plan.OID, hint string) (why, mend string, err error) {
 	if word, err := g.archiveOf(ctx, commit); err != nil || word != archiveAbsent {
 		return "", hint, err

@@ -31,7 +31,7 @@ func prune(t testing.TB, s *Store, keep int) plan.PruneDocument {
 func addReview(task plan.TaskID, n, version int, verdict plan.Verdict) event {
 	return func(*plan.State) (plan.Change, error) {
 		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "ann", Verdict: verdict}
-		dir := task.Dir() + "/reviews/" + rec.Dir()
+		dir := task.Dir() + "/" + rec.Dir()
 		return plan.Change{Subject: "review", Trailers: []plan.Trailer{{Key: "Wf-Event", Value: "review"}}, Add: []plan.Entry{
 			{Path: dir + "/" + verdict.File(), Data: []byte("# " + verdict + "\n")}, {Path: dir + "/review.json", Data: fmt.Appendf(nil, "{\"n\": %d}\n", n)},
 		}}, nil

@@ -20,7 +20,7 @@ type ReviewRef struct {
 }
 
 func (r ReviewRef) path() string {
-	return r.Task.Dir() + "/reviews/" + r.Review.Dir() + "/review.json"
+	return r.Task.Dir() + "/" + r.Review.Path()
 }
 
 // Recorded is a commit that recorded a review, its author, and who it says is the reviewer.

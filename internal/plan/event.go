@@ -130,3 +130,11 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 func BundleEvents() []string {
 	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, EventAbandoned, EventRestored}
 }
+
+// EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names them.
+func EventKinds() []string {
+	return []string{
+		EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan,
+		EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted, EventAbandoned, EventRestored,
+	}
+}

@@ -203,7 +203,7 @@ func (s *State) marked(about TaskID, ids []TaskID, event, kind, subject string, 
 		if marks := s.Records.Of(id).Marks; len(marks) > 0 {
 			rec.N = marks[len(marks)-1].N + 1
 		}
-		c.Add = append(c.Add, Entry{Path: id.Dir() + "/marks/" + rec.Name(), Data: Document(d)})
+		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)})
 	}
 	return c
 }

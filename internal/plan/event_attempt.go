@@ -40,10 +40,10 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 		rec.N = r.Attempts[len(r.Attempts)-1].N + 1
 	}
 	a.AttemptID = "a" + strconv.Itoa(rec.N)
-	dir := target.TaskID.Dir() + "/attempts/"
-	add := []Entry{{Path: dir + rec.Name(), Data: Document(a)}}
+	dir := target.TaskID.Dir() + "/"
+	add := []Entry{{Path: dir + rec.Path(), Data: Document(a)}}
 	if len(e.Log) > 0 {
-		add = append(add, Entry{Path: dir + a.AttemptID + ".log", Data: e.Log})
+		add = append(add, Entry{Path: dir + rec.Log(), Data: e.Log})
 	}
 	return Change{
 		Subject:  fmt.Sprintf("%s: attempt %s: %s", a.TaskID, a.AttemptID, attemptPhrase[a.Kind]),
@@ -95,7 +95,7 @@ func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
 	if n := len(r.Attempts); n > 0 {
 		rec.Attempt = r.Attempts[n-1].N
 	}
-	return Entry{Path: id.Dir() + "/resets/" + rec.Name(), Data: Document(d)}
+	return Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)}
 }
 
 // lastReview is the number of the newest review, zero if there is none.

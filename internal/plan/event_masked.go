@@ -61,17 +61,12 @@ func (m Mask) Record(name string, data []byte) (masked []byte, ok bool) {
 
 // MayHoldSecrets reports whether a path of a plan's tree is that of a record with texts of agents and commands.
 func MayHoldSecrets(name string) bool {
-	parts := strings.Split(name, "/")
+	parts := strings.SplitN(name, "/", 5)
 	if len(parts) < 5 || parts[0] != "tasks" {
 		return false
 	}
-	switch parts[3] {
-	case "attempts", "checks", "questions":
-		return len(parts) == 5 && (path.Ext(name) == ".json" || isLog(name))
-	case "reviews", "artifacts":
-		return len(parts) == 6 && slices.Contains([]string{"review.json", "artifact.json", Approved.File(), Rejected.File()}, parts[5])
-	}
-	return false
+	k := KindOf(parts[3], false)
+	return k != nil && k.Texts && path.Ext(name) != "" && k.Known(parts[4])
 }
 
 func isLog(name string) bool { return path.Ext(name) == ".log" }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gitwf/internal/fault"
@@ -89,7 +90,7 @@ func (e Ask) Apply(s *State) (Change, error) {
 	for _, q := range e.Questions {
 		n++
 		q.QuestionID, q.TaskID = "q"+strconv.Itoa(n), id
-		c.Add = append(c.Add, Entry{Path: id.Dir() + "/questions/" + q.QuestionID + ".json", Data: Document(q)})
+		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + QuestionPath(n), Data: Document(q)})
 	}
 	c.Subject = fmt.Sprintf("%s: asks %s", id, Count(len(e.Questions), "question"))
 	c.Body = e.Questions[0].Question
@@ -133,10 +134,9 @@ func (r *TaskRecords) inputs(id TaskID, files []InputDocument) (add []Entry, nam
 			next[escaped] = r.Inputs[escaped]
 		}
 		next[escaped]++
-		name := escaped + "/" + strconv.Itoa(next[escaped])
-		names = append(names, name)
-		at := id.Dir() + "/inputs/" + name
-		add = append(add, Entry{Path: at + ".json", Data: Document(f)}, Entry{Path: at + "/files", OID: f.Tree})
+		names = append(names, escaped+"/"+strconv.Itoa(next[escaped]))
+		at := id.Dir() + "/" + InputPath(escaped, next[escaped])
+		add = append(add, Entry{Path: at, Data: Document(f)}, Entry{Path: strings.TrimSuffix(at, ".json") + "/files", OID: f.Tree})
 	}
 	return add, names
 }
@@ -176,7 +176,7 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 		Body:     a.Text,
 		Trailers: trailers(EventAnswer, e.Task),
 		Author:   e.Author,
-		Add:      append(add, Entry{Path: e.Task.Dir() + "/answers/" + name + ".json", Data: Document(a)}),
+		Add:      append(add, Entry{Path: e.Task.Dir() + "/" + AnswerPath(e.Number), Data: Document(a)}),
 	}, nil
 }
 

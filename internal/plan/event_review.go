@@ -54,7 +54,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	}
 	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
-	dir := t.TaskID.Dir() + "/reviews/" + rec.Dir()
+	dir := t.TaskID.Dir() + "/"
 	verb := map[Verdict]string{Approved: "approve", Rejected: "reject"}[rev.Verdict]
 	tr := trailers(EventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
 		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.Reviewer)
@@ -64,8 +64,8 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		Trailers: tr,
 		Author:   e.Author,
 		Add: []Entry{
-			{Path: dir + "/" + rev.Verdict.File(), Data: e.Render(rev)},
-			{Path: dir + "/review.json", Data: Document(rev)},
+			{Path: dir + rec.Text(), Data: e.Render(rev)},
+			{Path: dir + rec.Path(), Data: Document(rev)},
 		},
 	}, nil
 }
@@ -132,6 +132,6 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		Subject:  fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, Count(len(k.Criteria), "check"), k.ReviewedArtifactID, failed),
 		Trailers: trailers(EventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
 		Author:   e.Author,
-		Add:      []Entry{{Path: t.TaskID.Dir() + "/checks/" + rec.Name(), Data: Document(k)}},
+		Add:      []Entry{{Path: t.TaskID.Dir() + "/" + rec.Path(), Data: Document(k)}},
 	}, nil
 }

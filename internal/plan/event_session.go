@@ -150,7 +150,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 	c := s.sessionChange(EventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
 		note := NoteRecord{N: s.Records.nextNote(), Category: "learnings"}
-		c.Add = append(c.Add, Entry{Path: NotesDir + "/" + note.Name(), Data: e.Learnings})
+		c.Add = append(c.Add, Entry{Path: note.Path(), Data: e.Learnings})
 	}
 	return c, nil
 }
@@ -163,7 +163,7 @@ func (s *State) sessionChange(kind, subject string, data []byte, d Decision, aut
 		Body:     d.Reason,
 		Trailers: []Trailer{{"Wf-Event", kind}},
 		Author:   author,
-		Add:      []Entry{{Path: SessionDir + "/" + rec.Name(), Data: data}},
+		Add:      []Entry{{Path: rec.Path(), Data: data}},
 	}
 }
 

@@ -73,13 +73,13 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	version := r.Active() + 1
 	a := e.Artifact
 	a.ArtifactID = VersionID(version)
-	dir := fmt.Sprintf("%s/artifacts/%s", t.TaskID.Dir(), a.ArtifactID)
+	dir := t.TaskID.Dir() + "/"
 	c := Change{
 		Subject:  fmt.Sprintf("%s: %s by %s", t.TaskID, a.ArtifactID, a.Agent),
 		Body:     a.Summary,
 		Trailers: trailers(EventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
-		Add:      []Entry{{Path: dir + "/artifact.json", Data: Document(a)}, {Path: dir + "/files", OID: a.Tree}},
+		Add:      []Entry{{Path: dir + VersionPath(version), Data: Document(a)}, {Path: dir + FilesPath(version), OID: a.Tree}},
 	}
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
 	switch {

@@ -51,7 +51,7 @@ func (e Waive) Apply(s *State) (Change, error) {
 		Subject:  fmt.Sprintf("%s: waive %s of %s", e.Task, e.Criterion, VersionID(e.Version)),
 		Body:     e.Decision.Reason,
 		Trailers: trailers(EventWaiver, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Criterion", e.Criterion),
-		Add: []Entry{{Path: e.Task.Dir() + "/waivers/" + rec.Name(), Data: Document(WaiverDocument{
+		Add: []Entry{{Path: e.Task.Dir() + "/" + rec.Path(), Data: Document(WaiverDocument{
 			TaskID: e.Task, ArtifactID: VersionID(e.Version), Tree: a.Files, Criterion: e.Criterion, Decision: e.Decision,
 		})}},
 	}

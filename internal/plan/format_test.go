@@ -152,8 +152,8 @@ func (x *situation) version(id TaskID, verdict Verdict) {
 	v := x.last[id]
 	x.add(id, fmt.Sprintf("artifacts/v%d/artifact.json", v), fmt.Sprintf("artifacts/v%d/files", v))
 	if verdict != "" {
-		dir := ReviewRecord{v, v, 50, "ann", verdict}.Dir()
-		x.add(id, "reviews/"+dir+"/"+verdict.File(), "reviews/"+dir+"/review.json")
+		rec := ReviewRecord{v, v, 50, "ann", verdict}
+		x.add(id, rec.Text(), rec.Path())
 	}
 }
 
@@ -399,7 +399,7 @@ func TestFormatEvents(t *testing.T) {
 	for _, row := range table(t, "`Wf-Event`") {
 		listed = append(listed, row[0])
 	}
-	known := []string{EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted, EventAbandoned, EventRestored}
+	known := EventKinds()
 	if diff := cmp.Diff(known, listed); diff != "" {
 		t.Error(diff)
 	}
@@ -410,12 +410,34 @@ func TestFormatEvents(t *testing.T) {
 	}
 }
 
+// The document lists the kinds of records that there are, and what their names are.
+func TestFormatRecords(t *testing.T) {
+	code := func(words []string) string { return strings.Join(words, ", ") }
+	var known [][]string
+	for _, k := range RecordKinds() {
+		var forms []string
+		for _, f := range k.Forms {
+			forms = append(forms, f.Text)
+		}
+		known = append(known, []string{k.Dir + "/", code(forms), code(k.Events), k.Reads})
+		for _, e := range k.Events {
+			if !slices.Contains(EventKinds(), e) {
+				t.Errorf("%s: %s is no event", k.Dir, e)
+			}
+		}
+	}
+	if diff := cmp.Diff(known, table(t, "records in")); diff != "" {
+		t.Errorf("(- in the table of kinds, + documented): %s", diff)
+	}
+}
+
 // The fields of the documents, in their order, are those that are written.
 func TestFormatDocuments(t *testing.T) {
-	want := map[string]any{
-		"`artifact.json`": Artifact{}, "`review.json`": Review{}, "`checks/kN-vV.json`": Checked{}, "`criteria[]`": CriterionResult{},
-		"`attempts/aN-*.json`": Attempt{}, "`resets/*.json`": Decision{}, "a claim": Claim{},
-		"`questions/qN.json`": Question{}, "`answers/qN.json`": Answer{}, "`inputs/<name>/N.json`": InputDocument{}, "`usage`": Usage{},
+	want := map[string]any{"`criteria[]`": CriterionResult{}, "a claim": Claim{}, "`usage`": Usage{}}
+	for _, k := range RecordKinds() {
+		if k.Document != nil {
+			want["`"+k.Dir+"/"+k.Forms[0].Text+"`"] = k.Document
+		}
 	}
 	nested, name := regexp.MustCompile(`\{[^}]*\}|\([^)]*\)`), regexp.MustCompile("`([a-z_0-9]+)(?:\\[\\])?`(\\?)?")
 	for line := range strings.Lines(readFormat(t)) {
@@ -429,12 +451,14 @@ func TestFormatDocuments(t *testing.T) {
 		for _, m := range name.FindAllStringSubmatch(nested.ReplaceAllString(cells[1], ""), -1) {
 			listed = append(listed, m[1]+m[2])
 		}
-		for i := range reflect.TypeOf(v).NumField() {
-			field, options, _ := strings.Cut(reflect.TypeOf(v).Field(i).Tag.Get("json"), ",")
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
+			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if options == "omitempty" {
-				field += "?"
+				name += "?"
 			}
-			written = append(written, field)
+			if !field.Anonymous {
+				written = append(written, name)
+			}
 		}
 		if diff := cmp.Diff(written, listed); diff != "" {
 			t.Errorf("%s (- written, + documented): %s", cells[0], diff)

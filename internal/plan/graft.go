@@ -221,11 +221,11 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		Plan:     p,
 	}
 	if len(e.Feasibility) > 0 {
-		c.Add = append(c.Add, Entry{Path: fmt.Sprintf("%s/feasibility/f1-%s.json", e.Task.Dir(), VersionID(e.Version)), Data: e.Feasibility})
+		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + FeasibilityPath(e.Version), Data: e.Feasibility})
 	}
 	for _, q := range e.Ask {
 		q.QuestionID = "q1"
-		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/questions/q1.json", Data: Document(q)})
+		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/" + QuestionPath(1), Data: Document(q)})
 	}
 	return c, nil
 }

@@ -466,9 +466,9 @@ func (m *machine) write(t *rapid.T) {
 		if r.Abandoned() {
 			kind = MarkRestored
 		}
-		m.put(id.Dir() + "/marks/" + MarkRecord{len(r.Marks) + 1, kind}.Name())
+		m.put(id.Dir() + "/" + MarkRecord{len(r.Marks) + 1, kind}.Path())
 	case 1:
-		m.put(id.Dir() + "/waivers/" + WaiverRecord{len(r.Waivers) + 1, 1, "A1"}.Name())
+		m.put(id.Dir() + "/" + WaiverRecord{len(r.Waivers) + 1, 1, "A1"}.Path())
 	case 2:
 		junk := []string{"reviews", "artifacts/v4711/files", "artifacts/v4712/artifact.json", "artifacts/v1/notes.txt", "reviews/r4711-v1-100-eve/APPROVED.md", "reviews/r4712-v1-100-eve/review.json", "reviews/r08-v1-100-eve/review.json", "marks/1-abandoned.json", "x"}
 		m.put(id.Dir() + "/" + rapid.SampledFrom(junk).Draw(t, "junk"))

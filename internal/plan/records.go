@@ -53,6 +53,7 @@ type TaskRecords struct {
 	Inputs    map[string]int // number of files handed in, by the requirement's name
 	Waivers   []WaiverRecord
 	Marks     []MarkRecord
+	Newer     []string // names of records of a kind that this program does not know; they have no effect
 	Foreign   []string // names that docs/format.md does not know; doctor reports them
 }
 
@@ -71,16 +72,26 @@ type ReviewRecord struct {
 	Verdict  Verdict
 }
 
-// Dir is the name of the review's directory below reviews/.
-func (r ReviewRecord) Dir() string {
-	return fmt.Sprintf("r%d-v%d-%d-%s", r.N, r.Version, r.Score, r.Reviewer)
+// Path is where its document is, below the task's directory.
+func (r ReviewRecord) Path() string { return r.path(0) }
+
+// Text is where the review for people is, below the task's directory.
+func (r ReviewRecord) Text() string { return r.path(1) }
+
+// Dir is the directory of both.
+func (r ReviewRecord) Dir() string { return strings.TrimSuffix(r.path(0), "/review.json") }
+
+func (r ReviewRecord) path(form int) string {
+	return recordPath("reviews", false, form, values{n: r.N, version: r.Version, score: r.Score, name: r.Reviewer, word: string(r.Verdict)})
 }
 
 // CheckRecord is what the engine itself ran on a version.
 type CheckRecord struct{ N, Version int }
 
-// Name is the record's file name below checks/.
-func (c CheckRecord) Name() string { return fmt.Sprintf("k%d-v%d.json", c.N, c.Version) }
+// Path is where the record is, below the task's directory.
+func (c CheckRecord) Path() string {
+	return recordPath("checks", false, 0, values{n: c.N, version: c.Version})
+}
 
 // The kinds of attempt that leave no artifact.
 const (
@@ -98,19 +109,25 @@ type AttemptRecord struct {
 	Kind    string
 }
 
-// Name is the record's file name below attempts/; its log has the same number.
-func (a AttemptRecord) Name() string {
+// Path is where the record is, below the task's directory.
+func (a AttemptRecord) Path() string {
+	form := 0
 	if a.Version > 0 {
-		return fmt.Sprintf("a%d-v%d-%s.json", a.N, a.Version, a.Kind)
+		form = 1
 	}
-	return fmt.Sprintf("a%d-%s.json", a.N, a.Kind)
+	return recordPath("attempts", false, form, values{n: a.N, version: a.Version, word: a.Kind})
 }
+
+// Log is where the attempt's log is, if it has one.
+func (a AttemptRecord) Log() string { return recordPath("attempts", false, 2, values{n: a.N}) }
 
 // ResetRecord says that attempts and reviews up to these numbers no longer count against the limit.
 type ResetRecord struct{ N, Attempt, Review int }
 
-// Name is the record's file name below resets/.
-func (r ResetRecord) Name() string { return fmt.Sprintf("s%d-a%d-r%d.json", r.N, r.Attempt, r.Review) }
+// Path is where the record is, below the task's directory.
+func (r ResetRecord) Path() string {
+	return recordPath("resets", false, 0, values{n: r.N, attempt: r.Attempt, review: r.Review})
+}
 
 // WaiverRecord passes one criterion of one version.
 type WaiverRecord struct {
@@ -119,9 +136,9 @@ type WaiverRecord struct {
 	Criterion string // escaped form
 }
 
-// Name is the record's file name below waivers/.
-func (w WaiverRecord) Name() string {
-	return fmt.Sprintf("w%d-v%d-%s.json", w.N, w.Version, w.Criterion)
+// Path is where the record is, below the task's directory.
+func (w WaiverRecord) Path() string {
+	return recordPath("waivers", false, 0, values{n: w.N, version: w.Version, name: w.Criterion})
 }
 
 // The kinds of mark.
@@ -136,8 +153,33 @@ type MarkRecord struct {
 	Kind string
 }
 
-// Name is the record's file name below marks/.
-func (m MarkRecord) Name() string { return fmt.Sprintf("%04d-%s.json", m.N, m.Kind) }
+// Path is where the record is, below the task's directory.
+func (m MarkRecord) Path() string {
+	return recordPath("marks", false, 0, values{n: m.N, word: m.Kind})
+}
+
+// QuestionPath is where the nth question of a task is, below the task's directory.
+func QuestionPath(n int) string { return recordPath("questions", false, 0, values{n: n}) }
+
+// AnswerPath is where the answer to the nth question is.
+func AnswerPath(n int) string { return recordPath("answers", false, 0, values{n: n}) }
+
+// InputPath is where the document of the nth file is that was handed in for a requirement or a question; its name is
+// escaped. The file is below the same without .json, in files/.
+func InputPath(escaped string, n int) string {
+	return recordPath("inputs", false, 0, values{name: escaped, n: n})
+}
+
+// FeasibilityPath is where a graft of a version records what was said of its leaves.
+func FeasibilityPath(version int) string {
+	return recordPath("feasibility", false, 0, values{n: 1, version: version})
+}
+
+// VersionPath is where the document of a version is, below the task's directory.
+func VersionPath(version int) string { return recordPath("artifacts", false, 0, values{n: version}) }
+
+// FilesPath is where the files of a version are, below the task's directory.
+func FilesPath(version int) string { return recordPath("artifacts", false, 1, values{n: version}) }
 
 // Claim is a lease on a task while somebody works on it.
 type Claim struct {
@@ -176,7 +218,11 @@ func ParseTaskRecords(names []Name) *TaskRecords {
 		}
 	}
 	for _, n := range names {
-		if !t.add(n, halves) {
+		switch {
+		case t.add(n, halves):
+		case isNewRecord(n.Path, false):
+			t.Newer = append(t.Newer, n.Path)
+		default:
 			t.Foreign = append(t.Foreign, n.Path)
 		}
 	}
@@ -219,41 +265,9 @@ func splitName(path string) (dir, base string) {
 
 // add takes one name up, unless the format does not know it.
 func (t *TaskRecords) add(n Name, halves map[string]half) bool {
-	kind, rest, _ := strings.Cut(n.Path, "/")
-	r := recordName{rest: rest}
-	switch kind {
-	case "artifacts":
-		return t.addArtifact(n, halves)
-	case "reviews":
-		return t.addReview(n, halves)
-	case "checks":
-		c := CheckRecord{N: r.number("k"), Version: r.number("-v")}
-		return r.ends(".json") && keep(&t.Checks, c)
-	case "attempts":
-		return t.addAttempt(r)
-	case "resets":
-		s := ResetRecord{N: r.number("s"), Attempt: r.count("-a"), Review: r.count("-r")}
-		return r.ends(".json") && keep(&t.Resets, s)
-	case "questions":
-		q := r.number("q")
-		return r.ends(".json") && keep(&t.Questions, q)
-	case "answers":
-		q := r.number("q")
-		return r.ends(".json") && keep(&t.Answers, q)
-	case "inputs":
-		return t.addInput(r)
-	case "waivers":
-		w := WaiverRecord{N: r.number("w"), Version: r.number("-v"), Criterion: r.until("-", ".json")}
-		return r.ends("") && keep(&t.Waivers, w)
-	case "feasibility":
-		r.number("f")
-		r.number("-v")
-		return r.ends(".json")
-	case "marks":
-		m := MarkRecord{N: r.digits("", 4), Kind: r.until("-", ".json")}
-		return r.ends("") && (m.Kind == MarkAbandoned || m.Kind == MarkRestored) && keep(&t.Marks, m)
-	}
-	return false
+	dir, rest, _ := strings.Cut(n.Path, "/")
+	k := KindOf(dir, false)
+	return k != nil && k.take(t, n, rest, halves)
 }
 
 func keep[T any](list *[]T, record T) bool {
@@ -261,76 +275,7 @@ func keep[T any](list *[]T, record T) bool {
 	return true
 }
 
-func (t *TaskRecords) addArtifact(n Name, halves map[string]half) bool {
-	dir, base := splitName(n.Path)
-	r := recordName{rest: dir}
-	version := r.number("artifacts/v")
-	if !r.ends("") {
-		return false
-	}
-	switch base {
-	case "files":
-		return halves[dir]&halfArtifact != 0 && keep(&t.Artifacts, ArtifactRecord{Version: version, Files: n.OID})
-	case "artifact.json":
-		return halves[dir]&(halfFiles|halfStub) != 0
-	}
-	return t.addStub(version, stubTree(base), halves[dir])
-}
-
-func (t *TaskRecords) addReview(n Name, halves map[string]half) bool {
-	dir, base := splitName(n.Path)
-	r := recordName{rest: dir}
-	rev := ReviewRecord{N: r.number("reviews/r"), Version: r.number("-v"), Score: r.score("-"), Reviewer: r.until("-", "")}
-	if !r.ends("") {
-		return false
-	}
-	switch halfOf(base) {
-	case halfVerdict:
-		rev.Verdict = Verdict(strings.TrimSuffix(base, ".md"))
-		return halves[dir]&halfReview != 0 && keep(&t.Reviews, rev)
-	case halfReview:
-		return halves[dir]&halfVerdict != 0
-	}
-	return false
-}
-
-func (t *TaskRecords) addAttempt(r recordName) bool {
-	a := AttemptRecord{N: r.number("a")}
-	if r.ends(".log") {
-		return true
-	}
-	if strings.HasPrefix(r.rest, "-v") {
-		a.Version = r.number("-v")
-	}
-	a.Kind = r.until("-", ".json")
-	switch a.Kind {
-	case AttemptError, AttemptLost, AttemptNeedsInput, AttemptNoop:
-		return r.ends("") && keep(&t.Attempts, a)
-	}
-	return false
-}
-
-func (t *TaskRecords) addInput(r recordName) bool {
-	name, rest, _ := strings.Cut(r.rest, "/")
-	r.rest = rest
-	if r.number(""); name == "" {
-		return false
-	}
-	if r.rest == "/files" && !r.bad {
-		return true // what the record beside it describes
-	}
-	if !r.ends(".json") {
-		return false
-	}
-	if t.Inputs == nil {
-		t.Inputs = map[string]int{}
-	}
-	t.Inputs[name]++
-	return true
-}
-
-// recordName takes a name apart from left to right. Long plans have tens of thousands of them, for which regular
-// expressions would be most of what a status takes. After a part that is not as it must be, bad is set for good.
+// recordName is what is left of a name. After a part that is not as it must be, bad is set for good.
 type recordName struct {
 	rest string
 	bad  bool
@@ -376,15 +321,20 @@ func (r *recordName) score(before string) int {
 	return n
 }
 
-// until reads a literal and then all that stands before the end, which must be something, and within one directory.
-func (r *recordName) until(before, end string) string {
+// word reads a literal and then what stands before the end of the name, or before a slash that the end begins with: it must be
+// something, within one directory.
+func (r *recordName) word(before, end string) string {
 	text, ok := strings.CutPrefix(r.rest, before)
-	text, isLast := strings.CutSuffix(text, end)
-	if !ok || !isLast || text == "" || strings.Contains(text, "/") {
-		r.bad = true
+	at := len(text) - len(end)
+	if strings.HasPrefix(end, "/") {
+		at = strings.IndexByte(text, '/')
 	}
-	r.rest = ""
-	return text
+	if !ok || at < 1 || !strings.HasPrefix(text[at:], end) || strings.Contains(text[:at], "/") {
+		r.bad = true
+		return ""
+	}
+	r.rest = text[at:]
+	return text[:at]
 }
 
 // ends reports whether all was as it must be and nothing but the end is left.

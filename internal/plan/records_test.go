@@ -147,22 +147,23 @@ func TestRecordNames(t *testing.T) {
 		}
 	}
 	for _, x := range r.Reviews {
-		check("reviews/" + x.Dir() + "/" + x.Verdict.File())
+		check(x.Path())
+		check(x.Text())
 	}
 	for _, x := range r.Checks {
-		check("checks/" + x.Name())
+		check(x.Path())
 	}
 	for _, x := range r.Attempts {
-		check("attempts/" + x.Name())
+		check(x.Path())
 	}
 	for _, x := range r.Resets {
-		check("resets/" + x.Name())
+		check(x.Path())
 	}
 	for _, x := range r.Waivers {
-		check("waivers/" + x.Name())
+		check(x.Path())
 	}
 	for _, x := range r.Marks {
-		check("marks/" + x.Name())
+		check(x.Path())
 	}
 	if !r.Waived(2, "A3") || r.Waived(1, "A3") || r.Waived(2, "A") {
 		t.Error("the waiver is of A3 in v2 alone")
@@ -235,6 +236,8 @@ func spelled(names []Name) *TaskRecords {
 			t.Waivers = append(t.Waivers, WaiverRecord{num(m[1]), num(m[2]), m[3]})
 		case kind == "mark":
 			t.Marks = append(t.Marks, MarkRecord{num(m[1]), m[2]})
+		case ofNewKind.MatchString(n.Path) && !ofKnownKind.MatchString(n.Path) && CheckPath(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
+			t.Newer = append(t.Newer, n.Path)
 		default:
 			t.Foreign = append(t.Foreign, n.Path)
 		}
@@ -242,6 +245,11 @@ func spelled(names []Name) *TaskRecords {
 	t.sort()
 	return t
 }
+
+var (
+	ofNewKind   = regexp.MustCompile(`^[a-z_-]{1,32}/.`)
+	ofKnownKind = regexp.MustCompile(`^(artifacts|reviews|checks|attempts|resets|questions|answers|inputs|waivers|marks|feasibility|tasks)/`)
+)
 
 // Nothing panics, and every name counts, is the other half of one that does, or is foreign.
 func FuzzRecords(f *testing.F) {
@@ -302,11 +310,11 @@ func FuzzEscapeName(f *testing.F) {
 			return
 		}
 		rec := ReviewRecord{1, 1, 100, escaped, Approved}
-		path := "reviews/" + rec.Dir() + "/" + rec.Verdict.File()
+		path := rec.Text()
 		if err := CheckPath(path); err != nil {
 			t.Fatalf("%q: %v", name, err)
 		}
-		if got := ParseTaskRecords(namesOf(path + "\nreviews/" + rec.Dir() + "/review.json")); len(got.Reviews) != 1 || got.Reviews[0] != rec {
+		if got := ParseTaskRecords(namesOf(path + "\n" + rec.Path())); len(got.Reviews) != 1 || got.Reviews[0] != rec {
 			t.Fatalf("%q: %v is read as %v", name, rec, got.Reviews)
 		}
 	})

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -39,14 +38,9 @@ type SessionRecord struct {
 	Kind string
 }
 
-// Name is the record's file name below session/.
-func (r SessionRecord) Name() string { return fmt.Sprintf("%04d-%s.json", r.N, r.Kind) }
-
-// ParseSessionName reads the name of a file below session/; ok is false for one that the format does not know.
-func ParseSessionName(name string) (rec SessionRecord, ok bool) {
-	r := recordName{rest: name}
-	rec = SessionRecord{N: r.digits("", 4), Kind: r.until("-", ".json")}
-	return rec, r.ends("") && (rec.Kind == EventPaused || rec.Kind == EventResumed || rec.Kind == EventCompleted)
+// Path is where the record is in the plan's tree.
+func (r SessionRecord) Path() string {
+	return recordPath(SessionDir, true, 0, values{n: r.N, word: r.Kind})
 }
 
 // NoteRecord is one file below notes/.
@@ -55,14 +49,9 @@ type NoteRecord struct {
 	Category string // learnings, decisions, conventions, issues
 }
 
-// Name is the record's file name below notes/.
-func (r NoteRecord) Name() string { return fmt.Sprintf("%04d-%s.md", r.N, r.Category) }
-
-// ParseNoteName reads the name of a file below notes/; ok is false for one that the format does not know.
-func ParseNoteName(name string) (rec NoteRecord, ok bool) {
-	r := recordName{rest: name}
-	rec = NoteRecord{N: r.digits("", 4), Category: r.until("-", ".md")}
-	return rec, r.ends("") && strings.Trim(rec.Category, "abcdefghijklmnopqrstuvwxyz") == ""
+// Path is where the record is in the plan's tree.
+func (r NoteRecord) Path() string {
+	return recordPath(NotesDir, true, 0, values{n: r.N, word: r.Category})
 }
 
 // WithSession adds what the names below session/ and notes/ say. Names that the format does not know have no effect. Of two
@@ -70,13 +59,13 @@ func ParseNoteName(name string) (rec NoteRecord, ok bool) {
 func (r Records) WithSession(session, notes []string) Records {
 	r.Session, r.Notes = nil, nil
 	for _, name := range session {
-		if rec, ok := ParseSessionName(name); ok {
-			r.Session = append(r.Session, rec)
+		if v, ok := KindOf(SessionDir, true).values(name); ok {
+			r.Session = append(r.Session, SessionRecord{v.n, v.word})
 		}
 	}
 	for _, name := range notes {
-		if rec, ok := ParseNoteName(name); ok {
-			r.Notes = append(r.Notes, rec)
+		if v, ok := KindOf(NotesDir, true).values(name); ok {
+			r.Notes = append(r.Notes, NoteRecord{v.n, v.word})
 		}
 	}
 	slices.SortFunc(r.Session, func(a, b SessionRecord) int {

@@ -15,23 +15,23 @@ func TestSessionNames(t *testing.T) {
 		"1-paused.json": "", "0001-abandoned.json": "", "0001-paused.md": "", "0001-.json": "", "0001paused.json": "",
 		"0001-paused.json.json": "", "": "", "99999999999-paused.json": "",
 	} {
-		rec, ok := ParseSessionName(name)
 		got := ""
-		if ok {
+		for _, rec := range (Records{}).WithSession([]string{name}, nil).Session {
 			got = fmt.Sprintf("%d %s", rec.N, rec.Kind)
+			if rec.Path() != SessionDir+"/"+name {
+				t.Errorf("%q is written %q", name, rec.Path())
+			}
 		}
 		if got != want {
-			t.Errorf("ParseSessionName(%q) = %q, want %q", name, got, want)
-		}
-		if ok && rec.Name() != name {
-			t.Errorf("%q is written %q", name, rec.Name())
+			t.Errorf("%q is read as %q, want %q", name, got, want)
 		}
 	}
 	for name, want := range map[string]bool{
 		"0001-learnings.md": true, "0001-Learnings.md": false, "0001-a b.md": false, "1-issues.md": false, "0001-.md": false, "0001-x.json": false,
 	} {
-		if rec, ok := ParseNoteName(name); ok != want || ok && rec.Name() != name {
-			t.Errorf("ParseNoteName(%q) = %v %v", name, rec, ok)
+		notes := Records{}.WithSession(nil, []string{name}).Notes
+		if ok := len(notes) > 0; ok != want || ok && notes[0].Path() != NotesDir+"/"+name {
+			t.Errorf("%q is read as %v", name, notes)
 		}
 	}
 }

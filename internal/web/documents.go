@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"gitwf/internal/export"
@@ -71,7 +70,7 @@ func (s *Server) documents(ctx context.Context, snap *gitstore.Snapshot, state *
 	r.versions()
 	for _, a := range slices.Backward(rec.Attempts) {
 		if doc, err := r.Attempt(a); r.ok(err) {
-			r.docs.Tries = append(r.docs.Tries, attempt{doc, a.N, snap.Document(id, fmt.Sprintf("attempts/a%d.log", a.N)) != ""})
+			r.docs.Tries = append(r.docs.Tries, attempt{doc, a.N, snap.Document(id, a.Log()) != ""})
 		}
 	}
 	r.docs.Questions = readable(&r, rec.Questions, r.Question)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"html/template"
 	"net/http"
 	"strconv"
@@ -214,7 +213,7 @@ func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || n < 1 {
 		return notFound("there is no such attempt")
 	}
-	oid := snap.Document(t.TaskID, fmt.Sprintf("attempts/a%d.log", n))
+	oid := snap.Document(t.TaskID, plan.AttemptRecord{N: n}.Log())
 	if oid == "" {
 		return notFound("attempt a%d of %s has no log", n, t.TaskID)
 	}

@@ -1,0 +1,449 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// RecordKind is one kind of record: all that the format says of it. How names are read and written, what an event may
+// add, how the audit compares a document with its place, and the tables of docs/format.md follow from the rows of
+// kindTable. A new kind is a row there, its event, and the rows of the document.
+type RecordKind struct {
+	Dir    string   // where the records are: below a task's directory, or at the top of the tree
+	OfPlan bool     // they are at the top
+	Forms  []Form   // of the names below Dir; the first is that of the document
+	Events []string // that add such records
+	Named  bool     // the word in the name is the kind of the event
+	Owner  string   // of a record of several files, the document: a * stands for each directory above it
+	Reads  string   // what Derive reads of it, as docs/format.md says
+	Texts  bool     // agents and commands wrote texts in it, which may hold secrets
+	Finds  string   // how doctor calls a document that does not fit its place; "" is bad-record
+
+	Document any                             // of the document's type; nil for one that has several or none
+	Says     func(data []byte) (Said, error) // reads a document, for what it says of itself; nil: nothing
+}
+
+// Said is what a document says of itself, to be compared with where it is.
+type Said struct {
+	Name    string     // of the record below the task's directory
+	End     string     // how the name ends, where the document leaves a number in it out
+	Task    TaskID     // whose it is; "" only with NoTask
+	NoTask  bool       // the document names no task
+	OfCheck bool       // it may name the task's CHECK, too
+	Version string     // that it is about, "" for none
+	Tree    OID        // of that version
+	Files   []FileInfo // of that version, where Listed
+	Listed  bool       // the document lists the files
+	Filed   bool       // files came with it
+	Holds   OID        // their tree, where Filed
+	Beside  []string   // what else is there below the task's directory
+}
+
+// Fits reports whether a document that says this may have the name.
+func (s Said) Fits(name string) bool {
+	if s.End == "" {
+		return name == s.Name
+	}
+	if !strings.HasPrefix(name, s.Name) || !strings.HasSuffix(name, s.End) {
+		return false
+	}
+	between := name[len(s.Name):max(len(s.Name), len(name)-len(s.End))]
+	return strings.Trim(strings.TrimPrefix(between, "v"), "0123456789") == ""
+}
+
+// Form is the form of one name. Capitals are what varies: N a number from 1, NNNN one of at least four digits, V a
+// version, A and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
+type Form struct {
+	Text string
+	take func(reading) bool // takes the record up, unless it is none; nil: there is nothing to take
+
+	parts []formPart
+}
+
+// formPart is a text that is always the same, and what varies behind it.
+type formPart struct{ text, field string }
+
+// values are what varies in a name.
+type values struct {
+	n, version, attempt, review, score int
+	name, word                         string
+}
+
+// reading is a name that has the form of a record.
+type reading struct {
+	values
+	oid    OID
+	beside half         // the names in its directory
+	to     *TaskRecords // which take it up
+}
+
+// kindTable returns the kinds of records in the order of docs/format.md.
+var kindTable = sync.OnceValue(func() []*RecordKind {
+	table := []*RecordKind{
+		{
+			Dir: "artifacts", Events: []string{EventPlan, EventArtifact}, Reads: "yes",
+			Owner: "artifacts/*/artifact.json", Texts: true, Finds: "bad-artifact",
+			Forms: []Form{
+				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
+				{Text: "vN/files", take: func(x reading) bool {
+					return x.beside&halfArtifact != 0 && keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
+				}},
+				{Text: "vN/" + stubPrefix + "NAME", take: func(x reading) bool {
+					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
+				}},
+			},
+			Document: Artifact{}, Says: says(func(d *Artifact) Said {
+				return Said{
+					Name: "artifacts/" + d.ArtifactID + "/artifact.json", Task: d.TaskID, Version: d.ArtifactID,
+					Tree: d.Tree, Files: d.Files, Listed: true,
+				}
+			}),
+		},
+		{
+			Dir: "reviews", Events: []string{EventReview, EventWaiver}, Reads: "yes",
+			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
+			Forms: []Form{
+				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
+				{Text: "rN-vV-SCORE-NAME/VERDICT.md", take: func(x reading) bool {
+					rev := ReviewRecord{x.n, x.version, x.score, x.name, Verdict(x.word)}
+					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) && keep(&x.to.Reviews, rev)
+				}},
+			},
+			Document: Review{}, Says: says(func(d *Review) Said {
+				dir := fmt.Sprintf("reviews/%s-%s-%d-%s/", d.ReviewID, d.ReviewedArtifactID, d.Score, EscapeName(d.Reviewer))
+				return Said{
+					Name: dir + "review.json", Task: d.TaskID, Version: d.ReviewedArtifactID, Tree: d.Tree,
+					Beside: []string{dir + d.Verdict.File()},
+				}
+			}),
+		},
+		{
+			Dir: "checks", Events: []string{EventCheck}, Reads: "for the next step of a review", Texts: true,
+			Forms: []Form{{Text: "kN-vV.json", take: func(x reading) bool {
+				return keep(&x.to.Checks, CheckRecord{x.n, x.version})
+			}}},
+			Document: Checked{}, Says: says(func(d *Checked) Said {
+				return Said{
+					Name: "checks/" + d.CheckID + "-" + d.ReviewedArtifactID + ".json", Task: d.TaskID,
+					Version: d.ReviewedArtifactID, Tree: d.Tree,
+				}
+			}),
+		},
+		{
+			Dir: "attempts", Events: []string{EventAttempt, EventQuestion}, Reads: "yes, not the log", Texts: true,
+			Forms: []Form{
+				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt}, {Text: "aN.log"},
+			},
+			Document: Attempt{}, Says: says(func(d *Attempt) Said {
+				return Said{Name: "attempts/" + d.AttemptID + "-", End: "-" + d.Kind + ".json", Task: d.TaskID, OfCheck: true}
+			}),
+		},
+		{
+			Dir: "resets", Events: []string{EventArtifact, EventRetry}, Reads: "yes, the newest", Document: Decision{},
+			Forms: []Form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
+				return keep(&x.to.Resets, ResetRecord{x.n, x.attempt, x.review})
+			}}},
+		},
+		{
+			Dir: "questions", Events: []string{EventQuestion, EventGraft}, Reads: "yes", Texts: true,
+			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
+			Document: Question{}, Says: says(func(d *Question) Said {
+				return Said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
+			}),
+		},
+		{
+			Dir: "answers", Events: []string{EventAnswer}, Reads: "yes",
+			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
+			Document: Answer{}, Says: says(func(d *Answer) Said {
+				said := Said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
+				for _, in := range d.Inputs {
+					said.Beside = append(said.Beside, "inputs/"+in+".json")
+				}
+				return said
+			}),
+		},
+		{
+			Dir: "inputs", Events: []string{EventPlan, EventAnswer, EventInput}, Reads: "yes, how many",
+			Owner: "inputs/*/*.json",
+			Forms: []Form{
+				{Text: "NAME/N.json", take: func(x reading) bool {
+					if x.to.Inputs == nil {
+						x.to.Inputs = map[string]int{}
+					}
+					x.to.Inputs[x.name]++
+					return true
+				}},
+				{Text: "NAME/N/files"}, // what the document beside it describes
+			},
+			Document: InputDocument{}, Says: says(func(d *InputDocument) Said {
+				return Said{Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree}
+			}),
+		},
+		{
+			Dir: "feasibility", Events: []string{EventGraft}, Reads: "no", Forms: []Form{{Text: "fN-vV.json"}},
+		},
+		{
+			Dir: "waivers", Events: []string{EventWaiver}, Reads: "no",
+			Forms: []Form{{Text: "wN-vV-NAME.json", take: func(x reading) bool {
+				return keep(&x.to.Waivers, WaiverRecord{x.n, x.version, x.name})
+			}}},
+			Document: WaiverDocument{}, Says: says(func(d *WaiverDocument) Said {
+				return Said{
+					Name: "waivers/w", End: "-" + d.ArtifactID + "-" + EscapeName(d.Criterion) + ".json",
+					Task: d.TaskID, Version: d.ArtifactID, Tree: d.Tree,
+				}
+			}),
+		},
+		{
+			Dir: "marks", Events: []string{EventAbandoned, EventRestored}, Named: true, Reads: "yes, the newest",
+			Document: Decision{},
+			Forms: []Form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
+				return (x.word == MarkAbandoned || x.word == MarkRestored) && keep(&x.to.Marks, MarkRecord{x.n, x.word})
+			}}},
+		},
+		{
+			Dir: SessionDir, OfPlan: true, Events: []string{EventPaused, EventResumed, EventCompleted},
+			Named: true, Reads: "the newest, for the session (section 8)",
+			Forms: []Form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
+				return x.word == EventPaused || x.word == EventResumed || x.word == EventCompleted
+			}}},
+		},
+		{
+			Dir: NotesDir, OfPlan: true, Events: []string{EventCompleted}, Reads: "no",
+			Forms: []Form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
+				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
+			}}},
+		},
+		{
+			Dir: DoctorDir, OfPlan: true, Events: []string{EventDoctor}, Reads: "no", Document: MendDocument{},
+			Forms: []Form{{Text: "NAME.json"}},
+		},
+		{
+			Dir: PrunedDir, OfPlan: true, Events: []string{EventPruned}, Reads: "no", Document: PruneDocument{},
+			Forms: []Form{{Text: "NAME/" + PruneFile, take: func(x reading) bool {
+				_, _, ok := ParsePruneDir(x.name)
+				return ok
+			}}},
+		},
+	}
+	for _, k := range table {
+		for i := range k.Forms {
+			k.Forms[i].parts = formParts(k.Forms[i].Text)
+		}
+	}
+	return table
+})
+
+func takeAttempt(x reading) bool {
+	switch x.word {
+	case AttemptError, AttemptLost, AttemptNeedsInput, AttemptNoop:
+		return keep(&x.to.Attempts, AttemptRecord{x.n, x.version, x.word})
+	}
+	return false
+}
+
+func says[T any](f func(*T) Said) func([]byte) (Said, error) {
+	return func(data []byte) (Said, error) {
+		var d T
+		if err := json.Unmarshal(data, &d); err != nil {
+			return Said{}, err
+		}
+		return f(&d), nil
+	}
+}
+
+// RecordKinds lists the kinds of records, in the order of docs/format.md.
+func RecordKinds() []*RecordKind { return slices.Clone(kindTable()) }
+
+// KindOf is the kind of the records in a directory: of a task, or at the top of a plan's tree. It is nil for a
+// directory of no kind.
+func KindOf(dir string, ofPlan bool) *RecordKind {
+	for _, k := range kindTable() {
+		if k.Dir == dir && k.OfPlan == ofPlan {
+			return k
+		}
+	}
+	return nil
+}
+
+// Known reports whether a name below the kind's directory has one of its forms. What a name alone can't say, whether
+// the record's other half is there, is not asked.
+func (k *RecordKind) Known(rest string) bool {
+	_, ok := k.values(rest)
+	return ok
+}
+
+// About is the version that a record says it is about, 0 for none.
+func (k *RecordKind) About(rest string) int {
+	v, _ := k.values(rest)
+	return v.version
+}
+
+// Word is the word in a name of the kind, such as the kind of an attempt; "" if it has none.
+func (k *RecordKind) Word(rest string) string {
+	v, _ := k.values(rest)
+	return v.word
+}
+
+func (k *RecordKind) values(rest string) (values, bool) {
+	const both = halfFiles | halfArtifact | halfVerdict | halfReview
+	for i := range k.Forms {
+		f := &k.Forms[i]
+		if v, ok := f.read(rest); ok && (f.take == nil || f.take(reading{values: v, beside: both, to: &TaskRecords{}})) {
+			return v, true
+		}
+	}
+	return values{}, false
+}
+
+// OwnerOf is the document of the record that a path below a task's directory belongs to, where that has several files;
+// "" where it is the only one, or of no known form.
+func OwnerOf(rest string) string {
+	dir, _, _ := strings.Cut(rest, "/")
+	k := KindOf(dir, false)
+	if k == nil || k.Owner == "" {
+		return ""
+	}
+	parts, owner := strings.Split(rest, "/"), strings.Split(k.Owner, "*")
+	if len(parts) <= len(owner) {
+		return ""
+	}
+	text := owner[0]
+	for i, more := range owner[1:] {
+		text += parts[i+1] + more
+	}
+	return text
+}
+
+// take takes up one name, unless no form has it.
+func (k *RecordKind) take(t *TaskRecords, n Name, rest string, halves map[string]half) bool {
+	for i := range k.Forms {
+		f := &k.Forms[i]
+		v, ok := f.read(rest)
+		if !ok {
+			continue
+		}
+		if f.take == nil {
+			return true
+		}
+		dir, _ := splitName(n.Path)
+		if f.take(reading{v, n.OID, halves[dir], t}) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordPath writes the name of a record in a directory of a kind, by one of its forms.
+func recordPath(dir string, ofPlan bool, form int, v values) string {
+	k := KindOf(dir, ofPlan)
+	b := []byte(dir + "/")
+	for _, p := range k.Forms[form].parts {
+		b = append(b, p.text...)
+		switch p.field {
+		case "N":
+			b = strconv.AppendInt(b, int64(v.n), 10)
+		case "NNNN":
+			b = fmt.Appendf(b, "%04d", v.n)
+		case "V":
+			b = strconv.AppendInt(b, int64(v.version), 10)
+		case "A":
+			b = strconv.AppendInt(b, int64(v.attempt), 10)
+		case "R":
+			b = strconv.AppendInt(b, int64(v.review), 10)
+		case "SCORE":
+			b = strconv.AppendInt(b, int64(v.score), 10)
+		case "NAME":
+			b = append(b, v.name...)
+		case "KIND", "VERDICT":
+			b = append(b, v.word...)
+		}
+	}
+	return string(b)
+}
+
+// formParts divides a form where capitals begin and end.
+func formParts(text string) []formPart {
+	var parts []formPart
+	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
+	for text != "" {
+		at := strings.IndexFunc(text, capital)
+		if at < 0 {
+			return append(parts, formPart{text: text})
+		}
+		end := at
+		for end < len(text) && capital(rune(text[end])) {
+			end++
+		}
+		parts = append(parts, formPart{text[:at], text[at:end]})
+		text = text[end:]
+	}
+	return parts
+}
+
+// read takes a name apart from left to right. Long plans have tens of thousands of them, for which regular expressions
+// would be most of what a status takes.
+func (f *Form) read(rest string) (v values, ok bool) {
+	r := recordName{rest: rest}
+	for i, p := range f.parts {
+		if r.bad {
+			return v, false
+		}
+		switch p.field {
+		case "":
+			return v, r.ends(p.text)
+		case "N":
+			v.n = r.number(p.text)
+		case "NNNN":
+			v.n = r.digits(p.text, 4)
+		case "V":
+			v.version = r.number(p.text)
+		case "A":
+			v.attempt = r.count(p.text)
+		case "R":
+			v.review = r.count(p.text)
+		case "SCORE":
+			v.score = r.score(p.text)
+		default:
+			end := ""
+			if i+1 < len(f.parts) {
+				end = f.parts[i+1].text
+			}
+			word := r.word(p.text, end)
+			if p.field == "NAME" {
+				v.name = word
+			} else {
+				v.word = word
+			}
+		}
+	}
+	return v, r.ends("")
+}
+
+// WrittenByNewer reports whether a path of a plan's tree is one that a newer program may have given to a kind of record
+// that this one does not know: below a directory of a task, or of the tree, that has the name of a kind and is none.
+func WrittenByNewer(name string) bool {
+	parts := strings.SplitN(name, "/", 4)
+	if parts[0] != "tasks" {
+		return isNewRecord(name, true)
+	}
+	return len(parts) == 4 && TaskID(parts[2]).Valid() && TaskID(parts[2]).Dir() == strings.Join(parts[:3], "/") &&
+		isNewRecord(parts[3], false)
+}
+
+// isNewRecord is WrittenByNewer for a path below the directory of a task, or at the top.
+func isNewRecord(name string, ofPlan bool) bool {
+	dir, rest, _ := strings.Cut(name, "/")
+	return rest != "" && IsNewKind(dir, ofPlan) && CheckPath(rest) == nil
+}
+
+// IsNewKind reports whether a directory has the name of a kind, and is none that is known.
+func IsNewKind(dir string, ofPlan bool) bool {
+	const most = 32
+	plain := dir != "" && len(dir) <= most && strings.Trim(dir, "abcdefghijklmnopqrstuvwxyz_-") == ""
+	return plain && dir != "tasks" && KindOf(dir, ofPlan) == nil
+}
