@@ -140,7 +140,7 @@ func (e *env) examinePlans(ctx context.Context, store *gitstore.Store, found *ch
 		readable := true
 		for _, f := range more {
 			switch f.Code {
-			case "damaged", "unreadable", "not-a-commit", "too-large":
+			case "damaged", "unreadable", "not-a-commit", "too-large", audit.Newer:
 				readable = false
 			}
 		}

@@ -35,6 +35,9 @@ func (e *env) printSession(w io.Writer, s *plan.State) {
 	case plan.SessionCompleted:
 		parts = append(parts, "completed")
 	}
+	if n := len(s.Records.Newer); n > 0 {
+		parts = append(parts, plan.Count(n, "record")+" by a newer git wf: read-only here")
+	}
 	if sum.PlanType != "" {
 		parts = append(parts, "type "+plan.OneLine(sum.PlanType))
 	}

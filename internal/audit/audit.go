@@ -84,6 +84,9 @@ func (a *auditor) everything() error {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return errors.Join(err, a.ctx.Err())
 	}
+	if a.newerPlan(err) {
+		return nil
+	}
 	if err != nil {
 		a.find("unreadable", planFile, a.goBackTo(planFile), "%v", err)
 		return nil
@@ -97,6 +100,18 @@ func (a *auditor) everything() error {
 		a.floors()
 	}
 	return errors.Join(a.records(entries), a.secrets(entries))
+}
+
+// Newer is the code of what a newer program wrote: it is kept, has no effect here, and nothing mends it but that program.
+const Newer = "newer"
+
+// newerPlan finds that a plan.json is of a later format, if the error says so.
+func (a *auditor) newerPlan(err error) bool {
+	var version *plan.VersionError
+	if errors.As(err, &version) && !a.many(Newer, planFile) {
+		a.find(Newer, planFile, plan.UpgradeHint, "%v", version)
+	}
+	return version != nil
 }
 
 const planFile, policyFile = "plan.json", "policy.json"

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ type chain struct {
 	checks map[plan.TaskID]plan.TaskID
 	tasks  map[plan.TaskID]bool
 	made   map[string]bool // versions, as "TASK vN", that the audited ones have made
+	newer  bool            // plan.json is of a later format: what happens then, a newer program has to judge
 }
 
 // become makes p the newest plan.json.
@@ -64,6 +66,8 @@ func (a *auditor) follow(s *step) error {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return fmt.Errorf("read what came before %.12s: %w", s.commit, err)
 	}
+	var version *plan.VersionError
+	a.chain.newer = errors.As(err, &version)
 	if err == nil {
 		a.chain.base = snap
 		a.chain.become(snap.Plan)
@@ -71,8 +75,8 @@ func (a *auditor) follow(s *step) error {
 	return nil
 }
 
-// event checks that a commit is what its trailers say: one event, of a known kind, that adds what such an event adds, and makes
-// of plan.json what follows from it. It is the one judge of an event, wherever that comes from.
+// event checks that a commit is what its trailers say: one event, of a known kind, that adds what such an event adds,
+// and makes of plan.json what follows from it. It is the one judge of an event, wherever that comes from.
 func (a *auditor) event(s *step) error {
 	kind := s.trailers["Wf-Event"]
 	bad := func(code, format string, args ...any) {
@@ -110,6 +114,9 @@ func (a *auditor) event(s *step) error {
 	if err != nil {
 		return err
 	}
+	if a.chain.newer && why == "" {
+		return nil
+	}
 	a.versions(s)
 	a.strangers(s)
 	for _, c := range s.changes {
@@ -127,6 +134,11 @@ func (a *auditor) event(s *step) error {
 			bad("not-an-event", "claims to begin a pruned history, but has the parent %.12s", s.parents[0])
 		} else if !slices.ContainsFunc(s.changes, func(c change) bool { return strings.HasPrefix(c.path, plan.PrunedDir+"/") }) {
 			bad("not-an-event", "claims to begin a pruned history, but holds no record of a prune")
+		}
+		return nil
+	case !slices.Contains(plan.EventKinds(), kind) && onlyNewer(s, kind):
+		if place := fmt.Sprintf("%.12s", s.commit); !a.many(Newer, place) {
+			a.find(Newer, place, plan.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
 		}
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind):
@@ -151,8 +163,15 @@ func (a *auditor) event(s *step) error {
 	return nil
 }
 
-// mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say what is
-// wrong with the commit.
+// onlyNewer reports whether a commit may be an event of a newer program: of a kind that this one does not know, it adds
+// nothing but records of such kinds, which have no effect here.
+func onlyNewer(s *step, kind string) bool {
+	return len(s.parents) == 1 && len(s.changes) > 0 && kind != plan.EventPolicy && plan.IsNewKind(kind, false) &&
+		!slices.ContainsFunc(s.changes, func(c change) bool { return c.status != "A" || !plan.WrittenByNewer(c.path) })
+}
+
+// mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say
+// what is wrong with the commit.
 func (a *auditor) mayAddAll(s *step, kind string) string {
 	for _, c := range s.changes {
 		if c.status != "A" || c.path == planFile {
@@ -255,8 +274,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	return ""
 }
 
-// mayReview compares the name of a review with what its commit says, and asks whether there was something to review. The
-// reviewer is who made the commit: nobody can review in another's name.
+// mayReview compares the name of a review with what its commit says, and asks whether there was something to review.
+// The reviewer is who made the commit: nobody can review in another's name.
 func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	t := s.trailers
 	dir, file, _ := strings.Cut(name, "/")

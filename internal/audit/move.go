@@ -59,6 +59,9 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	if gitstore.IsAbsent(err) {
 		return nil, err
 	}
+	if a.newerPlan(err) {
+		return a.findings, nil
+	}
 	if err != nil {
 		a.find("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
 		return a.findings, nil

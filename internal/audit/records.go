@@ -78,6 +78,9 @@ func (a *auditor) floors() {
 func (a *auditor) names(task plan.TaskID) {
 	dir := task.Dir()
 	r := a.snap.Records.Of(task)
+	for _, name := range r.Newer {
+		a.newer(dir + "/" + name)
+	}
 	for _, name := range r.Foreign {
 		if !a.many("foreign", dir+"/"+name) {
 			a.find("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name), "no record has this name; it counts for nothing")
@@ -214,12 +217,26 @@ func (a *auditor) misfit(d document, why string) {
 	}
 }
 
+// newer finds a record of a kind that this program does not know.
+func (a *auditor) newer(path string) {
+	if !a.many(Newer, path) {
+		a.find(Newer, path, plan.UpgradeHint, "a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
+	}
+}
+
 // strays reports what is in the plan's tree where no record can be.
 func (a *auditor) strays(entries []gitstore.TreeEntry) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		place, known := placeOf(e.Path)
-		if known || seen[place] || a.many("foreign", place) {
+		if known || seen[place] {
+			continue
+		}
+		if plan.WrittenByNewer(e.Path) {
+			a.newer(e.Path)
+			continue
+		}
+		if a.many("foreign", place) {
 			continue
 		}
 		seen[place] = true

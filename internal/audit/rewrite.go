@@ -29,7 +29,7 @@ func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 	}
 	c := s.changes[at]
 	got, data, why, err := a.storedPlan(c)
-	if err != nil || why != "" {
+	if err != nil || got == nil {
 		a.chain.become(nil)
 		return why, err
 	}
@@ -64,7 +64,12 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if p, err = plan.Decode(data); err != nil {
+	p, err = plan.Decode(data)
+	if a.newerPlan(err) {
+		a.chain.newer = true
+		return nil, nil, "", nil
+	}
+	if err != nil {
 		return nil, nil, fmt.Sprintf("%s: can't be read: %v", planFile, err), nil
 	}
 	return p, data, "", nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gitwf/internal/audit"
@@ -147,6 +148,9 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	if err != nil {
 		return err
 	}
+	if !server {
+		findings = exceptNewer(findings)
+	}
 	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
 	more, err := g.judgeMove(ctx, m, id, findings)
 	if err != nil {
@@ -169,8 +173,13 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	return nil
 }
 
-// judgeMove checks a sound history that grew against the policy before the move: who may change the policy, and four
-// eyes.
+// exceptNewer leaves out what a newer program wrote. A clone keeps that: it has no effect, and the plan is read-only. A server,
+// which can't judge it, does not take it.
+func exceptNewer(findings []audit.Finding) []audit.Finding {
+	return slices.DeleteFunc(findings, func(f audit.Finding) bool { return f.Code == audit.Newer })
+}
+
+// judgeMove holds a sound history that grew against the policy before the move: who may change the policy, and four eyes.
 func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.Finding) ([]audit.Finding, error) {
 	switch {
 	case len(found) > 0:

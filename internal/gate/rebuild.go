@@ -201,6 +201,7 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 		return nil
 	}
 	findings, err := audit.Move(ctx, g.store, gitstore.RefName(id), "", tip)
+	findings = exceptNewer(findings)
 	if err != nil {
 		return err
 	}

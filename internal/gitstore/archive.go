@@ -193,6 +193,9 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	if err != nil {
 		return nil, err
 	}
+	if err := k.snap.State().MayPrune(); err != nil {
+		return nil, err
+	}
 	before, err := s.Archives(ctx, tip.oid)
 	if err != nil {
 		return nil, err

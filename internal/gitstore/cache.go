@@ -111,6 +111,7 @@ func (c *cachedIndex) index() *index {
 			x.records.Tasks[t.ID].Attempts = attempts
 		}
 	}
+	x.records.Newer = x.records.CollectNewer()
 	return x
 }
 

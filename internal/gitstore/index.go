@@ -74,6 +74,11 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 	}
 	next.fresh = len(fresh)
 	next.records, next.changed = nextRecords(old, next, fresh, before)
+	if old.records.Tasks == nil || len(old.records.Newer) > 0 || slices.ContainsFunc(fresh, func(t *taskNames) bool {
+		return len(next.records.Of(t.id).Newer) > 0
+	}) {
+		next.records.Newer = next.records.CollectNewer()
+	}
 	return next, nil
 }
 
@@ -284,8 +289,10 @@ func misplaced(fan string, id plan.TaskID) bool {
 	return !id.Valid() || !strings.HasPrefix(id.Dir(), "tasks/"+fan+"/")
 }
 
-// withSession adds to the records of tasks what the trees session/ and notes/ say; either may be "".
-func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID) (plan.Records, error) {
+// withSession adds to the records of tasks what the trees session/ and notes/ say; either may be "". Newer are directories of
+// kinds that this program does not know.
+func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID, newer []string) (plan.Records, error) {
+	records.Newer = append(slices.Clip(records.Newer), newer...)
 	var names [2][]string
 	for i, oid := range []plan.OID{session, notes} {
 		if oid == "" {

@@ -291,6 +291,7 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 	}
 	next := &known{unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize}
 	var tasks, session, notes plan.OID
+	var newer []string
 	for _, e := range root {
 		switch {
 		case e.name == planFile && e.isFile():
@@ -301,6 +302,8 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 			session = e.oid
 		case e.name == plan.NotesDir && e.isTree():
 			notes = e.oid
+		case e.isTree() && plan.IsNewKind(e.name, true):
+			newer = append(newer, e.name+"/")
 		}
 	}
 	if next.planOID == "" {
@@ -317,7 +320,7 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 			return nil, err
 		}
 	}
-	records, err := s.withSession(ctx, next.index.records, session, notes)
+	records, err := s.withSession(ctx, next.index.records, session, notes, newer)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,9 @@ func (p *Policy) MayPrune(committer, signer string) string {
 	return ""
 }
 
+// MayPrune is refused where a newer program's records are in the way.
+func (s *State) MayPrune() error { return s.readOnly() }
+
 // Dropped is a version whose files go.
 type Dropped struct {
 	TaskID     TaskID `json:"task_id"`

@@ -28,8 +28,24 @@ func (e *SessionError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf resume " + string(e.Plan)
 }
 
+// UpgradeHint says what to do about what a newer program has written.
+const UpgradeHint = "install a newer git wf (git wf --version says which this is)"
+
+// readOnly refuses to record anything in a plan with records that this program does not know: what it would decide could
+// contradict them.
+func (s *State) readOnly() error {
+	if n := len(s.Records.Newer); n > 0 {
+		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not know (%s): the plan can be read here, and nothing recorded in it",
+			Count(n, "record"), OneLine(s.Records.Newer[0])), UpgradeHint)
+	}
+	return nil
+}
+
 // MayBegin is refused with a *SessionError unless work may begin in the plan. What has begun may end.
 func (s *State) MayBegin() error {
+	if err := s.readOnly(); err != nil {
+		return err
+	}
 	if status := s.SessionStatus(); status != SessionActive {
 		return &SessionError{s.Plan.PlanID, status}
 	}
@@ -40,6 +56,9 @@ func (s *State) MayBegin() error {
 // what opens it again and what doctor has put right; a paused one takes what was begun before and what a person decides,
 // but no plan for more work.
 func (s *State) Admits(ev Event) error {
+	if err := s.readOnly(); err != nil {
+		return err
+	}
 	switch ev.(type) {
 	case Resume, Mend, MaskRecords:
 		return nil

@@ -29,6 +29,19 @@ type Records struct {
 	Tasks   map[TaskID]*TaskRecords
 	Session []SessionRecord // of the plan as a whole (session.go), in ascending order
 	Notes   []NoteRecord
+	Newer   []string // paths of records of kinds that this program does not know; those at the top by their directories
+}
+
+// CollectNewer finds the paths of records of tasks whose kinds this program does not know.
+func (r Records) CollectNewer() []string {
+	var paths []string
+	for id, t := range r.Tasks {
+		for _, name := range t.Newer {
+			paths = append(paths, id.Dir()+"/"+name)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // Of returns the records of a task; a task without any has empty ones.
