@@ -43,6 +43,7 @@ type taskDocument struct {
 	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
 	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
+	Others      []string           `json:"records"`     // below it, that nothing above shows
 }
 
 // findTask finds a task by its id; that of a CHECK means its target.
@@ -99,8 +100,8 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 
 // readTask reads every document of a task's records.
 func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
-	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir()}
-	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
+	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir(), Others: snap.Listed(t.TaskID)}
+	r, docs := snap.Records.Of(t.TaskID), export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
 	if d.Work, err = docs.Work(); err != nil {
 		return d, err
@@ -163,6 +164,12 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 	e.printFeasibility(w, t.TaskID, d.Feasibility)
 	e.printTaskInput(w, d.taskInput)
 	e.printVersions(w, s, t, d)
+	if len(d.Others) > 0 {
+		e.heading(w, "Other records")
+	}
+	for _, name := range d.Others {
+		fmt.Fprintf(w, "  %s/%s\n", d.LocalPath, plan.OneLine(name))
+	}
 }
 
 // printGoal shows what a GOAL is made of, and what the root has to meet.

@@ -80,6 +80,20 @@ func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	return oid
 }
 
+// Listed are the records of a task that show lists by their names (plan.IsListed).
+func (s *Snapshot) Listed(task plan.TaskID) []string {
+	names := []string{}
+	if s.index == nil || !task.Valid() {
+		return names
+	}
+	for _, n := range s.index.task(task).names {
+		if plan.IsListed(n.Path) {
+			names = append(names, n.Path)
+		}
+	}
+	return names
+}
+
 // known is what was last read of a plan, so that the next time only what changed is read.
 type known struct {
 	snap     *Snapshot

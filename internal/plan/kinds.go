@@ -21,6 +21,7 @@ type RecordKind struct {
 	Owner  string   // of a record of several files, the document: a * stands for each directory above it
 	Reads  string   // what Derive reads of it, as docs/format.md says
 	Texts  bool     // agents and commands wrote texts in it, which may hold secrets
+	Shown  bool     // show has a section for it; other records it lists by their names
 	Finds  string   // how doctor calls a document that does not fit its place; "" is bad-record
 
 	Document any                             // of the document's type; nil for one that has several or none
@@ -85,7 +86,7 @@ type reading struct {
 var kindTable = sync.OnceValue(func() []*RecordKind {
 	table := []*RecordKind{
 		{
-			Dir: "artifacts", Events: []string{EventPlan, EventArtifact}, Reads: "yes",
+			Dir: "artifacts", Shown: true, Events: []string{EventPlan, EventArtifact}, Reads: "yes",
 			Owner: "artifacts/*/artifact.json", Texts: true, Finds: "bad-artifact",
 			Forms: []Form{
 				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
@@ -104,7 +105,7 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}),
 		},
 		{
-			Dir: "reviews", Events: []string{EventReview, EventWaiver}, Reads: "yes",
+			Dir: "reviews", Shown: true, Events: []string{EventReview, EventWaiver}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
 			Forms: []Form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
@@ -134,7 +135,7 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}),
 		},
 		{
-			Dir: "attempts", Events: []string{EventAttempt, EventQuestion}, Reads: "yes, not the log", Texts: true,
+			Dir: "attempts", Shown: true, Events: []string{EventAttempt, EventQuestion}, Reads: "yes, not the log", Texts: true,
 			Forms: []Form{
 				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt}, {Text: "aN.log"},
 			},
@@ -149,14 +150,14 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}}},
 		},
 		{
-			Dir: "questions", Events: []string{EventQuestion, EventGraft}, Reads: "yes", Texts: true,
+			Dir: "questions", Shown: true, Events: []string{EventQuestion, EventGraft}, Reads: "yes", Texts: true,
 			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
 			Document: Question{}, Says: says(func(d *Question) Said {
 				return Said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
 			}),
 		},
 		{
-			Dir: "answers", Events: []string{EventAnswer}, Reads: "yes",
+			Dir: "answers", Shown: true, Events: []string{EventAnswer}, Reads: "yes",
 			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
 			Document: Answer{}, Says: says(func(d *Answer) Said {
 				said := Said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
@@ -167,7 +168,7 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}),
 		},
 		{
-			Dir: "inputs", Events: []string{EventPlan, EventAnswer, EventInput}, Reads: "yes, how many",
+			Dir: "inputs", Shown: true, Events: []string{EventPlan, EventAnswer, EventInput}, Reads: "yes, how many",
 			Owner: "inputs/*/*.json",
 			Forms: []Form{
 				{Text: "NAME/N.json", take: func(x reading) bool {
@@ -184,7 +185,7 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}),
 		},
 		{
-			Dir: "feasibility", Events: []string{EventGraft}, Reads: "no", Forms: []Form{{Text: "fN-vV.json"}},
+			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no", Forms: []Form{{Text: "fN-vV.json"}},
 		},
 		{
 			Dir: "waivers", Events: []string{EventWaiver}, Reads: "no",
@@ -298,6 +299,14 @@ func (k *RecordKind) values(rest string) (values, bool) {
 		}
 	}
 	return values{}, false
+}
+
+// IsListed reports whether show lists a record of a task by its name: one of a kind that it has no section for, or that
+// this program does not know.
+func IsListed(name string) bool {
+	dir, rest, _ := strings.Cut(name, "/")
+	k := KindOf(dir, false)
+	return k == nil && isNewRecord(name, false) || k != nil && !k.Shown && k.Known(rest)
 }
 
 // OwnerOf is the document of the record that a path below a task's directory belongs to, where that has several files;
