@@ -4,6 +4,8 @@ import (
 	"strings"
 )
 
+func isBead(o *object) bool { return o.has("issue_type") }
+
 const minutesADay = 60 * hoursADay
 
 // beads reads issues.jsonl: one issue a line, or a list of them.

@@ -9,6 +9,20 @@ import (
 	"gitwf/internal/pattern"
 )
 
+// The marks of the items of Spec Kit and OpenSpec.
+var (
+	specKitLine  = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**T[0-9]{3,}\b`)
+	openSpecLine = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**[0-9]+\.[0-9]+(?:\.[0-9]+)*\.?\**\s`)
+	groupLine    = pattern.Compile(`(?m)^##\s+[0-9]+\.\s`)
+)
+
+func isSpecKit(_, text string) bool { return specKitLine.Get().MatchString(text) }
+
+func isOpenSpec(file, text string) bool {
+	return openSpecLine.Get().MatchString(text) && (groupLine.Get().MatchString(text) || strings.Contains(file, "openspec/")) ||
+		strings.Contains(file, "openspec/changes/") && boxLine.Get().MatchString(text)
+}
+
 // checklist reads the tasks.md of spec-kit or of OpenSpec: items with ids, in phases or groups. Both are worked through
 // from top to bottom, so a task waits for the one before it, unless the source says that they go together.
 func (r *reader) checklist(f Found, o Options) *Imported {

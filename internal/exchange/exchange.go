@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -22,6 +23,39 @@ const (
 	FormatMarkdown   Format = "markdown"
 	FormatPlan       Format = "git-wf"
 )
+
+// importer is how the plans of one system are found and read.
+type importer struct {
+	format Format
+	read   func(*reader, Found, Options) *Imported
+	dirs   []string                     // below which the system keeps its plans
+	files  []string                     // in which it does, seen from such a directory or from one that is imported
+	exts   []string                     // of files that are surely its own
+	object func(o *object) bool         // whether a JSON object is one of its documents
+	list   func(o *object) bool         // whether a JSON list is, by its first item
+	parts  func(o *object) []string     // the names of the plans in an object that holds several
+	text   func(file, text string) bool // whether any other text is
+}
+
+// importers are the systems whose plans are read. Where several take a file, the first one gets it. A new one is a row
+// here and a file of its own.
+var importers = [...]importer{
+	{format: FormatPlan, read: (*reader).ownPlan, exts: []string{".yaml", ".yml"}, object: isOwnPlan, list: isTask},
+	{format: FormatCCW, read: (*reader).ccw, dirs: []string{".workflow"}},
+	{
+		format: FormatTaskMaster, read: (*reader).taskMaster, dirs: []string{".taskmaster"}, files: []string{"tasks.json", "tasks/tasks.json"},
+		object: hasTasks, parts: taskMasterTags,
+	},
+	{
+		format: FormatBeads, read: (*reader).beads, dirs: []string{".beads"}, files: []string{"issues.jsonl"}, exts: []string{".jsonl", ".ndjson"},
+		object: isBead, list: isBead,
+	},
+	{format: FormatSpecKit, read: (*reader).checklist, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},
+	{format: FormatOpenSpec, read: (*reader).checklist, dirs: []string{"openspec", "changes"}, text: isOpenSpec},
+	{format: FormatGitHub, read: (*reader).github, object: isIssue, list: isListedIssue, text: isBoxes},
+	{format: FormatTaskMaster, list: func(*object) bool { return true }}, // a bare list of tasks has no mark of its own
+	{format: FormatMarkdown, read: (*reader).markdown, text: func(string, string) bool { return true }},
+}
 
 // Found is something that Read can read.
 type Found struct {
@@ -61,22 +95,10 @@ type Done struct {
 func Read(fsys fs.FS, f Found, o Options) *Imported {
 	r := &reader{fsys: fsys}
 	var out *Imported
-	switch f.Format {
-	case FormatCCW:
-		out = r.ccw(f, o)
-	case FormatTaskMaster:
-		out = r.taskMaster(f, o)
-	case FormatSpecKit, FormatOpenSpec:
-		out = r.checklist(f, o)
-	case FormatBeads:
-		out = r.beads(f, o)
-	case FormatGitHub:
-		out = r.github(f, o)
-	case FormatMarkdown:
-		out = r.markdown(f, o)
-	case FormatPlan:
-		out = r.ownPlan(f, o)
-	default:
+	i := slices.IndexFunc(importers[:], func(i importer) bool { return i.format == f.Format && i.read != nil })
+	if i >= 0 {
+		out = importers[i].read(r, f, o)
+	} else {
 		r.find("unknown-format", f.Path, 0, "is of no system that is known", "", string(f.Format))
 	}
 	if out == nil {

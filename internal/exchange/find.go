@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
-	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -42,15 +42,19 @@ func (r *reader) findDir(dir string) []Found {
 	if has["tasks.md"] {
 		return r.findFile(path.Join(dir, "tasks.md"), r.baseName(dir))
 	}
-	for _, n := range []string{"tasks.json", "tasks/tasks.json", "issues.jsonl"} {
-		if file := path.Join(dir, n); r.has(file) {
-			return r.findFile(file, r.baseName(dir))
+	for _, i := range importers {
+		for _, n := range i.files {
+			if file := path.Join(dir, n); r.has(file) {
+				return r.findFile(file, r.baseName(dir))
+			}
 		}
 	}
 	var found []Found
-	for _, n := range []string{".workflow", ".taskmaster", ".beads", "openspec", "specs", ".specify/specs", "changes"} {
-		if sub := path.Join(dir, n); isDir(r.fsys, sub) {
-			found = append(found, r.findDir(sub)...)
+	for _, i := range importers {
+		for _, n := range i.dirs {
+			if sub := path.Join(dir, n); isDir(r.fsys, sub) {
+				found = append(found, r.findDir(sub)...)
+			}
 		}
 	}
 	if len(found) > 0 || dir == "." && !has["tasks.md"] && len(names) > 200 {
@@ -116,16 +120,15 @@ func (r *reader) findFile(file, name string) []Found {
 			name = dir
 		}
 	}
-	head := strings.TrimSpace(text)
-	switch {
-	case ext == ".jsonl" || ext == ".ndjson":
-		return []Found{{FormatBeads, file, name}}
-	case ext == ".yaml" || ext == ".yml":
-		return []Found{{FormatPlan, file, name}}
-	case strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["):
+	if i := slices.IndexFunc(importers[:], func(i importer) bool { return slices.Contains(i.exts, ext) }); i >= 0 {
+		return []Found{{importers[i].format, file, name}}
+	}
+	if head := strings.TrimSpace(text); strings.HasPrefix(head, "{") || strings.HasPrefix(head, "[") {
 		return r.findJSON(file, name, text)
 	}
-	return []Found{{markdownFormat(file, text), file, name}}
+	text = text[:min(len(text), sniffed)]
+	i := slices.IndexFunc(importers[:], func(i importer) bool { return i.text != nil && i.text(file, text) })
+	return []Found{{importers[i].format, file, name}} // the last one takes everything
 }
 
 // findJSON tells the systems that write JSON apart by their fields.
@@ -142,14 +145,12 @@ func (r *reader) findJSON(file, name, text string) []Found {
 	r.findings = r.findings[:before] // Read reports them
 	switch v := v.(type) {
 	case []any:
-		if first, _ := firstOf(v).(*object); first.has("task_id") {
-			return []Found{{FormatPlan, file, name}}
-		} else if first.has("number") || first.has("body") {
-			return []Found{{FormatGitHub, file, name}}
-		} else if first.has("issue_type") {
-			return []Found{{FormatBeads, file, name}}
+		first, _ := firstOf(v).(*object)
+		for _, i := range importers {
+			if i.list != nil && i.list(first) {
+				return []Found{{i.format, file, name}}
+			}
 		}
-		return []Found{{FormatTaskMaster, file, name}}
 	case *object:
 		return r.findObject(file, name, v)
 	}
@@ -167,49 +168,21 @@ func firstOf(list []any) any {
 }
 
 func (r *reader) findObject(file, name string, o *object) []Found {
-	first, _ := firstOf(o.list("tasks")).(*object)
-	switch {
-	case o.has("schema_version") || o.has("root_task_id") || first.has("task_id") || o.object("plan").has("schema_version"):
-		return []Found{{FormatPlan, file, name}}
-	case o.has("tasks"):
-		return []Found{{FormatTaskMaster, file, name}}
-	case o.has("issue_type"):
-		return []Found{{FormatBeads, file, name}}
-	case o.has("body") || o.has("number") && o.has("title"):
-		return []Found{{FormatGitHub, file, name}}
+	for _, i := range importers {
+		if i.object != nil && i.object(o) {
+			return []Found{{i.format, file, name}}
+		}
 	}
 	var found []Found
-	for _, tag := range sortedKeys(o.fields) {
-		if o.object(tag).has("tasks") {
-			found = append(found, Found{FormatTaskMaster, file, tag})
+	for _, i := range importers {
+		if i.parts != nil {
+			for _, part := range i.parts(o) {
+				found = append(found, Found{i.format, file, part})
+			}
 		}
 	}
 	if len(found) == 0 {
 		r.find("unknown-format", file, 1, "is of no system that is known", known, strings.Join(sortedKeys(o.fields), ", "))
 	}
 	return found
-}
-
-var (
-	specKitLine  = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**T[0-9]{3,}\b`)
-	openSpecLine = pattern.Compile(`(?m)^\s{0,3}[-*+]\s+\[[ xX]\]\s+\**[0-9]+\.[0-9]+(?:\.[0-9]+)*\.?\**\s`)
-	groupLine    = pattern.Compile(`(?m)^##\s+[0-9]+\.\s`)
-	boxLine      = pattern.Compile(`(?m)^\s*(?:[-*+]|[0-9]+[.)])\s+\[[ xX~/>-]\]\s+\S`)
-	outlineLine  = pattern.Compile(`(?mi)^(?:#{1,6}\s+(?:\S+\s+)?\**(?:milestone|phase|task|stage|sprint|epic|里程碑|任务|阶段)\b|\s*[-*+]?\s*\**(?:status|acceptance|acceptance criteria|状态|验收(?:标准)?)\**\s*[:：])`)
-)
-
-// markdownFormat tells the systems that write Markdown apart by their items.
-func markdownFormat(file, text string) Format {
-	text = text[:min(len(text), sniffed)]
-	switch {
-	case specKitLine.Get().MatchString(text):
-		return FormatSpecKit
-	case openSpecLine.Get().MatchString(text) && (groupLine.Get().MatchString(text) || strings.Contains(file, "openspec/")):
-		return FormatOpenSpec
-	case strings.Contains(file, "openspec/changes/") && boxLine.Get().MatchString(text):
-		return FormatOpenSpec
-	case boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text):
-		return FormatGitHub
-	}
-	return FormatMarkdown
 }

@@ -7,6 +7,20 @@ import (
 	"gitwf/internal/pattern"
 )
 
+func isIssue(o *object) bool { return o.has("body") || o.has("number") && o.has("title") }
+
+func isListedIssue(o *object) bool { return o.has("number") || o.has("body") }
+
+// The marks of Markdown whose items are checkboxes and nothing else.
+var (
+	boxLine     = pattern.Compile(`(?m)^\s*(?:[-*+]|[0-9]+[.)])\s+\[[ xX~/>-]\]\s+\S`)
+	outlineLine = pattern.Compile(`(?mi)^(?:#{1,6}\s+(?:\S+\s+)?\**(?:milestone|phase|task|stage|sprint|epic|里程碑|任务|阶段)\b|\s*[-*+]?\s*\**(?:status|acceptance|acceptance criteria|状态|验收(?:标准)?)\**\s*[:：])`)
+)
+
+func isBoxes(_, text string) bool {
+	return boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text)
+}
+
 var issueRef = pattern.Compile(`(?:^|\s|\()((?:[\w.-]+/[\w.-]+)?#[0-9]+|https://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull)/[0-9]+)\b`)
 
 // github reads the list of tasks in an issue, or in any Markdown whose items are checkboxes: of issues as gh prints them

@@ -8,6 +8,13 @@ import (
 	"gitwf/internal/plan"
 )
 
+func isTask(o *object) bool { return o.has("task_id") }
+
+func isOwnPlan(o *object) bool {
+	first, _ := firstOf(o.list("tasks")).(*object)
+	return o.has("schema_version") || o.has("root_task_id") || isTask(first) || o.object("plan").has("schema_version")
+}
+
 // markdown has the outline reader make a plan of milestones and tasks. Where that finds none, but there are checkboxes,
 // these are the tasks.
 func (r *reader) markdown(f Found, o Options) *Imported {

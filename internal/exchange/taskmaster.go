@@ -2,8 +2,16 @@ package exchange
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+func hasTasks(o *object) bool { return o.has("tasks") }
+
+// taskMasterTags are the tags of a tasks.json, each with a list of its own.
+func taskMasterTags(o *object) []string {
+	return slices.DeleteFunc(sortedKeys(o.fields), func(tag string) bool { return !o.object(tag).has("tasks") })
+}
 
 // taskMaster reads a tasks.json: the list of one tag, or the only one there is.
 func (r *reader) taskMaster(f Found, o Options) *Imported {
