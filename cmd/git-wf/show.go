@@ -101,7 +101,7 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 // readTask reads every document of a task's records.
 func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
 	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir(), Others: snap.Listed(t.TaskID)}
-	r, docs := snap.Records.Of(t.TaskID), export.DocumentsOf(ctx, store, snap, t.TaskID)
+	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
 	if d.Work, err = docs.Work(); err != nil {
 		return d, err

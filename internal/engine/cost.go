@@ -54,44 +54,20 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 			continue
 		}
 		var f estimate.Record
-		err := docs.Read("feasibility/f1-"+g.ArtifactID+".json", &f)
+		err := docs.Read(plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID)), &f)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // estimated by nobody
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range artifacts {
-			add(t.TaskID, a.Agent, a.ArtifactID, a.Usage)
-		}
-		for n, g := range snap.Plan.Grafts {
-			if g.TaskID != t.TaskID {
-				continue
-			}
-			var f estimate.Record
-			err := docs.Read(plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID)), &f)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // estimated by nobody
-			}
-			if err != nil {
-				return nil, err
-			}
-			add(t.TaskID, f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
-		}
-		attempts, err := export.All(r.Attempts, docs.Attempt)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range attempts {
-			add(t.TaskID, a.Agent, a.AttemptID, a.Usage)
-		}
-		reviews, err := export.All(r.Reviews, docs.Review)
-		if err != nil {
-			return nil, err
-		}
-		for _, rev := range reviews {
-			add(t.TaskID, rev.Reviewer, rev.ReviewID, rev.Usage)
-		}
+		add(f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
+	}
+	for _, a := range work.Attempts {
+		add(a.Agent, a.AttemptID, a.Usage)
+	}
+	for _, rev := range work.Reviews {
+		add(rev.Reviewer, rev.ReviewID, rev.Usage)
 	}
 	return all, nil
 }
