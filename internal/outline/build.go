@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
@@ -231,7 +230,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 }
 
 // ofWhole are headings over what is said of the whole, its status for instance.
-var ofWhole = pattern.Compile(`(?i)^[\d.、\s]*(?:overview|summary|about|metadata|meta|info(?:rmation)?|project (?:info(?:rmation)?|status|overview|summary)|current (?:status|state)|status|introduction|概述|概览|总览|简介|项目(?:信息|概述|概况|状态|简介)|基本信息|元信息|背景|当前状态|文档信息)$`)
+var ofWhole = withWords(`(?i)^[\d.、\s]*(?:{whole})$`)
 
 // proseCriteria finds the commands with thresholds in text that is of no task.
 func (b *builder) proseCriteria(blocks []*block, in *node) {

@@ -67,7 +67,7 @@ func (s Status) sameAs(other Status) bool {
 // loose reports a mark that goes with more than one state.
 func (s Status) loose() bool {
 	r, size := utf8.DecodeRuneInString(s.Word)
-	return size == len(s.Word) && looseMarks()[r]
+	return size == len(s.Word) && words().loose[r]
 }
 
 func (s Status) isBox() bool { return checkText.Get().MatchString(s.Word) }

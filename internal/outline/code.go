@@ -6,8 +6,6 @@ import (
 	"gitwf/internal/pattern"
 )
 
-var shells = set("bash sh shell zsh fish console shell-session shellsession terminal powershell pwsh ps1 cmd bat batch dos text txt indented")
-
 var (
 	setup       = pattern.Compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
 	trailing    = pattern.Compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed|s)?|threshold|预期|期望|阈值|应为?)\s*[:：]?\s*)(.*)$`)
@@ -21,7 +19,7 @@ var (
 // codeCriteria makes a criterion of each command of a block of code. Lines that only prepare, such as cd, go with the
 // commands behind them; a threshold on a line of its own goes with the command before it.
 func (b *builder) codeCriteria(bl *block) []Criterion {
-	if bl.lang != "" && !shells()[bl.lang] {
+	if bl.lang != "" && !listed("shell", bl.lang) {
 		return nil
 	}
 	prompted := false

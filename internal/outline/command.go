@@ -2,52 +2,10 @@ package outline
 
 import (
 	"strings"
-	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"gitwf/internal/pattern"
 )
-
-// programs are names that begin a command when an argument follows.
-var programs = set(`
-	act actionlint adb alembic ansible ansible-lint ansible-playbook ant apt apt-get awk aws az base64 bash basename bats bazel bazelisk behave black
-	brew buf buildah bun bundle bunx cargo cat caddy cd chmod chown cl clang clang-format clang-tidy clippy cmake cmd cmp codesign composer conda corepack coverage cp crictl ctest cucumber
-	curl cut cypress dart date dbt deno depcruise detekt df diff dig dir django-admin docker docker-compose dotnet du echo egrep electron elixir env erl esbuild eslint etcdctl
-	exec expo export false fd ffmpeg ffprobe fgrep file find findstr fish flake8 flutter forge fvm gcc gcloud gdb gh git gitleaks go gofmt godot goimports golangci-lint gosec govulncheck gradle
-	gradlew gradlew.bat grep grpcurl gunicorn gunzip gzip hadolint hardhat head helm hexdump hey htmlhint http httpie hugo hyperfine invoke ip isort jar java javac jest jq julia just k3d k6 k9s karma
-	kill kind kotlinc ktlint kubectl kustomize lake latexmk lcov ld ldd lean lerna less lighthouse lint-staged locust ls lsof lua luacheck make man markdownlint maturin md5sum meson
-	mix mkdir mkdocs mocha mongosh mv mvn mvnw mvnw.cmd mypy mysql nc netstat newman next ng nginx ninja nix nmap node nodemon nohup nosetests npm npx nslookup nuxt nvim nx objdump ocaml odin
-	opa openssl opam pandoc parallel patch pdm perf perl pg_dump phpcs phpstan phpunit php ping pip pip3 pip-audit pipenv pixi playwright pm2 pnpm pnpx podman poetry powershell pre-commit
-	prettier prisma printf prove ps psql promtool protoc pulumi pushd pwd pwsh py pydocstyle pylint pyright pytest python python2 python3 qemu-system-x86_64 quarto R rails rake readelf redis-cli redocly
-	rg rm robot rsync rspec rubocop ruby ruff run rustc rustfmt rustup sam sbt scala scp scons sed select-string semgrep seq serverless sh sha1sum sha256sum shasum shellcheck shfmt skaffold sleep
-	snyk sort sphinx-build spectral sqlfluff sqlite3 sqlx ss ssh stack stat strace stylelint sudo supabase swift swiftformat swiftlint swagger-cli systemctl tail tar task tauri tee terraform terragrunt test
-	tflint time timeout tmux touch tox tr trivy true truffle trunk ts-node tsc tsx turbo twine type typst uname uniq unittest unzip uv uvicorn uvx vagrant valgrind vale vite vitest vue-tsc wasm-pack watch wc
-	wget where which winget wrangler wrk wscat xargs xcodebuild xcrun xmllint xxd yamllint yarn yq yum zig zip zsh zcat powershell.exe cmd.exe python.exe dotnet-test get-content get-childitem invoke-webrequest
-	test-path measure-object if for while [ [[ ( { ! basedpyright pyrefly ty bandit nbconvert jupyter streamlit flask fastapi celery manage.py mise asdf direnv air templ sqlc goose migrate atlas swag wire
-	mockgen ginkgo gotestsum staticcheck errcheck revive nilaway ko goreleaser cosign syft grype dive kaniko argocd flux istioctl linkerd vault consul nomad packer cdk cdktf sst amplify firebase vercel netlify
-	fly flyctl heroku railway render wp drush artisan pest paratest psalm rector ecs lein clj clojure boot mill amm coursier spago purs elm ghc cabal hlint runhaskell dune idris2 agda coqc isabelle racket
-	guile sbcl nim nimble crystal shards v gleam rebar3 iex fpc gnatmake gfortran cobc vhdl ghdl iverilog verilator yosys west platformio pio idf.py arduino-cli openocd esptool.py probe-rs avrdude
-	swiftc pod fastlane xcpretty xctool detox appium maestro gauge codecept nightwatch wdio protractor testcafe cosmic-ray mutmut hypothesis schemathesis dredd pact artillery gatling jmeter ab siege vegeta bombardier
-`)
-
-// alone are programs whose bare name is a whole command.
-var alone = set(`
-	pytest make tox jest vitest mocha rspec tsc eslint ctest ninja mypy pyright basedpyright flake8 ruff pylint phpunit nox meson-test pre-commit bats vale mkdocs gradle phpstan golangci-lint shellcheck
-	clippy swiftlint ktlint detekt gofmt prettier xcodebuild playwright hadolint actionlint yamllint sbt rake ginkgo gotestsum staticcheck govulncheck
-`)
-
-// set is the set of some words. Like every table of this package it is made when it is first asked for: most commands
-// read no Markdown.
-func set(names string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		out := map[string]bool{}
-		for _, n := range strings.Fields(names) {
-			out[n] = true
-		}
-		return out
-	})
-}
 
 var (
 	assignment = pattern.Compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
@@ -85,11 +43,11 @@ func looksCommand(code string, strong bool) bool {
 	case name == "":
 		return false
 	case args == "":
-		return alone()[name] || assigned && programs()[base] || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
-			strong && (scriptName.Get().MatchString(name) || programs()[name] || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+		return listed("program alone", name) || assigned && listed("program", base) || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.Get().MatchString(name) || listed("program", name) || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
 	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
 		return false
-	case programs()[name]:
+	case listed("program", name):
 		return plausible(name, args)
 	case scriptName.Get().MatchString(name), localPath.Get().MatchString(name), venvPath.Get().MatchString(name):
 		return true
@@ -117,12 +75,12 @@ func plausible(name, args string) bool {
 	if hasHan(args) && !strings.ContainsAny(args, "-\"'/$") {
 		return false
 	}
+	if listed("program or word", name) {
+		return !prosy(args)
+	}
 	switch name {
 	case "for", "while", "if":
 		return strings.Contains(args, "; do ") || strings.Contains(args, "; then ")
-	case "test", "file", "time", "find", "which", "where", "type", "watch", "run", "task", "patch", "next", "select-string", "head", "tail", "cut", "sort", "date", "exec",
-		"make", "kind", "man", "less", "render", "fly", "just", "go", "v", "stat", "host", "select", "http", "env", "atlas", "wire", "air", "vault", "true", "false", "ecs", "boot", "mill", "west", "stack", "forge", "act", "buf", "migrate":
-		return !prosy(args)
 	case "(", "{", "[", "[[", "!":
 		return strings.ContainsAny(args, "-=$&|") || looksCommand(strings.TrimLeft(args, "("), false)
 	}
@@ -136,16 +94,11 @@ func prosy(args string) bool {
 		if len(words) == 1 && len(w) < 3 {
 			return false
 		}
-		switch w {
-		case "the", "a", "an", "is", "are", "of", "to", "and", "that", "with", "in", "file", "name", "coverage", "case", "cases", "suite", "data", "plan":
+		if listed("argument of a sentence", w) {
 			return true
 		}
 	}
 	return false
-}
-
-func hasHan(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Han) })
 }
 
 // found is a command in a text, and what the text expects of it.

@@ -23,7 +23,7 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 	n.acceptance = append(n.acceptance, c)
 	if check != 0 {
-		n.checks = append(n.checks, checkStates()[check])
+		n.checks = append(n.checks, words().boxes[check])
 	}
 }
 
@@ -177,7 +177,7 @@ func bareCommand(text string, sure bool) (foundCommand, bool) {
 	}
 	command = strings.TrimSpace(prompt.Get().ReplaceAllString(command, ""))
 	first, _, _ := strings.Cut(command, " ")
-	known := programs()[first] && isThreshold(expect)
+	known := listed("program", first) && isThreshold(expect)
 	if !known && !looksCommand(command, sure && expect != "") && !(sure && looksCommand(command, true)) {
 		return foundCommand{}, false
 	}
@@ -192,14 +192,13 @@ func shellish(s string) bool {
 	if hasHan(s) || strings.ContainsAny(s, "，。,;") || strings.HasSuffix(s, ".") && !strings.HasSuffix(s, " .") && !strings.HasSuffix(s, "...") {
 		return false
 	}
-	words := strings.Fields(s)
-	for _, w := range words[1:] {
-		switch strings.ToLower(w) {
-		case "passes", "pass", "succeeds", "is", "are", "the", "and", "returns", "works", "exits", "should", "must", "with", "without", "to", "no", "green", "all", "of", "for", "a", "an", "or", "fails", "prints":
+	all := strings.Fields(s)
+	for _, w := range all[1:] {
+		if listed("word of a sentence", strings.ToLower(w)) {
 			return false
 		}
 	}
-	return len(words) <= 12
+	return len(all) <= 12
 }
 
 // settle makes a criterion of a threshold that no command has followed.

@@ -108,7 +108,7 @@ func fieldLine(s string) []string {
 
 var (
 	withColon  = pattern.Compile(`^[^:：]{1,20}[:：]`)
-	expectWord = pattern.Compile(`^(?i)[*_]*(?:阈值|通过阈值|期望|预期|期望结果|预期结果|预期输出|期望输出|threshold|expect|expected|expected output|expected result|pass condition|命令|command|cmd)[*_]*\s*[:：]`)
+	expectWord = withWords(`^(?i)[*_]*(?:{behind a command})[*_]*\s*[:：]`)
 )
 
 // beginsOther reports text that begins with the key of a field of its own.

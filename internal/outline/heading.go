@@ -33,10 +33,8 @@ type label struct {
 }
 
 var (
-	goalWords = `milestones?|phases?|stages?|sprints?|epics?|waves?|iterations?|tracks?|workstreams?|batch|increments?|里程碑|階段|阶段|史诗|迭代|冲刺|批次|波次`
-	taskWords = `tasks?|steps?|stor(?:y|ies)|user stor(?:y|ies)|issues?|tickets?|features?|sub-?tasks?|work ?units?|work ?items?|todos?|checkpoints?|slices?|roadpoints?|items?|pieces?|任务|子任务|任務|步骤|步驟|工作项|工单|用户故事|故事|功能点|事项`
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = pattern.Compile(`^(?i:(` + goalWords + `)|(` + taskWords + `))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
+	wordFirst = withWords(`^(?i:({goal})|({task}))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
 	ordinal   = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
 	idFirst   = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
 	dotted    = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
@@ -44,9 +42,6 @@ var (
 	boxFirst  = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
 	wordLast  = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
-
-// unlike are prefixes of ids that do not name tasks.
-var unlike = set(`AC R REQ FR NFR US Q H V P RISK ADR RFC UTF SHA MD ISO HTTP IPV X GPT CVE API UI UX SQL CPU GPU OS TC UC NF BR SC Y FY CI RQ G DEC ASM CON KPI OKR SLA INV EN ES SHA- PR`)
 
 func headingWords(s string) bool {
 	return readLabel(s).kind != noWord
@@ -64,7 +59,7 @@ func readLabel(s string) label {
 	var l label
 	if m := boxFirst.Get().FindStringSubmatch(raw); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
-		l.status = Status{State: checkStates()[r], Word: "[" + m[1] + "]"}
+		l.status = Status{State: words().boxes[r], Word: "[" + m[1] + "]"}
 		raw = m[2]
 	}
 	raw = l.takeMarks(raw)
@@ -135,7 +130,7 @@ func (l *label) named(number, rest string) {
 // codeStatus is a status in backticks at the end of a name.
 var codeStatus = pattern.Compile("`(TODO|DOING|BLOCKED|DONE|VERIFIED|todo|doing|blocked|done|verified)`\\s*$")
 
-var bracketedName = pattern.Compile(`^[【\[]\s*((?i:` + goalWords + `|` + taskWords + `)\s*(?:` + number + `))\s*[】\]]\s*[:：]?\s*`)
+var bracketedName = withWords(`^[【\[]\s*((?i:{goal}|{task})\s*(?:` + number + `))\s*[】\]]\s*[:：]?\s*`)
 
 var (
 	tag        = pattern.Compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
@@ -186,17 +181,13 @@ func likeTask(id string) bool {
 	if i := strings.IndexAny(prefix, "-_.0123456789"); i > 0 {
 		prefix = prefix[:i]
 	}
-	return !unlike()[prefix] || strings.Contains(id, ".") && prefix == "P" || prefix == "P" && strings.Contains(id, "-")
+	return !listed("no id", prefix) || strings.Contains(id, ".") && prefix == "P" || prefix == "P" && strings.Contains(id, "-")
 }
 
 // unitFollows tells a count from an id: "3 files", "2 天".
 func unitFollows(rest string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(rest)), " ")
-	switch first {
-	case "days", "day", "files", "hours", "tests", "items", "tasks", "times", "天", "个", "小时", "次", "person-days", "lines", "minutes", "weeks", "endpoints", "pages", "users":
-		return true
-	}
-	return false
+	return listed("count", first)
 }
 
 var digitsOf = sync.OnceValue(func() map[rune]int {
@@ -245,9 +236,9 @@ func (l *label) takeMarks(s string) string {
 		switch {
 		case size == 0:
 			return s
-		case clearMarks()[r] != "":
+		case words().clear[r] != "":
 			if l.status.State == "" {
-				l.status = Status{State: clearMarks()[r], Word: string(r)}
+				l.status = Status{State: words().clear[r], Word: string(r)}
 			}
 		case r == '\ufe0f' || unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u200d':
 		default:
@@ -284,9 +275,9 @@ func (l *label) takeTail(s string) string {
 	for {
 		s = strings.TrimSpace(s)
 		r, size := utf8.DecodeLastRuneInString(s)
-		if size > 0 && (clearMarks()[r] != "" || r == '\ufe0f') {
+		if size > 0 && (words().clear[r] != "" || r == '\ufe0f') {
 			if l.status.State == "" && r != '\ufe0f' {
-				l.status = Status{State: clearMarks()[r], Word: string(r)}
+				l.status = Status{State: words().clear[r], Word: string(r)}
 			}
 			s = s[:len(s)-size]
 			continue
@@ -329,11 +320,8 @@ func statusAlone(s string) bool {
 		return ok
 	}
 	_, word := leadingState(w)
-	return word == w && !ambiguous()[w]
+	return word == w && !listed("title word", w)
 }
-
-// ambiguous are words for a state that are as often a word of a title.
-var ambiguous = set("new next testing running active open pass finish partial")
 
 func toDays(from, to, unit string) float64 {
 	n, err := strconv.ParseFloat(from, 64)

@@ -243,7 +243,7 @@ func grams(s string) map[string]bool {
 	out := map[string]bool{}
 	var word strings.Builder
 	flush := func() {
-		if w := word.String(); len(w) > 2 && !common()[w] {
+		if w := word.String(); len(w) > 2 && !listed("common word", w) {
 			out[strings.TrimSuffix(w, "s")] = true
 		}
 		word.Reset()
@@ -270,8 +270,6 @@ func grams(s string) map[string]bool {
 	flush()
 	return out
 }
-
-var common = set("the and for with that this are all can from into has have must should will not its any each when which")
 
 func overlap(a, b map[string]bool) float64 {
 	if len(a) == 0 {

@@ -288,7 +288,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 	l.takeTags()
 	said := l.status
 	if it.check != 0 {
-		l.status = Status{State: checkStates()[it.check], Word: "[" + string(it.check) + "]"}
+		l.status = Status{State: words().boxes[it.check], Word: "[" + string(it.check) + "]"}
 	}
 	if l.id == "" && it.number != "" && (it.check != 0 || strings.Contains(it.number, ".")) {
 		l.id, l.strong = it.number, strings.Contains(it.number, ".")

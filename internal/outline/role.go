@@ -2,13 +2,13 @@ package outline
 
 import (
 	"strings"
-
-	"gitwf/internal/pattern"
 )
 
 var (
-	containers = pattern.Compile(`(?i)^(?:the |all |my |current |active |open |remaining |detailed |implementation |project |development )*(?:task|milestone|phase|todo|to-do|slice|work item|work unit|step|story|user storie|roadpoint|sprint|epic|checkpoint|ticket|issue|feature|item|deliverable)s?(?:\s*(?:&|and|/|与)\s*\w+)?\s*(?:list|breakdown|plan|board|queue|overview|statu|status|chain|tracker|item|table|detail|summary|registry|index|decomposition|inventory)?s?$|^(?:implementation|execution|development|delivery|dev|work|project|action|master)\s*(?:plan|breakdown|roadmap|checklist|queue|list|order)s?$|^(?:roadmap|backlog|checklist|work breakdown|wbs|plan|planning|schedule|progress|work|schedule & progress)$|(?:任务|里程碑|阶段|工作|待办)(?:清单|列表|分解|拆解|看板|总览|规划|明细|计划|概览|安排|划分|拆分|状态|定义|一览|详情|表)|^(?:开发|实施|执行|项目|工作|迭代)(?:计划|路线|步骤|任务|清单)|^(?:路线图|待办|待办事项|计划|总体计划|里程碑与任务|任务与里程碑|里程碑|任务|阶段)$`)
-	skipped    = pattern.Compile(`(?i)^(?:.*\b)?(?:legend|conventions?|notation|template|templates|example|examples|format|how to use.*|usage|rules?|change ?log|revision history|decision log|decisions?|open questions?|glossary|appendix|references?|table of contents|toc|lessons learned|retrospective|risks?(?: .*)?|out of scope|non-goals?)$|(?:图例|状态说明|状态标记|格式说明|模板|示例|说明规则|使用规则|使用说明|更新日志|变更记录|修订记录|术语表|附录|参考资料|目录|风险|非目标|风险与缓解|约束（强制）|决策记录|决策日志)$`)
+	containers = withWords(`(?i)^(?:(?:{tasks: before}) )*(?:{tasks: of what})s?(?:\s*(?:&|and|/|与)\s*\w+)?\s*(?:{tasks: behind})?s?$|` +
+		`^(?:{tasks: kind})\s*(?:{tasks: plan})s?$|^(?:{tasks: whole})$|` +
+		`(?:{tasks: of what, Chinese})(?:{tasks: behind, Chinese})|^(?:{tasks: kind, Chinese})(?:{tasks: plan, Chinese})`)
+	skipped = withWords(`(?i)^(?:.*\b)?(?:{aside})$|(?:{aside, Chinese})$`)
 )
 
 type role int

@@ -164,7 +164,7 @@ func numberedAbove(s, next string) bool {
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	bare := strings.TrimLeftFunc(s, func(r rune) bool { return stateMarks()[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
+	bare := strings.TrimLeftFunc(s, func(r rune) bool { return words().marks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
 	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
 	if _, _, ok := splitField(s); ok {
 		return 0, false
@@ -213,7 +213,8 @@ func title(l line) (string, []line) {
 	return l.text, nil
 }
 
-var inlineKey = pattern.Compile(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:acceptance(?: criteria)?|acceptance command|accept|verify|verification|status|evidence|done when|depends on|dependencies|deps|estimate|effort|owner|files?|deliverable|priority|requirements|验收(?:标准|命令|条件|方式)?|状态|证据|验证(?:方式|命令)?|预估|预计|估算|工时|依赖|前置|交付物|产出|负责人|优先级)(?:\*\*)?\s*[:：]|\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:Acceptance|Status|Evidence|Verify|验收|验收标准|状态|证据)\s*[:：]`)
+var inlineKey = withWords(`(?i)(?:[。；;|·]|\.\s|\s[—–-]+|\s[（(]|，)\s*\**(?:{behind a title})(?:\*\*)?\s*[:：]|` +
+	`\s\*\*[^*]{2,40}?(?:[:：]\*\*|\*\*\s*[:：])|\s(?:{behind a space})\s*[:：]`)
 
 // signals are what a section's own blocks hold.
 type signals struct {

@@ -2,7 +2,6 @@ package outline
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -92,7 +91,7 @@ var (
 
 // looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.
 func looseField(s string) (key, string, bool) {
-	if !coreStarts()[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
+	if !words().starts[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
 		return "", "", false
 	}
 	if m := codeOnly.Get().FindStringSubmatch(s); m != nil {
@@ -107,14 +106,14 @@ func looseField(s string) (key, string, bool) {
 		}
 	}
 	if m := otherMark.Get().FindStringSubmatch(s); m != nil && !strings.Contains(m[1], "`") {
-		if k := core()[bareWord(m[1]+m[5])]; k != "" {
+		if k := words().bare[bareWord(m[1]+m[5])]; k != "" {
 			return k, m[4], true
 		}
 	}
-	if k := core()[bareWord(s)]; k != "" && s[0] != '[' {
+	if k := words().bare[bareWord(s)]; k != "" && s[0] != '[' {
 		return k, "", true
 	}
-	if m := wordValue.Get().FindStringSubmatch(s); m != nil && core()[bareWord(m[1])] == keyStatus {
+	if m := wordValue.Get().FindStringSubmatch(s); m != nil && words().bare[bareWord(m[1])] == keyStatus {
 		if _, ok := stateOf(m[2]); ok {
 			return keyStatus, m[2], true
 		}
@@ -124,44 +123,4 @@ func looseField(s string) (key, string, bool) {
 
 func bareWord(s string) string {
 	return strings.Trim(strings.ToLower(plainText(s)), " *_`.")
-}
-
-// core are the words that are keys without a colon too.
-var core = sync.OnceValue(func() map[string]key {
-	return map[string]key{
-		"status": keyStatus, "state": keyStatus, "current status": keyStatus, "task status": keyStatus, "状态": keyStatus, "当前状态": keyStatus, "任务状态": keyStatus, "狀態": keyStatus,
-		"accept": keyAcceptance, "acceptance": keyAcceptance, "acceptance criteria": keyAcceptance, "acceptance criterion": keyAcceptance, "acceptance command": keyAcceptance, "acceptance commands": keyAcceptance,
-		"acceptance test": keyAcceptance, "acceptance tests": keyAcceptance, "definition of done": keyAcceptance, "done when": keyAcceptance, "exit criteria": keyAcceptance, "success criteria": keyAcceptance,
-		"验收": keyAcceptance, "验收标准": keyAcceptance, "验收条件": keyAcceptance, "验收命令": keyAcceptance, "验收方式": keyAcceptance, "验收方法": keyAcceptance, "验收准则": keyAcceptance, "验收项": keyAcceptance,
-		"完成标准": keyAcceptance, "驗收": keyAcceptance, "驗收標準": keyAcceptance,
-		"verification": keyVerify, "验证命令": keyVerify, "验证方式": keyVerify,
-		"evidence": keyEvidence, "proof": keyEvidence, "证据": keyEvidence, "验收证据": keyEvidence, "完成证据": keyEvidence, "證據": keyEvidence,
-		"depends on": keyDepends, "depends": keyDepends, "dependency": keyDepends, "dependencies": keyDepends, "依赖": keyDepends, "前置任务": keyDepends, "依赖任务": keyDepends,
-		"estimate": keyEstimate, "预估": keyEstimate, "工时": keyEstimate, "deliverable": keyDeliverable, "deliverables": keyDeliverable, "交付物": keyDeliverable,
-		"threshold": keyExpect, "阈值": keyExpect, "command": keyCommand, "命令": keyCommand,
-	}
-})
-
-// coreStarts are the first two letters of the core words: most lines begin otherwise.
-var coreStarts = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{}
-	for w := range core() {
-		out[firstTwo(w)] = true
-	}
-	for w := range keyOf() {
-		if w[0] >= utf8.RuneSelf {
-			out[firstTwo(w)] = true // in brackets every key counts: 【负责人】
-		}
-	}
-	return out
-})
-
-func firstTwo(s string) string {
-	n := 0
-	for i := range s {
-		if n++; n == 3 {
-			return strings.ToLower(s[:i])
-		}
-	}
-	return strings.ToLower(s)
 }

@@ -40,7 +40,7 @@ var (
 func stateOf(s string) (State, bool) {
 	if m := checkText.Get().FindStringSubmatch(strings.TrimSpace(s)); m != nil {
 		r, _ := utf8.DecodeRuneInString(m[1])
-		state, ok := checkStates()[r]
+		state, ok := words().boxes[r]
 		return state, ok
 	}
 	w := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(plainText(s)), "_", " "))
@@ -62,7 +62,7 @@ func stateOf(s string) (State, bool) {
 		return "", false
 	}
 	for _, mark := range before {
-		if m, ok := clearMarks()[mark]; ok && m != state && !looseMarks()[mark] {
+		if m, ok := words().clear[mark]; ok && m != state && !words().loose[mark] {
 			return "", false
 		}
 	}
@@ -81,7 +81,7 @@ func takeSymbols(s string) (rest string, marks []rune) {
 				return s[i:], marks
 			}
 			marks = append(marks, r)
-		case stateMarks()[r] != "":
+		case words().marks[r] != "":
 			marks = append(marks, r)
 		}
 	}
@@ -93,9 +93,9 @@ func oneOf(marks []rune) (State, bool) {
 	if len(marks) == 0 {
 		return "", false
 	}
-	state := stateMarks()[marks[0]]
+	state := words().marks[marks[0]]
 	for _, m := range marks {
-		if stateMarks()[m] != state {
+		if words().marks[m] != state {
 			return "", false
 		}
 	}
@@ -106,11 +106,9 @@ func oneOf(marks []rune) (State, bool) {
 func leadingState(s string) (State, string) {
 	var state State
 	best := ""
-	for _, of := range stateWords {
-		for _, word := range of.words {
-			if len(word) > len(best) && strings.HasPrefix(s, word) && wordEnds(s[len(word):], word) {
-				state, best = of.state, word
-			}
+	for word, of := range words().states {
+		if len(word) > len(best) && strings.HasPrefix(s, word) && wordEnds(s[len(word):], word) {
+			state, best = of, word
 		}
 	}
 	return state, best
@@ -139,7 +137,7 @@ var (
 func agrees(state State, rest string) bool {
 	if after, marks := takeSymbols(rest); len(marks) > 0 || after == "" {
 		for _, mark := range marks {
-			if stateMarks()[mark] != state && !looseMarks()[mark] {
+			if words().marks[mark] != state && !words().loose[mark] {
 				return false
 			}
 		}

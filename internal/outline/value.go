@@ -77,11 +77,8 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 }
 
 func isNothing(s string) bool {
-	switch strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）")) {
-	case "", "none", "n/a", "na", "无", "暂无", "尚无", "待补", "tbd", "todo", "待补充", "null", "[]", "nil", "pending", "空", "待填", "待定":
-		return true
-	}
-	return false
+	s = strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）"))
+	return s == "" || listed("nothing", s)
 }
 
 func (b *builder) status(n *node, text string, no int) {
