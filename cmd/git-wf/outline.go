@@ -66,7 +66,7 @@ func (e *env) outlineReads(task string, attached []string) error {
 }
 
 // printOutline shows what was read in a Markdown file: each task with the status that the file gives it, which nobody
-// believes, and the commands by which it says that the task is accepted.
+// believes, and the commands by which it says that the task is accepted; and the lines that nothing was read of.
 func (e *env) printOutline(o *outline.Outline) {
 	e.heading(e.stdout, "Read in "+plan.OneLine(o.File))
 	o.Walk(func(t *outline.Task) {
@@ -86,4 +86,7 @@ func (e *env) printOutline(o *outline.Outline) {
 			fmt.Fprintf(e.stdout, "       %-4d   $ %s  -> %s\n", c.Line, clip(plan.OneLine(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plan.OneLine(expect))
 		}
 	})
+	for _, f := range o.Unread {
+		fmt.Fprintf(e.stdout, "  line %-4d %s: %s\n", f.Line, f.Message, clip(f.Found, 80))
+	}
 }

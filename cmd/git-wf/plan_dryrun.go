@@ -40,7 +40,11 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 			Findings  plan.Findings      `json:"findings"`
 			Untrusted []plan.CommandLine `json:"untrusted"`
 			Outline   *outline.Outline   `json:"outline,omitempty"` // what was read in Markdown
-		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...), o}
+			Unread    plan.Findings      `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
+		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...), o, nil}
+		if o != nil {
+			doc.Unread = o.Unread
+		}
 		if err := e.printJSON(doc); err != nil {
 			return err
 		}

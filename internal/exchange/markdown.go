@@ -40,6 +40,7 @@ func (r *reader) markdown(f Found, o Options) *Imported {
 		return nil
 	}
 	out := &Imported{Plan: p}
+	r.notes = append(r.notes, doc.Unread[:min(len(doc.Unread), maxFindings)]...)
 	estimates := map[plan.TaskID]float64{}
 	doc.Walk(func(t *outline.Task) { estimates[t.ID] = t.EstimateDays })
 	for _, t := range p.Tasks {

@@ -63,7 +63,9 @@ type builder struct {
 	root     *node
 	title    string
 	titleAt  int
-	intro    []string
+	intro    []string // what stands before the tasks, and is read where no section says what the whole is for
+	introAt  []line   // its lines
+	rootAt   []line   // fields of the whole, which only a document that is one task keeps
 	goalText []string // a section that says what the whole is for
 	reqs     []Item
 	loose    bool // no heading, item or row of the document says that it is a task
@@ -71,6 +73,7 @@ type builder struct {
 	criteria int
 	full     bool
 	seen     map[int]bool // lines with a status that was taken in
+	read     map[int]bool // lines that were read
 	exempt   [][2]int     // first and last line of each section that speaks of no task: a legend, a template
 	part     string       // the heading in a task that is being read
 	fs       plan.Findings
@@ -78,7 +81,7 @@ type builder struct {
 
 func (b *builder) build(front, blocks []*block) {
 	b.root = &node{label: label{}, line: 1}
-	b.seen = map[int]bool{}
+	b.seen, b.read = map[int]bool{}, map[int]bool{}
 	doc := sectionsOf(blocks)
 	b.loose = !b.anyExplicit(doc)
 	for _, bl := range front {
@@ -92,6 +95,7 @@ func (b *builder) build(front, blocks []*block) {
 			b.title, b.titleAt = b.titleOf(h), h.head.no
 		}
 		b.root.line = h.head.no
+		b.took(h.head.lines...)
 		b.process(h.blocks, b.root, inDoc, nil)
 		top = append(slices.Clone(h.subs), top[1:]...)
 	}
@@ -101,6 +105,7 @@ func (b *builder) build(front, blocks []*block) {
 	if b.title == "" && len(doc.subs) > 0 {
 		b.title, b.titleAt = doc.subs[0].label.title, doc.subs[0].head.no
 	}
+	b.notRead(b.rootAt)
 	if len(b.root.kids) == 0 {
 		b.whole(doc)
 		return
@@ -143,6 +148,7 @@ func (b *builder) front(list *block) {
 		k, value, ok := splitField(it.lines[0].text)
 		switch {
 		case !ok:
+			continue
 		case k == keyTitle:
 			b.title, b.titleAt = short(plainText(value), 200), it.no
 		case k == keyID:
@@ -150,7 +156,10 @@ func (b *builder) front(list *block) {
 		case k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate:
 			b.field(b.root, k, []line{{value, it.no}}, it.no, ' ')
 			b.values(b.root, k, it.kids)
+		default:
+			continue
 		}
+		b.took(it.lines...)
 	}
 }
 
@@ -174,6 +183,7 @@ func (b *builder) add(parent *node, kind nodeKind, l label, no int) *node {
 		return n
 	}
 	parent.kids = append(parent.kids, n)
+	b.read[no] = true
 	return n
 }
 
@@ -186,6 +196,9 @@ func (b *builder) find(code string, no int, message, expected, found, example st
 // section reads a heading and what stands below it. in is the goal or task around it.
 func (b *builder) section(s *section, in *node, isTask bool) {
 	r, k := b.role(s, isTask)
+	if r != skipRole && r != proseRole && r != partRole && !(k == keyOther && in == b.root) {
+		b.took(s.head.lines...)
+	}
 	switch r {
 	case skipRole:
 		b.exempt = append(b.exempt, [2]int{s.head.no, s.lastLine()})
@@ -194,6 +207,8 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			b.exempt = append(b.exempt, [2]int{s.head.no, s.ownLine()})
 		}
 		if in == b.root && isPurpose(s.text) {
+			b.took(s.head.lines...)
+			b.tookTexts(s.blocks)
 			b.goalText = append(b.goalText, texts(s.blocks)...)
 		}
 		b.proseCriteria(s.blocks, in)

@@ -39,6 +39,7 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 		}
 		return
 	}
+	b.took(lines...)
 	text := withoutQuotes(strings.TrimSpace(joinLines(lines)))
 	if isNothing(text) {
 		return
@@ -212,6 +213,7 @@ func (b *builder) settle(n *node) {
 // expect gives the last command the expectation that stands on a line of its own; where the first one stands before any
 // command, they all belong to what follows them.
 func (b *builder) expect(n *node, text string, no int) {
+	b.read[no] = true
 	if n.ahead = n.ahead || len(n.acceptance) == 0; n.ahead {
 		b.settle(n)
 		n.pending = &line{text, no}
@@ -230,9 +232,11 @@ func (b *builder) codeValue(n *node, k key, bl *block) {
 	switch k {
 	case keyAcceptance, keyVerify, keyCommand:
 		for _, c := range b.codeCriteria(bl) {
+			b.took(bl.lines...)
 			b.criterion(n, c, 0)
 		}
 	case keyEvidence:
+		b.took(bl.lines...)
 		if t := prose(joinLines(bl.lines)); t != "" {
 			n.evidence = append(n.evidence, short(t, 2000))
 		}

@@ -84,6 +84,8 @@ func (b *builder) topTask() string {
 	text := b.goalText
 	if len(text) == 0 {
 		text = append(append(text, b.intro...), b.root.text...)
+	} else {
+		b.notRead(b.introAt)
 	}
 	var parts []string
 	for _, t := range text {

@@ -21,6 +21,9 @@ type Outline struct {
 	TopTask      string  `json:"top_task"`
 	Requirements []Item  `json:"requirements"`
 	Tasks        []*Task `json:"tasks"`
+
+	// Unread names the lines that nothing was read of, in runs. They are no error: a plan holds prose.
+	Unread plan.Findings `json:"-"`
 }
 
 // Item is one item of the root checklist.
@@ -108,5 +111,6 @@ func Parse(name string, data []byte) (*Outline, plan.Findings) {
 	if len(b.fs) > 0 {
 		return nil, b.findings()
 	}
+	o.Unread = b.unread(src)
 	return o, nil
 }

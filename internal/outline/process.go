@@ -45,9 +45,12 @@ func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
 // looseCode reads code that no field waits for: a command with a threshold is a criterion all the same.
 func (b *builder) looseCode(bl *block, n *node, m mode) {
 	for _, c := range b.codeCriteria(bl) {
+		if c.Expect != "" || m != inDoc {
+			b.took(bl.lines...)
+		}
 		switch {
 		case c.Expect == "" && m != inDoc:
-			b.describe(n, c.Text)
+			b.describe(n, c.Text, bl.lines...)
 		case c.Expect == "":
 		case n == b.root:
 			b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
@@ -61,6 +64,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 	parts := fieldsIn(bl.lines)
 	known := slices.ContainsFunc(parts, func(p part) bool { return p.key != "" })
 	for _, p := range parts {
+		b.took(p.raw...)
 		if p.key == "" {
 			switch {
 			case open != nil && !open.sibling && !open.used:
@@ -69,10 +73,10 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			case b.promote(n, p.lines):
 			case m == inDoc && known && frontLine.Get().MatchString(p.text()):
 			case m == inDoc:
-				b.intro = append(b.intro, prose(p.text()))
+				b.intro, b.introAt = append(b.intro, prose(p.text())), append(b.introAt, p.lines...)
 				open = nil
 			default:
-				b.describe(n, p.text())
+				b.describe(n, p.text(), p.lines...)
 				open = nil
 			}
 			continue
@@ -143,6 +147,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 		if k, v, ok := splitField(it.lines[0].text); ok && k == keyGroup && v != "" && tasks && len(it.kids) == 0 {
 			gather() // "- Milestone: Core" stands over the tasks behind it
 			group = plainText(v)
+			b.took(it.lines...)
 			continue
 		}
 		parts := fieldsIn(it.lines)
@@ -174,6 +179,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 
 // fieldItem reads an item that is a field, with its value on the line, below it, or behind it.
 func (b *builder) fieldItem(it *item, parts []part, n *node) *openField {
+	b.took(it.lines...)
 	for i, p := range parts {
 		check := rune(0)
 		if i == 0 {
@@ -202,7 +208,7 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 			return
 		}
 		if !b.promote(n, it.lines) {
-			b.describe(n, joinLines(it.lines))
+			b.describe(n, joinLines(it.lines), it.lines...)
 		}
 		b.process(it.kids, n, inTask, nil)
 	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 && !commandFirst(it):
@@ -218,13 +224,14 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 		b.process(it.kids, goal, inGoal, nil)
 	case m == inDoc:
 		if !b.promote(n, it.lines) {
-			b.intro = append(b.intro, prose(joinLines(it.lines)))
+			b.took(it.lines...)
+			b.intro, b.introAt = append(b.intro, prose(joinLines(it.lines))), append(b.introAt, it.lines...)
 		}
 		b.process(it.kids, n, m, nil)
 	case b.promote(n, it.lines):
 		b.process(it.kids, n, m, nil)
 	default:
-		b.describe(n, joinLines(it.lines))
+		b.describe(n, joinLines(it.lines), it.lines...)
 		if l := readLabel(it.lines[0].text); m == inGoal && l.strong && l.id != "" && l.kind != noWord {
 			b.itemTask(it, n)
 			return

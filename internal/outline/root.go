@@ -30,6 +30,7 @@ func (b *builder) whole(doc *section) {
 		t.acceptance = append(t.acceptance, Criterion{Text: q.Text, Command: q.Command, Expect: q.Expect, Line: q.Line})
 	}
 	b.reqs = nil
+	b.took(b.rootAt...)
 	t.text = append(t.text, b.intro...)
 	b.root = &node{line: r.line, kids: []*node{t}}
 	t.parent = b.root
@@ -51,6 +52,7 @@ func (b *builder) bullets(doc *section) {
 			continue
 		}
 		b.intro, b.root.text = nil, nil
+		b.notRead(b.introAt)
 		for _, it := range bl.items {
 			b.bullet(it, b.root)
 		}
@@ -85,6 +87,7 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			b.rootList(s)
 			return
 		case keyDescription:
+			b.tookTexts(s.blocks)
 			b.goalText = append(b.goalText, texts(s.blocks)...)
 		}
 	}
@@ -136,11 +139,13 @@ func (b *builder) rootList(s *section) {
 					b.requirement(it.lines)
 					if len(b.reqs) == before || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, ":") || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, "：") {
 						b.reqs = b.reqs[:before]
+						b.took(it.lines...)
 						add(it.kids)
 					}
 				}
 			case codeBlock:
 				for _, c := range b.codeCriteria(bl) {
+					b.took(bl.lines...)
 					b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
 				}
 			}
@@ -168,6 +173,7 @@ func (b *builder) requirement(lines []line) {
 	if text == "" || len(b.reqs) >= 500 {
 		return
 	}
+	b.took(lines...)
 	q := Item{Text: short(text, 2000), Line: lines[0].no}
 	if m := idLike.Get().FindStringSubmatch(plainText(text)); m != nil {
 		q.Ref = m[1]

@@ -176,6 +176,7 @@ func pairs(rows [][]cell) bool {
 }
 
 func (b *builder) pairs(rows [][]cell, n *node) {
+	b.took(rows[0]...)
 	for _, r := range rows {
 		if len(r) < 2 {
 			continue
@@ -193,6 +194,7 @@ func (b *builder) pairs(rows [][]cell, n *node) {
 // cellValue takes a cell in; a break in it begins a new line.
 func (b *builder) cellValue(n *node, k key, c cell) {
 	n.hasField = true
+	b.took(c)
 	for _, l := range breakTag.Get().Split(c.text, -1) {
 		l = strings.TrimSpace(l)
 		check := rune(0)
@@ -212,9 +214,11 @@ func (b *builder) cellValue(n *node, k key, c cell) {
 // rows makes a task of each row.
 func (b *builder) rows(bl *block, parent *node, c columns) {
 	group := "" // an empty cell goes on with the milestone above
+	b.took(bl.rows[0]...)
 	for _, row := range bl.rows[1:] {
 		if over, ok := groupRow(row); ok {
 			group = over
+			b.took(row...)
 			continue
 		}
 		name := cell{no: row[0].no}
@@ -317,6 +321,7 @@ func isTotal(row []cell) bool {
 
 // criteriaRows makes a criterion of each row, with its command and expectation from their columns.
 func (b *builder) criteriaRows(bl *block, n *node, c columns) {
+	b.took(bl.rows[0]...)
 	for _, row := range bl.rows[1:] {
 		var all []string
 		for _, cl := range row {
@@ -327,6 +332,7 @@ func (b *builder) criteriaRows(bl *block, n *node, c columns) {
 		if len(all) == 0 {
 			continue
 		}
+		b.took(row...)
 		b.row(n, row, c, strings.Join(all, " | "))
 	}
 }
@@ -359,6 +365,7 @@ func (b *builder) tableValue(n *node, k key, bl *block) {
 		b.criteriaRows(bl, n, c)
 		return
 	}
+	b.took(bl.rows[0]...)
 	for _, row := range bl.rows[1:] {
 		var all []string
 		for _, cl := range row {

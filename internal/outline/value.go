@@ -21,7 +21,22 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 	if len(lines) == 0 || prose(text) == "" {
 		return
 	}
+	b.took(lines...)
 	no := lines[0].no
+	refs := func(into *[]string, find func(string) []string) {
+		*into = append(*into, find(text)...)
+		for _, l := range lines {
+			if len(find(l.text)) == 0 {
+				b.notRead([]line{l})
+			}
+		}
+	}
+	switch k {
+	case keyStatus, keyEvidence, keyDeliverable, keyFiles, keyDepends, keyEstimate, keyCovers, keyRequire, keyID, keyGroup:
+		if n == b.root {
+			b.rootAt = append(b.rootAt, lines...)
+		}
+	}
 	switch k {
 	case keyStatus:
 		b.status(n, text, no)
@@ -34,25 +49,27 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 			n.evidence = append(n.evidence, short(prose(text), 2000))
 		}
 	case keyDeliverable:
-		n.paths = append(n.paths, pathsIn(text)...)
+		refs(&n.paths, pathsIn)
 	case keyFiles:
-		n.files = append(n.files, pathsIn(text)...)
+		refs(&n.files, pathsIn)
 	case keyDepends:
 		n.needs = append(n.needs, short(prose(text), 500))
 		n.needsLine = no
 	case keyEstimate:
 		if d := daysIn(text); d > 0 {
 			n.days = d
+		} else {
+			b.notRead(lines)
 		}
 	case keyCovers:
-		n.covers = append(n.covers, refsIn(text)...)
+		refs(&n.covers, refsIn)
 	case keyRequire:
 		if b.root == n || onlyRefs.Get().MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
-			n.covers = append(n.covers, refsIn(text)...)
+			refs(&n.covers, refsIn)
 			return
 		}
 		asStep(n, func() { b.criteriaOf(n, keyAcceptance, lines, check) })
-		b.describe(n, text)
+		b.describe(n, text, lines...)
 	case keyID:
 		if n.label.id == "" {
 			n.label.id, n.label.strong = clean(plainText(text)), true
@@ -62,17 +79,19 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 			b.title, b.titleAt = short(plainText(text), 200), no
 			return
 		}
-		b.describe(n, text)
+		b.describe(n, text, lines...)
 	case keyGroup:
 		if n != b.root && n.group == "" {
 			n.group = plainText(text)
 		}
 	case keyOther:
-		if _, v, ok := splitField(text); n != b.root && !(ok && isNothing(v)) {
-			b.describe(n, text)
+		if _, v, ok := splitField(text); n == b.root {
+			b.notRead(lines)
+		} else if !ok || !isNothing(v) {
+			b.describe(n, text, lines...)
 		}
 	default:
-		b.describe(n, text)
+		b.describe(n, text, lines...)
 	}
 }
 
@@ -233,10 +252,15 @@ func onlyCode(blocks []*block) bool {
 	return len(blocks) > 0
 }
 
-func (b *builder) describe(n *node, text string) {
+func (b *builder) describe(n *node, text string, at ...line) {
 	t := prose(text)
 	if t == "" || n == b.root && len(n.text) > 50 || len(n.text) > 500 {
+		b.notRead(at)
 		return
+	}
+	b.took(at...)
+	if n == b.root {
+		b.introAt = append(b.introAt, at...)
 	}
 	n.text = append(n.text, t)
 }
