@@ -67,6 +67,7 @@ type builder struct {
 	introAt  []line   // its lines
 	rootAt   []line   // fields of the whole, which only a document that is one task keeps
 	goalText []string // a section that says what the whole is for
+	goalAt   []line
 	reqs     []Item
 	loose    bool // no heading, item or row of the document says that it is a task
 	count    int
@@ -207,9 +208,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			b.exempt = append(b.exempt, [2]int{s.head.no, s.ownLine()})
 		}
 		if in == b.root && isPurpose(s.text) {
-			b.took(s.head.lines...)
-			b.tookTexts(s.blocks)
-			b.goalText = append(b.goalText, texts(s.blocks)...)
+			b.goalText, b.goalAt = append(b.goalText, texts(s.blocks)...), append(append(b.goalAt, s.head.lines...), linesOf(s.blocks)...)
 		}
 		b.proseCriteria(s.blocks, in)
 		b.subs(s, in, isTask)

@@ -86,6 +86,7 @@ func (b *builder) topTask() string {
 		text = append(append(text, b.intro...), b.root.text...)
 	} else {
 		b.notRead(b.introAt)
+		b.took(b.goalAt...)
 	}
 	var parts []string
 	for _, t := range text {

@@ -87,8 +87,7 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			b.rootList(s)
 			return
 		case keyDescription:
-			b.tookTexts(s.blocks)
-			b.goalText = append(b.goalText, texts(s.blocks)...)
+			b.goalText, b.goalAt = append(b.goalText, texts(s.blocks)...), append(b.goalAt, linesOf(s.blocks)...)
 		}
 	}
 	if k == keyRequire {

@@ -26,17 +26,18 @@ func (b *builder) notRead(lines []line) {
 	}
 }
 
-// tookTexts notes the paragraphs and items of blocks.
-func (b *builder) tookTexts(blocks []*block) {
+// linesOf are the lines of the paragraphs and items of blocks, those that texts gives.
+func linesOf(blocks []*block) []line {
+	var out []line
 	for _, bl := range blocks {
 		if bl.kind == paraBlock {
-			b.took(bl.lines...)
+			out = append(out, bl.lines...)
 		}
 		for _, it := range bl.items {
-			b.took(it.lines...)
-			b.tookTexts(it.kids)
+			out = append(append(out, it.lines...), linesOf(it.kids)...)
 		}
 	}
+	return out
 }
 
 // noText is a line that only marks up what stands around it: a fence, a rule, the line below the header of a table, tags.
