@@ -202,10 +202,10 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 	}
 	switch r {
 	case skipRole:
-		b.exempt = append(b.exempt, [2]int{s.head.no, s.lastLine()})
+		b.exempt = append(b.exempt, [2]int{s.head.no, s.last})
 	case proseRole:
 		if in == b.root && ofWhole.Get().MatchString(s.text) {
-			b.exempt = append(b.exempt, [2]int{s.head.no, s.ownLine()})
+			b.exempt = append(b.exempt, [2]int{s.head.no, s.own})
 		}
 		if in == b.root && isPurpose(s.text) {
 			b.goalText, b.goalAt = append(b.goalText, texts(s.blocks)...), append(append(b.goalAt, s.head.lines...), linesOf(s.blocks)...)

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,6 +17,8 @@ type section struct {
 	level  int
 	blocks []*block
 	subs   []*section
+	own    int // the last line before the next heading
+	last   int // the last line before the next heading of its level
 	sig    *signals
 	memo   *decided
 }
@@ -28,41 +31,6 @@ type decided struct {
 	below, strict, belowKnown, strictKnown bool
 }
 
-// ownLine is the number of the last line that stands in the section and in no section below it.
-func (s *section) ownLine() int {
-	last := s.head.no
-	for _, bl := range s.blocks {
-		last = max(last, lastLine(bl))
-	}
-	return last
-}
-
-// lastLine is the number of the last line that is read of the section.
-func (s *section) lastLine() int {
-	last := s.ownLine()
-	for _, sub := range s.subs {
-		last = max(last, sub.lastLine())
-	}
-	return last
-}
-
-func lastLine(bl *block) int {
-	last := bl.no
-	for _, l := range bl.lines {
-		last = max(last, l.no)
-	}
-	for _, row := range bl.rows {
-		last = max(last, row[0].no)
-	}
-	for _, it := range bl.items {
-		last = max(last, it.no, it.lines[len(it.lines)-1].no)
-		for _, kid := range it.kids {
-			last = max(last, lastLine(kid))
-		}
-	}
-	return last
-}
-
 const (
 	pseudoGoal = 7 // levels of headings that are only bold
 	pseudoTask = 8
@@ -72,60 +40,57 @@ func sectionsOf(blocks []*block) *section {
 	root := &section{}
 	open := []*section{root}
 	enter := func(level int, head *block, text string) {
+		open[len(open)-1].own = head.no - 1
 		for len(open) > 1 && open[len(open)-1].level >= level {
+			open[len(open)-1].last = head.no - 1
 			open = open[:len(open)-1]
 		}
-		s := &section{head: head, level: level, label: readLabel(text), text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
+		s := &section{head: head, own: math.MaxInt, last: math.MaxInt, level: level, label: readLabel(text), text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
 		above := open[len(open)-1]
 		above.subs = append(above.subs, s)
 		open = append(open, s)
 	}
 	plain := !slices.ContainsFunc(blocks, func(b *block) bool { return b.kind == headingBlock && b.level > 1 })
 	for i, b := range blocks {
-		switch b.kind {
-		case headingBlock:
-			text, rest := title(b.lines[0])
-			enter(b.level, b, text)
-			if len(rest) > 0 {
-				last := open[len(open)-1]
-				last.blocks = append(last.blocks, &block{kind: paraBlock, lines: rest, no: b.no})
-			}
-			continue
-		case paraBlock:
-			if level, name, ok := named(b.lines[0].text); ok && plain {
-				enter(level, b, name)
-				if more := b.lines[1:]; len(more) > 0 {
-					last := open[len(open)-1]
-					last.blocks = append(last.blocks, &block{kind: paraBlock, lines: more, no: more[0].no})
-				}
-				continue
-			}
-			if len(b.lines) == 1 && i+1 < len(blocks) && leadsFields(b.lines[0].text, blocks[i+1]) {
-				level := pseudoTask
-				if readLabel(b.lines[0].text).kind == goalWord {
-					level = pseudoGoal
-				}
-				enter(level, b, b.lines[0].text)
-				continue
-			}
-			level, ok := pseudo(b.lines[0].text)
-			if !ok && len(b.lines) > 1 {
-				level, ok = pseudoTask, numberedAbove(b.lines[0].text, b.lines[1].text)
-			}
-			if ok {
-				text, rest := title(b.lines[0])
-				enter(level, b, text)
-				if more := append(rest, b.lines[1:]...); len(more) > 0 {
-					last := open[len(open)-1]
-					last.blocks = append(last.blocks, &block{kind: paraBlock, lines: more, no: more[0].no})
-				}
-				continue
+		level, text, rest := 0, "", []line(nil)
+		switch {
+		case b.kind == headingBlock:
+			level = b.level
+		case b.kind == paraBlock:
+			first := b.lines[0].text
+			if at, name, ok := named(first); ok && plain {
+				level, text, rest = at, name, b.lines[1:]
+			} else if len(b.lines) == 1 && i+1 < len(blocks) && leadsFields(first, blocks[i+1]) {
+				level, text, rest = pseudoLevel(readLabel(first)), first, nil
+			} else if at, ok := pseudo(first); ok {
+				level = at
+			} else if len(b.lines) > 1 && numberedAbove(first, b.lines[1].text) {
+				level = pseudoTask
 			}
 		}
+		if level > 0 && text == "" {
+			text, rest = title(b.lines[0])
+			rest = append(rest, b.lines[1:]...)
+		}
+		if level > 0 {
+			enter(level, b, text)
+		}
 		last := open[len(open)-1]
-		last.blocks = append(last.blocks, b)
+		if len(rest) > 0 {
+			last.blocks = append(last.blocks, &block{kind: paraBlock, lines: rest, no: rest[0].no})
+		} else if level == 0 {
+			last.blocks = append(last.blocks, b)
+		}
 	}
 	return root
+}
+
+// pseudoLevel is the level of a heading that is none to Markdown.
+func pseudoLevel(l label) int {
+	if l.kind == goalWord {
+		return pseudoGoal
+	}
+	return pseudoTask
 }
 
 // named reports "Task: Print" and "Milestone: Core" on a line of their own, in a document without headings.
@@ -170,23 +135,16 @@ func pseudo(s string) (int, bool) {
 		return 0, false
 	}
 	l := readLabel(s)
-	if plainID.Get().MatchString(s) && l.id != "" {
-		if l.kind == goalWord {
-			return pseudoGoal, true
-		}
-		return pseudoTask, true
-	}
 	switch {
+	case l.id != "" && plainID.Get().MatchString(s):
 	case l.id == "" || !l.strong:
 		return 0, false
-	case l.kind == goalWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120):
-		return pseudoGoal, true
-	case l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word): // "1.1 Print — done"
-		return pseudoTask, true
-	case l.kind == taskWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120), l.kind == noWord && bold && l.title != "":
-		return pseudoTask, true
+	case l.kind != noWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120):
+	case l.kind == noWord && l.title != "" && (bold || dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word)): // "1.1 Print — done"
+	default:
+		return 0, false
 	}
-	return 0, false
+	return pseudoLevel(l), true
 }
 
 // plainID is an id that a colon follows, at the beginning of a line: "M4-T1:", "T2: Print".
@@ -233,6 +191,15 @@ func (s *section) signals() *signals {
 	return s.sig
 }
 
+// fieldsOf notes the fields that lines hold.
+func (g *signals) fieldsOf(lines []line) {
+	for _, p := range fieldsIn(lines) {
+		if p.key != "" {
+			g.note(p.key)
+		}
+	}
+}
+
 func (g *signals) note(k key) {
 	g.fields = true
 	g.status = g.status || k == keyStatus
@@ -243,11 +210,7 @@ func (g *signals) scan(blocks []*block) {
 	for _, b := range blocks {
 		switch b.kind {
 		case paraBlock:
-			for _, p := range fieldsIn(b.lines) {
-				if p.key != "" {
-					g.note(p.key)
-				}
-			}
+			g.fieldsOf(b.lines)
 		case listBlock:
 			g.lists = true
 			for _, it := range b.items {
@@ -313,19 +276,11 @@ func boldStart(it *item) bool {
 func ownFields(it *item) *signals {
 	g := &signals{}
 	_, rest := title(it.lines[0])
-	for _, p := range fieldsIn(append(rest, it.lines[1:]...)) {
-		if p.key != "" {
-			g.note(p.key)
-		}
-	}
+	g.fieldsOf(append(rest, it.lines[1:]...))
 	for _, b := range it.kids {
 		switch b.kind {
 		case paraBlock:
-			for _, p := range fieldsIn(b.lines) {
-				if p.key != "" {
-					g.note(p.key)
-				}
-			}
+			g.fieldsOf(b.lines)
 		case listBlock:
 			for _, kid := range b.items {
 				if k, _, ok := splitField(kid.lines[0].text); ok && kid.check == 0 && k != keyOther && k != keyDescription && k != keyTitle {
