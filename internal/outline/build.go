@@ -113,7 +113,7 @@ func (b *builder) build(front, blocks []*block) {
 	}
 	for _, c := range b.root.acceptance {
 		if len(b.reqs) < 500 {
-			b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
+			b.reqs = append(b.reqs, c.item())
 		}
 	}
 }
@@ -208,7 +208,8 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			b.exempt = append(b.exempt, [2]int{s.head.no, s.own})
 		}
 		if in == b.root && isPurpose(s.text) {
-			b.goalText, b.goalAt = append(b.goalText, texts(s.blocks)...), append(append(b.goalAt, s.head.lines...), linesOf(s.blocks)...)
+			b.goalAt = append(b.goalAt, s.head.lines...)
+			b.purpose(s.blocks)
 		}
 		b.proseCriteria(s.blocks, in)
 		b.subs(s, in, isTask)
@@ -228,10 +229,7 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 			s.label.anyID()
 		}
 		n := b.add(in, fromHeading, s.label, s.head.no)
-		for _, m := range dependsTag.Get().FindAllStringSubmatch(s.text, 3) {
-			n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), s.head.no
-		}
-		n.label.title = withoutDependsTag(n.label.title)
+		n.takeDepends(s.text)
 		b.process(s.blocks, n, inTask, nil)
 		b.subs(s, n, true)
 	case partRole:
@@ -272,31 +270,24 @@ func (b *builder) subs(s *section, in *node, isTask bool) {
 }
 
 func isPurpose(s string) bool {
-	switch lookup(s) {
-	case keyDescription:
-		return true
-	}
+	known := lookup(s) == keyDescription
 	s = strings.ToLower(s)
-	return strings.Contains(s, "top task") || strings.Contains(s, "task goal") || strings.Contains(s, "总目标") || strings.Contains(s, "总体目标") || strings.Contains(s, "顶层任务")
+	return known || strings.Contains(s, "top task") || strings.Contains(s, "task goal") || strings.Contains(s, "总目标") || strings.Contains(s, "总体目标") || strings.Contains(s, "顶层任务")
 }
 
-// texts are the paragraphs and items of blocks, one line each.
-func texts(blocks []*block) []string {
-	var out []string
+// purpose takes paragraphs and items in as what the whole is for.
+func (b *builder) purpose(blocks []*block) {
+	add := func(lines []line) {
+		b.goalAt = append(b.goalAt, lines...)
+		b.goalText = append(b.goalText, prose(joinLines(lines)))
+	}
 	for _, bl := range blocks {
-		switch bl.kind {
-		case paraBlock:
-			if t := prose(joinLines(bl.lines)); t != "" {
-				out = append(out, t)
-			}
-		case listBlock:
-			for _, it := range bl.items {
-				if t := prose(joinLines(it.lines)); t != "" {
-					out = append(out, t)
-				}
-				out = append(out, texts(it.kids)...)
-			}
+		if bl.kind == paraBlock {
+			add(bl.lines)
+		}
+		for _, it := range bl.items {
+			add(it.lines)
+			b.purpose(it.kids)
 		}
 	}
-	return out
 }

@@ -11,14 +11,23 @@ import (
 // compare refuses two mentions of one task that claim different statuses.
 func (b *builder) compare(main, other *node) {
 	own, its := main.claims(), other.claims()
-	if len(own) == 0 || len(its) == 0 || norm(main.label.title) != norm(other.label.title) && other.kind == fromHeading || own[0].sameAs(its[0]) {
+	if len(own) == 0 || len(its) == 0 || norm(main.label.title) != norm(other.label.title) && other.kind == fromHeading {
 		return
 	}
 	first, second := own[0], its[0]
 	if second.Line < first.Line {
 		first, second = second, first
 	}
+	b.agree(first, second)
+}
+
+// agree refuses two claims that can't both be true.
+func (b *builder) agree(first, second Status) bool {
+	if first.sameAs(second) {
+		return true
+	}
 	b.find("contradicting-status", second.Line, "the task has two statuses", "one status", fmt.Sprintf("%s on line %d, %s on line %d", first.Word, first.Line, second.Word, second.Line), "")
+	return false
 }
 
 // checkStatus refuses a status that is none, and two that contradict each other.
@@ -28,8 +37,7 @@ func (b *builder) checkStatus(n *node) {
 	}
 	claims := n.claims()
 	for _, c := range claims[min(1, len(claims)):] {
-		if first := claims[0]; !c.sameAs(first) {
-			b.find("contradicting-status", c.Line, "the task has two statuses", "one status", fmt.Sprintf("%s on line %d, %s on line %d", first.Word, first.Line, c.Word, c.Line), "")
+		if !b.agree(claims[0], c) {
 			return
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -190,10 +189,6 @@ func unitFollows(rest string) bool {
 	return listed("count", first)
 }
 
-var digitsOf = sync.OnceValue(func() map[rune]int {
-	return map[rune]int{'一': 1, '二': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
-})
-
 // arabic reads small Chinese numbers; everything else it gives back.
 func arabic(s string) string {
 	if s == "" || !hasHan(s) {
@@ -207,7 +202,7 @@ func arabic(s string) string {
 		case '十':
 			n, last = n+max(last, 1)*10, 0
 		default:
-			last = digitsOf()[r]
+			last = strings.IndexRune("一二三四五六七八九", r)/len("一") + 1
 		}
 	}
 	return strconv.Itoa(n + last)

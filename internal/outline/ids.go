@@ -224,36 +224,29 @@ func (b *builder) cycles(nodes []*node) {
 		}
 		return leaves[n]
 	}
-	reported := false
-	steps := 0
-	var visit func(n *node, trail []*node)
-	visit = func(n *node, trail []*node) {
-		if steps++; reported || steps > 2_000_000 {
-			return
-		}
+	var visit func(n *node, trail []*node) (found bool)
+	visit = func(n *node, trail []*node) bool {
 		state[n] = active
 		trail = append(trail, n)
 		for at := n; at != nil; at = at.parent {
 			for _, d := range at.deps {
 				for _, leaf := range gather(d) {
-					if state[leaf] == active && leaf != n || leaf == n {
-						if !reported {
-							reported = true
-							b.cycle(trail, leaf)
-						}
-						return
+					if state[leaf] == active {
+						b.cycle(trail, leaf)
+						return true
 					}
-					if state[leaf] == 0 {
-						visit(leaf, trail)
+					if state[leaf] == 0 && visit(leaf, trail) {
+						return true
 					}
 				}
 			}
 		}
 		state[n] = finished
+		return false
 	}
 	for _, n := range nodes {
-		if len(n.kids) == 0 && state[n] == 0 {
-			visit(n, nil)
+		if len(n.kids) == 0 && state[n] == 0 && visit(n, nil) {
+			return
 		}
 	}
 }

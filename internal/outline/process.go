@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -53,7 +54,7 @@ func (b *builder) looseCode(bl *block, n *node, m mode) {
 			b.describe(n, c.Text, bl.lines...)
 		case c.Expect == "":
 		case n == b.root:
-			b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
+			b.reqs = append(b.reqs, c.item())
 		default:
 			b.criterion(n, c, 0)
 		}
@@ -312,10 +313,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 		n.statuses = append(n.statuses, said)
 	}
 	n.covers = append(n.covers, l.tags...)
-	for _, m := range dependsTag.Get().FindAllStringSubmatch(first, 3) {
-		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), it.no
-	}
-	n.label.title = withoutDependsTag(n.label.title)
+	n.takeDepends(first)
 	b.titleCriteria(n, it.lines[0], first)
 	var own []*block
 	if more := append(rest, it.lines[1:]...); len(more) > 0 {
@@ -324,11 +322,12 @@ func (b *builder) itemTask(it *item, parent *node) {
 	b.process(append(own, it.kids...), n, inTask, nil)
 }
 
-func withoutDependsTag(title string) string {
-	if bare := clean(dependsTag.Get().ReplaceAllString(title, " ")); bare != "" {
-		return bare
+// takeDepends takes dependencies that stand in parentheses in the name of a task: "Print (depends on: T1)".
+func (n *node) takeDepends(name string) {
+	for _, m := range dependsTag.Get().FindAllStringSubmatch(name, 3) {
+		n.needs, n.needsLine = append(n.needs, short(prose(m[1]), 500)), n.line
 	}
-	return title
+	n.label.title = cmp.Or(clean(dependsTag.Get().ReplaceAllString(n.label.title, " ")), n.label.title)
 }
 
 // withoutCommand is a title without the command that it ends in: that becomes a criterion.

@@ -87,7 +87,7 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			b.rootList(s)
 			return
 		case keyDescription:
-			b.goalText, b.goalAt = append(b.goalText, texts(s.blocks)...), append(b.goalAt, linesOf(s.blocks)...)
+			b.purpose(s.blocks)
 		}
 	}
 	if k == keyRequire {
@@ -145,7 +145,7 @@ func (b *builder) rootList(s *section) {
 			case codeBlock:
 				for _, c := range b.codeCriteria(bl) {
 					b.took(bl.lines...)
-					b.reqs = append(b.reqs, Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line})
+					b.reqs = append(b.reqs, c.item())
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package outline
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 
 	"gitwf/internal/pattern"
@@ -12,23 +13,28 @@ import (
 // undone: a field right behind a list goes on with the last item, text that is indented by four columns is code, and
 // headings without a mark melt into the paragraph around them. It gives the numbers that the lines had in the source.
 func tidy(src []byte) ([]byte, []int) {
-	t := &tidier{}
-	no := 0
+	var in []line
 	for l := range bytes.Lines(src) {
-		no++
-		t.in = append(t.in, line{strings.TrimRight(string(l), "\n"), no})
+		in = append(in, line{strings.TrimRight(string(l), "\n"), len(in) + 1})
 	}
-	for t.at = 0; t.at < len(t.in); {
-		t.next()
-	}
+	lines := tidied(in, nil)
 	var out bytes.Buffer
-	nos := make([]int, len(t.out))
-	for i, l := range t.out {
+	nos := make([]int, len(lines))
+	for i, l := range lines {
 		out.WriteString(l.text)
 		out.WriteByte('\n')
 		nos[i] = l.no
 	}
 	return out.Bytes(), nos
+}
+
+// tidied is the layout of lines that are a text of their own, within items or without.
+func tidied(in []line, items []openItem) []line {
+	t := &tidier{in: in, items: items}
+	for t.at < len(t.in) {
+		t.next()
+	}
+	return t.out
 }
 
 type tidier struct {
@@ -239,18 +245,15 @@ var quotedLimit = pattern.Compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
 // quote tidies what stands in a quotation, as a text of its own.
 func (t *tidier) quote(indent int) {
 	t.leave(indent)
-	inner := &tidier{}
+	var in []line
 	for ; t.at < len(t.in); t.at++ {
 		body := strings.TrimLeft(t.in[t.at].text, " \t")
 		if !strings.HasPrefix(body, ">") || quotedLimit.Get().MatchString(strings.TrimSpace(body)) {
 			break
 		}
-		inner.in = append(inner.in, line{strings.TrimPrefix(body[1:], " "), t.in[t.at].no})
+		in = append(in, line{strings.TrimPrefix(body[1:], " "), t.in[t.at].no})
 	}
-	for inner.at < len(inner.in) {
-		inner.next()
-	}
-	for _, l := range inner.out {
+	for _, l := range tidied(in, nil) {
 		t.put(line{strings.Repeat(" ", indent) + strings.TrimRight("> "+l.text, " "), l.no})
 	}
 }
@@ -266,11 +269,7 @@ func (t *tidier) fence() {
 	body := t.in[t.at+1 : end]
 	if lang := strings.ToLower(strings.TrimSpace(m[2])); (lang == "yaml" || lang == "yml") && end < len(t.in) && hasStatus(body) {
 		t.gap()
-		inner := &tidier{in: body, items: t.items}
-		for inner.at < len(inner.in) {
-			inner.next()
-		}
-		t.out = append(t.out, inner.out...)
+		t.out = append(t.out, tidied(body, t.items)...)
 		t.put(line{"", t.in[end].no})
 		t.at = end + 1
 		return
@@ -285,12 +284,7 @@ func (t *tidier) fence() {
 var statusLine = pattern.Compile(`(?i)^\s*(?:-\s+)?(?:status|state|状态)\s*[:：]\s*\S`)
 
 func hasStatus(lines []line) bool {
-	for _, l := range lines {
-		if statusLine.Get().MatchString(l.text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l line) bool { return statusLine.Get().MatchString(l.text) })
 }
 
 func closesFence(s, fence string) bool {
@@ -361,7 +355,7 @@ func (t *tidier) indented() bool {
 		}
 	}
 	t.gap()
-	inner := &tidier{}
+	var in []line
 	for _, l := range t.in[t.at:end] {
 		body := strings.TrimSpace(l.text)
 		switch {
@@ -371,12 +365,9 @@ func (t *tidier) indented() bool {
 		default:
 			body = strings.Repeat(" ", indentOf(l.text)-least) + "- " + body
 		}
-		inner.in = append(inner.in, line{body, l.no})
+		in = append(in, line{body, l.no})
 	}
-	for inner.at < len(inner.in) {
-		inner.next()
-	}
-	t.out = append(t.out, inner.out...)
+	t.out = append(t.out, tidied(in, nil)...)
 	t.gap()
 	t.at = end
 	return true

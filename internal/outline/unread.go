@@ -26,20 +26,6 @@ func (b *builder) notRead(lines []line) {
 	}
 }
 
-// linesOf are the lines of the paragraphs and items of blocks, those that texts gives.
-func linesOf(blocks []*block) []line {
-	var out []line
-	for _, bl := range blocks {
-		if bl.kind == paraBlock {
-			out = append(out, bl.lines...)
-		}
-		for _, it := range bl.items {
-			out = append(append(out, it.lines...), linesOf(it.kids)...)
-		}
-	}
-	return out
-}
-
 // noText is a line that only marks up what stands around it: a fence, a rule, the line below the header of a table, tags.
 var noText = pattern.Compile("^[ \t>]*(?:`{3,}[^`]*|~{3,}.*|[-|:=*_+ \t]*|<!--.*-->|(?:</?[A-Za-z][^<>]*>\\s*)+)$")
 
