@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"gitwf/internal/pattern"
 )
@@ -212,28 +211,16 @@ func (c check) filter() string {
 }
 
 var (
-	passes = pattern.Compile(`^(?:(?:should|must|要求|to|all|it|is|are|tests?|command|build|suite|全部|均|都|应|须|需|必须|所有|命令|测试|结果|执行|编译|构建|运行|用例|能|可|且|全部测试|所有测试)[ ,，]*)*` +
-		`(?:ok|pass(?:es|ed|ing)?|succeeds?|success(?:ful|fully)?|green|clean|all green|exits? cleanly|no errors?|without errors?|zero errors?|0 errors?|no failures?|0 fail(?:ed|ures?)?|all pass(?:ed)?|通过|全绿|成功|全部通过|不报错|无报错|无错误|没有错误|零错误|无失败|0 ?错误|0 ?失败|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0|绿|全通过|pass 全部|正常退出|测试通过|编译通过|构建成功|✅|✓|✔)` +
-		`(?:[ ,，]*(?:cleanly|completely|全部|green|all|ok|通过|without errors?|with no errors?|no errors?|exit 0|0 fail(?:ed|ures?)?|无错误|且无错误|无报错|✅))*$`)
+	passes      = withWords(`^(?:(?:{before success})[ ,，]*)*(?:{success}|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0)(?:[ ,，]*(?:{behind success}))*$`)
 	nonZero     = pattern.Compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
 	exitCode    = pattern.Compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)
-	silent      = pattern.Compile(`^(?:(?:returns?|prints?|outputs?|yields?|produces?|gives?|shows?|has|finds?|is|reports?|输出|返回|结果|命令)\s*)*(?:nothing|no (?:output|matches|match|results?|hits?|lines?|diff|differences?)|empty(?: output)?|zero matches|zero hits|无输出|无匹配|无结果|无命中|为空|空|没有输出|没有匹配|没有结果|零命中|零匹配|无差异|无 ?diff|空输出)$`)
+	silent      = withWords(`^(?:(?:{before silence})\s*)*(?:{silence})$`)
 	passedCount = pattern.Compile(`^\d+ (?:passed|tests? passed|passing)`)
-	comparison  = pattern.Compile(`^(?:(?:should|must|be|is|are|a|the|and|returns?|prints?|outputs?|shows?|reports?|gives?|yields?|value|count|result|number|total|lines?|of|with|应|须|需|为|是|返回|输出|打印|结果|显示|数量|行数|值|计数|命中|匹配|总数|得|命中数|匹配数)[ :：]*)*` +
-		`(>=|=>|≥|≧|<=|≤|≦|==|!=|≠|=|>|<|at least|no less than|at most|no more than|more than|less than|fewer than|exactly|up to|equals?(?: to)?|不少于|不低于|至少|大于等于|不超过|不大于|至多|最多|小于等于|大于|超过|高于|小于|低于|少于|等于|恰好|恰为|不等于)?[ :：]*` +
-		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*(条|个|行|项|次|处|件|lines?|matches|match|hits?|rows?|items?|files?|results?|times|entries|tests?)?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
-	counting  = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
-	operators = sync.OnceValue(func() map[string]string {
-		return map[string]string{
-			">=": ">=", "=>": ">=", "≥": ">=", "≧": ">=", "at least": ">=", "no less than": ">=", "不少于": ">=", "不低于": ">=", "至少": ">=", "大于等于": ">=",
-			"<=": "<=", "≤": "<=", "≦": "<=", "at most": "<=", "no more than": "<=", "up to": "<=", "不超过": "<=", "不大于": "<=", "至多": "<=", "最多": "<=", "小于等于": "<=",
-			"==": "==", "=": "==", "exactly": "==", "equal": "==", "equals": "==", "equal to": "==", "equals to": "==", "等于": "==", "恰好": "==", "恰为": "==", "": "==",
-			"!=": "!=", "≠": "!=", "不等于": "!=",
-			">": ">", "more than": ">", "大于": ">", "超过": ">", "高于": ">",
-			"<": "<", "less than": "<", "fewer than": "<", "小于": "<", "低于": "<", "少于": "<",
-		}
-	})
-	containsWords = pattern.Compile(`(?i)^(?:(?:the|its|and|it|to|then|must|should|which|command|output|stdout|stderr|log|response|result|body|输出中?|结果中?|日志中?|返回中?|应|应该|须|必须|须|里|且|命令|响应|正文)\s*)*(does not contain|not contain|doesn't contain|excludes|不包含|不含|不得包含|不出现|contains?|containing|includes?|including|outputs?|prints?|shows?|displays?|reports?|returns?|matches|has|输出包含|输出中包含|输出含|包含|含有|含|输出|打印|显示|返回|出现|匹配|==|=)\s*[:：]?\s*(.+)$`)
+	comparison  = withWords(`^(?:(?:{before a number})[ :：]*)*` +
+		`({number >=}|{number <=}|{number !=}|{number ==}|{number >}|{number <})?[ :：]*` +
+		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*({counted})?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
+	counting      = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
+	containsWords = withWords(`(?i)^(?:(?:{before a text})\s*)*({lacks}|{contains})\s*[:：]?\s*(.+)$`)
 	quoted        = pattern.Compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
 
@@ -246,9 +233,11 @@ func compared(command, lower string) *comparisonOf {
 	if m == nil || m[4] != "" && !counting.Get().MatchString(command) {
 		return nil
 	}
-	op, ok := operators()[m[1]]
-	if !ok {
-		return nil
+	op := "=="
+	for _, o := range []string{">=", "<=", "!=", ">", "<"} {
+		if listed("number "+o, m[1]) {
+			op = o
+		}
 	}
 	if m[1] == "" {
 		switch {
@@ -280,7 +269,7 @@ func containsText(e string) (text string, not, ok bool) {
 		return "", false, false
 	}
 	word := strings.ToLower(m[1])
-	not = strings.Contains(word, "not") || strings.Contains(word, "n't") || strings.HasPrefix(word, "不") || word == "excludes"
+	not = listed("lacks", word)
 	value := strings.TrimSpace(m[2])
 	if q := quoted.Get().FindStringSubmatch(value); q != nil && strings.Trim(value[len(q[0]):], " .。)）") == "" {
 		return firstOf(q[1:]), not, true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -373,24 +374,9 @@ func (c Criterion) judged() string {
 
 // names reports that a command speaks of one of the files.
 func names(command string, files []string) bool {
-	for _, f := range files {
-		base := f[strings.LastIndexByte(f, '/')+1:]
-		for _, word := range []string{f, base} {
-			for from := 0; ; {
-				i := strings.Index(command[from:], word)
-				if i < 0 {
-					break
-				}
-				at := from + i
-				end := at + len(word)
-				if (at == 0 || !pathByte(command[at-1])) && (end == len(command) || !pathByte(command[end])) {
-					return true
-				}
-				from = at + 1
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(files, func(f string) bool {
+		const end = `[^\w/.-]`
+		name := regexp.QuoteMeta(f) + "|" + regexp.QuoteMeta(f[strings.LastIndexByte(f, '/')+1:])
+		return regexp.MustCompile(`(?:^|` + end + `)(?:` + name + `)(?:$|` + end + `)`).MatchString(command)
+	})
 }
-
-func pathByte(c byte) bool { return isASCIIWord(c) || c == '/' || c == '-' || c == '.' }

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,37 +174,25 @@ func agrees(state State, rest string) bool {
 	return !strings.ContainsAny(rest, "?？")
 }
 
-func isASCIIWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
-}
-
 // together is the status of a task that several stages claim one of: done when all are, todo when none has begun.
 func together(all []Status) Status {
 	if len(all) == 0 {
 		return Status{State: Todo}
 	}
-	count := map[State]int{}
-	for _, s := range all {
-		count[s.State]++
+	first := func(is func(State) bool) int {
+		return slices.IndexFunc(all, func(s Status) bool { return is(s.State) })
 	}
-	want := Doing
-	switch {
-	case count[Blocked] > 0:
-		want = Blocked
-	case count[Done] == len(all):
+	if i := first(func(s State) bool { return s == Blocked }); i >= 0 {
+		return all[i]
+	}
+	open := first(func(s State) bool { return s != Done })
+	switch doing := first(func(s State) bool { return s == Doing }); {
+	case open < 0:
 		return all[len(all)-1]
-	case count[Todo] == len(all):
-		want = Todo
+	case doing >= 0:
+		return all[doing]
+	case first(func(s State) bool { return s != Todo }) < 0:
+		return all[0]
 	}
-	for _, s := range all {
-		if s.State == want {
-			return s
-		}
-	}
-	for _, s := range all {
-		if s.State != Done {
-			return Status{State: Doing, Word: s.Word, Line: s.Line}
-		}
-	}
-	return all[0]
+	return Status{State: Doing, Word: all[open].Word, Line: all[open].Line}
 }
