@@ -225,31 +225,7 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		if c.title >= 0 && c.title < len(row) {
 			name = row[c.title]
 		}
-		l, more := readLabel(name.text), ""
-		if id, ok := c.cell(row, keyID); ok {
-			of := readLabel(id.text)
-			if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
-				// The column that should hold ids holds names.
-				more, l = l.title, of
-			} else {
-				l.id = clean(plainText(id.text))
-				l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
-			}
-			if of.id != "" && !dottedNumber.Get().MatchString(l.id) {
-				l.id, l.kind = of.id, max(l.kind, of.kind)
-			}
-			if of.status.State != "" && l.status.State == "" {
-				l.status = of.status
-			}
-			if plainText(name.text) == "" {
-				l.title = of.title
-			}
-		}
-		if l.id == "" && l.kind == noWord {
-			if first := readLabel(row[0].text); first.id != "" && first.strong && c.title != 0 && !numeric(first.id) {
-				l.id, l.strong, l.kind = first.id, true, first.kind
-			}
-		}
+		l, more := c.label(row, name)
 		if l.title == "" || isTotal(row) || placehold.Get().MatchString(strings.TrimSpace(name.text)) {
 			continue
 		}
@@ -275,6 +251,36 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		n.group = group
 		b.otherCells(n, bl.rows[0], row, c)
 	}
+}
+
+// label is what a row says of its task, by its id, its name and its first cell; and a name that stands beside another.
+func (c columns) label(row []cell, name cell) (l label, more string) {
+	l = readLabel(name.text)
+	if id, ok := c.cell(row, keyID); ok {
+		of := readLabel(id.text)
+		if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
+			// The column that should hold ids holds names.
+			more, l = l.title, of
+		} else {
+			l.id = clean(plainText(id.text))
+			l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
+		}
+		if of.id != "" && !dottedNumber.Get().MatchString(l.id) {
+			l.id, l.kind = of.id, max(l.kind, of.kind)
+		}
+		if of.status.State != "" && l.status.State == "" {
+			l.status = of.status
+		}
+		if plainText(name.text) == "" {
+			l.title = of.title
+		}
+	}
+	if l.id == "" && l.kind == noWord {
+		if first := readLabel(row[0].text); first.id != "" && first.strong && c.title != 0 && !numeric(first.id) {
+			l.id, l.strong, l.kind = first.id, true, first.kind
+		}
+	}
+	return l, more
 }
 
 // groupRow reports a row that is a heading over the rows below it: the name of a milestone, and nothing else.
@@ -333,29 +339,25 @@ func (b *builder) criteriaRows(bl *block, n *node, c columns) {
 			continue
 		}
 		b.took(row...)
-		b.row(n, row, c, strings.Join(all, " | "))
-	}
-}
-
-func (b *builder) row(n *node, row []cell, c columns, text string) {
-	crit := Criterion{Text: short(text, 2000), Line: row[0].no}
-	if v, ok := c.cell(row, keyCommand); ok {
-		if found := commandsIn(spans(v.text), true); len(found) > 0 {
-			crit.Command, crit.Expect = found[0].command, found[0].expect
-		} else if f, ok := bareCommand(v.text, true); ok {
-			crit.Command, crit.Expect = f.command, f.expect
+		crit := Criterion{Text: short(strings.Join(all, " | "), 2000), Line: row[0].no}
+		from, sure := row, false
+		if v, ok := c.cell(row, keyCommand); ok {
+			from, sure = []cell{v}, true
 		}
-	} else {
-		for _, cl := range row {
-			if found := commandsIn(spans(cl.text), false); len(found) > 0 && crit.Command == "" {
+		for _, cl := range from {
+			found := commandsIn(spans(cl.text), sure)
+			if f, ok := bareCommand(cl.text, true); ok && sure && len(found) == 0 {
+				found = []foundCommand{f}
+			}
+			if len(found) > 0 && crit.Command == "" {
 				crit.Command, crit.Expect = found[0].command, found[0].expect
 			}
 		}
+		if v, ok := c.cell(row, keyExpect); ok && crit.Command != "" && crit.Expect == "" {
+			crit.Expect = prose(v.text)
+		}
+		b.criterion(n, crit, 0)
 	}
-	if v, ok := c.cell(row, keyExpect); ok && crit.Command != "" && crit.Expect == "" {
-		crit.Expect = prose(v.text)
-	}
-	b.criterion(n, crit, 0)
 }
 
 // tableValue reads a table that is the value of a field.
