@@ -66,7 +66,30 @@ type Form struct {
 }
 
 // formPart is a text that is always the same, and what varies behind it.
-type formPart struct{ text, field string }
+type formPart struct {
+	text  string
+	field formField
+}
+
+// formField is what varies in a name.
+type formField byte
+
+const (
+	fieldNone formField = iota
+	fieldN
+	fieldNNNN
+	fieldV
+	fieldA
+	fieldR
+	fieldScore
+	fieldName
+	fieldWord
+)
+
+var formFields = map[string]formField{
+	"N": fieldN, "NNNN": fieldNNNN, "V": fieldV, "A": fieldA, "R": fieldR, "SCORE": fieldScore,
+	"NAME": fieldName, "KIND": fieldWord, "VERDICT": fieldWord,
+}
 
 // values are what varies in a name.
 type values struct {
@@ -83,8 +106,8 @@ type reading struct {
 }
 
 // kindTable returns the kinds of records in the order of docs/format.md.
-var kindTable = sync.OnceValue(func() []*RecordKind {
-	table := []*RecordKind{
+var kindTable = sync.OnceValue(func() (all kindIndex) {
+	all.list = []*RecordKind{
 		{
 			Dir: "artifacts", Shown: true, Events: []string{EventPlan, EventArtifact}, Reads: "yes",
 			Owner: "artifacts/*/artifact.json", Texts: true, Finds: "bad-artifact",
@@ -231,13 +254,25 @@ var kindTable = sync.OnceValue(func() []*RecordKind {
 			}}},
 		},
 	}
-	for _, k := range table {
+	all.ofTask, all.ofPlan = map[string]*RecordKind{}, map[string]*RecordKind{}
+	for _, k := range all.list {
 		for i := range k.Forms {
 			k.Forms[i].parts = formParts(k.Forms[i].Text)
 		}
+		if k.OfPlan {
+			all.ofPlan[k.Dir] = k
+		} else {
+			all.ofTask[k.Dir] = k
+		}
 	}
-	return table
+	return all
 })
+
+// kindIndex is the table, and its rows by their directories.
+type kindIndex struct {
+	list           []*RecordKind
+	ofTask, ofPlan map[string]*RecordKind
+}
 
 func takeAttempt(x reading) bool {
 	switch x.word {
@@ -258,17 +293,15 @@ func says[T any](f func(*T) Said) func([]byte) (Said, error) {
 }
 
 // RecordKinds lists the kinds of records, in the order of docs/format.md.
-func RecordKinds() []*RecordKind { return slices.Clone(kindTable()) }
+func RecordKinds() []*RecordKind { return slices.Clone(kindTable().list) }
 
 // KindOf is the kind of the records in a directory: of a task, or at the top of a plan's tree. It is nil for a
 // directory of no kind.
 func KindOf(dir string, ofPlan bool) *RecordKind {
-	for _, k := range kindTable() {
-		if k.Dir == dir && k.OfPlan == ofPlan {
-			return k
-		}
+	if ofPlan {
+		return kindTable().ofPlan[dir]
 	}
-	return nil
+	return kindTable().ofTask[dir]
 }
 
 // Known reports whether a name below the kind's directory has one of its forms. What a name alone can't say, whether
@@ -339,8 +372,12 @@ func (k *RecordKind) take(t *TaskRecords, n Name, rest string, halves map[string
 		if f.take == nil {
 			return true
 		}
-		dir, _ := splitName(n.Path)
-		if f.take(reading{v, n.OID, halves[dir], t}) {
+		var beside half
+		if k.Owner != "" {
+			dir, _ := splitName(n.Path)
+			beside = halves[dir]
+		}
+		if f.take(reading{v, n.OID, beside, t}) {
 			return true
 		}
 	}
@@ -354,21 +391,21 @@ func recordPath(dir string, ofPlan bool, form int, v values) string {
 	for _, p := range k.Forms[form].parts {
 		b = append(b, p.text...)
 		switch p.field {
-		case "N":
+		case fieldN:
 			b = strconv.AppendInt(b, int64(v.n), 10)
-		case "NNNN":
+		case fieldNNNN:
 			b = fmt.Appendf(b, "%04d", v.n)
-		case "V":
+		case fieldV:
 			b = strconv.AppendInt(b, int64(v.version), 10)
-		case "A":
+		case fieldA:
 			b = strconv.AppendInt(b, int64(v.attempt), 10)
-		case "R":
+		case fieldR:
 			b = strconv.AppendInt(b, int64(v.review), 10)
-		case "SCORE":
+		case fieldScore:
 			b = strconv.AppendInt(b, int64(v.score), 10)
-		case "NAME":
+		case fieldName:
 			b = append(b, v.name...)
-		case "KIND", "VERDICT":
+		case fieldWord:
 			b = append(b, v.word...)
 		}
 	}
@@ -388,7 +425,7 @@ func formParts(text string) []formPart {
 		for end < len(text) && capital(rune(text[end])) {
 			end++
 		}
-		parts = append(parts, formPart{text[:at], text[at:end]})
+		parts = append(parts, formPart{text[:at], formFields[text[at:end]]})
 		text = text[end:]
 	}
 	return parts
@@ -403,19 +440,19 @@ func (f *Form) read(rest string) (v values, ok bool) {
 			return v, false
 		}
 		switch p.field {
-		case "":
+		case fieldNone:
 			return v, r.ends(p.text)
-		case "N":
+		case fieldN:
 			v.n = r.number(p.text)
-		case "NNNN":
+		case fieldNNNN:
 			v.n = r.digits(p.text, 4)
-		case "V":
+		case fieldV:
 			v.version = r.number(p.text)
-		case "A":
+		case fieldA:
 			v.attempt = r.count(p.text)
-		case "R":
+		case fieldR:
 			v.review = r.count(p.text)
-		case "SCORE":
+		case fieldScore:
 			v.score = r.score(p.text)
 		default:
 			end := ""
@@ -423,7 +460,7 @@ func (f *Form) read(rest string) (v values, ok bool) {
 				end = f.parts[i+1].text
 			}
 			word := r.word(p.text, end)
-			if p.field == "NAME" {
+			if p.field == fieldName {
 				v.name = word
 			} else {
 				v.word = word
