@@ -16,7 +16,11 @@ const (
 )
 
 // replyJSON reads one JSON value, with the liberties that doc.go lists.
-var replyJSON = document.JSON{Limits: document.Limits{Depth: maxDepth, Values: maxValues, Fields: maxFields}, Comments: true, RawText: true}
+var replyJSON = document.JSON{
+	Limits: document.Limits{Depth: maxDepth, Values: maxValues, Fields: maxFields}, Comments: true, RawText: true,
+}
+
+const noValue = "a JSON value (strings in straight double quotes; true, false and null in lower case; no NaN)"
 
 // broken says what a fault means to the agent: a code, and what was expected.
 var broken = map[document.Problem]struct{ code, expected string }{
@@ -25,7 +29,7 @@ var broken = map[document.Problem]struct{ code, expected string }{
 	document.TooDeep:          {CodeTooDeep, fmt.Sprintf("at most %d levels", maxDepth)},
 	document.DuplicateKey:     {CodeDuplicateKey, "each field once"},
 	document.OutOfRange:       {CodeBadValue, "a number within the range of a double"},
-	document.NoValue:          {CodeSyntax, "a JSON value (strings in straight double quotes; true, false and null in lower case; no NaN)"},
+	document.NoValue:          {CodeSyntax, noValue},
 	document.NoName:           {CodeSyntax, `a field's name in straight double quotes (")`},
 	document.NoColon:          {CodeSyntax, "a colon after %s"},
 	document.NoCommaOrBrace:   {CodeSyntax, "a comma or }"},

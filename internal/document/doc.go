@@ -1,8 +1,9 @@
 // Package document reads YAML and JSON that other people and programs wrote into one tree of nodes with line numbers.
 //
-// It hides one decision: what is a document at all. encoding/json has no line numbers, lets the second of two equal keys
-// win, matches keys whatever their case and replaces half surrogate pairs; yaml.v3 expands aliases without a bound. All of
-// that matters for a file that somebody hands in. Each caller sets its own limits, and whether JSON may take liberties.
+// It hides one decision: what is a document at all. encoding/json has no line numbers, lets the second of two equal
+// keys win, matches keys whatever their case and replaces half surrogate pairs; yaml.v3 expands aliases unbounded.
+// All of that matters for a file that somebody hands in. Each caller sets its own limits, and says which liberties its
+// JSON may take.
 //
 // It does not own what a document has to say: internal/plan, internal/contract, internal/exchange and internal/estimate
 // do, and they word what their readers are told where a Fault's own text is not enough. It is pure: text in, nodes out.

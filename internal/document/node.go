@@ -81,7 +81,8 @@ func (n *Node) Value(number func(text string) any) any {
 }
 
 // ParseNumber gives a number the one Go value that survives printing and reading: int64 where it is a whole number in
-// that range, however it was spelt, else float64. It fails when the number is too large for either, or too near to zero.
+// that range, however it was spelt, else float64. It fails when the number is too large for either, or so near to zero
+// that it would become zero.
 func ParseNumber(text string) (any, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i, nil

@@ -43,11 +43,13 @@ var importers = [...]importer{
 	{format: FormatPlan, read: (*reader).ownPlan, exts: []string{".yaml", ".yml"}, object: isOwnPlan, list: isTask},
 	{format: FormatCCW, read: (*reader).ccw, dirs: []string{".workflow"}},
 	{
-		format: FormatTaskMaster, read: (*reader).taskMaster, dirs: []string{".taskmaster"}, files: []string{"tasks.json", "tasks/tasks.json"},
+		format: FormatTaskMaster, read: (*reader).taskMaster,
+		dirs: []string{".taskmaster"}, files: []string{"tasks.json", "tasks/tasks.json"},
 		object: hasTasks, parts: taskMasterTags,
 	},
 	{
-		format: FormatBeads, read: (*reader).beads, dirs: []string{".beads"}, files: []string{"issues.jsonl"}, exts: []string{".jsonl", ".ndjson"},
+		format: FormatBeads, read: (*reader).beads,
+		dirs: []string{".beads"}, files: []string{"issues.jsonl"}, exts: []string{".jsonl", ".ndjson"},
 		object: isBead, list: isBead,
 	},
 	{format: FormatSpecKit, read: (*reader).checklist, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},

@@ -120,8 +120,10 @@ func (r *reader) findFile(file, name string) []Found {
 			name = dir
 		}
 	}
-	if i := slices.IndexFunc(importers[:], func(i importer) bool { return slices.Contains(i.exts, ext) }); i >= 0 {
-		return []Found{{importers[i].format, file, name}}
+	for _, i := range importers {
+		if slices.Contains(i.exts, ext) {
+			return []Found{{i.format, file, name}}
+		}
 	}
 	if head := strings.TrimSpace(text); strings.HasPrefix(head, "{") || strings.HasPrefix(head, "[") {
 		return r.findJSON(file, name, text)

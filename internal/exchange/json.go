@@ -148,15 +148,19 @@ func (r *reader) jsonText(name, text string, line int) (value any, ok bool) {
 	return valueOf(root), err == nil
 }
 
+const noComments = "JSON has no comments, and no comma behind the last item"
+
 // mended says what came of a fault.
 var mended = map[document.Problem]struct{ code, text string }{
-	document.Comment:       {"json-comments", "JSON has no comments, and no comma behind the last item; read without them"},
+	document.Comment:       {"json-comments", noComments + "; read without them"},
 	document.DuplicateKey:  {"duplicate-key", "has a field twice in one object; the first counts"},
-	document.TooManyFields: {"too-many", fmt.Sprintf("has more than %d fields in one object; left out", jsonLimits.Fields)},
-	document.TooDeep:       {"too-deep", fmt.Sprintf("is nested more than %d levels deep; what is below is left out", jsonLimits.Depth)},
-	document.OutOfRange:    {"bad-number", "has a number out of range; kept as text"},
-	document.NUL:           {"nul", "has the character NUL in a text; replaced"},
-	document.HalfPair:      {"half-pair", "has half of a surrogate pair in a text; replaced"},
+	document.TooManyFields: {"too-many", fmt.Sprintf("has more than %d fields in an object; left out", jsonLimits.Fields)},
+	document.TooDeep: {
+		"too-deep", fmt.Sprintf("is nested more than %d levels deep; what is below is left out", jsonLimits.Depth),
+	},
+	document.OutOfRange: {"bad-number", "has a number out of range; kept as text"},
+	document.NUL:        {"nul", "has the character NUL in a text; replaced"},
+	document.HalfPair:   {"half-pair", "has half of a surrogate pair in a text; replaced"},
 }
 
 func valueOf(n *document.Node) any {

@@ -7,25 +7,32 @@ import (
 	"sync"
 )
 
-// Config holds a plan's limits, and is the table of them. A field's tags have all that the program does alike with each:
-// its name, its default (none: zero) and, where an agent's plan can't widen it, whether that would be "more" or "less".
-// schema.json and docs/format.md list the fields, too; tests hold both against this.
+// Config holds a plan's limits, and is the table of them. The tags of a field say its name, its default (none: zero)
+// and, where an agent's plan can't widen the limit, whether wider means "more" or "less". schema.json and
+// docs/format.md list the fields, too; tests hold both against this.
+//
+//   - MaxLost counts workers in a row that did not come back.
+//   - MaxContractRetries is how often an agent may mend a reply that breaks the contract.
+//   - Reviewers are those of every CHECK that names none.
+//   - TimeoutSeconds is that of one attempt, CheckTimeoutSeconds that of one criterion's run line.
+//   - MaxIDLevels is of a task's id: 2 allows IMPL-1.2. There is no limit by default.
+//   - TaskDocument is StrictTaskDocument, or nothing.
 type Config struct {
 	MaxDecompositionDepth      int      `json:"max_decomposition_depth,omitempty" default:"5" wider:"more"`
 	OneShotThresholdPersonDays float64  `json:"one_shot_threshold_person_days,omitempty" default:"10" wider:"more"`
 	MaxAttempts                int      `json:"max_attempts,omitempty" default:"3" wider:"more"`
-	MaxLost                    int      `json:"max_lost,omitempty" default:"20" wider:"more"` // workers in a row that did not come back
+	MaxLost                    int      `json:"max_lost,omitempty" default:"20" wider:"more"`
 	MinScore                   int      `json:"min_score,omitempty" default:"90" wider:"less"`
 	MaxLeafTasks               int      `json:"max_leaf_tasks,omitempty" default:"2000" wider:"more"`
-	MaxContractRetries         int      `json:"max_contract_retries,omitempty" default:"2"` // how often an agent may mend a reply that breaks the contract
+	MaxContractRetries         int      `json:"max_contract_retries,omitempty" default:"2"`
 	Quorum                     int      `json:"quorum,omitempty" default:"1" wider:"less"`
-	Reviewers                  []string `json:"reviewers,omitempty"`                           // of every CHECK that names none
-	TimeoutSeconds             int      `json:"timeout_seconds,omitempty" default:"1800"`      // of one attempt
-	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty" default:"600"` // of one criterion's run line
+	Reviewers                  []string `json:"reviewers,omitempty"`
+	TimeoutSeconds             int      `json:"timeout_seconds,omitempty" default:"1800"`
+	CheckTimeoutSeconds        int      `json:"check_timeout_seconds,omitempty" default:"600"`
 	MaxArtifactBytes           int64    `json:"max_artifact_bytes,omitempty" default:"104857600"`
 	MaxArtifactFiles           int      `json:"max_artifact_files,omitempty" default:"10000"`
-	MaxIDLevels                int      `json:"max_id_levels,omitempty"` // of a task's id: 2 allows IMPL-1.2; no limit by default
-	TaskDocument               string   `json:"task_document,omitempty"` // StrictTaskDocument, or nothing
+	MaxIDLevels                int      `json:"max_id_levels,omitempty"`
+	TaskDocument               string   `json:"task_document,omitempty"`
 }
 
 // limit is a field of Config that is a number.
