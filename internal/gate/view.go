@@ -62,10 +62,10 @@ type way struct {
 type role int
 
 const (
-	roleNone   role = iota
-	roleRoot        // a root
-	roleParent      // a directory that contains a root
-	roleAlike       // a name that some file system takes for one of these
+	roleNone    role = iota
+	roleRoot         // a root
+	roleParent       // a directory that contains a root
+	roleVariant      // a name that some file system takes for one of these
 )
 
 // atlas makes views. It is for one goroutine.
@@ -148,7 +148,7 @@ func (a *atlas) roleOf(dir, name string) role {
 	case slices.Contains(children, name):
 		return roleParent
 	case slices.ContainsFunc(children, func(c string) bool { return hooks.AlikeName(c, name) }):
-		return roleAlike
+		return roleVariant
 	}
 	return roleNone
 }
