@@ -15,7 +15,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// reader is where documents are.
+// reader reads documents.
 type reader interface {
 	ReadFile(ctx context.Context, treeish plan.OID, path string) ([]byte, error)
 }
@@ -27,7 +27,7 @@ type Bundle struct {
 	Entries  []gitstore.TreeEntry // every file, paths relative to the bundle
 }
 
-// UnfinishedError says that the plan has deliverables which are not approved.
+// UnfinishedError says that the plan has deliverables without approval.
 type UnfinishedError struct {
 	PlanID plan.ID
 	Open   []plan.TaskID
@@ -40,12 +40,12 @@ func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%s is not done: %s", e.PlanID, names(e.Open))
 }
 
-// Exit has the commands that finish the plan, or do without.
+// Exit returns the commands that finish the plan or export without those deliverables.
 func (e *UnfinishedError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf run, or git wf export --partial"
 }
 
-// StaleError says that approved versions were made from, or judged by, what has changed since.
+// StaleError says that inputs or criteria of approved versions have changed since.
 type StaleError struct{ Items []Item }
 
 func (e *StaleError) Error() string {
@@ -56,7 +56,7 @@ func (e *StaleError) Error() string {
 	return "stale: " + strings.Join(why, "; ")
 }
 
-// Exit has the commands that have it made anew, or take it as it is.
+// Exit returns the commands that redo those versions or accept them as they are.
 func (e *StaleError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
 }
@@ -147,7 +147,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 	return finish(m)
 }
 
-// finish lists every file of the bundle beside its manifest.
+// finish lists every file of the bundle except the manifest.
 func finish(m Manifest) (*Bundle, error) {
 	data, err := m.encode()
 	if err != nil {
@@ -164,7 +164,7 @@ func finish(m Manifest) (*Bundle, error) {
 	return b, nil
 }
 
-// blobFile describes a file that the bundle has of its own.
+// blobFile describes a file that belongs to the bundle and to no task.
 func blobFile(path string, data []byte) File {
 	sum := sha256.Sum256(data)
 	id := sha1.New()
@@ -184,7 +184,7 @@ type builder struct {
 	options Options
 }
 
-// wanted returns the tasks whose deliverables belong in the bundle and, of an assembled plan, the assembling one.
+// wanted returns the tasks whose deliverables belong in the bundle and, for an assembled plan, the assembling task.
 func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 	root := b.state.Root()
 	if root == nil {
@@ -202,7 +202,7 @@ func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 	case len(spec.IncludeChildren) > 0:
 		for _, c := range spec.IncludeChildren {
 			for _, leaf := range b.state.Leaves(c) {
-				if !slices.Contains(ids, leaf) { // a goal and its child may both be named
+				if !slices.Contains(ids, leaf) { // the plan may name both a goal and its child
 					ids = append(ids, leaf)
 				}
 			}
@@ -212,7 +212,7 @@ func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 	return leaves, ""
 }
 
-// version is the version of a task that the options let in, 0 if there is none.
+// version returns the version of a task that the options allow, 0 if there is none.
 func (b *builder) version(t *plan.TaskState) (version int, candidate bool) {
 	if b.options.IncludeCandidates && t.Active > 0 && t.Active != t.Approved {
 		return t.Active, true
@@ -220,7 +220,7 @@ func (b *builder) version(t *plan.TaskState) (version int, candidate bool) {
 	return t.Approved, false
 }
 
-// versions lists the versions of the tasks that the options let in.
+// versions lists the tasks' versions that the options allow.
 func (b *builder) versions(ids []plan.TaskID) []Version {
 	var list []Version
 	for _, id := range ids {
@@ -233,14 +233,14 @@ func (b *builder) versions(ids []plan.TaskID) []Version {
 	return list
 }
 
-// Approved lists the versions of which a partial bundle of the plan as it is would consist, without a look at them.
+// Approved lists the versions that a partial bundle of the current plan would hold. It reads no documents.
 func Approved(snap *gitstore.Snapshot, finalOnly bool) []Version {
 	b := builder{state: snap.State(), options: Options{FinalOnly: finalOnly}}
 	ids, _ := b.wanted()
 	return b.versions(ids)
 }
 
-// item makes the entry of one task; ok is false when the task has nothing that the options let in.
+// item builds the entry of one task; ok is false if the options allow no version of it.
 func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	t := b.state.Tasks[id]
 	if t == nil {
@@ -287,7 +287,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	return item, true, nil
 }
 
-// sameFiles checks that artifact.json lists what its tree holds: the approval is of the tree.
+// sameFiles checks that artifact.json lists what its tree holds: the approval covers the tree.
 func (b *builder) sameFiles(a plan.Artifact) error {
 	held, err := b.shelf.files(b.ctx, a.Tree)
 	if err != nil {
@@ -308,7 +308,7 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 	return nil
 }
 
-// files are the bundle's files of one version.
+// files returns the bundle's files for one version.
 func files(t *plan.Task, a plan.Artifact) []File {
 	all := []File{}
 	source := t.TaskID.Dir() + "/" + plan.FilesPath(plan.VersionNumber(a.ArtifactID)) + "/"
@@ -318,10 +318,10 @@ func files(t *plan.Task, a plan.Artifact) []File {
 	return all
 }
 
-// maxSlug bounds the title's part of a directory's name, in bytes.
+// maxSlug limits the title's part of a directory name, in bytes.
 const maxSlug = 80
 
-// Dir is the directory of a task in the bundle: its title, made safe, and its full id.
+// Dir returns the directory of a task in the bundle: its title as a safe name, and its full id.
 func Dir(t *plan.Task) string {
 	slug := plan.Slug(t.Title, '_')
 	for len(slug) > maxSlug {

@@ -16,7 +16,7 @@ import (
 	"gitwf/internal/repotest"
 )
 
-// site is a plan of two deliverables, the second made from the first, and one that assembles them.
+// site is a plan with two deliverables, the second made from the first, and a task that assembles them.
 const site = `title: Site
 root_acceptance_criteria:
   - {id: R1, statement: The site has a page}
@@ -59,7 +59,7 @@ func newSite(t *testing.T, approved int) *repotest.Repo {
 
 func build(t *testing.T, r *repotest.Repo, o Options) (*Bundle, error) {
 	t.Helper()
-	store := r.Open() // that knows nothing yet
+	store := r.Open() // a store with empty caches
 	snap, err := store.Snapshot(context.Background(), repotest.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func paths(b *Bundle) string {
 	return strings.Join(names, " ")
 }
 
-// The gate makes each bundle again and compares bytes.
+// The gate builds each bundle again and compares bytes.
 func TestBuildIsPure(t *testing.T) {
 	r := newSite(t, 3)
 	for _, o := range []Options{{}, {FinalOnly: true}, {Partial: true}, {AllowStale: true}} {
@@ -83,7 +83,7 @@ func TestBuildIsPure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Git("update-ref", "refs/heads/other", "HEAD") // what happens elsewhere in the repository is no input
+		r.Git("update-ref", "refs/heads/other", "HEAD") // other changes in the repository are no input
 		two, err := build(t, r, o)
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestBuildHolds(t *testing.T) {
 }
 
 func TestBuildStale(t *testing.T) {
-	// A newer IMPL-1 is approved after IMPL-2 was made from the older one.
+	// Approve a newer IMPL-1 after IMPL-2 was made from the older one.
 	newer := func(r *repotest.Repo) {
 		r.Review("IMPL-1", 1, "ann", plan.Rejected, nil)
 		r.Approved("IMPL-1", "page.html", "another page\n")
@@ -262,7 +262,7 @@ func TestChecklist(t *testing.T) {
 	}
 }
 
-// What artifact.json says of the files is believed only where the tree, which was approved, says the same.
+// export believes artifact.json about the files only where it agrees with the approved tree.
 func TestLyingArtifact(t *testing.T) {
 	const lists = "IMPL-1 v1: artifact.json does not list what its tree"
 	const speaks = "not of what lies beside it"

@@ -8,22 +8,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// RootCriterion is an item of the top task's checklist, and what meets it. One that only a waiver covers is not met: it is
+// RootCriterion is an item of the top task's checklist and what meets it. If only a waiver covers it, it is not met but
 // waived.
 type RootCriterion struct {
 	ID        string   `json:"id"`
 	Statement string   `json:"statement"`
 	Met       bool     `json:"met"`
-	MetBy     []string `json:"met_by"`              // such as "IMPL-1 v2 A1", or "IMPL-1 v2" where the whole task covers it
-	WaivedBy  []string `json:"waived_by,omitempty"` // what covers it in an approved version and was waived
+	MetBy     []string `json:"met_by"`              // such as "IMPL-1 v2 A1", or "IMPL-1 v2" for the whole task
+	WaivedBy  []string `json:"waived_by,omitempty"` // waived criteria of approved versions that cover it
 }
 
-// Waived reports whether nothing stands in the criterion's way but what a person waived.
+// Waived reports whether the criterion is not met and a person's waiver covers it.
 func (c RootCriterion) Waived() bool { return !c.Met && len(c.WaivedBy) > 0 }
 
-// Checklist says which root criteria the tasks meet: those that an approved version covers as a whole, or by a criterion
-// that it passed. That a MUST criterion passed, unless it was waived, follows from the approval; only for a SHOULD is the review read.
-// A version of which a criterion was waived meets nothing as a whole.
+// Checklist says which root criteria the tasks meet: those that an approved version covers as a whole or by a criterion
+// that it passed. An approval implies that each MUST criterion passed or was waived; only for a SHOULD does Checklist
+// read the review. A version with a waived criterion meets nothing as a whole.
 func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State, tasks []plan.TaskID) ([]RootCriterion, error) {
 	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) { return approval(ctx, store, snap, id, version) })
 }

@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// CheckIdle fails while something goes on that the next commit would end: the commit would take over
-// the message, the author or the parents that git keeps for it.
+// CheckIdle fails during a merge, rebase or similar operation. The next commit would end it and take over the message,
+// author or parents that git keeps for it.
 func CheckIdle(store *gitstore.Store) error {
 	for _, name := range []string{"merge", "cherry-pick", "revert"} {
 		ref := strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_HEAD"
@@ -24,9 +24,8 @@ func CheckIdle(store *gitstore.Store) error {
 	return nil
 }
 
-// Commit records the bundle in a commit on the current branch, through git commit and its hooks. Whatever else is
-// staged stays out of it: the commit is made from an index of its own, HEAD and the bundle. It returns "" when HEAD
-// holds the bundle already.
+// Commit commits the bundle on the current branch through git commit and its hooks. It leaves out everything else that
+// is staged: it uses an index of its own with HEAD and the bundle. It returns "" if HEAD already holds the bundle.
 func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (plan.OID, error) {
 	if err := CheckIdle(store); err != nil {
 		return "", err
@@ -47,7 +46,7 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	if _, err := Stage(ctx, store, BundleDir(root, b.Manifest.PlanID), b.Entries, env); err != nil {
 		return "", err
 	}
-	// Git would read every file of the bundle again to learn that it is the one that the index names.
+	// Without this, git would read every file of the bundle again to check it against the index.
 	var paths strings.Builder
 	for _, e := range b.Entries {
 		paths.WriteString(BundleDir(root, b.Manifest.PlanID) + "/" + e.Path + "\x00")
@@ -61,15 +60,15 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	if err := git(message(b.Manifest), "commit", "--quiet", "--file=-"); err != nil {
 		return "", err
 	}
-	// git does not look whether a concurrent gc took the trees that it had written before the branch named them; this
-	// writes those that are missing.
+	// A concurrent gc may remove the trees before the branch names them, and git does not check; this writes the
+	// missing ones.
 	if err := git("", "write-tree"); err != nil {
 		return "", err
 	}
 	return store.Head(ctx)
 }
 
-// message says what lands and on whose word.
+// message says what lands and who approved it.
 func message(m Manifest) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Deliver %s\n\n", plan.OneLine(m.Title))

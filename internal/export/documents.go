@@ -9,8 +9,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Documents reads what is recorded of one task at one commit: for people, for agents, and at the end of a plan. A document
-// that is not there is an fs.ErrNotExist.
+// Documents reads the records of one task at one commit: for people, for agents, and at the end of a plan. A missing
+// document is an fs.ErrNotExist.
 type Documents struct {
 	ctx   context.Context
 	store reader
@@ -18,12 +18,12 @@ type Documents struct {
 	id    plan.TaskID
 }
 
-// DocumentsOf is the Documents of a task; those of a CHECK are its target's.
+// DocumentsOf returns the Documents of a task; a CHECK has its target's.
 func DocumentsOf(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID) Documents {
 	return Documents{ctx, store, snap, id}
 }
 
-// All reads the document of each record. It is never nil, so that JSON has a list.
+// All reads the document of each record. The result is never nil, so JSON gets a list.
 func All[R, D any](records []R, read func(R) (D, error)) ([]D, error) {
 	all := make([]D, 0, len(records))
 	for _, rec := range records {
@@ -36,42 +36,42 @@ func All[R, D any](records []R, read func(R) (D, error)) ([]D, error) {
 	return all, nil
 }
 
-// Read reads a record that has no method of its own, by its name in the task's directory.
+// Read reads a record without a method of its own, by its name in the task's directory.
 func (d Documents) Read(name string, v any) error {
 	return readJSON(d.ctx, d.store, d.snap.Commit, d.id.Dir()+"/"+name, v)
 }
 
-// Artifact is what the maker of a version recorded.
+// Artifact returns what the maker of a version recorded.
 func (d Documents) Artifact(rec plan.ArtifactRecord) (plan.Artifact, error) {
 	return ReadArtifact(d.ctx, d.store, d.snap, d.id, rec.Version)
 }
 
-// Review is a review as a program reads it.
+// Review returns a review as a program reads it.
 func (d Documents) Review(rec plan.ReviewRecord) (plan.Review, error) {
 	return ReadReview(d.ctx, d.store, d.snap, d.id, rec)
 }
 
-// ReviewFile is APPROVED.md or REJECTED.md, as it was written.
+// ReviewFile returns APPROVED.md or REJECTED.md as written.
 func (d Documents) ReviewFile(rec plan.ReviewRecord) ([]byte, error) {
 	return d.store.ReadFile(d.ctx, d.snap.Commit, d.id.Dir()+"/"+rec.Text())
 }
 
-// Check is what the engine itself ran on a version.
+// Check returns what the engine itself ran on a version.
 func (d Documents) Check(rec plan.CheckRecord) (doc plan.Checked, err error) {
 	return doc, d.Read(rec.Path(), &doc)
 }
 
-// Attempt is an attempt that left no version, or no review.
+// Attempt returns an attempt that left no version or no review.
 func (d Documents) Attempt(rec plan.AttemptRecord) (doc plan.Attempt, err error) {
 	return doc, d.Read(rec.Path(), &doc)
 }
 
-// Waiver is who lets a criterion pass, and why.
+// Waiver returns who waived a criterion, and why.
 func (d Documents) Waiver(rec plan.WaiverRecord) (doc plan.WaiverDocument, err error) {
 	return doc, d.Read(rec.Path(), &doc)
 }
 
-// Mark is who gave the task up, or took it back, and why.
+// Mark returns who abandoned or restored the task, and why.
 func (d Documents) Mark(rec plan.MarkRecord) (doc plan.Decision, err error) {
 	return doc, d.Read(rec.Path(), &doc)
 }
@@ -96,13 +96,13 @@ func (d Documents) Work() (w Work, err error) {
 	return w, err
 }
 
-// Asked is a question with its answer, nil while there is none.
+// Asked is a question with its answer, nil if there is none yet.
 type Asked struct {
 	plan.Question
 	Answer *plan.Answer `json:"answer"`
 }
 
-// Question is the question of a number, with its answer.
+// Question returns the question with a number, and its answer.
 func (d Documents) Question(n int) (q Asked, err error) {
 	if err := d.Read(plan.QuestionPath(n), &q.Question); err != nil {
 		return q, err
@@ -114,13 +114,13 @@ func (d Documents) Question(n int) (q Asked, err error) {
 	return q, err
 }
 
-// InputRecord is the Nth file that was handed in under a name, which is in the escaped form.
+// InputRecord is the Nth file handed in under a name; the name is escaped.
 type InputRecord struct {
 	Name string
 	N    int
 }
 
-// Inputs are the files that were handed in for the task, by name.
+// Inputs lists the files handed in for the task, by name.
 func (d Documents) Inputs() []InputRecord {
 	var all []InputRecord
 	counts := d.snap.Records.Of(d.id).Inputs
@@ -132,7 +132,7 @@ func (d Documents) Inputs() []InputRecord {
 	return all
 }
 
-// Input says who handed a file in, and where it came from.
+// Input says who handed a file in and where it came from.
 func (d Documents) Input(rec InputRecord) (doc plan.InputDocument, err error) {
 	return doc, d.Read(plan.InputPath(rec.Name, rec.N), &doc)
 }

@@ -11,12 +11,12 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Approval is one approval that counts under a policy with keys, and what proves it.
+// Approval is an approval that counts under a policy with keys, and its proof.
 type Approval struct {
 	ReviewID string   `json:"review_id"`
 	Reviewer string   `json:"reviewer"`
 	SignedBy string   `json:"signed_by"` // the name of the key
-	Commit   plan.OID `json:"commit"`    // that recorded the review, and bears the signature
+	Commit   plan.OID `json:"commit"`    // it recorded the review and bears the signature
 }
 
 // Unproven is an approval that does not count, and why.
@@ -32,10 +32,10 @@ func (u Unproven) String() string {
 	return fmt.Sprintf("%s %s: the approval %s by %s does not count: %s", u.TaskID, u.Version, u.ReviewID, u.Reviewer, u.Why)
 }
 
-// Evidence is a plan at one commit, as far as a policy lets its approvals count. Under a policy without keys they all do.
+// Evidence is a plan at one commit with the approvals that count under a policy. Without keys, all of them count.
 type Evidence struct {
-	// Snapshot is the plan without the approvals that nothing proves. A rejection needs no proof: it stands until an
-	// approval that counts takes it back.
+	// Snapshot is the plan without unproven approvals. A rejection needs no proof: it stands until an approval that
+	// counts overturns it.
 	Snapshot *gitstore.Snapshot
 	Signed   bool // the policy has keys
 
@@ -45,7 +45,7 @@ type Evidence struct {
 	unproven map[gitstore.ReviewRef]Unproven
 }
 
-// Word says in a word what the approvals that count are worth.
+// Word returns "signed" or "unsigned" for the approvals that count.
 func (e *Evidence) Word() string {
 	if e.Signed {
 		return "signed"
@@ -53,15 +53,15 @@ func (e *Evidence) Word() string {
 	return "unsigned"
 }
 
-// signer is what proves approvals.
+// signer proves approvals.
 type signer interface {
 	reader
 	RecordedBy(ctx context.Context, snap *gitstore.Snapshot, reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
 	Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
 }
 
-// Prove finds out which approvals of deliverables count under a policy. An approval counts if the commit that recorded it
-// is signed with a key that may speak for the reviewer (plan.Policy.Vouches).
+// Prove finds the approvals of deliverables that count under a policy. An approval counts if the commit that recorded
+// it is signed with a key that may speak for the reviewer (plan.Policy.Vouches).
 func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *gitstore.Policy) (*Evidence, error) {
 	e := &Evidence{Snapshot: snap, whole: snap}
 	if len(policy.Keys) == 0 {
@@ -86,7 +86,7 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 	}
 	for _, ref := range refs {
 		if _, err := ReadReview(ctx, store, snap, ref.Task, ref.Review); err != nil && ctx.Err() == nil {
-			e.unproven[ref] = unproven(ref, err.Error()) // what was signed is the document, not its name
+			e.unproven[ref] = unproven(ref, err.Error()) // the signature covers the document, not its name
 			continue
 		}
 		e.weigh(ref, recorded[ref], signatures, &policy.Policy)
@@ -114,7 +114,7 @@ func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
 	return refs
 }
 
-// weigh decides about one approval. One commit that proves it is enough.
+// weigh decides whether one approval counts. One commit that proves it suffices.
 func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, p *plan.Policy) {
 	reviewer, id := plan.UnescapeName(ref.Review.Reviewer), fmt.Sprintf("r%d", ref.Review.N)
 	why := "no event of this plan recorded it"
@@ -138,7 +138,7 @@ func unproven(ref gitstore.ReviewRef, why string) Unproven {
 	return Unproven{ref.Task, plan.VersionID(r.Version), fmt.Sprintf("r%d", r.N), plan.UnescapeName(r.Reviewer), why}
 }
 
-// counted is the snapshot without what does not count.
+// counted returns the snapshot without what does not count.
 func (e *Evidence) counted() *gitstore.Snapshot {
 	if len(e.unproven) == 0 {
 		return e.whole
@@ -184,7 +184,7 @@ func (e *Evidence) Missing(task plan.TaskID, version string) []Unproven {
 	return list
 }
 
-// Lost lists the approvals without which a task among those given is not done, or done by another version, though the plan
+// Lost lists the approvals whose loss leaves one of the tasks not done, or done by another version, though the plan
 // says otherwise.
 func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 	var list []Unproven
@@ -200,7 +200,7 @@ func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 	return list
 }
 
-// Worth says what the approvals of a plan are worth: signed only if none is needed that does not count.
+// Worth returns what a plan's approvals are worth: signed only if it needs none that does not count.
 func (e *Evidence) Worth(s *plan.State) string {
 	switch {
 	case !e.Signed:
@@ -227,7 +227,7 @@ func (e *UnprovenError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Exit has the review that would count.
+// Exit returns the review that would count.
 func (e *UnprovenError) Exit() (int, string) {
 	task := string(e.Approvals[0].TaskID)
 	return fault.ExitRefused, "git wf review " + task + " --approve, by somebody who signs with a key of git wf policy show"

@@ -24,7 +24,7 @@ tasks:
     acceptance_criteria: [{id: A1, statement: page.html has a title, covers: [R1]}]
 `
 
-// signing makes a repository whose user, Ada, signs what she does, and the policy that has her key.
+// signing makes a repository whose user, Ada, signs her work, and a policy with her key.
 func signing(t *testing.T) (*repotest.Repo, *gitstore.Policy) {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -46,7 +46,7 @@ func signing(t *testing.T) (*repotest.Repo, *gitstore.Policy) {
 	return r, &gitstore.Policy{Policy: plan.Policy{Keys: []plan.Key{{Name: "Ada", SSH: strings.TrimSpace(string(key))}}}, Commit: "p", KeysSince: "p"}
 }
 
-// with is the tree of a commit with some of its paths called otherwise, too.
+// with returns the tree of a commit with some of its paths copied to other names.
 func with(r *repotest.Repo, commit string, paths map[string]string) string {
 	var in strings.Builder
 	for from, to := range paths {
@@ -121,7 +121,7 @@ func TestProveAcrossMerges(t *testing.T) {
 	}
 }
 
-// What was signed in one plan counts in no other, though the task and its deliverable are the same.
+// What was signed in one plan counts in no other, even for the same task and deliverable.
 func TestProveOtherPlan(t *testing.T) {
 	r, policy := signing(t)
 	r.Begin(signedPage)

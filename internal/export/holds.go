@@ -17,8 +17,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// holds reports whether a directory has exactly the files of the entries, with their content and what git keeps of their
-// mode. Names come first: where one is missing, nothing is read.
+// holds reports whether a directory has exactly the files of the entries, with their content and what git keeps of
+// their mode. It compares names first: if one is missing, it reads nothing.
 func holds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool, error) {
 	modes, err := describe(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +43,8 @@ func holds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool,
 	return true, nil
 }
 
-// describe lists the files below a directory, by their paths with slashes, with the mode that git would give them; "" is
-// for what git does not take.
+// describe maps each file below a directory, by its path with slashes, to the mode that git would give it; "" if git
+// does not track such a file.
 func describe(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -74,7 +74,7 @@ func modeOf(m fs.FileMode) string {
 	return "100644"
 }
 
-// kept is what a file system shows of a mode: that of Windows has no executable files.
+// kept returns what the file system shows of a mode: Windows has no executable bit.
 func kept(mode string) string {
 	if runtime.GOOS == "windows" && mode == "100755" {
 		return "100644"
@@ -82,7 +82,7 @@ func kept(mode string) string {
 	return mode
 }
 
-// blobOf is the object id that a file has as a blob.
+// blobOf returns the object id that a file has as a blob.
 func blobOf(name, mode string, progress *gitstore.Tracker) (plan.OID, error) {
 	var content io.Reader
 	var size int64

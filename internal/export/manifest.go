@@ -16,8 +16,8 @@ const FormatVersion = 1
 // ManifestName is the name of the manifest in its bundle.
 const ManifestName = "manifest.json"
 
-// AttributesName and Attributes keep git from changing a bundle's blobs on their way in or out, whatever the
-// repository's own attributes say: the gate compares object ids.
+// AttributesName and Attributes keep git from converting a bundle's blobs on checkout or add, whatever the repository's
+// own attributes say: the gate compares object ids.
 const (
 	AttributesName = ".gitattributes"
 	Attributes     = "* -text -filter -ident -eol -working-tree-encoding\n"
@@ -28,21 +28,22 @@ type Manifest struct {
 	FormatVersion int             `json:"format_version"`
 	PlanID        plan.ID         `json:"plan_id"`
 	Title         string          `json:"title"`
-	PlanCommit    plan.OID        `json:"plan_commit"` // from which the bundle can be made again
-	ExportedAt    time.Time       `json:"exported_at"` // the time of that commit, so that a second export changes nothing
+	PlanCommit    plan.OID        `json:"plan_commit"` // the bundle can be built again from it
+	ExportedAt    time.Time       `json:"exported_at"` // that commit's time, so a second export changes nothing
 	Mode          string          `json:"mode"`        // PASS_THROUGH or ASSEMBLE
 	Complete      bool            `json:"complete"`
 	Options       Options         `json:"options"`
 	Signatures    string          `json:"signatures"`               // "signed", or "unsigned": the approvals prove consistency, not identity
-	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"`  // the policy whose keys prove the approvals, if they are signed
-	WaiversCommit plan.OID        `json:"waivers_commit,omitempty"` // of the policy, as of which Waivers are listed
+	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"`  // its keys prove the approvals, if they are signed
+	WaiversCommit plan.OID        `json:"waivers_commit,omitempty"` // the policy commit as of which Waivers are listed
 	RootCriteria  []RootCriterion `json:"root_criteria"`
 	Items         []Item          `json:"items"`
-	Files         []File          `json:"files"`             // the bundle's own, such as .gitattributes
-	Waivers       []plan.Waiver   `json:"waivers,omitempty"` // of paths in the bundle: other content than it lists may stand there
+	Files         []File          `json:"files"` // the bundle's own, such as .gitattributes
+	// Of paths in the bundle, which may have other content than it lists
+	Waivers []plan.Waiver `json:"waivers,omitempty"`
 }
 
-// Tasks are the tasks that the manifest has items of.
+// Tasks returns the tasks that have items in the manifest.
 func (m Manifest) Tasks() []plan.TaskID {
 	var ids []plan.TaskID
 	for _, i := range m.Items {
@@ -53,10 +54,10 @@ func (m Manifest) Tasks() []plan.TaskID {
 
 // Options are the choices that change what a bundle holds.
 type Options struct {
-	Partial           bool `json:"partial"`            // export what is approved of an unfinished plan
-	AllowStale        bool `json:"allow_stale"`        // export what was approved by other inputs or criteria
-	FinalOnly         bool `json:"final_only"`         // of an assembled plan, the assembled deliverable alone
-	IncludeCandidates bool `json:"include_candidates"` // for a look; the gate refuses such a bundle
+	Partial           bool `json:"partial"`            // export what is approved in an unfinished plan
+	AllowStale        bool `json:"allow_stale"`        // export what was approved with other inputs or criteria
+	FinalOnly         bool `json:"final_only"`         // export only the assembled deliverable of an assembled plan
+	IncludeCandidates bool `json:"include_candidates"` // for a preview; the gate refuses such a bundle
 }
 
 // Item is one task's part of the bundle.
@@ -71,10 +72,10 @@ type Item struct {
 	Stale              string         `json:"stale,omitempty"` // why
 	Files              []File         `json:"files"`
 	Review             *ReviewSummary `json:"review,omitempty"`
-	Approvals          []Approval     `json:"approvals,omitempty"` // that count, if they are signed
+	Approvals          []Approval     `json:"approvals,omitempty"` // those that count, if signed
 }
 
-// Version is the id of the version that the item holds.
+// Version returns the id of the version that the item holds.
 func (i Item) Version() string {
 	if i.CandidateID != "" {
 		return i.CandidateID
@@ -82,7 +83,7 @@ func (i Item) Version() string {
 	return i.ApprovedArtifactID
 }
 
-// SpecSummary is what a reader of the manifest needs of the deliverable_spec.
+// SpecSummary is what a reader of the manifest needs from the deliverable_spec.
 type SpecSummary struct {
 	Format     string   `json:"format"`
 	Filename   string   `json:"filename,omitempty"`
@@ -91,7 +92,7 @@ type SpecSummary struct {
 	BundleMode string   `json:"bundle_mode,omitempty"`
 }
 
-// File is one file of a bundle: where it is, where it came from, and what it must be.
+// File is one file of a bundle: its path, its source, and its required content.
 type File struct {
 	DestPath   string   `json:"dest_path"`             // in the bundle
 	SourcePath string   `json:"source_path,omitempty"` // in the tree of plan_commit
@@ -114,7 +115,7 @@ type ReviewSummary struct {
 	Waived []WaivedCriterion `json:"waived_criteria,omitempty"`
 }
 
-// encode is the canonical form of a manifest.
+// encode returns the canonical form of a manifest.
 func (m Manifest) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -126,8 +127,8 @@ func (m Manifest) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ParseManifest reads a manifest.json. One of a later format, or with fields that this one does not know, is refused:
-// what can't be understood can't be judged.
+// ParseManifest reads a manifest.json. It refuses a later format or unknown fields: nobody can judge what he can't
+// understand.
 func ParseManifest(data []byte) (Manifest, error) {
 	var m Manifest
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -141,10 +142,10 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// ParseHead reads what a manifest of the canonical form says before its lists: from what, and how, the bundle was made. It
-// leaves unsaid whether the rest can be read at all.
+// ParseHead reads the part of a canonical manifest before its lists: which commit and options the bundle was built
+// from. It does not check whether the rest can be read.
 func ParseHead(data []byte) (Manifest, error) {
-	// No string has a newline in it, and what is further inside has more spaces before it.
+	// No string contains a newline, and deeper levels are indented more.
 	head, _, ok := bytes.Cut(data, []byte(",\n  \"root_criteria\": "))
 	if !ok {
 		return Manifest{}, errors.New("read manifest: not of the canonical form")

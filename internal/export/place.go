@@ -15,11 +15,11 @@ import (
 	"gitwf/internal/plan"
 )
 
-// BundleDir is the directory of a plan's bundle below the root of the working tree.
+// BundleDir returns the directory of a plan's bundle below the root of the working tree.
 func BundleDir(root string, id plan.ID) string { return path.Join(root, string(id), "bundle") }
 
-// PlanCommit is the newest commit of the plan with an event that can change a bundle. Exporting from it, and not from
-// the tip, makes the same bundle again after notes, failed attempts and other events that change no deliverable.
+// PlanCommit returns the plan's newest commit with an event that can change a bundle. Notes, failed attempts and other
+// events change no deliverable, so an export from this commit, not the tip, builds the same bundle after them.
 func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.OID, error) {
 	pattern := "^Wf-Event: (" + strings.Join(plan.BundleEvents(), "|") + ")$"
 	out, err := store.Git(ctx, "log", "-1", "--format=%H", "-E", "--grep="+pattern, "--end-of-options", string(tip))
@@ -32,9 +32,9 @@ func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.
 	return plan.OID(out), nil
 }
 
-// Place puts the bundle where it belongs: into the working tree, whole or not at all, and into the index. It reports
-// whether anything changed. Until the index names them, a concurrent gc may take the objects that only the bundle has;
-// they are written again then, and what failed for want of them is tried again.
+// Place writes the bundle into the working tree, whole or not at all, and into the index. It reports whether anything
+// changed. Until the index names them, a concurrent gc may remove the objects that only the bundle has; Place then
+// writes them again and retries.
 func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (bool, error) {
 	const tries = 20
 	dir := BundleDir(root, b.Manifest.PlanID)
@@ -62,8 +62,8 @@ func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (
 	}
 }
 
-// checkDirs refuses a place that is reached through a symbolic link: what is behind one is not the working tree's to
-// replace, and git would not look there either.
+// checkDirs refuses a path through a symbolic link: its target does not belong to the working tree, and git does not
+// follow it either.
 func checkDirs(top, dir string) error {
 	for i := range len(dir) + 1 {
 		if i != len(dir) && dir[i] != '/' {
@@ -84,7 +84,7 @@ func checkDirs(top, dir string) error {
 	return nil
 }
 
-// write makes the objects that only the bundle has, and its tree.
+// write writes the objects that only the bundle has, and its tree.
 func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
 	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data, AttributesName: []byte(Attributes)}); err != nil {
 		return "", err
@@ -96,9 +96,9 @@ func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, err
 	return tree, batch.Flush(ctx)
 }
 
-// placeFiles replaces target by the tree's files, which are the entries, unless it holds them already. The new files are
-// complete beside it before it is touched, so a process that is killed leaves the old bundle or the new one; what it leaves
-// under the other names is removed by the next export.
+// placeFiles replaces target with the tree's files, which are the entries, unless it already holds them. It completes
+// the new files next to target before it touches target, so a killed process leaves the old bundle or the new one; the
+// next export removes its leftovers under the other names.
 func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entries []gitstore.TreeEntry, target string) (bool, error) {
 	fresh, old := target+".new", target+".old"
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(old)); err != nil {
@@ -123,7 +123,7 @@ func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entri
 	return true, os.RemoveAll(old)
 }
 
-// Stage makes the index hold exactly the entries below dir, by mode and object id: never through git add, which would
+// Stage makes the index hold exactly the entries below dir, by mode and object id. It never uses git add, which would
 // let attributes and ignore rules change what was approved. env may name another index. It reports whether the index
 // changed.
 func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool, error) {

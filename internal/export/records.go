@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// ReadArtifact reads the artifact.json of a version at the snapshot. It fails if the document speaks of another
-// version than the tree holds.
+// ReadArtifact reads the artifact.json of a version in the snapshot. It fails if the document describes another version
+// than the tree holds.
 func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact, error) {
 	var a plan.Artifact
 	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+artifactPath(version), &a); err != nil {
@@ -23,14 +23,14 @@ func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id
 	return a, nil
 }
 
-// artifactPath and reviewPath are where documents are in the task's directory.
+// artifactPath and reviewPath return where documents are in the task's directory.
 func artifactPath(version int) string {
 	return plan.VersionPath(version)
 }
 
 func reviewPath(rec plan.ReviewRecord) string { return rec.Path() }
 
-// checkArtifact checks that the document speaks of what lies beside it.
+// checkArtifact checks that the document describes the files next to it.
 func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
 	rec, ok := snap.Records.Of(id).Version(version)
 	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
@@ -39,7 +39,7 @@ func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.
 	return nil
 }
 
-// ReadReview reads the review.json of a review at the snapshot.
+// ReadReview reads the review.json of a review in the snapshot.
 func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord) (plan.Review, error) {
 	var r plan.Review
 	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+reviewPath(rec), &r); err != nil {
@@ -51,7 +51,7 @@ func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id p
 	return r, nil
 }
 
-// checkReview checks that the document says what its name says.
+// checkReview checks that the document agrees with its name.
 func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord, r plan.Review) error {
 	v, ok := snap.Records.Of(id).Version(rec.Version)
 	if !ok || v.Files != r.Tree || r.TaskID != id || r.Verdict != rec.Verdict || r.Score != rec.Score ||
@@ -72,7 +72,7 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 	return nil
 }
 
-// approval is the newest review that approved the version.
+// approval returns the newest review that approved the version.
 func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {

@@ -14,7 +14,7 @@ type Version struct {
 	Number int
 }
 
-// library is what bundles are made from.
+// library is what bundles are built from.
 type library interface {
 	reader
 	ReadDocuments(ctx context.Context, snap *gitstore.Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error
@@ -22,9 +22,8 @@ type library interface {
 	ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]gitstore.TreeEntry, error)
 }
 
-// Shelf makes bundles, and keeps by object id what they are made from: the bundles of a plan at several of its commits share
-// most of it. It is for one goroutine. What is not on the shelf is read from the plan's tree, one by one, with the error
-// that belongs to it.
+// Shelf builds bundles and caches their objects by id: the bundles of a plan at several commits share most objects. It
+// is for one goroutine. What the shelf lacks is read from the plan's tree, one object at a time, with its own error.
 type Shelf struct {
 	store     library
 	artifacts map[plan.OID]plan.Artifact
@@ -32,14 +31,14 @@ type Shelf struct {
 	trees     map[plan.OID][]gitstore.TreeEntry // of deliverables
 }
 
-// NewShelf is an empty shelf.
+// NewShelf returns an empty shelf.
 func NewShelf(store library) *Shelf {
 	return &Shelf{
 		store: store, artifacts: map[plan.OID]plan.Artifact{}, reviews: map[plan.OID]plan.Review{}, trees: map[plan.OID][]gitstore.TreeEntry{},
 	}
 }
 
-// fill reads what is missing of the versions, their approvals and their files, with few requests for all of them.
+// fill reads the versions' missing documents, approvals and files in few requests.
 func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Version) error {
 	var artifacts, reviews, trees []plan.OID
 	for _, v := range versions {
@@ -65,7 +64,7 @@ func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Ve
 	if gitstore.IsAbsent(err) || ctx.Err() != nil {
 		return err
 	}
-	for oid, list := range lists { // none, if one of them is no tree: files says which
+	for oid, list := range lists { // empty if one of them is no tree: files says which
 		s.trees[oid] = list
 	}
 	return nil
@@ -76,7 +75,7 @@ func has[V any](shelf map[plan.OID]V, oid plan.OID) bool {
 	return ok
 }
 
-// put is a function that puts a document on the shelf, if it can be read at all.
+// put returns a function that puts a document on the shelf if it parses.
 func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 	return func(oid plan.OID, data []byte) {
 		var v V

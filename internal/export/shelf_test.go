@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/repotest"
 )
 
-// counting counts what is read one by one.
+// counting counts the objects read one at a time.
 type counting struct {
 	*gitstore.Store
 	single int

@@ -9,8 +9,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Stale finds the tasks whose approved version was made from what is no longer approved, and says why. Documents are read
-// only of tasks one of whose inputs has more than one version: of no other can that be.
+// Stale finds the tasks whose approved version was made from something no longer approved, and says why. It reads only
+// documents of tasks with an input that has more than one version: no other task can be stale.
 func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) (map[plan.TaskID]string, error) {
 	stale, renewed := map[plan.TaskID]string{}, map[plan.TaskID]bool{}
 	for _, t := range s.Tasks {
@@ -36,7 +36,7 @@ func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.S
 	return stale, nil
 }
 
-// staleReason says why a version is no longer made from what the plan has approved, "" if it is.
+// staleReason says why a version's inputs are no longer what the plan has approved, "" if they are.
 func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string {
 	for _, in := range a.Inputs {
 		now := s.Tasks[in.TaskID]

@@ -7,7 +7,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// WaivedCriterion is a criterion that did not pass and does not count, on a person's word.
+// WaivedCriterion is a criterion that failed and that a person waived.
 type WaivedCriterion struct {
 	ID     string `json:"id"`
 	By     string `json:"by"`
@@ -24,7 +24,7 @@ func waivedCriteria(r plan.Review) []WaivedCriterion {
 	return list
 }
 
-// WaiversOf lists the policy's waivers of paths in the bundle of a plan, below whatever root.
+// WaiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
 func WaiversOf(p *gitstore.Policy, id plan.ID) []plan.Waiver {
 	var list []plan.Waiver
 	for _, w := range p.Waivers {
@@ -40,8 +40,8 @@ func InBundle(path string, id plan.ID) bool {
 	return strings.Contains("/"+path, "/"+string(id)+"/bundle/")
 }
 
-// WithWaivers makes a bundle whose manifest lists the waivers of its paths, as a commit of the policy holds them; without any
-// it names no commit. What the bundle holds stays what was approved: a waiver is of other content.
+// WithWaivers returns the bundle with the waivers of its paths in the manifest, as a commit of the policy holds them;
+// without waivers it names no commit. The bundle's files stay what was approved: a waiver covers other content.
 func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) (*Bundle, error) {
 	m := b.Manifest
 	m.WaiversCommit, m.Waivers = "", WaiversOf(p, m.PlanID)
