@@ -10,11 +10,11 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// ignorable are the characters that HFS+ leaves out when it compares names, as git's core.protectHFS knows them.
+// ignorable are the characters that HFS+ ignores when it compares names, as in git's core.protectHFS.
 const ignorable = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 
-// Wide returns the pathspecs that find everything protected in an index: Pathspecs, Globs, and what stands in the place of a
-// directory that a root is in.
+// Wide returns the pathspecs that find everything protected in an index: Pathspecs, Globs, and whatever stands in place
+// of a directory that contains a root.
 func Wide(roots []string) []string {
 	specs := append(Pathspecs(roots), Globs(roots)...)
 	for _, root := range roots {
@@ -27,7 +27,7 @@ func Wide(roots []string) []string {
 	return specs
 }
 
-// TreePathspecs returns those that find it in trees, too: there a name may hold a slash, which no path of an index does.
+// TreePathspecs returns the pathspecs for trees: there a name may contain a slash, which no path of an index does.
 func TreePathspecs(roots []string) []string {
 	specs := Wide(roots)
 	for _, root := range roots {
@@ -45,15 +45,15 @@ func addSpecs(to, patterns []string) []string {
 	return to
 }
 
-// itself are patterns of a path, in any spelling, that do not find what is below it. git takes a pattern without a wildcard for a
-// directory, too, and one letter in brackets is a wildcard.
+// itself returns patterns that match a path in any spelling but nothing below it. git treats a pattern without a
+// wildcard as a directory, too; one letter in brackets is a wildcard.
 func itself(path string) []string {
 	var patterns []string
 	for _, s := range spellings(path) {
-		s = lowerASCII(s) // as git's wildmatch wants it in brackets
+		s = lowerASCII(s) // git's wildmatch wants lower case in brackets
 		at := strings.LastIndexFunc(s, func(r rune) bool { return r < 0x80 && plainLetter.Get().MatchString(string(r)) })
 		if at < 0 {
-			patterns = append(patterns, escapeGlob(s)+"*") // finds its neighbours too, which Alike leaves out
+			patterns = append(patterns, escapeGlob(s)+"*") // also matches its neighbours, which Alike rejects
 			continue
 		}
 		patterns = append(patterns, escapeGlob(s[:at])+"["+s[at:at+1]+"]"+escapeGlob(s[at+1:]))
@@ -61,10 +61,10 @@ func itself(path string) []string {
 	return patterns
 }
 
-// Globs returns the pathspecs that find what Pathspecs does not: names that a file system takes for a root though they are
-// spelt otherwise. HFS+ ignores characters; NTFS drops dots and spaces at the end, knows a directory by its streams
-// and by a short name, and reads a backslash as a slash. They find too much rather than too little: Alike decides. git
-// looks at more of a history for them than for Pathspecs, which is nothing for a few commits and a lot for thousands.
+// Globs returns the pathspecs for names that Pathspecs misses: a file system takes them for a root though they are
+// spelt otherwise. HFS+ ignores characters; NTFS drops dots and spaces at the end, knows a directory by its streams and
+// by a short name, and reads a backslash as a slash. Globs match too much rather than too little: Alike decides. They
+// make git read more of a history than Pathspecs do, which costs nothing for a few commits and a lot for thousands.
 func Globs(roots []string) []string {
 	var specs []string
 	for _, root := range roots {
@@ -83,13 +83,13 @@ func Globs(roots []string) []string {
 	return specs
 }
 
-// globs are patterns of the names that the last component of a root goes by, too. There are few of them, since git holds
-// each against every path of the index.
+// globs returns patterns for the other names of a root's last component. There are few, since git tests each one
+// against every path of the index.
 func globs(component string) []string {
 	letters := escapedLetters(component)
 	heads := []string{""}
 	if plainLetter.Get().MatchString(letters[0]) {
-		letters[0] = "[" + letters[0] + ignorable + "]" // of bytes: git knows no other
+		letters[0] = "[" + letters[0] + ignorable + "]" // bytes, since git's brackets match bytes only
 	} else {
 		heads = append(heads, "["+ignorable+"]*")
 	}
@@ -104,8 +104,8 @@ func globs(component string) []string {
 	return out
 }
 
-// parentGlobs are patterns of the names that a directory goes by, too, which is not protected itself: they must not find its
-// own.
+// parentGlobs returns patterns for the other names of a directory that is not protected itself: they must not match its
+// own name.
 func parentGlobs(component string) []string {
 	letters := escapedLetters(component)
 	plain := strings.Join(letters, "")
@@ -141,9 +141,9 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// Alike reports whether a file's path is a root, or below one, on some file system: in any case, composed or not, with what HFS+
-// ignores or NTFS drops, or by a short name that NTFS may have given it. It is also true of a path that stands where a directory
-// belongs that a root is in: a link there leads the root elsewhere.
+// Alike reports whether some file system takes a file's path for a root or for a path below one: in any case, composed
+// or not, with characters that HFS+ ignores or NTFS drops, or by a short name that NTFS may have given it. It is also
+// true for a path that stands in place of a directory that contains a root: a link there leads the root elsewhere.
 func Alike(roots []string, path string) bool {
 	names := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
 	for _, root := range roots {
@@ -166,7 +166,7 @@ func AlikeName(component, name string) bool {
 	return have == want || shortFor(component, have)
 }
 
-// plainName is what is left of a name after what file systems leave out of it.
+// plainName removes from a name what file systems ignore.
 func plainName(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.Map(func(r rune) rune {
@@ -178,15 +178,15 @@ func plainName(name string) string {
 	return fold(strings.TrimRight(name, ". "))
 }
 
-// fold gives equal results for names that differ in case or in how they are composed.
+// fold returns the same string for names that differ only in case or composition.
 func fold(name string) string {
 	return norm.NFC.String(casefold.Of(norm.NFD.String(name)))
 }
 
 var tilde = pattern.Compile(`^([^~]*)~[0-9]+(\.[^.]{0,3})?$`)
 
-// shortFor reports whether NTFS may have given the component this short name. Which number a directory gets, and from when on
-// the name is made of a hash, depends on what else is there.
+// shortFor reports whether NTFS may have given the component this short name. The number of a short name, and whether
+// it contains a hash, depend on what else is in the directory.
 func shortFor(component, name string) bool {
 	base, hashed, ok := shortNames(component)
 	m := tilde.Get().FindStringSubmatch(name)
@@ -200,8 +200,8 @@ func shortFor(component, name string) bool {
 	return strings.HasPrefix(head, base) || len(base) == 6 && head == base[:5]
 }
 
-// shortNames returns how the short names of a component begin, before the tilde and before the hash; ok is false if its own
-// name is short. Of characters outside of ASCII nobody knows what becomes of them: there only what stands before them is said.
+// shortNames returns how the short names of a component begin, before the tilde and before the hash; ok is false if its
+// own name is short. Nobody knows how NTFS maps characters outside ASCII, so the result ends before the first one.
 func shortNames(component string) (base, hashed string, ok bool) {
 	name := fold(component)
 	stem, ext := name, ""

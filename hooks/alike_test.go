@@ -34,10 +34,10 @@ func TestAlike(t *testing.T) {
 		"d\u200bliverables":           false,
 		"delive~x":                    false,
 		"dexxxx~1":                    false,
-		"docs":                        true, // a file where the directory belongs
+		"docs":                        true, // a file in place of the directory
 		"DOCS.":                       true,
 		"docs/x":                      false,
-		"out~1/x":                     false, // short already
+		"out~1/x":                     false, // already a short name
 		"other/deliverables/x":        false,
 	}
 	for path, want := range tests {
@@ -47,8 +47,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// What the pathspecs of the hooks do not find never reaches Alike: git itself says whether they find what they must, and
-// that they leave plain names alone.
+// Alike never sees what the hooks' pathspecs miss. This asks git whether they find what they must and ignore plain
+// names.
 func TestGlobsFindWhatIsAlike(t *testing.T) {
 	r := newRepo(t)
 	roots := []string{"deliverables", "docs/out[1]", "交付", "-x", "top/end", "an/other/end", "交易/end", "MS/end"}
@@ -85,7 +85,7 @@ func TestGlobsFindWhatIsAlike(t *testing.T) {
 	}
 }
 
-// Whatever the hooks find by another spelling, the program must not take for an unprotected path.
+// If the hooks find a path by another spelling, the program must not take it for unprotected.
 func TestSpellingsAreAlike(t *testing.T) {
 	for _, root := range []string{"deliverables", "skis/ﬁles", "Straße", "交付", "a;b`c", "ǅungla", "ΑΣ", "Ꭰ"} {
 		for _, s := range spellings(root) {

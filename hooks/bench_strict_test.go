@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// BenchmarkStrict compares what moves of refs that bench/ does not measure take with no reference-transaction hook, with one that is `exit 0`, and in strict
-// mode, when nothing protected is touched. The three take turns, each first as often as the others, so that a busy machine slows all of them; reported are medians of the
-// rounds, and by how much strict mode is slower than `exit 0`: of the whole command, and of what the hook adds to it.
+// BenchmarkStrict times ref moves that bench/ does not measure and that touch nothing protected: with no
+// reference-transaction hook, with one that is `exit 0`, and in strict mode. The three take turns, each first equally
+// often, so that a busy machine slows all of them. It reports medians of the rounds, and how much slower strict mode is
+// than `exit 0`: for the whole command, and for what the hook adds to it.
 func BenchmarkStrict(b *testing.B) {
 	const tags = 1000
 	var origin *repo
@@ -51,7 +52,7 @@ func BenchmarkStrict(b *testing.B) {
 					r.hook(strictName, "#!/bin/sh\nexit 0\n", 0o755)
 				case "strict":
 					r.installStrict()
-					for _, s := range clientSpecs(false) { // what those cost is measured elsewhere
+					for _, s := range clientSpecs(false) { // bench/ measures the cost of the others
 						r.hook(s.name, "", 0o644)
 					}
 				}
@@ -89,7 +90,7 @@ func median(d []time.Duration) float64 {
 	return d[len(d)/2].Seconds()
 }
 
-// pipe changes refs in one transaction with all hooks off.
+// pipe updates refs in one transaction with all hooks off.
 func (r *repo) pipe(list string) {
 	r.t.Helper()
 	cmd := exec.Command("git", "-c", "core.hooksPath=/dev/null", "update-ref", "--stdin")

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// BenchmarkBesideOwn shows what a commit pays where the repository has a hook of its own, in a repository of 100,000 files with
-// nothing protected staged: the own hook alone, with the section in it, and called by the dispatcher. What the gate costs without one
-// is measured in bench/.
-func BenchmarkBesideOwn(b *testing.B) {
+// BenchmarkWithOwnHook shows what a commit costs in a repository with its own hook and 100,000 files, with nothing
+// protected staged: its hook alone, with the section in it, and called by the dispatcher. bench/ measures the gate
+// without such a hook.
+func BenchmarkWithOwnHook(b *testing.B) {
 	r := newRepo(b)
 	r.fill(100_000)
 	run := func(name string, args ...string) func(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkBesideOwn(b *testing.B) {
 	b.Run("dispatcher+own", run(r.path(".git", "wf", "hooks", "pre-commit")))
 }
 
-// fill commits n files outside of every root, and stages a change of one.
+// fill commits n files outside every root, and stages a change to one.
 func (r *repo) fill(n int) {
 	r.t.Helper()
 	write(r.t, r.path("a"), "1", 0o644)

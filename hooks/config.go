@@ -9,14 +9,14 @@ import (
 // configPrefix starts the friendly names of our hooks in the config. The scripts look for it, too.
 const configPrefix = "git-wf-"
 
-// A configSpec is one hook as git 2.54 and later run it from the config:
+// A configSpec is a hook as git 2.54 and later run it from the config:
 //
 //	hook.git-wf-<event>.event   = <event>
 //	hook.git-wf-<event>.command = <the script itself>
 //
-// Git gives the command no word about the event, so each event has an entry of its own. Hooks of the config run first,
-// in the order of the config, and the one in the hooks directory last: a formatter there may change the index after our pre-commit
-// has judged it. So commit-msg, which runs after all of them, judges again if ours was not the last.
+// Git does not tell the command its event, so each event has its own entry. Git runs the hooks of the config first, in
+// the config's order, and the one in the hooks directory last: a formatter there may change the index after our
+// pre-commit judged it. So commit-msg, which runs after all of them, judges again if ours was not last.
 type configSpec struct {
 	spec
 	calls string // the name under which the program judges
@@ -36,12 +36,12 @@ func (in *installer) configSpecs() []configSpec {
 
 func (s configSpec) section() string { return "hook." + configPrefix + s.name }
 
-// config names the hooks in the repository's config, and takes away what another mode left.
+// config registers the hooks in the repository's config and removes what another mode left.
 func (in *installer) config(ctx context.Context) error {
 	have := in.configured(ctx)
 	for _, s := range in.configSpecs() {
 		changed := false
-		// The command goes first: git refuses to run at all while an event has none.
+		// The command goes first: git refuses to run while an event has no command.
 		for _, kv := range [][2]string{{s.section() + ".command", in.render.command(s)}, {s.section() + ".event", s.name}} {
 			if have[kv[0]] == kv[1] {
 				continue
@@ -70,7 +70,7 @@ func (in *installer) config(ctx context.Context) error {
 	return in.removeDispatcher(ctx)
 }
 
-// configured returns our settings in the repository's config. git exits with 1 when there are none.
+// configured returns our settings in the repository's config. git exits with 1 if there are none.
 func (in *installer) configured(ctx context.Context) map[string]string {
 	out, err := in.git(ctx, "config", "--"+scopeLocal, "-z", "--get-regexp", `^hook\.`+configPrefix)
 	if err != nil {
@@ -85,7 +85,7 @@ func (in *installer) configured(ctx context.Context) map[string]string {
 	return have
 }
 
-// removeConfig takes all of our hooks out of the config, also those that another version made.
+// removeConfig removes all our hooks from the config, including those of another version.
 func (in *installer) removeConfig(ctx context.Context) error {
 	gone := map[string]bool{}
 	for key := range in.configured(ctx) {

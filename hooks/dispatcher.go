@@ -14,8 +14,8 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// plainHooks are git's other hooks that may be there and do nothing: for each the dispatcher has a script that runs the
-// original, whenever it comes to exist.
+// plainHooks are git's other hooks whose presence changes nothing. The dispatcher has a script for each that runs the
+// original, even if it is created later.
 func plainHooks() []string {
 	return []string{
 		"applypatch-msg", "pre-applypatch", "post-applypatch", "prepare-commit-msg", "commit-msg", "post-commit",
@@ -24,23 +24,23 @@ func plainHooks() []string {
 	}
 }
 
-// telltaleHooks are those whose mere presence is felt: git runs them for each ref or each write of the index, or behaves
-// differently when they exist (push-to-checkout). They get a script when the original exists, and else a symbolic link that
-// points nowhere until the original comes: git then sees no hook.
-func telltaleHooks() []string {
+// lazyHooks are hooks whose mere presence costs time or changes git: it runs them for each ref or each index write,
+// or behaves differently when they exist (push-to-checkout). They get a script if the original exists, and otherwise a
+// symbolic link to the missing original: until it exists git sees no hook.
+func lazyHooks() []string {
 	return []string{
 		"reference-transaction", "post-index-change", "push-to-checkout", "proc-receive",
 		"pre-receive", "update", "post-receive", "post-update",
 	}
 }
 
-// hookName matches the names of hooks, git's and those that other tools start with `git hook run`.
+// hookName matches hook names, git's and those that other tools start with `git hook run`.
 var hookName = pattern.Compile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
 
-// dispatcher writes the dispatcher directory, makes git use it, and takes away what another mode left.
+// dispatcher writes the dispatcher directory, makes git use it, and removes what another mode left.
 func (in *installer) dispatcher(ctx context.Context) error {
 	dir := in.at.dispatcher()
-	if err := in.adoptStrangers(dir); err != nil {
+	if err := in.moveForeignHooks(dir); err != nil {
 		return err
 	}
 	if _, err := in.makeDir(dir); err != nil {
@@ -60,7 +60,7 @@ func (in *installer) dispatcher(ctx context.Context) error {
 	return in.removeConfig(ctx)
 }
 
-// writeDispatcher writes one script for each hook of the gate, and a way through for each other one.
+// writeDispatcher writes one script for each hook of the gate, and a pass-through for every other hook.
 func (in *installer) writeDispatcher(dir string) error {
 	changed := false
 	write := func(name, script string) error {
@@ -78,7 +78,7 @@ func (in *installer) writeDispatcher(dir string) error {
 			return err
 		}
 	}
-	for _, name := range telltaleHooks() {
+	for _, name := range lazyHooks() {
 		did, err := in.linkAhead(dir, name)
 		if err != nil {
 			return err
@@ -91,22 +91,22 @@ func (in *installer) writeDispatcher(dir string) error {
 	return nil
 }
 
-// originalHook returns the path of an original as a script writes it: a relative one is seen from the directory in which git
-// starts hooks, which is how git itself reads a relative core.hooksPath.
+// originalHook returns the path of an original as a script writes it. A relative path starts at the directory in which
+// git runs hooks, just as git reads a relative core.hooksPath.
 func (in *installer) originalHook(name string) string {
 	p := path.Join(filepath.ToSlash(in.at.original), name)
-	if p == name { // the hooks are at the top of the worktree; a word without a slash would be looked up on PATH
+	if p == name { // the hooks are at the top of the worktree; the shell would look up a word without a slash on PATH
 		return "./" + p
 	}
 	return p
 }
 
-// passed returns the names of the hooks that get a script that only runs the original.
+// passed returns the hooks whose script only runs the original.
 func (in *installer) passed() []string {
 	names := plainHooks()
 	entries, err := os.ReadDir(in.at.originalDir())
 	if err != nil {
-		return names // it need not exist yet
+		return names // the directory may not exist yet
 	}
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(in.at.originalDir(), e.Name()))
@@ -118,15 +118,15 @@ func (in *installer) passed() []string {
 	return slices.DeleteFunc(slices.Compact(names), in.gates)
 }
 
-// linkAhead makes the link for a telltale hook that does not exist yet. Where links can't be made, or the original is another
-// one in each worktree, there is none, and `git wf hooks install` has to run again once the hook is there.
+// linkAhead makes the link for a lazy hook that does not exist yet. It makes none where links can't be made, or
+// where each worktree has its own original; `git wf hooks install` must then run again once the hook exists.
 func (in *installer) linkAhead(dir, name string) (bool, error) {
 	link, target := filepath.Join(dir, name), filepath.Join(in.at.original, name)
 	if slices.Contains(in.passed(), name) || in.gates(name) {
 		return false, nil
 	}
 	if !filepath.IsAbs(target) {
-		// What an earlier run put there, when the gate still had this hook, must go.
+		// Remove what an earlier run put there when this was still a hook of the gate.
 		return os.Remove(link) == nil, nil
 	}
 	if old, err := os.Readlink(link); err == nil && old == target {
@@ -138,10 +138,11 @@ func (in *installer) linkAhead(dir, name string) (bool, error) {
 	return os.Symlink(target, link) == nil, nil
 }
 
-// adoptStrangers moves what another tool put into the dispatcher directory, which is where git told it that hooks are, to where
-// it would have put it without us. It fails where another hook is there, or the directory is not this repository's alone: to
-// overwrite either would switch it off. husky's own files are no hooks of anybody: it writes them anew at every npm install.
-func (in *installer) adoptStrangers(dir string) error {
+// moveForeignHooks moves hooks that another tool wrote into the dispatcher directory, where git told it that hooks are,
+// to where that tool would have put them without us. It fails if another hook is already there, or if the directory
+// does not belong to this repository alone: overwriting would switch a hook off. It does overwrite husky's own files,
+// which husky rewrites at every npm install.
+func (in *installer) moveForeignHooks(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read %s: %w", dir, err)
@@ -182,7 +183,7 @@ func (in *installer) adoptStrangers(dir string) error {
 	return nil
 }
 
-// isDispatched says whether Install made the file or link at p, and nobody added to it.
+// isDispatched reports whether Install made the file or link at p and nobody added to it.
 func (in *installer) isDispatched(p string) (bool, error) {
 	content, info, err := readHook(p)
 	if err != nil || info == nil {
@@ -190,7 +191,7 @@ func (in *installer) isDispatched(p string) (bool, error) {
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		_, err := os.Readlink(p)
-		return err == nil && slices.Contains(telltaleHooks(), filepath.Base(p)), nil
+		return err == nil && slices.Contains(lazyHooks(), filepath.Base(p)), nil
 	}
 	head := []byte("#!/bin/sh\n" + beginMark + " " + dispatched)
 	return bytes.HasPrefix(content, head) && bytes.HasSuffix(content, []byte(endMark+"\n")), nil

@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// Git runs git in the repository's directory and returns its trimmed standard output. Its error is not nil when git exits
-// with another code than 0; the output up to then is returned all the same.
+// Git runs git in the repository's directory and returns its trimmed standard output. It returns an error if git exits
+// with a code other than 0, together with the output so far.
 type Git func(ctx context.Context, args ...string) (stdout string, err error)
 
-// Options says where and how the hooks are installed.
+// Options says where and how to install the hooks.
 type Options struct {
 	Git     Git      // runs git in the repository
-	Program string   // absolute path of git-wf, used when PATH has none; may be empty
+	Program string   // absolute path of git-wf, used if PATH has none; may be empty
 	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
-	Policy  string   // the commit of the policy that the roots are from; empty if there is none
-	Force   bool     // take over a hooks directory that is tracked, or that is set outside of this repository
+	Policy  string   // the policy commit that the roots come from; empty if there is none
+	Force   bool     // take over a hooks directory that is tracked, or that is configured outside this repository
 	Strict  bool     // judge every move of a branch or a plan, too (the reference-transaction hook); not for a server
 }
 
@@ -32,11 +32,11 @@ var ErrBare = errors.New("install hooks: this is a bare repository, where the ho
 // ErrNotBare is returned by InstallServer in a repository with a worktree.
 var ErrNotBare = errors.New("install hooks: this is not a bare repository: the hooks of a server belong where others push to")
 
-// HooksPathError says that core.hooksPath names a directory that is not Install's to take over without Force.
+// HooksPathError says that core.hooksPath names a directory that Install may take over only with Force.
 type HooksPathError struct {
-	Dir     string // the directory git looks in
+	Dir     string // the directory where git looks for hooks
 	Scope   string // where core.hooksPath is set: local, worktree, global, system or command
-	Tracked bool   // files in it are tracked by this repository
+	Tracked bool   // this repository tracks files in it
 }
 
 func (e *HooksPathError) Error() string {
@@ -49,7 +49,7 @@ func (e *HooksPathError) Error() string {
 	return fmt.Sprintf("install hooks: git takes its hooks from %s, set in the %s config: `git wf hooks install --force` sets core.hooksPath for this repository to a directory that calls those hooks first, and changes nothing else", e.Dir, e.Scope)
 }
 
-// Action is one thing that was done, or left, for a person to read.
+// Action is one thing that was done or left alone, for a person to read.
 type Action struct {
 	Path string // the file, directory or config key
 	Did  string // what happened to it
@@ -63,33 +63,33 @@ type Report struct {
 
 func (r *Report) add(path, did string) { r.Actions = append(r.Actions, Action{path, did}) }
 
-// Mode is the way git is made to run the gate.
+// Mode is how git is made to run the gate.
 type Mode string
 
-// The modes; the package's comment describes them.
+// The modes; the package comment describes them.
 const (
 	ModeConfig     Mode = "config"
 	ModeSection    Mode = "section"
 	ModeDispatcher Mode = "dispatcher"
 )
 
-// A judge is what a hook's script asks git before it starts the program.
+// A judge is the question a hook's script asks git before it starts the program.
 type judge string
 
 const (
-	judgeIndex  judge = "index"  // does the index differ from HEAD under a root
+	judgeIndex  judge = "index"  // does the index differ from HEAD below a root
 	judgePush   judge = "push"   // the program decides; without it, does a pushed commit touch a root
 	judgeReport judge = "report" // the program reports, git ignores the exit code
 	judgeRefs   judge = "refs"   // does what a moved branch brings touch a root, does a plan's ref move
 	judgeServe  judge = "serve"  // does what is pushed touch a root or name a plan's ref
 )
 
-// A spec describes one hook of the gate. A new hook is a new row in specs and, if it asks git something new, a new judge
-// in sh/gate.tmpl.
+// A spec describes one hook of the gate. A new hook is a new row in the specs and, if it asks git something new, a new
+// judge in sh/gate.tmpl.
 type spec struct {
 	name  string
 	judge judge
-	stdin bool // git feeds it lines, which the repository's own hook and the program must both see
+	stdin bool // git passes it lines, which both the repository's own hook and the program must see
 }
 
 // strictName is the hook of strict mode.
@@ -114,7 +114,7 @@ func serverSpecs() []spec {
 	return []spec{{name: "pre-receive", judge: judgeServe, stdin: true}}
 }
 
-// everySpec returns all hooks that Install or InstallServer ever write, for taking them away.
+// everySpec returns all hooks that Install or InstallServer ever write, for removal.
 func everySpec() []spec { return append(clientSpecs(true), serverSpecs()...) }
 
 // checkedRoots returns the roots in the form in which they become pathspecs.

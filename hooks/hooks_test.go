@@ -14,18 +14,18 @@ import (
 	"testing"
 )
 
-// A repo is a real repository with an environment of its own.
+// A repo is a real repository with its own environment.
 type repo struct {
 	t    testing.TB
 	dir  string
 	env  []string
-	log  string // what the stand-in for git-wf was called with
+	log  string // records the calls of the git-wf stub
 	bin  string
 	more []string // variables for the next commands
 }
 
-// newRepo makes a repository with one commit, and a stand-in for git-wf on PATH that records its arguments and its standard input
-// and exits with the number in $WF_EXIT.
+// newRepo makes a repository with one commit, and a stub for git-wf on PATH that records its arguments and standard
+// input and exits with $WF_EXIT.
 func newRepo(t testing.TB) *repo {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -49,7 +49,7 @@ func newRepo(t testing.TB) *repo {
 	return r
 }
 
-// pathWithoutProgram is PATH without the directories that have a git-wf: the tests say themselves when there is one.
+// pathWithoutProgram returns PATH without directories that have a git-wf: each test adds its own.
 func pathWithoutProgram() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -129,7 +129,7 @@ func (r *repo) stage(path, content string) {
 	r.git("add", "--", path)
 }
 
-// calls returns what the program was called with since the last time.
+// calls returns the program's recorded calls and clears them.
 func (r *repo) calls() string {
 	out, err := os.ReadFile(r.log)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +189,7 @@ func diff(t *testing.T, what string, want, got map[string]string) {
 	}
 }
 
-// commits says whether `git commit` with these arguments went through.
+// commits reports whether `git commit` with these arguments succeeded.
 func (r *repo) commits(args ...string) (string, bool) {
 	out, err := r.run("git", append([]string{"commit", "-m", "x"}, args...)...)
 	return out, err == nil
@@ -253,7 +253,7 @@ func TestFreshRepository(t *testing.T) {
 	}
 }
 
-// What counts as touched, and what does not.
+// What counts as touched and what does not.
 func TestIndexProbe(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -347,7 +347,7 @@ func TestMerge(t *testing.T) {
 	r.wantCalls("args: hook post-merge 0\n")
 }
 
-// A hook that is there already runs first, its exit code counts, and Uninstall gives back its bytes.
+// An existing hook runs first, its exit code counts, and Uninstall restores its bytes.
 func TestExistingHook(t *testing.T) {
 	const mark = "echo ran >>ran\n"
 	cases := []struct {
@@ -451,7 +451,7 @@ func TestJudgesWhatTheHookLeft(t *testing.T) {
 	}
 }
 
-// What the team writes after Install counts, and Uninstall keeps it.
+// Edits that the team makes after Install take effect, and Uninstall keeps them.
 func TestLaterEdits(t *testing.T) {
 	appendTo := func(t *testing.T, path, more string) {
 		old, err := os.ReadFile(path)
@@ -501,7 +501,7 @@ func TestLaterEdits(t *testing.T) {
 	})
 }
 
-// A hook in another repository, started by a hook, is gated there.
+// If a hook commits in another repository, that repository's gate judges it.
 func TestHookThatCommitsElsewhere(t *testing.T) {
 	r := newRepo(t)
 	other := newRepo(t)
@@ -559,7 +559,7 @@ func TestPushFeedsBoth(t *testing.T) {
 	}
 }
 
-// A large push must not block on a hook that reads nothing.
+// A large push must not block on a hook that ignores its input.
 func TestPushToHookThatReadsNothing(t *testing.T) {
 	r := newRepo(t)
 	r.origin()
@@ -611,12 +611,12 @@ func TestProgramMissing(t *testing.T) {
 			t.Errorf("push %v: %v, %q", refs, err, out)
 		}
 	}
-	// Once a remote has it, it is no reason to refuse what comes on top.
+	// Once a remote has the commit, it no longer blocks what builds on it.
 	r.git("push", "-q", "--no-verify", "origin", "main")
 	r.git("commit", "-q", "--allow-empty", "-m", "on top")
 	r.git("push", "-q", "origin", "main", "main:other")
 
-	// A branch that was merged without its content still brings its commits.
+	// Merging a branch without its content still brings its commits.
 	r.git("checkout", "-qb", "side")
 	r.stage("deliverables/b", "1")
 	r.wantCommit(true, "--no-verify")
@@ -751,7 +751,7 @@ func TestRelativeHooksPath(t *testing.T) {
 	r.install()
 	diff(t, "second install", after, r.snapshot())
 
-	// In another worktree the path names another directory; the gate is there all the same.
+	// In another worktree the path names another directory; the gate still works there.
 	r.git("worktree", "add", "-q", r.path("..", "linked"))
 	main := r.dir
 	r.dir = filepath.Join(filepath.Dir(main), "linked")
@@ -813,7 +813,7 @@ func TestHooksPathThatIsNotOurs(t *testing.T) {
 				t.Errorf("mode %s", rep.Mode)
 			}
 			r.wantReached()
-			r.install() // needs no force any more
+			r.install() // force is no longer needed
 			r.stage("deliverables/a", "1")
 			if out := r.wantCommit(true); !strings.Contains(out, "team") {
 				t.Errorf("the own hook did not run: %s", out)
@@ -885,13 +885,13 @@ func TestProbeLeavesOwnHooksAlone(t *testing.T) {
 		before := r.snapshot()
 		r.wantReached()
 		diff(t, "probe", before, r.snapshot())
-		// The variable of the probe is no way around the gate.
+		// Setting the probe's variable does not bypass the gate.
 		r.more = []string{"GIT_WF_PROBE=x"}
 		r.wantCommit(false, "--allow-empty")
 	}
 }
 
-// Git before 2.36 has no `git hook run`; there the file itself is run.
+// Git before 2.36 has no `git hook run`; Probe then runs the file itself.
 func TestProbeOldGit(t *testing.T) {
 	r := newRepo(t)
 	o := r.pretend("git version 2.34.1")
@@ -900,7 +900,7 @@ func TestProbeOldGit(t *testing.T) {
 	must(t, Probe(t.Context(), o))
 }
 
-// pretend returns options under which git says that it is another version.
+// pretend returns options under which git reports another version.
 func (r *repo) pretend(version string) Options {
 	o := r.options()
 	real := o.Git
@@ -978,7 +978,7 @@ func TestConfigHooks(t *testing.T) {
 	}
 }
 
-// The shells that may read the section all take it, also with -e and -u.
+// Every shell that may read the section accepts it, also with -e and -u.
 func TestShells(t *testing.T) {
 	for _, shell := range []string{"sh", "dash", "bash", "bash --posix", "ksh", "mksh", "zsh", "busybox sh"} {
 		name, arg, _ := strings.Cut(shell, " ")
@@ -1056,7 +1056,7 @@ func TestDamagedSection(t *testing.T) {
 	}
 }
 
-func TestStrangerInDispatcher(t *testing.T) {
+func TestForeignHookInDispatcher(t *testing.T) {
 	r := newRepo(t)
 	r.hook("pre-commit", "#!/usr/bin/perl\n", 0o755)
 	r.install()

@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// Install makes git run the gate, beside the hooks that are there, and returns what it did. A second run changes nothing; after
-// an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare in a bare repository, and a
-// *HooksPathError where core.hooksPath may be changed only with Force.
+// Install makes git run the gate together with the existing hooks, and returns what it did. A second run changes
+// nothing; after an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare in a bare
+// repository, and a *HooksPathError where it may change core.hooksPath only with Force.
 func Install(ctx context.Context, o Options) (Report, error) {
 	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
@@ -25,7 +25,7 @@ func Install(ctx context.Context, o Options) (Report, error) {
 	return in.install(ctx, o.Force)
 }
 
-// newInstaller looks at the repository; specs are the hooks that it is to have.
+// newInstaller inspects the repository; specs are the hooks to install.
 func newInstaller(ctx context.Context, o Options, specs []spec) (*installer, error) {
 	render, err := newRenderer(o)
 	if err != nil {
@@ -58,7 +58,7 @@ func (in *installer) install(ctx context.Context, force bool) (Report, error) {
 	return in.report, nil
 }
 
-// An installer carries one run of Install or Uninstall.
+// An installer carries out one run of Install or Uninstall.
 type installer struct {
 	git    Git
 	render renderer
@@ -67,7 +67,7 @@ type installer struct {
 	report Report
 }
 
-// choose picks the mode, and refuses where core.hooksPath is not ours to change.
+// choose picks the mode. It fails if core.hooksPath is not ours to change.
 func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	l := in.at
 	if l.git.atLeast(2, 54) {
@@ -118,7 +118,7 @@ func (in *installer) refusesSection(path string) (string, error) {
 	}
 	if !executable(info) {
 		if old.found {
-			// Somebody switched our own hook off by its mode. Making the rest of it run is not for Install to decide.
+			// Somebody switched our own hook off by its mode. Install must not switch the rest of the file on.
 			return "", fmt.Errorf("%s is not executable, so git ignores it: run `chmod +x` on it, or delete it", path)
 		}
 		return "is not executable, so git ignores it", nil
@@ -126,7 +126,7 @@ func (in *installer) refusesSection(path string) (string, error) {
 	return uneditable(old.rest), nil
 }
 
-// sections puts the marked section into each hook file, and takes away what another mode left.
+// sections puts the marked section into each hook file, and removes what another mode left.
 func (in *installer) sections(ctx context.Context) error {
 	made, err := in.makeDir(in.at.dir)
 	if err != nil {
@@ -187,12 +187,12 @@ func (in *installer) unwanted() []spec {
 	return slices.DeleteFunc(everySpec(), func(s spec) bool { return in.gates(s.name) })
 }
 
-// gates says whether the gate has a script of its own for a hook.
+// gates reports whether the gate has its own script for a hook.
 func (in *installer) gates(name string) bool {
 	return slices.ContainsFunc(in.specs, func(s spec) bool { return s.name == name })
 }
 
-// makeDir makes a directory and its parents if they are missing.
+// makeDir makes a directory and its missing parents.
 func (in *installer) makeDir(dir string) (bool, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return false, nil
@@ -205,7 +205,7 @@ func (in *installer) makeDir(dir string) (bool, error) {
 	return true, nil
 }
 
-// set gives a setting of this repository a value, and says so in the report.
+// set changes a setting of this repository and reports it.
 func (in *installer) set(ctx context.Context, scope, key, value string) error {
 	if _, err := in.git(ctx, "config", scope, key, value); err != nil {
 		return fmt.Errorf("set %s: %w", key, err)

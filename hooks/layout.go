@@ -17,29 +17,32 @@ const (
 	scopeCommand  = "command"
 )
 
-// Names of settings. previousPath keeps what core.hooksPath was before the dispatcher, so that Uninstall can put it back.
+// Names of settings. previousPath keeps the value of core.hooksPath from before the dispatcher, so that Uninstall can
+// restore it.
 const (
 	hooksPath    = "core.hooksPath"
 	previousPath = "wf.previousHooksPath"
 )
 
-// A version is git's, major and minor.
+// A version is git's major and minor version.
 type version struct{ major, minor int }
 
 func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// A layout is where a repository's hooks are.
+// A layout says where a repository's hooks are.
 type layout struct {
-	git      version
-	bare     bool
-	common   string // the common git directory, which all linked worktrees share
-	top      string // the top of the worktree; empty in a bare repository
-	dir      string // where git looks for hooks now, absolute
-	setting  string // core.hooksPath as in force, with ~ expanded; empty if it is not set
-	scope    string // where that is set
-	original string // where the repository's own hooks are: what the dispatcher calls. Relative to the top of each worktree, or absolute
+	git     version
+	bare    bool
+	common  string // the common git directory, which all linked worktrees share
+	top     string // the top of the worktree; empty in a bare repository
+	dir     string // where git looks for hooks now, absolute
+	setting string // the effective core.hooksPath, with ~ expanded; empty if not set
+	scope   string // where that is set
+	// The directory of the repository's own hooks, which the dispatcher calls: absolute, or relative to the top of each
+	// worktree
+	original string
 }
 
 // inspect asks git where it looks for hooks.
@@ -70,7 +73,8 @@ func inspect(ctx context.Context, git Git) (layout, error) {
 	return l, nil
 }
 
-// readSettings finds core.hooksPath and the directory that the dispatcher stands before. git exits with 1 when neither setting is there.
+// readSettings finds core.hooksPath and the original directory behind the dispatcher. git exits with 1 if neither is
+// set.
 func (l *layout) readSettings(ctx context.Context, git Git) {
 	l.original = filepath.Join(l.common, "hooks")
 	if l.preparesHusky() {
@@ -102,10 +106,10 @@ func (l *layout) readSettings(ctx context.Context, git Git) {
 	}
 }
 
-// huskyDir is where husky makes git look for hooks.
+// huskyDir is where husky tells git to look for hooks.
 const huskyDir = ".husky/_"
 
-// preparesHusky says whether husky will set core.hooksPath with the next npm install.
+// preparesHusky reports whether husky will set core.hooksPath at the next npm install.
 func (l *layout) preparesHusky() bool {
 	if info, err := os.Stat(filepath.Join(l.top, ".husky")); l.top == "" || err != nil || !info.IsDir() {
 		return false
@@ -114,13 +118,13 @@ func (l *layout) preparesHusky() bool {
 	return err == nil && bytes.Contains(manifest, []byte(`"husky"`))
 }
 
-// dispatcher returns the directory that core.hooksPath names where a hook can't be edited.
+// dispatcher returns the dispatcher directory, which core.hooksPath names if a hook can't be edited.
 func (l layout) dispatcher() string { return filepath.Join(l.common, "wf", "hooks") }
 
-// dispatching says whether git takes its hooks from the dispatcher.
+// dispatching reports whether git uses the dispatcher's hooks.
 func (l layout) dispatching() bool { return l.setting != "" && samePath(l.setting, l.dispatcher()) }
 
-// originalDir returns the absolute path, seen from this worktree, of the repository's own hooks.
+// originalDir returns the absolute path of the repository's own hooks, as seen from this worktree.
 func (l layout) originalDir() string {
 	if filepath.IsAbs(l.original) {
 		return l.original
@@ -131,10 +135,10 @@ func (l layout) originalDir() string {
 	return filepath.Join(l.top, l.original)
 }
 
-// own says whether the hooks directory belongs to this repository alone and is the same for all of its worktrees.
+// own reports whether the hooks directory belongs to this repository alone and all its worktrees share it.
 func (l layout) own() bool { return within(resolve(l.common), resolve(l.dir)) }
 
-// tracked says whether this repository tracks files in its hooks directory, also when that is reached by a symbolic link.
+// tracked reports whether this repository tracks files in its hooks directory, even behind a symbolic link.
 func (l layout) tracked(ctx context.Context, git Git) (bool, error) {
 	top, dir := resolve(l.top), resolve(l.originalDir())
 	if l.top == "" || !within(top, dir) || within(resolve(l.common), dir) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// withNewGit returns a repository of a git that runs hooks of the config, or says why the test is skipped. The other tests start
-// such a hook as that git does; these let it do so itself.
+// withNewGit returns a repository whose git runs hooks of the config, or skips the test. The other tests run such a
+// hook the way that git does; these let git run it.
 func withNewGit(t *testing.T) *repo {
 	t.Helper()
 	if dir := os.Getenv("GIT_WF_TEST_GIT"); dir != "" {
@@ -23,7 +23,7 @@ func withNewGit(t *testing.T) *repo {
 	return r
 }
 
-// asks returns the names of the hooks that asked the program since the last time, in order.
+// asks returns the hooks that asked the program since the last call, in order.
 func (r *repo) asks() string {
 	var names []string
 	for line := range strings.Lines(r.calls()) {
@@ -72,7 +72,7 @@ func TestNewGit(t *testing.T) {
 		}
 	}
 
-	// What touches nothing protected asks nobody; the team's hooks run, and what they say counts.
+	// Changes outside the roots don't start the program; the team's hooks run, and their exit codes count.
 	r.stage("src", "1")
 	r.wantCommit(true)
 	r.wantAsked("a commit", "")
@@ -83,7 +83,7 @@ func TestNewGit(t *testing.T) {
 	r.more = nil
 	r.wantCommit(true)
 
-	// What does is asked about: early, again behind the team's hooks, and when the branch moves.
+	// A protected change starts it: early, again after the team's hooks, and when the branch moves.
 	r.stage("deliverables/a", "1")
 	r.wantCommit(true)
 	r.wantAsked("a protected commit", "pre-commit pre-commit reference-transaction")
@@ -132,7 +132,7 @@ func TestNewGit(t *testing.T) {
 	tree.wantCommit(true)
 	r.wantAsked("a commit in a linked worktree", "pre-commit pre-commit reference-transaction")
 
-	// Refs in number, and refs that are not ours.
+	// Many refs, and refs that are not ours.
 	head := r.git("rev-parse", "HEAD")
 	var list strings.Builder
 	for _, name := range []string{"tags/a", "tags/b", "tags/c", "tags/d", "tags/e", "heads/f"} {
@@ -141,7 +141,7 @@ func TestNewGit(t *testing.T) {
 	r.batch(list.String())
 	r.wantAsked("many refs", "")
 
-	// A hook that is switched off is reported, and after Uninstall the config is what it was.
+	// Status reports a disabled hook, and Uninstall restores the config.
 	r.git("config", "hook.git-wf-pre-push.enabled", "false")
 	if err := Probe(t.Context(), o); err == nil || !strings.Contains(err.Error(), "pre-push") {
 		t.Errorf("probe of a hook that is off: %v", err)
@@ -155,7 +155,7 @@ func TestNewGit(t *testing.T) {
 	}
 }
 
-// What refuses on a server in the config of it, and a clone's sections make way for the config when git is updated.
+// A server refuses from its config, and a clone's sections give way to the config after a git update.
 func TestNewGitServer(t *testing.T) {
 	r := withNewGit(t)
 	bare := r.server(func(bare *repo) {

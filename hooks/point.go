@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// core.hooksPath is set to the dispatcher in a file of ours that the repository's config includes as the last thing. The
-// setting itself stays with whoever made it: husky makes it anew at every npm install, which changes nothing then, and what it says is
-// what the dispatcher calls.
+// A file of ours sets core.hooksPath to the dispatcher, and the repository's config includes that file last. The
+// setting itself stays with its owner: husky writes it at every npm install without effect, and the dispatcher calls
+// the directory that it names.
 
-// includePath is the key of an included file, and settingsFile what we include, as seen from the config.
+// includePath is the key of an included file; settingsFile is the file we include, relative to the config.
 const (
 	includePath  = "include.path"
 	settingsFile = "wf/hooks.config"
 )
 
-// point makes git take its hooks from dir. Git may still disagree, when something else is included later: then all is put back.
+// point makes git read its hooks from dir. A later include may override this; point then undoes everything.
 func (in *installer) point(ctx context.Context, dir string) error {
 	if in.at.scope == scopeWorktree {
 		return in.pointWorktree(ctx, dir)
@@ -28,7 +28,7 @@ func (in *installer) point(ctx context.Context, dir string) error {
 	if _, err := in.git(ctx, "config", "--file", file, hooksPath, filepath.ToSlash(dir)); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	if err := in.dropInclude(ctx); err != nil { // it counts where it stands: last
+	if err := in.dropInclude(ctx); err != nil { // the last include wins, so move it to the end
 		return err
 	}
 	if _, err := in.git(ctx, "config", "--"+scopeLocal, "--add", includePath, settingsFile); err != nil {
@@ -38,8 +38,8 @@ func (in *installer) point(ctx context.Context, dir string) error {
 	return in.pointed(ctx, func() error { return in.unpoint(ctx) })
 }
 
-// pointAnew points unless git looks in dir by the included file already. What an earlier version set is put back first: husky's
-// next run would take it away.
+// pointAnew runs point unless git already uses dir through the included file. It first undoes what an earlier version
+// set: husky's next run would remove that.
 func (in *installer) pointAnew(ctx context.Context, dir string) error {
 	local, err := in.git(ctx, "config", "--"+scopeLocal, "--get", hooksPath)
 	if err == nil && samePath(local, dir) {
@@ -52,7 +52,7 @@ func (in *installer) pointAnew(ctx context.Context, dir string) error {
 	return in.point(ctx, dir)
 }
 
-// pointWorktree sets core.hooksPath where this working tree alone has it, and remembers what it was.
+// pointWorktree sets core.hooksPath for this worktree only and remembers the old value.
 func (in *installer) pointWorktree(ctx context.Context, dir string) error {
 	const scope = "--" + scopeWorktree
 	raw, err := in.git(ctx, "config", scope, "--get", hooksPath)
@@ -69,7 +69,7 @@ func (in *installer) pointWorktree(ctx context.Context, dir string) error {
 	return in.pointed(ctx, func() error { return in.restore(ctx, scope) })
 }
 
-// pointed checks that git looks in the dispatcher now, and undoes what was done if it does not.
+// pointed checks that git now uses the dispatcher, and calls undo if it does not.
 func (in *installer) pointed(ctx context.Context, undo func() error) error {
 	now, err := inspect(ctx, in.git)
 	if err != nil {
@@ -81,7 +81,7 @@ func (in *installer) pointed(ctx context.Context, undo func() error) error {
 	return nil
 }
 
-// unpoint takes the included file away.
+// unpoint removes the included file.
 func (in *installer) unpoint(ctx context.Context) error {
 	if err := in.dropInclude(ctx); err != nil {
 		return err
@@ -105,11 +105,11 @@ func (in *installer) dropInclude(ctx context.Context) error {
 	return nil
 }
 
-// restore gives core.hooksPath of one scope back the value that it had.
+// restore gives core.hooksPath in one scope its old value again.
 func (in *installer) restore(ctx context.Context, scope string) error {
 	raw, err := in.git(ctx, "config", scope, "--get", previousPath)
 	if err != nil {
-		// There was none before.
+		// It was not set before.
 		if _, err := in.git(ctx, "config", scope, "--unset", hooksPath); err != nil {
 			return fmt.Errorf("unset %s: %w", hooksPath, err)
 		}

@@ -2,7 +2,8 @@ package hooks
 
 import "testing"
 
-// A server's hook knows the roots of one policy. Where another has come since, the program is asked about every push.
+// A server's hook knows the roots of one policy. If a push brought another one since, the hook asks the program about
+// every push.
 func TestServerPolicyMoved(t *testing.T) {
 	r := newRepo(t)
 	bare := r.server(func(*repo) {})

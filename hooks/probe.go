@@ -9,12 +9,12 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Probe proves that git reaches the gate: it makes git run each hook with a nonce in the environment, which the script prints
-// before it does anything else. The repository's own hooks don't run and nothing changes. The error names the hooks that are
-// not reached, and why.
+// Probe proves that git reaches the gate: it makes git run each hook with a nonce in the environment, and the script
+// prints that nonce before it does anything else. The repository's own hooks don't run and nothing changes. The error
+// names each hook that git does not reach, and why.
 //
-// Hooks of the config share their events with those of others, which a run would start, too; there git is asked which
-// hooks it would run.
+// Hooks of the config share their events with others, which a run would start, too; there Probe asks git which hooks it
+// would run.
 func Probe(ctx context.Context, o Options) error {
 	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
@@ -40,7 +40,7 @@ func (in *installer) probe(ctx context.Context) error {
 	return nil
 }
 
-// probe says why git does not reach one hook; it is empty if git does. A hook that is not ours is not run.
+// probe says why git does not reach a hook; it is empty if git does. It does not run a hook that is not ours.
 func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
 	if !st.Active {
 		return st.Reason
@@ -57,7 +57,8 @@ func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
 	if !l.git.atLeast(2, 36) {
 		run = shell.Quote(st.Path)
 	}
-	// An alias is run by git's own shell in the directory where hooks run, on every system, and lets the environment be set.
+	// Git's own shell runs an alias in the directory where hooks run, on every system, and an alias can set the
+	// environment.
 	alias := "alias.wf-probe=!GIT_WF_PROBE=" + nonce + " " + run + " </dev/null 2>&1 || :"
 	out, err := git(ctx, "-c", alias, "wf-probe")
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// A Sighting is a file that records the state in which git was last seen to reach the gate: size, time and mode of the hooks
-// and of the files with git's settings. While these are unchanged, nobody has to ask git again.
+// A Sighting is a file that records the state in which git last reached the gate: size, time and mode of the hooks and
+// of git's config files. While these are unchanged, nobody needs to ask git again.
 type Sighting struct {
-	File     string   // where it is kept
-	Top      string   // the top of the worktree, from which git names files with settings
-	Home     string   // what git reads ~ as
-	Settings []string // paths of files with git's settings that git does not name while they are empty; not all need exist
+	File     string   // path of the record
+	Top      string   // the top of the worktree; git names config files relative to it
+	Home     string   // git expands ~ to this
+	Settings []string // config files that git does not name while they are empty; not all need exist
 }
 
-// Remember asks whether git runs the gate in each hook, and records it if so. Otherwise why names one hook that does not,
-// the reason, and the command that mends it.
+// Remember asks git whether it runs the gate in each hook, and records it if so. Otherwise why names one hook that git
+// does not run, the reason, and the command that fixes it.
 func (s Sighting) Remember(ctx context.Context, o Options) (why string, err error) {
 	all, err := Status(ctx, o)
 	if err != nil {
@@ -48,11 +48,11 @@ func (s Sighting) Remember(ctx context.Context, o Options) (why string, err erro
 	return "", nil
 }
 
-// settings returns the files that git takes its settings from, and those that it would include if they were there. Where a
-// branch's name decides what is included, HEAD is among them.
+// settings returns git's config files, and missing ones that git would include. If an include depends on the branch's
+// name, HEAD is one of them.
 func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
 	files := slices.Clone(s.Settings)
-	if system, err := git(ctx, "var", "GIT_CONFIG_SYSTEM"); err == nil { // git before 2.41 can't say
+	if system, err := git(ctx, "var", "GIT_CONFIG_SYSTEM"); err == nil { // git before 2.41 does not have this variable
 		files = append(files, system)
 	}
 	out, err := git(ctx, "config", "--list", "--includes", "--show-origin", "-z")
@@ -88,13 +88,13 @@ func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
 	return slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" || strings.ContainsAny(f, "\t\n") }), nil
 }
 
-// Installed reports whether the gate was ever seen here.
+// Installed reports whether git ever reached the gate here.
 func (s Sighting) Installed() bool {
 	_, err := os.Stat(s.File)
 	return err == nil
 }
 
-// Stands reports whether all is as it was remembered. It starts no process.
+// Stands reports whether everything is as it was remembered. It starts no process.
 func (s Sighting) Stands() bool {
 	data, err := os.ReadFile(s.File)
 	if err != nil {

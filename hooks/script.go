@@ -12,7 +12,7 @@ import (
 //go:embed sh/*.tmpl
 var scripts embed.FS
 
-// The lines around what Install writes. They are also how Uninstall and Status know it again, in every version.
+// The lines around what Install writes. Uninstall and Status recognise it by them, in every version.
 const (
 	beginMark = "# >>> git wf hook >>>"
 	endMark   = "# <<< git wf hook <<<"
@@ -20,15 +20,15 @@ const (
 
 // What the begin line says about the file, for Uninstall.
 const (
-	foundFile  = "section"                                // the file was there before
-	madeFile   = "section in a file made here"            // remove the file when nothing else is left in it
+	foundFile  = "section"                                // the file existed before
+	madeFile   = "section in a file made here"            // remove the file if nothing else is left in it
 	madeDir    = "section in a file and folder made here" // and the folder, too
 	dispatched = "dispatcher"                             // the whole file is ours
 )
 
-// A scriptData fills the templates. Values that end up as words of the shell are quoted already.
+// A scriptData fills the templates. Values that become words of the shell are already quoted.
 type scriptData struct {
-	Name, Calls        string // the hook's name; the name under which the program is asked to judge
+	Name, Calls        string // the hook's name; the name by which the program judges
 	Judge              judge
 	Stdin              bool
 	HasOwn             string
@@ -38,11 +38,11 @@ type scriptData struct {
 	Missing            string
 	Original           string
 	Begin, End         string
-	Skip               string // what ends the script early; only of reference-transaction
+	Skip               string // ends the script early; only in reference-transaction
 }
 
-// render returns a script from a template of sh/. The templates are part of the program: an error in one is a defect that
-// every test meets.
+// render returns a script from a template in sh/. The templates are part of the program: every test would find an error
+// in one.
 func render(name string, d scriptData) string {
 	t := template.Must(template.ParseFS(scripts, "sh/*.tmpl"))
 	var b strings.Builder
@@ -52,7 +52,7 @@ func render(name string, d scriptData) string {
 	return b.String()
 }
 
-// A renderer knows what the scripts of one repository have in common.
+// A renderer holds what the scripts of one repository have in common.
 type renderer struct {
 	roots   []string
 	policy  string
@@ -108,7 +108,7 @@ func (r renderer) section(s spec, made string) string {
 	return render("section.tmpl", d)
 }
 
-// dispatch returns the dispatcher's script for a hook of the gate; original is the path of the hook it stands for.
+// dispatch returns the dispatcher's script for a hook of the gate; original is the path of the replaced hook.
 func (r renderer) dispatch(s spec, original string) string {
 	d := r.data(s)
 	d.Begin = beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs first, then the gate"
@@ -134,7 +134,7 @@ func (r renderer) pass(original string) string {
 	})
 }
 
-// command returns the script as the value of hook.<name>.command. Git appends ` "$@"` to it when the hook has arguments,
+// command returns the script as the value of hook.<name>.command. Git appends ` "$@"` to it if the hook has arguments,
 // so it must end in the command that takes them, without a newline.
 func (r renderer) command(s configSpec) string {
 	d := r.data(s.spec)

@@ -9,14 +9,14 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// A stripped hook file: what is left of it without our section.
+// A stripped is a hook file without our section.
 type stripped struct {
 	rest  []byte
 	found bool
 	made  string // what the begin line said
 }
 
-// strip takes our section out of a hook file. It fails when only one of the two marks is left, since nobody can tell then
+// strip removes our section from a hook file. It fails if only one of the two marks is left, since nobody can tell then
 // which lines are whose.
 func strip(content []byte) (stripped, error) {
 	begin, end := -1, -1
@@ -54,7 +54,7 @@ func insert(script []byte, section string) []byte {
 	return append(out, script[at:]...)
 }
 
-// isShell says whether an interpreter runs the section as it is meant.
+// isShell reports whether an interpreter runs the section correctly.
 func isShell(name string) bool {
 	switch strings.TrimSuffix(name, ".exe") {
 	case "sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "zsh":
@@ -69,7 +69,7 @@ var plainOptions = pattern.Compile(`^-[efux]+$`)
 // endsInExec matches a last command that replaces the shell.
 var endsInExec = pattern.Compile(`(^|[;&|{(]\s*|\b(then|else|do)\s+)exec(\s|$)`)
 
-// uneditable says why no section may be put into a hook with this content; it is empty for a plain shell script.
+// uneditable says why a hook with this content can't take a section; it is empty for a plain shell script.
 func uneditable(content []byte) string {
 	if bytes.IndexByte(content, 0) >= 0 {
 		return "is not a script"
@@ -99,7 +99,7 @@ func uneditable(content []byte) string {
 	return ""
 }
 
-// lastCommand returns the last line of a script that is no comment, with the lines it continues.
+// lastCommand returns the last line of a script that is not a comment, with the lines that it continues.
 func lastCommand(script string) string {
 	script = strings.ReplaceAll(script, "\r\n", "\n")
 	script = strings.ReplaceAll(script, "\\\n", " ")

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// InstallServer makes a bare repository judge what is pushed to it, beside its own pre-receive hook, which runs first, and
-// returns what it did. It is Install with other hooks: the modes, the marks and what is left alone are the same. It
-// returns ErrNotBare in a repository with a worktree.
+// InstallServer makes a bare repository judge pushes, after its own pre-receive hook, and returns what it did. It is
+// Install with other hooks: modes, marks and what it leaves alone are the same. It returns ErrNotBare in a repository
+// with a worktree.
 func InstallServer(ctx context.Context, o Options) (Report, error) {
 	in, err := serverInstaller(ctx, o)
 	if err != nil {

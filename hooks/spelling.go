@@ -11,11 +11,11 @@ import (
 	"gitwf/internal/casefold"
 )
 
-// maxSpellings bounds how many pathspecs one root becomes.
+// maxSpellings limits how many pathspecs one root becomes.
 const maxSpellings = 64
 
-// asciiUnits are the characters outside of ASCII that a file system which folds case or normalises takes for characters
-// of ASCII: the long s, the Kelvin sign, ligatures, and two that normalise to punctuation.
+// asciiUnits maps ASCII to the characters outside ASCII that a file system which folds case or normalises takes for it:
+// the long s, the Kelvin sign, ligatures, and two that normalise to punctuation.
 func asciiUnits() map[string][]string {
 	return map[string][]string{
 		"s": {"\u017f"}, "k": {"\u212a"}, ";": {"\u037e"}, "`": {"\u1fef"},
@@ -24,8 +24,8 @@ func asciiUnits() map[string][]string {
 	}
 }
 
-// Pathspecs returns those that select what is below the roots, in any spelling that a file system may take for theirs. The
-// hooks look for changes with them, and the judge must look wherever the hooks do.
+// Pathspecs returns pathspecs that select what is below the roots, in any spelling that a file system may take for
+// theirs. The hooks look for changes with them, and the judge must look wherever the hooks do.
 func Pathspecs(roots []string) []string {
 	var specs []string
 	for _, root := range roots {
@@ -36,10 +36,10 @@ func Pathspecs(roots []string) []string {
 	return specs
 }
 
-// spellings returns the names that a case-folding or normalising file system takes for root, up to the case of ASCII,
-// which the pathspecs ignore; root itself comes first. A root with so many of them that not all can be listed gets
-// those a person would write: composed and decomposed, as given, in small and in capital letters. What is missed then is
-// still found where paths are compared one by one: by the program.
+// spellings returns the names that a case-folding or normalising file system takes for root, except for the case of
+// ASCII, which the pathspecs ignore; root itself comes first. If a root has too many to list, it returns those a person
+// would write: composed and decomposed, as given, in lower case and in upper case. The program, which compares paths
+// one by one, still finds the others.
 func spellings(root string) []string {
 	out := []string{root}
 	all, complete := expand(root)
@@ -55,7 +55,7 @@ func spellings(root string) []string {
 	return out
 }
 
-// addSpelling adds s unless the pathspec of another one finds it.
+// addSpelling adds s unless another spelling's pathspec matches it.
 func addSpelling(to []string, s string) []string {
 	if slices.ContainsFunc(to, func(have string) bool { return equalFoldASCII(have, s) }) {
 		return to
@@ -63,7 +63,7 @@ func addSpelling(to []string, s string) []string {
 	return append(to, s)
 }
 
-// expand returns every way to write root, or false when there are more than maxSpellings.
+// expand returns every spelling of root, or false if there are more than maxSpellings.
 func expand(root string) ([]string, bool) {
 	folded := norm.NFC.String(casefold.Of(norm.NFD.String(root)))
 	units, runes := asciiUnits(), []rune(folded)
@@ -94,7 +94,8 @@ func join(heads, tails []string) []string {
 	return out
 }
 
-// runeSpellings returns one character in its other cases, composed, decomposed and as a compatibility ideograph.
+// runeSpellings returns the variants of a character: other cases, composed, decomposed and as a compatibility
+// ideograph.
 func runeSpellings(r rune) []string {
 	s := string(r)
 	if r < 0x80 {
@@ -122,7 +123,7 @@ func runeSpellings(r rune) []string {
 	return out
 }
 
-// equalFoldASCII compares as git's icase does: it ignores the case of ASCII letters alone.
+// equalFoldASCII compares as git's icase does: it ignores the case of ASCII letters only.
 func equalFoldASCII(a, b string) bool { return lowerASCII(a) == lowerASCII(b) }
 
 func lowerASCII(s string) string {

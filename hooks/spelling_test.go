@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Every character that plan.FoldPath takes for ASCII is in the table, and nothing else.
+// The table has exactly the characters that plan.FoldPath takes for ASCII.
 func TestASCIIUnitsAreComplete(t *testing.T) {
 	want := map[string][]string{}
 	for r := rune(0x80); r <= utf8.MaxRune; r++ {

@@ -7,16 +7,17 @@ import (
 	"path/filepath"
 )
 
-// A HookStatus says whether git runs the gate in one hook.
+// HookStatus says whether git runs the gate in one hook.
 type HookStatus struct {
 	Name   string `json:"name"`   // git's name of the hook
 	Mode   Mode   `json:"mode"`   // how it is installed; empty if it is not
-	Path   string `json:"path"`   // the file that git looks for, or the section of the config
+	Path   string `json:"path"`   // the file where git looks, or the section of the config
 	Active bool   `json:"active"` // git runs the gate
-	Reason string `json:"reason"` // why not, or, of an active one, why Install should run again; empty if all is well
+	Reason string `json:"reason"` // why not or, if active, why Install should run again; empty if all is well
 }
 
-// Status returns the state of each hook of the gate, in a fixed order. It looks at files and settings only; Probe proves it.
+// Status returns the state of each hook of the gate, in a fixed order. It only looks at files and settings; Probe
+// proves it.
 func Status(ctx context.Context, o Options) ([]HookStatus, error) {
 	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
 	if err != nil {
@@ -68,7 +69,7 @@ func (in *installer) configStatus(have map[string]string) []HookStatus {
 	return out
 }
 
-// fileStatus looks at the file that git would run.
+// fileStatus inspects the file that git would run.
 func (in *installer) fileStatus(s spec) (HookStatus, error) {
 	st := HookStatus{Name: s.name, Path: filepath.Join(in.at.dir, s.name)}
 	content, info, err := readHook(st.Path)
@@ -90,7 +91,7 @@ func (in *installer) fileStatus(s spec) (HookStatus, error) {
 	return st, nil
 }
 
-// expected returns what Install would make of a hook file, and the mode it is in.
+// expected returns what Install would make of a hook file, and the file's mode.
 func (in *installer) expected(s spec, content []byte) ([]byte, Mode) {
 	if in.at.dispatching() {
 		return []byte(in.render.dispatch(s, in.originalHook(s.name))), ModeDispatcher
@@ -102,7 +103,7 @@ func (in *installer) expected(s spec, content []byte) ([]byte, Mode) {
 	return insert(old.rest, in.render.section(s, old.made)), ModeSection
 }
 
-// whyAbsent says why there is no gate where git looks.
+// whyAbsent says why git finds no gate where it looks.
 func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 	for _, dir := range append(in.ownDirs(), in.at.dispatcher()) {
 		if samePath(dir, in.at.dir) {

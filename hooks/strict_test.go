@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// newStrict makes a repository with one file under the root and one outside, in strict mode.
+// newStrict makes a repository with one file below the root and one outside, in strict mode.
 func newStrict(t testing.TB) *repo {
 	t.Helper()
 	r := newRepo(t)
@@ -30,13 +30,13 @@ func (r *repo) installStrict() {
 	must(r.t, Probe(r.t.Context(), o))
 }
 
-// past runs git with all hooks off, as somebody would who goes past the gate.
-func (r *repo) past(args ...string) string {
+// bypass runs git with all hooks off, as somebody who bypasses the gate would.
+func (r *repo) bypass(args ...string) string {
 	r.t.Helper()
 	return r.git(append([]string{"-c", "core.hooksPath=/dev/null"}, args...)...)
 }
 
-// make returns a commit that nothing refers to, with this content of a file on top of parents.
+// make returns an unreferenced commit that sets a file's content on top of parents.
 func (r *repo) make(path, content string, parents ...string) string {
 	r.t.Helper()
 	index := "GIT_INDEX_FILE=" + filepath.Join(r.t.TempDir(), "index")
@@ -59,13 +59,13 @@ func (r *repo) make(path, content string, parents ...string) string {
 
 const zero = "0000000000000000000000000000000000000000"
 
-// What strict mode asks the program about. In a want, $old and $new are main before and what is made of it.
+// What strict mode asks the program about. In a want, $old is main before the move and $new the commit it moves to.
 func TestStrictAsks(t *testing.T) {
 	const asked = "args: hook reference-transaction prepared\nin: "
 	const main = asked + "$old $new refs/heads/main\n"
 	cases := []struct {
 		name string
-		do   func(r *repo) (moved string) // the commit to which main or another ref was moved
+		do   func(r *repo) (moved string) // returns the commit to which main or another ref moved
 		want string
 	}{
 		{"commit of another file", func(r *repo) string {
@@ -110,7 +110,7 @@ func TestStrictAsks(t *testing.T) {
 			return c
 		}, main},
 		{"fast-forward to a branch that went past the gate", func(r *repo) string {
-			r.past("branch", "side", r.make("deliverables/a", "2", "main"))
+			r.bypass("branch", "side", r.make("deliverables/a", "2", "main"))
 			r.git("merge", "-q", "side")
 			return "main"
 		}, main + "args: hook post-merge 0\n"},
@@ -147,7 +147,7 @@ func TestStrictAsks(t *testing.T) {
 			return c
 		}, main},
 		{"a side branch merged without its content", func(r *repo) string {
-			r.past("branch", "side", r.make("deliverables/a", "2", "main"))
+			r.bypass("branch", "side", r.make("deliverables/a", "2", "main"))
 			r.git("merge", "-q", "-s", "ours", "-m", "m", "side")
 			return "main"
 		}, "args: hook pre-merge-commit\n" + main + "args: hook post-merge 0\n"},
@@ -207,13 +207,13 @@ func TestStrictAsks(t *testing.T) {
 		}, asked + zero + " $new refs/workflow/WFS-a\n"},
 		{"plan moved back", func(r *repo) string {
 			first := r.make("plan.json", "{}")
-			r.past("update-ref", "refs/workflow/WFS-a", r.make("plan.json", "{1}", first))
+			r.bypass("update-ref", "refs/workflow/WFS-a", r.make("plan.json", "{1}", first))
 			old := r.git("rev-parse", "refs/workflow/WFS-a")
 			r.git("update-ref", "refs/workflow/WFS-a", first)
 			return old + " " + first
 		}, asked + "$new refs/workflow/WFS-a\n"},
 		{"plan packed, deleted", func(r *repo) string {
-			r.past("update-ref", "refs/workflow/WFS-a", r.make("plan.json", "{}"))
+			r.bypass("update-ref", "refs/workflow/WFS-a", r.make("plan.json", "{}"))
 			r.git("pack-refs", "--all")
 			r.git("update-ref", "-d", "refs/workflow/WFS-a")
 			return "main"
@@ -270,7 +270,7 @@ func (r *repo) batch(list string) {
 	}
 }
 
-// The program's exit code decides, and without the program only what it would have been asked about is refused.
+// The program's exit code decides. Without the program, strict mode refuses only what it would have asked about.
 func TestStrictRefuses(t *testing.T) {
 	for name, prepare := range map[string]func(r *repo){
 		"refused": func(r *repo) { r.more = []string{"WF_EXIT=1"} },
@@ -282,7 +282,7 @@ func TestStrictRefuses(t *testing.T) {
 			r := newStrict(t)
 			c := r.make("deliverables/a", "2", "main")
 			p := r.make("plan.json", "{}")
-			r.past("update-ref", "refs/workflow/WFS-a", p)
+			r.bypass("update-ref", "refs/workflow/WFS-a", p)
 			prepare(r)
 			before := r.git("for-each-ref")
 			for _, args := range [][]string{
@@ -311,7 +311,7 @@ func TestStrictRefuses(t *testing.T) {
 	}
 }
 
-// Everyday commands end as they do without the hook.
+// Everyday commands work as they do without the hook.
 func TestStrictEverydayCommands(t *testing.T) {
 	r := newStrict(t)
 	r.more = []string{"WF_EXIT=1"}
@@ -378,9 +378,9 @@ func TestStrictEverydayCommands(t *testing.T) {
 		t.Errorf("main and alias: %s", got)
 	}
 
-	// A colleague went past the gate: the program is asked when the branch moves.
+	// A colleague bypassed the gate: the hook asks the program when the branch moves.
 	other.stage("deliverables/a", "9")
-	other.past("commit", "-qm", "sneak")
+	other.bypass("commit", "-qm", "sneak")
 	other.git("push", "-q", "-f", "origin", "main")
 	r.git("reset", "-q", "--hard", "origin/main")
 	r.calls()
@@ -392,7 +392,8 @@ func TestStrictEverydayCommands(t *testing.T) {
 	}
 }
 
-// A submodule and a linked worktree have their branches judged, too, and a hook of another repository does not get in the way.
+// The gate judges branches of a submodule and of a linked worktree, too, and another repository's hook does not get in
+// the way.
 func TestStrictElsewhere(t *testing.T) {
 	r := newRepo(t)
 	sub := newRepo(t)
@@ -425,7 +426,7 @@ func TestStrictElsewhere(t *testing.T) {
 	}
 }
 
-// A history that is cut off here does not make old commits new.
+// The boundary of a shallow history does not make old commits look new.
 func TestStrictShallow(t *testing.T) {
 	r := newStrict(t)
 	r.stage("src", "2")
@@ -444,7 +445,7 @@ func TestStrictShallow(t *testing.T) {
 	other.wantCalls("")
 }
 
-// The repository's own hook sees all states with their lines, whatever its form, and its exit code counts.
+// The repository's own hook sees every state with its lines, in any form, and its exit code counts.
 func TestStrictOwnHook(t *testing.T) {
 	const record = "echo \"$# $1\" >>'%'\nsed 's/^/own: /' >>'%'\n[ \"$1\" != prepared ] || [ ! -e '%.refuse' ] || exit 3\n"
 	for name, own := range map[string]string{
@@ -481,7 +482,7 @@ func TestStrictOwnHook(t *testing.T) {
 			head := r.git("rev-parse", "HEAD")
 			r.git("update-ref", "refs/tags/t", head)
 			want("own: " + zero + " " + head + " refs/tags/t\n")
-			r.past("branch", "side")
+			r.bypass("branch", "side")
 			c := r.make("deliverables/a", "2", "main")
 			r.git("update-ref", "refs/heads/side", c, head)
 			want("own: " + head + " " + c + " refs/heads/side\n")
@@ -505,7 +506,7 @@ func TestStrictOwnHook(t *testing.T) {
 	}
 }
 
-// Turned off, nothing of strict mode is left, in any mode of installation.
+// Turning strict mode off leaves nothing of it, in any mode of installation.
 func TestStrictOff(t *testing.T) {
 	for name, prepare := range map[string]func(r *repo){
 		"section":    func(r *repo) {},
@@ -550,7 +551,7 @@ func TestStrictOff(t *testing.T) {
 	}
 }
 
-// From git 2.54 on the script is a setting, which that git runs with the state as its argument.
+// From git 2.54 on the script is a setting, and git runs it with the state as its argument.
 func TestStrictConfigHook(t *testing.T) {
 	r := newRepo(t)
 	o := r.pretend("git version 2.54.0")
@@ -586,7 +587,7 @@ func TestStrictConfigHook(t *testing.T) {
 	}
 }
 
-// server makes r's origin one that judges what is pushed.
+// server turns r's origin into a server that judges pushes.
 func (r *repo) server(prepare func(bare *repo)) *repo {
 	r.t.Helper()
 	r.origin()

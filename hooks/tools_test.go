@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// withTool returns a repository in which the tool can be run, or says why the test is skipped.
+// withTool returns a repository in which the tool runs, or skips the test.
 func withTool(t *testing.T, tool string) *repo {
 	t.Helper()
 	r := newRepo(t)
@@ -29,7 +29,7 @@ func withTool(t *testing.T, tool string) *repo {
 	if found == "" {
 		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", tool)
 	}
-	// lefthook takes CI, and husky HUSKY=0, for a reason to install nothing.
+	// With CI set lefthook installs nothing, and neither does husky with HUSKY=0.
 	r.env = slices.DeleteFunc(r.env, func(kv string) bool {
 		return strings.HasPrefix(kv, "CI=") || strings.HasPrefix(kv, "HUSKY=") || strings.HasPrefix(kv, "LEFTHOOK")
 	})
@@ -37,7 +37,8 @@ func withTool(t *testing.T, tool string) *repo {
 	return r
 }
 
-// tool runs another tool, which must succeed. env looks it up on the PATH of the repository's environment, not on the test's.
+// tool runs another tool, which must succeed. env looks it up on the PATH of the repository's environment, not the
+// test's.
 func (r *repo) tool(name string, args ...string) string {
 	r.t.Helper()
 	out, err := r.run("env", append([]string{name}, args...)...)
@@ -47,7 +48,7 @@ func (r *repo) tool(name string, args ...string) string {
 	return out
 }
 
-// hookFiles returns the part of a snapshot that hooks are in.
+// hookFiles returns the part of a snapshot that contains hooks.
 func (r *repo) hookFiles() map[string]string {
 	out := map[string]string{}
 	for p, content := range r.snapshot() {
@@ -58,7 +59,7 @@ func (r *repo) hookFiles() map[string]string {
 	return out
 }
 
-// wantBoth commits a protected file and wants the team's check to run and the gate to be asked, by both of its hooks.
+// wantBoth commits a protected file and expects that the team's check runs and both hooks ask the gate.
 func (r *repo) wantBoth(say string) {
 	r.t.Helper()
 	write(r.t, r.path("deliverables", "a"), say+r.git("rev-parse", "HEAD"), 0o644)
@@ -85,13 +86,13 @@ func (r *repo) uninstallTo(before map[string]string) {
 	diff(r.t.(*testing.T), "uninstall", before, r.hookFiles())
 }
 
-// A framework is a tool that starts a team's checks.
+// A framework is a tool that runs a team's checks.
 type framework struct {
 	tool    string
 	setup   func(r *repo, say string, code string) // makes the team's check print say and exit with code
 	install func(r *repo)
-	after   string // what Status says of pre-commit when the tool was installed after us
-	syncs   bool   // the tool writes its hooks anew, without our section, when it sees another configuration
+	after   string // Status of pre-commit if the tool was installed after us
+	syncs   bool   // the tool rewrites its hooks without our section when its configuration changes
 }
 
 func frameworks() []framework {
@@ -193,8 +194,8 @@ func TestFrameworkLater(t *testing.T) {
 	}
 }
 
-// Until the install that its status asks for, strict mode still stands, unless the tool made git look elsewhere; and the
-// pre-commit framework runs our hook before its own.
+// Until the user follows Status and installs again, strict mode still works, unless the tool made git look elsewhere;
+// and the pre-commit framework runs our hook before its own.
 func TestFrameworkLaterLeavesStrict(t *testing.T) {
 	for tool, want := range map[string]string{
 		"lefthook":   "args: hook reference-transaction prepared\n",
@@ -227,7 +228,7 @@ func TestFrameworkLaterLeavesStrict(t *testing.T) {
 	}
 }
 
-// wantLFS pushes and wants both git-lfs and the gate to be asked.
+// wantLFS pushes and expects that both git-lfs and the gate are asked.
 func (r *repo) wantLFS(what string) {
 	r.t.Helper()
 	r.git("commit", "-q", "--allow-empty", "-m", what)
@@ -300,8 +301,8 @@ func TestGitLFS(t *testing.T) {
 	})
 }
 
-// What `lefthook install -f` and `git lfs install --force` write over is there again with the next install, and their own hooks
-// too, whichever came first, and where husky is used as well. Until then strict mode stands.
+// `lefthook install -f` and `git lfs install --force` overwrite our hooks. The next install restores them and keeps the
+// tools' own hooks, whichever came first, and also together with husky. Until then strict mode still works.
 func TestForcedTools(t *testing.T) {
 	for _, husky := range []bool{false, true} {
 		for name, hooks := range map[string]struct {
@@ -314,7 +315,7 @@ func TestForcedTools(t *testing.T) {
 			t.Run(fmt.Sprintf("%s husky=%v", name, husky), func(t *testing.T) {
 				r := withTool(t, hooks.tool)
 				if husky {
-					r = withTool(t, "husky") // beside which lefthook is
+					r = withTool(t, "husky") // lefthook is in the same repository
 				}
 				r.origin()
 				write(t, r.path("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo team\n", 0o644)
@@ -363,7 +364,7 @@ func TestForcedTools(t *testing.T) {
 	}
 }
 
-// The files that ship for teams who start the gate from their own list of checks.
+// The example files that we ship for teams who start the gate from their own list of checks.
 func TestShippedPreCommitHook(t *testing.T) {
 	r := withTool(t, "pre-commit")
 	shipped, err := os.ReadFile("../.pre-commit-hooks.yaml")
@@ -393,7 +394,7 @@ func TestShippedLefthook(t *testing.T) {
 	r.git("push", "-q", "origin", "main")
 	r.wantCalls("args: hook pre-push origin " + r.path(".git", "origin.git") + "\nin: refs/heads/main " + r.git("rev-parse", "main") + " refs/heads/main " + zero + "\n")
 	r.more = []string{"WF_EXIT=1"}
-	r.git("rm", "-q", "gone") // lefthook starts no job when nothing is staged, but a deletion counts
+	r.git("rm", "-q", "gone") // lefthook starts no job if nothing is staged, but a deletion counts
 	r.wantCommit(false)
 	r.wantCommit(true, "--no-verify")
 	if out, err := r.run("git", "push", "-q", "origin", "main"); err == nil {
@@ -401,8 +402,8 @@ func TestShippedLefthook(t *testing.T) {
 	}
 }
 
-// husky's prepare runs at every npm install. Whichever comes first, the gate is still reached after it, and so are the
-// team's checks.
+// husky's prepare runs at every npm install. In either order, git still reaches the gate and the team's checks
+// afterwards.
 func TestHuskyKeepsTheGate(t *testing.T) {
 	prepare := func(t *testing.T) *repo {
 		r := withTool(t, "husky")

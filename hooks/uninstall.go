@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Uninstall takes everything out that Install put in, whatever the mode, and returns what it did. Hook files get back the bytes
-// and the mode they had, with the changes that others made outside of our section.
+// Uninstall removes everything that Install installed, in any mode, and returns what it did. Hook files get their old
+// bytes and mode back, with the changes that others made outside our section.
 func Uninstall(ctx context.Context, o Options) (Report, error) {
 	l, err := inspect(ctx, o.Git)
 	if err != nil {
@@ -31,7 +31,7 @@ func Uninstall(ctx context.Context, o Options) (Report, error) {
 	return in.report, nil
 }
 
-// ownDirs returns the directories in which a section of ours may be.
+// ownDirs returns the directories that may have a section of ours.
 func (in *installer) ownDirs() []string {
 	dirs := []string{filepath.Join(in.at.common, "hooks")}
 	for _, d := range []string{in.at.dir, in.at.originalDir()} {
@@ -42,8 +42,8 @@ func (in *installer) ownDirs() []string {
 	return dirs
 }
 
-// removeSections takes our sections out of these hook files of dir, and of what other tools made of them, and removes the
-// files and the directory that Install made unless something else is in them now.
+// removeSections removes our sections from these hook files of dir and from other tools' copies of them. It removes
+// files and the directory that Install made, unless they now hold something else.
 func (in *installer) removeSections(dir string, specs []spec) error {
 	dirMade := false
 	for _, s := range specs {
@@ -61,11 +61,11 @@ func (in *installer) removeSections(dir string, specs []spec) error {
 	return nil
 }
 
-// movedNames are the names under which other tools keep a hook that they found: lefthook sets it aside, the pre-commit framework
-// runs it before its own.
+// movedNames returns the names under which other tools keep a hook they found: lefthook sets it aside, the pre-commit
+// framework runs it before its own.
 func movedNames(name string) []string { return []string{name + ".old", name + ".legacy"} }
 
-// removeSection takes our section out of one file, if there is one, and returns what its begin line said.
+// removeSection removes our section from a file, if it has one, and returns what its begin line said.
 func (in *installer) removeSection(path string) (made string, err error) {
 	content, info, err := readHook(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func (in *installer) removeSection(path string) (made string, err error) {
 	return old.made, nil
 }
 
-// removeDispatcher makes git use the original hooks again and removes the dispatcher's files. What others put there stays.
+// removeDispatcher makes git use the original hooks again and removes the dispatcher's files. Files of others stay.
 func (in *installer) removeDispatcher(ctx context.Context) error {
 	for _, scope := range []string{scopeLocal, scopeWorktree} {
 		if err := in.removePointer(ctx, scope); err != nil {
@@ -131,8 +131,8 @@ func (in *installer) removeDispatcher(ctx context.Context) error {
 	return in.removeEmpty(filepath.Dir(dir))
 }
 
-// removePointer gives core.hooksPath of one scope back its value, if it names the dispatcher there. Somebody may have set it
-// to another directory since; that stays.
+// removePointer restores core.hooksPath in one scope if it names the dispatcher there. If somebody has set it to
+// another directory since, that stays.
 func (in *installer) removePointer(ctx context.Context, scope string) error {
 	if scope == scopeWorktree && in.at.scope != scopeWorktree {
 		return nil
@@ -145,7 +145,7 @@ func (in *installer) removePointer(ctx context.Context, scope string) error {
 	return in.forgetPrevious(ctx, flag)
 }
 
-// removeEmpty removes a directory if nothing is in it.
+// removeEmpty removes a directory if it is empty.
 func (in *installer) removeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) > 0 {

@@ -13,13 +13,13 @@ import (
 // runnable is the mode of the files that Install makes.
 const runnable fs.FileMode = 0o755
 
-// executable says whether git would run a hook file with this mode. On Windows there is no such mode, and git runs any.
+// executable reports whether git would run a hook file with this mode. Windows has no such mode, and git runs any file.
 func executable(info fs.FileInfo) bool {
 	return runtime.GOOS == "windows" || info.Mode()&0o111 != 0
 }
 
-// readHook returns what stands at the path of a hook: its content and its info, without following a symbolic link. Both are
-// nil if there is nothing.
+// readHook returns the content and info of a hook's path without following a symbolic link. Both are nil if there is
+// nothing.
 func readHook(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func readHook(path string) ([]byte, fs.FileInfo, error) {
 	return content, info, nil
 }
 
-// writeHook replaces a file in one step, so that a git command that runs meanwhile sees the old hook or the new one.
+// writeHook replaces a file in one step, so a concurrent git command sees the old hook or the new one.
 func writeHook(path string, content []byte, mode fs.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".git-wf-*.tmp")
 	if err != nil {
@@ -63,7 +63,7 @@ func writeHook(path string, content []byte, mode fs.FileMode) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// ensure gives path this content and the mode of a hook, and says whether it had to.
+// ensure gives path this content and the mode of a hook, and reports whether anything changed.
 func ensure(path string, content []byte) (bool, error) {
 	old, info, err := readHook(path)
 	if err != nil {
