@@ -20,22 +20,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A Difference is a push of which the gate and the checker say different things.
+// A Difference is a push that the gate and the checker judge differently.
 type Difference struct {
-	Kind string // "landed", or "refused" for what was right
-	Why  string // what the checker, or the gate, has against it
-	Ops  string // what the push was made of
-	Dir  string // the world as it was before, if it was kept
+	Kind string // "landed", or "refused" for a correct push
+	Why  string // what the checker or the gate objects to
+	Ops  string // the operations that made the push
+	Dir  string // the world before the push, if it was kept
 	Text string // the moves, as a hook reads them
 	At   string // who judged it
-	Seen int    // how often there was one like it
+	Seen int    // how often a similar one was found
 }
 
 func (d Difference) String() string {
 	return fmt.Sprintf("%s, %s (%d like it): %s\n  made of: %s\n  in %s:\n%s", d.Kind, d.At, d.Seen, d.Why, d.Ops, cmp.Or(d.Dir, "a world that was not kept"), d.Text)
 }
 
-// Tally counts what was done: pushes, those that the gate took, those that a hook's script judged, and clones of servers.
+// Tally counts pushes, those that the gate accepted, those that a hook's script judged, and clones of servers.
 type Tally struct {
 	Pushes, Accepted, Scripts, Clones int
 	Differences                       []Difference
@@ -48,20 +48,20 @@ func (t Tally) String() string {
 // Gates attacks the gate with generated pushes.
 type Gates struct {
 	stage *stage
-	Keep  string // worlds in which there was a difference are copied below this directory; "" for none
-	Each  int    // pushes to a world, before the next is made
+	Keep  string // copy worlds with a difference below this directory; "" for none
+	Each  int    // pushes per world
 	Log   func(Tally)
 
-	blind bool // the gate is not asked, and everything lands
+	blind bool // accept everything without asking the gate
 }
 
-// NewGates lets people make the plans that are attacked.
+// NewGates lets people make the plans to attack.
 func NewGates(ctx context.Context, lab *chaostest.Lab) (*Gates, error) {
 	s, err := newStage(ctx, lab)
 	return &Gates{stage: s, Each: 250}, err
 }
 
-// Push makes n pushes. The seed says which.
+// Push makes n pushes, which the seed selects.
 func (g *Gates) Push(ctx context.Context, seed uint64, n int) (Tally, error) {
 	var t Tally
 	for round := uint64(0); t.Pushes < n && ctx.Err() == nil; round++ {
@@ -111,7 +111,8 @@ type round struct {
 	tally *Tally
 }
 
-// one makes one push to the server or in the clone, or a range, and compares what the gate and the checker say of it.
+// one makes one push to the server or in the clone, or judges a range, and compares the gate's judgement with the
+// checker's.
 func (r *round) one(ctx context.Context) error {
 	r.at = r.server
 	server := true
@@ -126,7 +127,7 @@ func (r *round) one(ctx context.Context) error {
 	next.refs, next.clean = maps.Clone(next.refs), maps.Clone(next.clean)
 	for _, m := range moves {
 		if next.refs[m.ref] != m.old {
-			continue // git does not move it, and does move the others
+			continue // git skips this ref and moves the others
 		}
 		next.refs[m.ref] = m.next
 		if m.next == "" {
@@ -168,7 +169,7 @@ func (r *round) one(ctx context.Context) error {
 		if err := r.differ("landed", how, why, moves); err != nil {
 			return err
 		}
-		if !strings.Contains(why, "claim") { // which may vouch for what comes later
+		if !strings.Contains(why, "claim") { // it may vouch for later pushes
 			return nil
 		}
 	}
@@ -183,7 +184,7 @@ func (r *round) one(ctx context.Context) error {
 	return setRefs(r.at.gitDir, refs)
 }
 
-// verify asks what git wf verify says of the ranges that the moves bring.
+// verify asks git wf verify about the ranges that the moves bring.
 func (r *round) verify(ctx context.Context, moves []move, why string) error {
 	if strings.HasPrefix(why, "must be refused") {
 		return nil
@@ -220,7 +221,7 @@ func findings(report *gate.Report) string {
 	return strings.Join(all, "; ")
 }
 
-// judge asks the gate in this process. "" is no objection; that it can't judge is one.
+// judge asks the gate in this process. "" means no objection; a push that the gate can't judge is an objection.
 func (p *place) judge(ctx context.Context, moves []move, server bool) (string, error) {
 	policy, err := p.store.Policy(ctx)
 	if err != nil {
@@ -273,7 +274,7 @@ var (
 	details = regexp.MustCompile(`topic-[0-9]|t[0-9]+|PAGE-[12]|WFS-[a-z]+|v[0-9]+|The_[a-z]+|page.txt|style.css`)
 )
 
-// differ notes a difference, and keeps the first of its kind.
+// differ records a difference, and keeps the first of its kind.
 func (r *round) differ(kind, how, why string, moves []move) error {
 	ops := slices.Clone(r.ops)
 	slices.Sort(ops)
@@ -308,7 +309,8 @@ func (r *round) keep(d *Difference, name string) error {
 	return os.WriteFile(filepath.Join(d.Dir, "moves"), []byte(d.String()), 0o666)
 }
 
-// cloned clones the server as anybody would, checks out every branch and tag, and compares with what the checker took it to be.
+// cloned clones the server as anybody would, checks out every branch and tag, and compares the files with what the
+// checker expected.
 func (r *round) cloned(ctx context.Context) error {
 	r.at, r.ops = r.server, []string{"clone"}
 	git := func(dir string, args ...string) (string, error) {
@@ -342,7 +344,7 @@ func (r *round) cloned(ctx context.Context) error {
 			}
 		}
 		if _, err := git(work, "checkout", "-q", "-f", "--detach", short); err != nil {
-			continue // it stopped half way at a name that git does not write
+			continue // checkout stopped at a name that git does not write
 		}
 		for _, root := range append(r.server.oracle.roots(), "Deliverables", "deliverables.") {
 			err := filepath.WalkDir(filepath.Join(work, root), func(p string, d os.DirEntry, err error) error {

@@ -50,8 +50,8 @@ func TestAttack(t *testing.T) {
 	})
 }
 
-// A checker that sees nothing would find no difference. With the gate out of the way everything lands, and each kind of attack must be
-// seen.
+// A blind checker would find no difference. So this disables the gate: everything lands, and the checker must see each
+// kind of attack.
 func checkerSees(t *testing.T, g Gates) {
 	g.blind, g.Each = true, 1000
 	tally, err := g.Push(t.Context(), 1, 4000)

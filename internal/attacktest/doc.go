@@ -1,8 +1,8 @@
-// Package attacktest attacks the gate with generated pushes and looks whether what it promised still holds: whatever a branch or a
-// tag checks out below a protected root was approved. Its own tests are the short form, `go run -C bench ./chaos gate people`
-// is the long one.
+// Package attacktest attacks the gate with generated pushes and checks its promise: whatever a branch or a tag checks
+// out below a protected root was approved. Its own tests are the short form, `go run -C bench ./chaos gate people` is
+// the long one.
 //
-// It hides how an attack is made (trees, commits and moves of refs that no git command would write) and how its outcome is
-// judged: by a slow checker that knows docs/format.md alone and reads objects as plain git prints them. It owns no rule of
-// the format, and the checker shares no code with the gate, which could be wrong in the same way.
+// It hides how an attack is made (trees, commits and ref moves that no git command would write) and how its outcome is
+// judged: by a slow checker that knows only docs/format.md and reads objects as plain git prints them. It owns no rule
+// of the format, and the checker shares no code with the gate, so that the two can't share a mistake.
 package attacktest

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A generator makes pushes that the world has not seen yet, most of them such as no git command makes.
+// A generator makes pushes that the world has not seen yet. No git command would make most of them.
 type generator struct {
 	*world
 	*rand.Rand
 	at    *place
-	legal bool     // only what a team does: the oracle says whether it is right
-	ops   []string // what the push is made of
-	bad   string   // why it must be refused, whatever the branches hold
+	legal bool     // only what a team does; the oracle says whether it is right
+	ops   []string // the operations that make the push
+	bad   string   // why the push must be refused, whatever the branches hold
 }
 
-// A move is that of one ref; "" is no value.
+// A move changes one ref; "" means no value.
 type move struct{ ref, old, next string }
 
 func (g *generator) op(format string, args ...any) {
@@ -37,7 +37,7 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, of []T) T { return of[g.IntN(len(of))] }
 
-// A choice is one of several things to do, as often as its weight says.
+// A choice is an operation with the weight of its selection.
 type choice[T any] struct {
 	weight int
 	do     T
@@ -124,7 +124,7 @@ func (g *generator) branchName() string {
 	return "refs/heads/" + pick(g, []string{"main", "main", "main", "dev", "topic-1", "topic-2", "topic-3", "deliverables"})
 }
 
-// tips are the commits that branches have, in an order that does not change.
+// tips returns the commits of branches, in a fixed order.
 func (g *generator) tips() []string {
 	var all []string
 	for ref, id := range g.at.oracle.refs {
@@ -139,7 +139,7 @@ func (g *generator) tips() []string {
 	return all
 }
 
-// known is any commit that was made in this world; the newest, and those that landed, more often than others.
+// known returns any commit made in this world; more often the newest and those that landed.
 func (g *generator) known() string {
 	switch n := len(g.made); {
 	case g.chance(35):
@@ -159,7 +159,7 @@ func (g *generator) tree(commit string) string {
 	return h["tree"][0]
 }
 
-// teamBranch moves a branch forward as a team does, and the plan that proves what is new.
+// teamBranch fast-forwards a branch as a team does, and the plan that proves the new content.
 func (g *generator) teamBranch() []move {
 	ref := g.branchName()
 	tip := g.at.oracle.refs[ref]
@@ -205,7 +205,7 @@ func (g *generator) teamBranch() []move {
 	return append([]move{{ref: ref, next: tip}}, moves...)
 }
 
-// forward moves a plan to one of its commits, unless it has that already; ok is false if the ref holds another plan.
+// forward moves a plan to one of its commits, unless it is there already; ok is false if the ref holds another plan.
 func (g *generator) forward(ref, at string) (m move, ok bool) {
 	chain, old := g.plans[ref], g.at.oracle.refs[ref]
 	to, now := slices.Index(chain, at), slices.Index(chain, old)
@@ -224,7 +224,7 @@ func (g *generator) commit(tree string, parents []string) string {
 	return id
 }
 
-// merge is what merging two commits yields unit by unit of the root; ok is false if they conflict.
+// merge merges two commits unit by unit of the root; ok is false if they conflict.
 func (g *generator) merge(a, b string) (tree string, ok bool) {
 	o := g.at.oracle
 	bases := o.bases(a, b)
@@ -273,7 +273,7 @@ func (g *generator) mergeTrees(base, a, b string) (string, bool) {
 	return g.objects.tree(merged), true
 }
 
-// branch makes commits of any tree and any parents, and moves a branch to the last of them.
+// branch makes commits with any tree and any parents, and moves a branch to the last of them.
 func (g *generator) branch() []move {
 	ref := g.branchName()
 	tip := g.known()
@@ -291,7 +291,8 @@ func (g *generator) branch() []move {
 	return moves
 }
 
-// evilMerge is a merge whose tree is that of a parent that left out what the other one brought: git log follows that parent alone.
+// evilMerge makes a merge whose tree equals a parent that lacks what the other one brought: git log follows only that
+// parent.
 func (g *generator) evilMerge() []move {
 	var all []string
 	for _, tip := range g.tips() {
@@ -373,7 +374,7 @@ func (g *generator) editReadme(tree string) string {
 	return g.objects.set(tree, "README", fileMode, g.objects.blob(fmt.Sprint(g.IntN(1000))))
 }
 
-// putBundle puts a bundle in: most often where it belongs.
+// putBundle adds a bundle, most often where it belongs.
 func (g *generator) putBundle(tree string) string {
 	b := pick(g, g.bundles)
 	dir := b.dir
@@ -399,7 +400,7 @@ func (g *generator) editRemove(tree string) string {
 	return g.objects.set(tree, dir, "", "")
 }
 
-// evil is what nobody approved: a new file, or one that a plan knows.
+// evil returns an unapproved blob: a new one, or one that a plan knows.
 func (g *generator) evil() string {
 	if g.chance(50) {
 		return pick(g, g.loose)
@@ -407,7 +408,7 @@ func (g *generator) evil() string {
 	return g.objects.blob("evil " + fmt.Sprint(g.IntN(50)))
 }
 
-// tamper changes one thing of a bundle that is there.
+// tamper changes one thing in an existing bundle.
 func (g *generator) tamper(tree string) string {
 	var dirs []string
 	for _, b := range g.bundles {
@@ -476,7 +477,7 @@ func (g *generator) lookAlike(tree string) string {
 	return g.objects.set(tree, name+"/WFS-page/bundle/evil.txt", fileMode, g.evil())
 }
 
-// instead puts something else where a root is, or a directory that a root is in.
+// instead replaces a root, or a directory that contains one.
 func (g *generator) instead(tree string) string {
 	at := pick(g, []string{"deliverables", "docs", "docs/out", "deliverables/WFS-page", "deliverables/WFS-page/bundle", "Docs"})
 	mode := pick(g, []string{"120000", "160000", fileMode, dirMode})
@@ -659,7 +660,7 @@ func (g *generator) policyForward() []move {
 	return []move{{ref: "refs/workflow/policy", next: chain[to]}}
 }
 
-// planForged writes a commit on top of a plan that is no event, or not the one that it says it is.
+// planForged adds to a plan a commit that is no event, or not the event that it claims to be.
 func (g *generator) planForged() []move {
 	ref := g.planRef()
 	tip := g.at.oracle.refs[ref]
@@ -807,7 +808,7 @@ func (g *generator) claimForged() []move {
 	return []move{{ref: g.claimRef(), next: id}}
 }
 
-// otherRef moves what is neither a branch, nor a tag, nor ours.
+// otherRef moves a ref that is neither a branch, nor a tag, nor ours.
 func (g *generator) otherRef() []move {
 	ref := pick(g, []string{
 		"refs/notes/commits", "refs/foo/x", "refs/pull/1/head", "refs/stash", "refs/remotes/origin/main", "refs/workflow-other/x", "refs/for/main", "refs/workflow-damaged/WFS-page/123456789012",
@@ -829,7 +830,7 @@ func (g *generator) remove() []move {
 	var refs []string
 	for ref := range g.at.oracle.refs {
 		if g.at == g.client && strings.HasPrefix(ref, "refs/workflow/") {
-			continue // which no hook of a client can tell from git pack-refs at work
+			continue // a client's hook can't tell this from git pack-refs
 		}
 		if ref != "refs/heads/main" && (!g.legal || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, "refs/heads/")) {
 			refs = append(refs, ref)

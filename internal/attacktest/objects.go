@@ -18,15 +18,16 @@ import (
 	"strings"
 )
 
-// An object is one of git's, as git cat-file prints it.
+// An object is a git object as git cat-file prints it.
 type object struct {
 	kind string
 	body []byte
 }
 
-// objects are those of one repository. Written are any bytes as any kind: git's own commands would refuse most of them.
+// objects are those of one repository. Any bytes can be written as any kind; git's own commands would refuse most of
+// them.
 type objects struct {
-	dir   string // the repository's objects; "" to keep them in memory
+	dir   string // the repository's objects directory; "" keeps them in memory
 	known map[string]object
 	zlib  *zlib.Writer
 }
@@ -82,7 +83,7 @@ func (o *objects) write(kind string, body []byte) string {
 	o.zlib.Close()
 	dir := filepath.Join(o.dir, id[:2])
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		panic(err) // the disk of a test
+		panic(err) // a test's disk does not fail
 	}
 	if err := os.WriteFile(filepath.Join(dir, id[2:]), packed.Bytes(), 0o444); err != nil {
 		panic(err)
@@ -92,7 +93,7 @@ func (o *objects) write(kind string, body []byte) string {
 
 func (o *objects) blob(text string) string { return o.write("blob", []byte(text)) }
 
-// An entry is one of a tree, as the tree has it: the mode need not be one, nor the name one that a directory could have.
+// An entry is a tree's entry exactly as stored: neither mode nor name need be valid.
 type entry struct{ mode, name, id string }
 
 const (
@@ -100,7 +101,7 @@ const (
 	fileMode = "100644"
 )
 
-// entries reads a tree; of what is none, or damaged, it returns what can be read.
+// entries parses a tree; from a damaged or missing one it returns what can be read.
 func (o *objects) entries(id string) []entry {
 	obj := o.known[id]
 	if obj.kind != "tree" {
@@ -128,7 +129,7 @@ func (o *objects) tree(all []entry) string {
 	return o.write("tree", b.Bytes())
 }
 
-// at finds what a tree has at a path; "" if it has nothing there.
+// at finds what a tree has at a path; "" if nothing.
 func (o *objects) at(tree, path string) (mode, id string) {
 	mode, id = dirMode, tree
 	for name := range strings.SplitSeq(path, "/") {
@@ -146,7 +147,8 @@ func (o *objects) at(tree, path string) (mode, id string) {
 	return mode, id
 }
 
-// edit changes the entries of the directory at a path, and makes it if there is none. What change returns is written as it is.
+// edit changes the entries of the directory at a path, and creates a missing one. It writes what change returns as it
+// is.
 func (o *objects) edit(tree, dir string, change func([]entry) []entry) string {
 	all := o.entries(tree)
 	if dir == "" {
@@ -161,7 +163,7 @@ func (o *objects) edit(tree, dir string, change func([]entry) []entry) string {
 	return o.tree(put(all, entry{dirMode, name, o.edit(below, rest, change)}))
 }
 
-// set puts something at a path, or takes away what is there if mode is "".
+// set puts an object at a path, or removes the entry if mode is "".
 func (o *objects) set(tree, path, mode, id string) string {
 	dir, name := "", path
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
@@ -182,7 +184,7 @@ func (o *objects) set(tree, path, mode, id string) string {
 	return o.edit(tree, dir, func(all []entry) []entry { return put(all, entry{mode, name, id}) })
 }
 
-// put adds an entry where git would have it, or replaces the one of that name.
+// put inserts an entry where git would have it, or replaces the entry with that name.
 func put(all []entry, e entry) []entry {
 	all = slices.Clone(all)
 	if i := slices.IndexFunc(all, func(have entry) bool { return have.name == e.name }); i >= 0 {
@@ -202,7 +204,7 @@ func put(all []entry, e entry) []entry {
 	return slices.Insert(all, i, e)
 }
 
-// parsed are the headers of a commit or a tag that say what it is made of.
+// parsed returns the kind, headers and message of a commit or tag.
 func (o *objects) parsed(id string) (kind string, header map[string][]string, message string) {
 	obj := o.known[id]
 	head, message, _ := strings.Cut(string(obj.body), "\n\n")
@@ -232,5 +234,5 @@ func (o *objects) tag(kind, id, name string) string {
 	return o.write("tag", fmt.Appendf(nil, "object %s\ntype %s\ntag %s\ntagger Eve <eve@example.com> 1800000000 +0000\n\nt\n", id, kind, name))
 }
 
-// clone knows the same objects, and writes others beside them.
+// clone returns objects that know the same ones and write new ones to dir.
 func (o *objects) clone(dir string) *objects { return &objects{dir: dir, known: maps.Clone(o.known)} }

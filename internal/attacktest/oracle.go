@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// oracle is the slow checker. It knows docs/format.md, and what git's trees and commits are; it asks nobody else.
+// oracle is the slow checker. It knows docs/format.md and git's trees and commits, and asks nobody else.
 type oracle struct {
 	*objects
-	refs   map[string]string          // of the repository, as they are now
-	clean  map[string]bool            // commits that were found to be clean while some branch or tag had them
+	refs   map[string]string          // the repository's current refs
+	clean  map[string]bool            // commits found clean while a branch or tag had them
 	states map[string]map[string]unit // by root and tree
 }
 
-// A unit is what a tree has in one bundle, or at one other path that a checkout puts at, below or instead of a root.
+// A unit is what a tree has in one bundle, or at one other path that a checkout puts at, below or in place of a root.
 type unit struct{ all string } // mode, id and path of each file
 
 const gitattributes = "* -text -filter -ident -eol -working-tree-encoding\n"
@@ -30,9 +30,9 @@ var (
 		"\u202d", "", "\u202e", "", "\u206a", "", "\u206b", "", "\u206c", "", "\u206d", "", "\u206e", "", "\u206f", "", "\ufeff", "", "\u017f", "s")
 )
 
-// alike says whether some file system takes a path for a root, or for something below it (0), or what it calls a link or a submodule for
-// a directory that the root is in (1).
-func alike(p, root, mode string) bool {
+// concernsRoot reports whether some file system takes a path for a root or for something below it, or takes a link or
+// submodule for a directory that contains the root.
+func concernsRoot(p, root, mode string) bool {
 	names := strings.Split(strings.ReplaceAll(p, `\`, "/"), "/")
 	parts := strings.Split(root, "/")
 	for i, part := range parts {
@@ -49,7 +49,8 @@ func alike(p, root, mode string) bool {
 	return true
 }
 
-// files are all that a checkout writes: names are joined as they are, whatever is in them, and nothing is said twice only once.
+// files calls f for every file that a checkout writes. It joins names as they are, whatever they contain, and reports a
+// repeated name each time.
 func (o *oracle) files(tree, under string, depth int, f func(p string, e entry)) {
 	for _, e := range o.entries(tree) {
 		p := under + e.name
@@ -61,7 +62,7 @@ func (o *oracle) files(tree, under string, depth int, f func(p string, e entry))
 	}
 }
 
-// state is what a commit has, by unit.
+// state returns the units of a commit.
 func (o *oracle) state(commit string) map[string]unit {
 	_, h, _ := o.parsed(commit)
 	key := strings.Join(append(o.roots(), h["tree"]...), " ")
@@ -72,7 +73,7 @@ func (o *oracle) state(commit string) map[string]unit {
 	for _, tree := range h["tree"] {
 		o.files(tree, "", 0, func(p string, e entry) {
 			for _, root := range o.roots() {
-				if !alike(p, root, e.mode) {
+				if !concernsRoot(p, root, e.mode) {
 					continue
 				}
 				key := p
@@ -88,7 +89,7 @@ func (o *oracle) state(commit string) map[string]unit {
 	return s
 }
 
-// roots are the policy's.
+// roots returns the policy's roots.
 func (o *oracle) roots() []string {
 	var p struct{ Roots []struct{ Path string } }
 	_ = json.Unmarshal(o.file(o.refs["refs/workflow/policy"], "policy.json"), &p)
@@ -149,7 +150,7 @@ func (o *oracle) waived(mode, id, p string) bool {
 	return slices.ContainsFunc(all, func(w *waiver) bool { return w.Path == p && w.Mode == mode && w.OID == id })
 }
 
-// history is a commit and all that it comes from.
+// history returns the commits and all their ancestors.
 func (o *oracle) history(commits ...string) map[string]bool {
 	seen := map[string]bool{}
 	for len(commits) > 0 {
@@ -163,7 +164,7 @@ func (o *oracle) history(commits ...string) map[string]bool {
 	return seen
 }
 
-// verdict is that of a version of a task in a plan's tree.
+// verdict returns the verdict on a task's version in a plan's tree.
 func (o *oracle) verdict(planTree, task, version string) (approved bool, scores []int) {
 	newest, word := map[string]int{}, map[string]bool{}
 	for _, fan := range o.entries(second(o.at(planTree, "tasks"))) {
@@ -193,8 +194,8 @@ func (o *oracle) verdict(planTree, task, version string) (approved bool, scores 
 
 func second(_, id string) string { return id }
 
-// proven says what is wrong with a unit: "" if an approving review names each of its files, as of the plan's commit that the manifest
-// cites, and, if now, still.
+// proven says what is wrong with a unit: "" if an approving review names each of its files, as of the plan commit that
+// the manifest cites and, with now, still.
 func (o *oracle) proven(name string, u unit, now bool) string {
 	var manifest string
 	have := map[string]string{}
@@ -274,7 +275,7 @@ func (o *oracle) proven(name string, u unit, now bool) string {
 	return ""
 }
 
-// bases are the best common ancestors of two commits.
+// bases returns the best common ancestors of two commits.
 func (o *oracle) bases(a, b string) []string {
 	of, both := o.history(b), []string{}
 	for c := range o.history(a) {
@@ -292,8 +293,8 @@ func (o *oracle) bases(a, b string) []string {
 	return slices.DeleteFunc(both, func(c string) bool { return below[c] })
 }
 
-// commit says what is wrong with one commit, given that its parents are clean: each unit must be proven, or be what merging the parents
-// yields.
+// commit says what is wrong with one commit, given that its parents are clean: each unit must be proven, or be what
+// merging the parents yields.
 func (o *oracle) commit(c string) string {
 	_, h, _ := o.parsed(c)
 	own, parents := o.state(c), h["parent"]
@@ -344,13 +345,13 @@ func (o *oracle) commit(c string) string {
 	return ""
 }
 
-// carried reports whether a unit has come down unchanged from a commit that was clean before.
+// carried reports whether a unit is unchanged since a commit that was clean before.
 func (o *oracle) carried(c, name string, u unit) bool {
 	_, h, _ := o.parsed(c)
 	return o.clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool { return o.state(p)[name] == u && o.carried(p, name, u) })
 }
 
-// check says what is wrong with the branches and tags as they are, and remembers the commits that it has found clean.
+// check says what is wrong with the current branches and tags, and remembers the commits that it found clean.
 func (o *oracle) check(only func(ref string) bool) string {
 	for ref, id := range o.refs {
 		if !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || only != nil && !only(ref) {
@@ -364,7 +365,7 @@ func (o *oracle) check(only func(ref string) bool) string {
 		if kind == "tree" {
 			o.files(id, "", 0, func(p string, e entry) {
 				for _, root := range o.roots() {
-					if alike(p, root, e.mode) {
+					if concernsRoot(p, root, e.mode) {
 						kind = "a tag of a tree has " + p
 					}
 				}

@@ -17,20 +17,20 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// People are three who share a server, each with strict mode in a clone of their own, and do nothing but what a team does. The gate must
-// not be in their way.
+// People are three who share a server, each with a clone in strict mode. They do only what a team does, so the gate
+// must not refuse them anything.
 type People struct {
 	lab   *chaostest.Lab
-	Keep  string // teams to whom something was refused are copied below this directory; "" for none
-	Each  int    // operations of a team, before the next begins
+	Keep  string // copy refused teams below this directory; "" for none
+	Each  int    // operations per team
 	Log   func(Refusals)
 	trace bool
 }
 
-// NewPeople makes an office for them.
+// NewPeople returns people who work in a lab.
 func NewPeople(lab *chaostest.Lab) *People { return &People{lab: lab, Each: 300} }
 
-// Refusals are what was done, and what was refused though it was right.
+// Refusals counts what people did and lists correct operations that were refused.
 type Refusals struct {
 	Operations int
 	Done       map[string]int // operations by kind
@@ -45,7 +45,7 @@ func (r Refusals) String() string {
 	return fmt.Sprintf("%d operations (%s), %d kinds of refusals", r.Operations, strings.Join(all, ", "), len(r.Found))
 }
 
-// Work lets teams do n operations. The seed says which.
+// Work lets teams do n operations, which the seed selects.
 func (p *People) Work(ctx context.Context, seed uint64, n int) (Refusals, error) {
 	r := Refusals{Done: map[string]int{}}
 	for round := uint64(0); r.Operations < n && ctx.Err() == nil; round++ {
@@ -69,22 +69,23 @@ type team struct {
 	dir     string
 	members []*member
 	plans   map[string]*planned
-	policy  *member // who has changed it and not pushed that yet; nil for nobody
+	policy  *member // who changed the policy and has not pushed it yet; nil for nobody
 	n       int
 	history []string
 }
 
-// planned is a plan, and who has recorded something in it that nobody else has yet: two histories of one plan are not for this test.
+// planned is a plan, and who recorded something in it that nobody else has yet: this test makes no diverging histories
+// of one plan.
 type planned struct {
 	by      *member
-	tasks   map[string]string // what the newest version is: "", candidate, approved, rejected
+	tasks   map[string]string // the newest version: "", candidate, approved, rejected
 	retired bool
 }
 
 type member struct {
 	*team
 	name, dir string
-	topic     string // the branch that is not main, if there is one
+	topic     string // the branch other than main, if any
 	on        string
 }
 
@@ -199,13 +200,13 @@ func (m *member) ask(args ...string) (string, bool) {
 
 func (m *member) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o666); err != nil {
-		panic(err) // the disk of a test
+		panic(err) // a test's disk does not fail
 	}
 }
 
 var gitsOwn = regexp.MustCompile(`CONFLICT|nothing to commit|is now empty|non-fast-forward|fetch first|would clobber|conflicts? prevented|no changes added|previous cherry-pick is now empty|nothing added to commit`)
 
-// try runs a command that git may refuse for reasons of its own, and reports whether it was done.
+// try runs a command that git may refuse for its own reasons, and reports whether it succeeded.
 func (m *member) try(args ...string) (string, bool) {
 	out, err := m.run(args...)
 	if err == nil {
@@ -217,7 +218,7 @@ func (m *member) try(args ...string) (string, bool) {
 	return out, false
 }
 
-// refused notes that something was refused which was right.
+// refused records the refusal of a correct operation.
 func (m *member) refused(what, said string) {
 	if m.ctx.Err() != nil {
 		return
@@ -247,8 +248,8 @@ func (m *member) refused(what, said string) {
 
 var commits = regexp.MustCompile(`deliverables/\S+|ann|bob|cyd|topic-\S+|[0-9]+`)
 
-// giveUp aborts the git operation in progress.
-func (m *member) giveUp() {
+// abort aborts the git operation in progress.
+func (m *member) abort() {
 	for _, what := range []string{"merge", "rebase", "cherry-pick", "revert"} {
 		m.ask("git", what, "--abort")
 	}
@@ -281,7 +282,7 @@ func (m *member) plan() bool {
 	return true
 }
 
-// anyPlan is one that the member may record in, as new as it is anywhere.
+// anyPlan returns a plan that the member may record in, at its newest state anywhere.
 func (m *member) anyPlan() (string, *planned) {
 	m.fetch()
 	ids := slices.Sorted(maps.Keys(m.plans))
@@ -360,7 +361,7 @@ func (m *member) exportPlan(id string, args ...string) bool {
 
 func (m *member) fetch() bool {
 	m.must("git", "fetch", "-q", "--tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
-	// Plans that somebody has gone on with here are newer than the server's.
+	// A plan that somebody continued here is newer than the server's.
 	for line := range strings.Lines(m.must("git", "ls-remote", "origin", "refs/workflow/*")) {
 		id, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		mine := ref == "refs/workflow/policy" && m.policy == m
@@ -390,9 +391,9 @@ func (m *member) pull() bool {
 	return m.resolve(ok)
 }
 
-// resolve ends a merge with conflicts in bundles by exporting these anew, as the documents advise.
+// resolve ends a merge with conflicts in bundles by exporting them again, as the documentation advises.
 func (m *member) resolve(ok bool) bool {
-	defer m.giveUp()
+	defer m.abort()
 	if ok {
 		return true
 	}
@@ -418,7 +419,7 @@ func (m *member) resolve(ok bool) bool {
 	if left, _ := m.ask("git", "diff", "--name-only", "--diff-filter=U"); left != "" {
 		return false
 	}
-	// What merged without a conflict may have to be exported, too: a bundle is one thing.
+	// A path that merged without a conflict may need an export, too: a bundle is one unit.
 	if bad := m.unproven(":", "HEAD", "MERGE_HEAD", "origin/main"); bad != "" {
 		return false
 	}
@@ -429,15 +430,15 @@ func (m *member) resolve(ok bool) bool {
 func (m *member) rebase() bool {
 	m.fetch()
 	if m.unproven("HEAD", "origin/main") != "" {
-		return false // what was rejected meanwhile would be the tip of what is made anew
+		return false // a version rejected meanwhile would be in the new tip
 	}
 	_, ok := m.try("git", "rebase", "-q", "origin/main")
-	m.giveUp()
+	m.abort()
 	return ok
 }
 
-// unproven says what a revision, or ":" for what is staged, has below deliverables/ that is not approved now, nor as one of the given
-// revisions has it: the slow checker says it.
+// unproven returns what a revision, or ":" for the index, has below deliverables/ that is neither approved now nor
+// equal to one of the given revisions, according to the slow checker.
 func (m *member) unproven(rev string, given ...string) string {
 	tree := ""
 	if rev == ":" {
@@ -481,15 +482,15 @@ func (m *member) push() bool {
 		how = []string{"git", "merge", "-q", "origin/main"}
 	}
 	if _, ok := m.try(how...); how[1] == "merge" && !m.resolve(ok) || !ok && how[1] == "rebase" {
-		m.giveUp()
+		m.abort()
 		if m.rng.IntN(3) > 0 {
 			return false
 		}
-		m.must("git", "reset", "-q", "--hard", "origin/main") // and begin anew
+		m.must("git", "reset", "-q", "--hard", "origin/main") // and start over
 	}
-	m.giveUp()
+	m.abort()
 	if m.unproven("main", "origin/main") != "" {
-		// Rejected meanwhile: what is approved now takes its place.
+		// Rejected meanwhile: export what is approved now.
 		for _, id := range slices.Sorted(maps.Keys(m.plans)) {
 			if p := m.plans[id]; !p.retired && (p.by == nil || p.by == m) {
 				if _, ok := m.ask("git", "rev-parse", "-q", "--verify", "main:deliverables/"+id); ok {
@@ -569,11 +570,11 @@ func (m *member) landTopic() bool {
 		m.must("git", "branch", "-q", "-D", m.topic)
 		m.topic = ""
 	}
-	m.giveUp()
+	m.abort()
 	return true
 }
 
-// oneOf is one of the commits that a command lists.
+// oneOf returns one of the commits that a command lists.
 func (m *member) oneOf(args ...string) string {
 	out, _ := m.ask(args...)
 	all := strings.Fields(out)
@@ -591,12 +592,12 @@ func (m *member) cherryPick() bool {
 	}
 	_, ok := m.ask("git", "cherry-pick", "--no-commit", c)
 	legal := ok && m.unproven(":", "HEAD") == "" && m.allThere()
-	m.giveUp()
+	m.abort()
 	if !legal {
 		return false
 	}
 	_, ok = m.try("git", "cherry-pick", c)
-	m.giveUp()
+	m.abort()
 	return ok
 }
 
@@ -610,14 +611,14 @@ func (m *member) revert() bool {
 		m.refused("git revert --no-commit "+c, out)
 	} else if ok && m.unproven(":", "HEAD") == "" && m.allThere() {
 		m.try("git", "commit", "-q", "-m", "revert "+c)
-		m.giveUp()
+		m.abort()
 		return true
 	}
-	m.giveUp()
+	m.abort()
 	return false
 }
 
-// allThere reports whether each bundle of HEAD is staged, too: one can't go without its plan being retired.
+// allThere reports whether the index has each bundle of HEAD: a bundle can't go unless its plan is retired.
 func (m *member) allThere() bool {
 	head, _ := m.ask("git", "ls-tree", "-d", "--name-only", "HEAD", "deliverables/")
 	tree, _ := m.ask("git", "write-tree")
@@ -715,7 +716,7 @@ func (m *member) freshClone() bool {
 	return true
 }
 
-// mirror is a second server, which gets everything at once.
+// mirror pushes everything at once to a second server.
 func (m *member) mirror() bool {
 	dave := &member{team: m.team, name: "office", dir: m.team.dir}
 	dave.must("git", "clone", "-q", "--bare", "server.git", "mine.git")
@@ -735,7 +736,7 @@ func (m *member) mirror() bool {
 	return true
 }
 
-// verify is what CI does with a branch.
+// verify does what CI does with a branch.
 func (m *member) verify() bool {
 	m.fetch()
 	if m.unproven("HEAD", "origin/main") != "" {

@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/gitstore"
 )
 
-// A stage is what all worlds begin with: a history of plans that people made with git-wf, and all objects of it.
+// A stage is the start of all worlds: a history of plans that people made with git-wf, and all its objects.
 type stage struct {
 	lab     *chaostest.Lab
 	dir     string // a bare repository with these objects
@@ -28,8 +28,8 @@ type stage struct {
 // A bundle is one that git wf export made.
 type bundle struct {
 	dir, tree string
-	ref, at   string // the plan's ref, and its commit by then
-	sound     bool   // not of candidates
+	ref, at   string // the plan's ref, and its commit at the time
+	sound     bool   // has no candidates
 }
 
 const planText = `title: %s
@@ -59,7 +59,8 @@ func newStage(ctx context.Context, lab *chaostest.Lab) (*stage, error) {
 			failed = err
 		}
 	}
-	// Two clones that know nothing of each other make plans of the same name: what one approves proves nothing in the other.
+	// Two clones that know nothing of each other make plans with the same name: an approval in one proves nothing in
+	// the other.
 	for _, team := range []string{"ours", "theirs"} {
 		work, err := lab.NewRepo(ctx)
 		if err != nil {
@@ -188,25 +189,25 @@ func newest(git func(...string) string, id, task string) string {
 	return filepath.Base(all[len(all)-1])
 }
 
-// A world is a server and a clone with strict mode, which share their objects, and what was generated in it up to now.
+// A world is a server and a clone in strict mode, which share their objects, and everything generated in it so far.
 type world struct {
 	*stage
 	dir            string
 	server, client *place
 	objects        *objects
-	made           []string // commits: those that landed, and those that were refused
+	made           []string // commits that landed or were refused
 }
 
-// A place is a repository with the gate in it.
+// A place is a repository with the gate.
 type place struct {
 	gitDir, objects, cwd string
-	hook                 string // a script that git would run
+	hook                 string // the script that git would run
 	args, env            []string
 	oracle               *oracle
 	store                *gitstore.Store
 }
 
-// newWorld makes a world whose policy is one of those that the stage has had, or none. It has repositories unless it is only imagined.
+// newWorld makes a world with one of the stage's policies, or none. An imagined world has no repositories.
 func (s *stage) newWorld(ctx context.Context, policy int, imagined bool) (*world, error) {
 	refs := map[string]string{"refs/heads/main": s.first}
 	if policy > 0 {
@@ -271,7 +272,7 @@ func (w *world) remove() error {
 	return os.RemoveAll(w.dir)
 }
 
-// setRefs writes refs as git does, without asking anybody.
+// setRefs writes refs as git does, without asking the hooks.
 func setRefs(gitDir string, refs map[string]string) error {
 	for ref, id := range refs {
 		file := filepath.Join(gitDir, filepath.FromSlash(ref))
