@@ -13,13 +13,13 @@ import (
 // shape says where a call's files are among its arguments: dir+path pairs, paths, or a descriptor.
 type shape struct {
 	name  string
-	fd    int // of a descriptor, -1 for none
+	fd    int // index of the descriptor, -1 for none
 	at    []int
 	paths []int
-	flags int // of the flags that say whether an open changes anything, -1 for a call that always does
+	flags int // index of the flags that say whether an open changes anything, -1 for a call that always does
 }
 
-// shapes are the calls that change files or make changes durable.
+// shapeOf returns the shape of a call that changes files or makes changes durable.
 func shapeOf(number uint64) (shape, bool) {
 	ofFile := func(name string) (shape, bool) { return shape{name: name, fd: 0, flags: -1}, true }
 	ofPath := func(name string, paths ...int) (shape, bool) {
@@ -89,7 +89,7 @@ func shapeOf(number uint64) (shape, bool) {
 	return shape{}, false
 }
 
-// describeCall is nil for a call that changes no file.
+// describeCall returns nil for a call that changes no file.
 func describeCall(tid int, number uint64, args []uint64) *Call {
 	s, ok := shapeOf(number)
 	if !ok {
@@ -130,7 +130,7 @@ func fileBehind(tid int, fd int32) string {
 	return name
 }
 
-// readString reads a string of the traced program, page by page: it may end where its memory ends.
+// readString reads a string of the traced program page by page, because it may end where the program's memory ends.
 func readString(tid int, address uint64) string {
 	const page = 4096
 	var s []byte
@@ -150,8 +150,8 @@ func readString(tid int, address uint64) string {
 	return string(s)
 }
 
-// commitsInOrder reports whether a directory is on a file system that brings its metadata to the disk in order and as a
-// whole, so that one flush stands for all changes before it. An ext4 may have been made without the journal that does so.
+// commitsInOrder reports whether a directory is on a file system that commits its metadata in order and as a whole, so
+// that one flush covers all earlier changes. An ext4 may lack the journal that does so.
 func commitsInOrder(dir string) bool {
 	const xfs = 0x58465342
 	var fs unix.Statfs_t

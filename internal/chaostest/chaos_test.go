@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// shared is the lab of all tests: the program is built, and the scenario carried out without a fault, once.
+// shared is the lab of all tests: it builds the program and carries out the scenario without a fault once.
 type shared struct {
 	once   sync.Once
 	lab    *Lab
@@ -47,14 +47,14 @@ func stages(t *testing.T) *Stages {
 	return theLab.stages
 }
 
-// TestFaultsAtCalls visits some points of the steps, spread evenly: each step with one fault in its course, and with
-// somebody killed near its end, where refs are moved.
+// TestFaultsAtCalls visits some points of the steps, spread evenly: for each step one fault on the way, and one kill
+// near its end, where refs move.
 func TestFaultsAtCalls(t *testing.T) { // alone: see Traced
 	s, ctx := stages(t), context.Background()
 	faults := Faults()
 	for i, step := range s.Lab.Steps() {
 		if step.Name == "run-to-rest" {
-			continue // as long as all the others, and the same kinds of events
+			continue // takes as long as all others together, and makes the same kinds of events
 		}
 		n, err := s.Count(step.Name)
 		if errors.Is(err, ErrNoTrace) {
@@ -138,7 +138,7 @@ func TestStaleLocks(t *testing.T) {
 func TestFreshLock(t *testing.T) {
 	t.Parallel()
 	s := stages(t)
-	// It takes ten seconds of waiting, and no work.
+	// It waits for ten seconds and does no work.
 	if err := s.MeetLock(context.Background(), StaleLocks()[0], true); err != nil {
 		t.Error(err)
 	}
@@ -170,7 +170,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestOrder reads real traces, and shows with changed ones that the check can fail.
+// TestOrder checks real traces, and changed ones to show that the check can fail.
 func TestOrder(t *testing.T) { // alone: see Traced
 	s, ctx := stages(t), context.Background()
 	for _, step := range []string{"artifact", "answer", "submit", "review", "retry", "waive"} {

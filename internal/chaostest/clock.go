@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// clockVariable moves the clock of a program that BuildClock made, by a duration as Go writes it.
+// clockVariable shifts the clock of a program that BuildClock made, by a Go duration.
 const clockVariable = "CHAOS_CLOCK"
 
-// BuildClock compiles git-wf with a clock that an environment variable moves. Nothing else of the program is changed, and
-// nothing in the source: the compiler is given another file in the place of the one that reads the clock. A statically
-// linked program reads the time without a call of the system, so it can't be told another one from outside.
+// BuildClock compiles git-wf with a clock that an environment variable shifts. It changes nothing else and edits no
+// source file: the compiler gets another file in place of the one that reads the clock. A statically linked program
+// reads the time without a system call, so nothing outside can shift it.
 func BuildClock(ctx context.Context, l *Lab) (program string, err error) {
 	dir, err := module(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func movedClock() time.Time {
 	return program, Build(ctx, program, "-overlay", overlay)
 }
 
-// ClockSetBack works on the plan while the clock is ahead, has a worker killed that holds a claim, and goes on after the
-// clock was set right: what is recorded, and claimed, then lies in the future. Program is one that BuildClock made.
+// ClockSetBack works on the plan while the clock is ahead, kills a worker that holds a claim, and continues after the
+// clock is set right: records and the claim are then in the future. program is one that BuildClock made.
 func (s *Stages) ClockSetBack(ctx context.Context, program string, ahead time.Duration) error {
 	lab := *s.Lab
 	lab.Program = program

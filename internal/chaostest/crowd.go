@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Crowd is a plan that needs nobody but `git wf run`, for many processes at once.
+// Crowd is a plan that needs only `git wf run`, for many processes at once.
 type Crowd struct {
 	lab   *Lab
 	tasks int
@@ -22,8 +22,8 @@ type Crowd struct {
 
 var madeLine = regexp.MustCompile(`^([A-Z]+-[0-9]+): v[0-9]+ by `)
 
-// crowdPlan is a plan of n tasks, each of which needs the one three before it. A task notes that it is at work, in a
-// way that shows when two workers are at the same task at once.
+// crowdPlan returns a plan of n tasks, each depending on the third before it. A task records that it is running, so
+// that two workers at one task are detected.
 func crowdPlan(n int) string {
 	var b strings.Builder
 	b.WriteString("title: Chaos\ntop_task: Write many files.\nconfig: {max_attempts: 1000}\nroot_acceptance_criteria: [{id: R1, statement: The files are there.}]\ntasks:\n")
@@ -50,7 +50,7 @@ func crowdPlan(n int) string {
 	return b.String()
 }
 
-// NewCrowd makes the plan and carries it out once by one process.
+// NewCrowd makes the plan and carries it out once with one process.
 func NewCrowd(ctx context.Context, l *Lab, tasks int) (*Crowd, error) {
 	c := &Crowd{lab: l, tasks: tasks}
 	file := l.file("crowd.yaml")
@@ -83,8 +83,8 @@ func NewCrowd(ctx context.Context, l *Lab, tasks int) (*Crowd, error) {
 	return c, err
 }
 
-// Together lets many processes carry the plan out at once, while the disturbances run, and looks at the result: each of
-// them ends with 0, each task was done once, and never by two at once.
+// Together lets many processes carry the plan out at once during the disturbances. It checks that each process ends
+// with 0 and that each task was done once, never by two at a time.
 func (c *Crowd) Together(ctx context.Context, processes int, disturb ...Disturbance) error {
 	r, err := c.start.Copy()
 	if err != nil {
@@ -127,10 +127,10 @@ func (c *Crowd) Together(ctx context.Context, processes int, disturb ...Disturba
 	return c.finish(ctx, r)
 }
 
-// Disturbance is a git command that is repeated while others work.
+// Disturbance is a git command that runs repeatedly while others work.
 type Disturbance []string
 
-// Maintenance is what git does to clean up, and a fetch, which moves refs and brings objects.
+// Maintenance returns git's cleanup commands, and a fetch, which moves refs and brings objects.
 func Maintenance() []Disturbance {
 	return []Disturbance{
 		{"gc", "--quiet", "--prune=now"},
@@ -140,8 +140,8 @@ func Maintenance() []Disturbance {
 	}
 }
 
-// Disturb starts the disturbances, each in a loop of its own; stop ends them. That one of them fails is no fault of
-// ours: git's own commands stand in each other's way.
+// Disturb starts the disturbances, each in its own loop; stop ends them. If one fails, that is no error of ours: git's
+// own commands block each other.
 func (r *Repo) Disturb(ctx context.Context, all ...Disturbance) (stop func() error, err error) {
 	if len(all) == 0 {
 		return func() error { return nil }, nil
@@ -158,7 +158,7 @@ func (r *Repo) Disturb(ctx context.Context, all ...Disturbance) (stop func() err
 	for _, d := range all {
 		wg.Go(func() {
 			for running.Err() == nil {
-				// Not cut off in the middle: a git that is killed leaves locks, and that is another fault.
+				// Don't cancel it halfway: a killed git leaves locks, which is another fault.
 				_, _ = r.Git(ctx, d...)
 				select {
 				case <-running.Done():
@@ -175,8 +175,8 @@ func (r *Repo) Disturb(ctx context.Context, all ...Disturbance) (stop func() err
 	}, nil
 }
 
-// UnderMaintenance carries the scenario out while git is cleaned up behind its back. After each event git has to find
-// the repository whole, at once.
+// UnderMaintenance carries the scenario out while git cleans up. After each event git must find the repository intact
+// at once.
 func (s *Stages) UnderMaintenance(ctx context.Context) error {
 	r, err := s.Before["init"].Copy()
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Stages) stepByStep(ctx context.Context, r *Repo) error {
 		}
 		o, err := r.do(ctx, step)
 		for again := 0; err != nil && step.Name == "export-commit" && again < 5; again++ {
-			o, err = r.do(ctx, step) // a gc takes from git commit what it has not named yet, and git does not mend that
+			o, err = r.do(ctx, step) // gc may remove what git commit has not referenced yet, and git does not restore it
 		}
 		if err != nil {
 			return err
@@ -219,8 +219,8 @@ func (s *Stages) stepByStep(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// reachable reports whether all that the plan's history needs is there. A whole fsck would stumble over packs that a
-// repack removes in the same moment.
+// reachable reports whether everything the plan's history needs is there. A full fsck would fail on packs that a
+// concurrent repack removes.
 func (r *Repo) reachable(ctx context.Context) error {
 	_, err := r.Git(ctx, "rev-list", "--objects", "--quiet", "--glob=refs/workflow*")
 	return err

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoMount says that this user, or this system, may not make a small file system.
+// ErrNoMount says that this user or this system may not make a small file system.
 var ErrNoMount = errors.New("a small file system can't be mounted here")
 
-// disk is a file system in memory, of a size that can be changed.
+// disk is a file system in memory that can be resized.
 type disk struct{ dir string }
 
 func mountDisk(dir string, bytes int64) (*disk, error) {
@@ -38,7 +38,7 @@ func (d *disk) used() (int64, error) {
 
 func (d *disk) unmount() error { return unix.Unmount(d.dir, unix.MNT_DETACH) }
 
-// FullDisk carries out a step on a disk that has so many bytes left, and goes on when there is room again.
+// FullDisk carries out a step on a disk with this many bytes left, and continues when there is room again.
 func (s *Stages) FullDisk(ctx context.Context, step Step, left int64) error {
 	const large = 256 << 20
 	place, err := s.Lab.place()

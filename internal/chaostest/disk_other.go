@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// ErrNoMount says that this user, or this system, may not make a small file system.
+// ErrNoMount says that this user or this system may not make a small file system.
 var ErrNoMount = errors.New("a small file system can't be mounted here")
 
 // FullDisk fails with ErrNoMount.

@@ -2,7 +2,7 @@ package chaostest
 
 import "os/exec"
 
-// ownGroup changes nothing: there are no process groups to kill.
+// ownGroup does nothing: there are no process groups to kill.
 func ownGroup(*exec.Cmd) {}
 
 // kill kills the program; its children survive.

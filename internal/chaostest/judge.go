@@ -20,7 +20,7 @@ type Before struct {
 	tip string // "" if there was no plan
 }
 
-// Remember reads what must not be lost by a fault that comes next.
+// Remember reads what the next fault must not lose.
 func (r *Repo) Remember(ctx context.Context) (Before, error) {
 	tip, err := r.tip(ctx)
 	return Before{tip}, err
@@ -30,8 +30,8 @@ func (r *Repo) tip(ctx context.Context) (string, error) {
 	return r.Git(ctx, "for-each-ref", "--format=%(objectname)", planRef)
 }
 
-// Judge looks at a repository right after a fault, before anything is mended. It returns everything that is wrong; said
-// is what commands reported before they ended, or were ended.
+// Judge inspects a repository right after a fault, before any repair. It returns everything that is wrong; said is what
+// commands printed before they ended or were killed.
 func (r *Repo) Judge(ctx context.Context, b Before, said ...*Outcome) error {
 	return errors.Join(r.sound(ctx), r.kept(ctx, b), r.truthful(ctx, said), r.bundleWhole(ctx))
 }
@@ -45,7 +45,7 @@ func (r *Repo) sound(ctx context.Context) error {
 	return err
 }
 
-// kept reports whether the history goes on where it was, and nothing in it was changed.
+// kept reports whether the history continues from where it was, with nothing changed.
 func (r *Repo) kept(ctx context.Context, b Before) error {
 	if b.tip == "" {
 		return nil
@@ -72,14 +72,14 @@ func (r *Repo) kept(ctx context.Context, b Before) error {
 	return nil
 }
 
-// What the commands say when something has been recorded: `run` a line for each event, the others the event's subject.
+// What commands print after they record something: `run` a line for each event, the others the event's subject.
 var (
 	progressLine = regexp.MustCompile(`(?m)^ *\S+ +([A-Z]+-[0-9]+) +(?:(v[0-9]+) by (\S+),|(v[0-9]+) (approved|REJECTED) by|attempt (a[0-9]+):)`)
 	subjectLine  = regexp.MustCompile(`(?m)^([A-Z]+-[0-9]+: (?:v[0-9]+ by .*|approve .*|reject .*|retry.*|waive .*|q[0-9]+ answered|[0-9]+ files? handed in.*))$`)
 	committed    = regexp.MustCompile(`(?m)^committed as ([0-9a-f]+)$`)
 )
 
-// Claimed lists the events that a command reported as recorded, as the beginning of each one's subject.
+// Claimed lists the events that a command reported as recorded, by the beginning of each subject.
 func (o *Outcome) Claimed() []string {
 	var claimed []string
 	for _, m := range progressLine.FindAllStringSubmatch(o.Err, -1) {
@@ -100,7 +100,7 @@ func (o *Outcome) Claimed() []string {
 	return claimed
 }
 
-// truthful reports what was said to be recorded and is not.
+// truthful reports events that commands claim to have recorded but did not.
 func (r *Repo) truthful(ctx context.Context, said []*Outcome) error {
 	subjects, err := r.subjects(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Repo) truthful(ctx context.Context, said []*Outcome) error {
 	return nil
 }
 
-// subjects are those of all events so far.
+// subjects returns the subjects of all events so far.
 func (r *Repo) subjects(ctx context.Context) ([]string, error) {
 	tip, err := r.tip(ctx)
 	if err != nil || tip == "" {
@@ -131,8 +131,8 @@ func (r *Repo) subjects(ctx context.Context) ([]string, error) {
 	return strings.Split(out, "\n"), err
 }
 
-// bundleWhole reports a bundle that is neither as it was nor complete: in HEAD, in the index and in the working tree a
-// bundle has what its manifest lists, or is not there at all.
+// bundleWhole reports a bundle that is neither unchanged nor complete: in HEAD, in the index and in the working tree a
+// bundle has what its manifest lists, or does not exist at all.
 func (r *Repo) bundleWhole(ctx context.Context) error {
 	if o, err := r.WF(ctx, "verify"); err != nil || o.Exit != 0 {
 		return errors.Join(err, fmt.Errorf("what is staged may not land: %s", o))
@@ -144,7 +144,7 @@ func (r *Repo) bundleWhole(ctx context.Context) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	// The index of a scratch copy tells what the gate would say if the files were added as they are.
+	// A scratch copy's index shows what the gate would say if the files were added unchanged.
 	dir, err := os.MkdirTemp(r.file("tmp"), "index-")
 	if err != nil {
 		return err
@@ -164,8 +164,8 @@ func (r *Repo) bundleWhole(ctx context.Context) error {
 	return nil
 }
 
-// Later makes the locks that were left behind look as they do to somebody who comes back after an hour. Without it the
-// program waits until it can know that nobody holds them.
+// Later makes leftover locks look an hour old. Without it the program waits until it can be sure that nobody holds
+// them.
 func (r *Repo) Later() error {
 	then := time.Now().Add(-time.Hour)
 	return filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, d fs.DirEntry, err error) error {
@@ -177,8 +177,8 @@ func (r *Repo) Later() error {
 }
 
 // CarryOn does what a user would do after a fault, until the bundle is committed: it plans if there is no plan, runs,
-// and takes those decisions of a person that are not recorded yet. Everything has to succeed at once; what the program
-// can do by itself it must do by itself. Then it compares the result with that of the scenario without a fault.
+// and makes the decisions of a person that are not recorded yet. Every command must succeed at the first try, and the
+// program must do without help whatever it can. Then CarryOn compares the result with the scenario without a fault.
 func (s *Stages) CarryOn(ctx context.Context, r *Repo) error {
 	if err := s.carryOn(ctx, r); err != nil {
 		return fmt.Errorf("carry on: %w", err)
@@ -244,8 +244,8 @@ func (s *Stages) carryOn(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// do carries a step out. Locks of git's own, which protect what the user does in the repository, are the user's to
-// remove: the message has to name the file.
+// do carries out a step. git's own locks protect the user's work, and only the user may remove them: the message must
+// name the file.
 func (r *Repo) do(ctx context.Context, step Step) (*Outcome, error) {
 	for {
 		o, err := r.WF(ctx, step.Args...)
@@ -262,9 +262,9 @@ func (r *Repo) do(ctx context.Context, step Step) (*Outcome, error) {
 	}
 }
 
-// foreignLock is the lock file of git's own that a command names as the reason why it failed, if it is there.
+// foreignLock returns git's own lock file that a command names as the reason for its failure, if the file exists.
 func (r *Repo) foreignLock(o *Outcome) string {
-	said := strings.ReplaceAll(o.Err, "could not lock config file .git/config:", "config.lock") // git's way to say it
+	said := strings.ReplaceAll(o.Err, "could not lock config file .git/config:", "config.lock") // git's wording
 	for name, path := range r.foreignLocks() {
 		if strings.Contains(said, name) {
 			return path
@@ -273,7 +273,7 @@ func (r *Repo) foreignLock(o *Outcome) string {
 	return ""
 }
 
-// foreignLocks are the lock files of git's own that are there, by their names below .git.
+// foreignLocks returns git's own lock files that exist, by their names below .git.
 func (r *Repo) foreignLocks() map[string]string {
 	there := map[string]string{}
 	for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "refs/heads/main.lock"} {
@@ -285,8 +285,9 @@ func (r *Repo) foreignLocks() map[string]string {
 	return there
 }
 
-// tidy reports what a finished plan should not have left behind. The claim of a worker that was killed after its work was
-// recorded, and before git had deleted it, holds nobody up: its owner is gone. It stays until somebody looks for such.
+// tidy reports what a finished plan should not leave behind. It accepts the claim of a worker that was killed after it
+// recorded its work and before git deleted the claim: the owner is gone, so the claim blocks nobody and stays until
+// somebody looks for such claims.
 func (r *Repo) tidy(ctx context.Context) error {
 	claims, err := r.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow-claims")
 	if err != nil {
@@ -301,12 +302,12 @@ func (r *Repo) tidy(ctx context.Context) error {
 		if err := json.Unmarshal([]byte(text), &claim); err != nil || alive(claim.PID) {
 			return fmt.Errorf("%s is held by a process at work: %s", ref, text)
 		}
-		_ = os.Remove(r.inGit(ref + ".lock")) // the git that was to delete it may have died holding that
+		_ = os.Remove(r.inGit(ref + ".lock")) // a killed git may hold this lock
 		if _, err := r.Git(ctx, "update-ref", "-d", ref); err != nil {
 			return err
 		}
 	}
-	for _, lock := range r.foreignLocks() { // that no command had to name: doctor does, and leaves them to the user
+	for _, lock := range r.foreignLocks() { // no command had to name these: doctor does, and leaves them to the user
 		if err := os.Remove(lock); err != nil {
 			return err
 		}
@@ -321,8 +322,8 @@ func (r *Repo) tidy(ctx context.Context) error {
 	return err
 }
 
-// doctor fails if git wf doctor finds something, but for what kills leave lying about and --fix mends: working directories, and lock
-// files of refs that nobody has to write any more.
+// doctor fails if git wf doctor finds anything except what kills leave behind and --fix repairs: working directories,
+// and lock files of refs that nobody needs to write any more.
 func (r *Repo) doctor(ctx context.Context) error {
 	o, err := r.WF(ctx, "doctor")
 	if err == nil && o.Exit == 1 && littered(o.Out) {
@@ -336,8 +337,8 @@ func (r *Repo) doctor(ctx context.Context) error {
 	return nil
 }
 
-// littered reports whether every finding is about what kills may leave. Each begins a line with its code; its mend is indented, and the
-// last line counts.
+// littered reports whether every finding is about leftovers of kills. Each finding starts a line with its code; its
+// repair is indented, and the last line is a count.
 func littered(report string) bool {
 	for line := range strings.Lines(report) {
 		code, _, finding := strings.Cut(line, ": ")
@@ -348,7 +349,7 @@ func littered(report string) bool {
 	return true
 }
 
-// alive reports whether there is such a process.
+// alive reports whether the process exists.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -358,7 +359,7 @@ func alive(pid int) bool {
 	return p.Signal(syscall.Signal(0)) == nil
 }
 
-// released reports claims that are left after a command that ended well by itself.
+// released reports claims left after a command ended normally.
 func (r *Repo) released(ctx context.Context) error {
 	claims, err := r.Git(ctx, "for-each-ref", "refs/workflow-claims")
 	if err == nil && claims != "" {

@@ -11,13 +11,13 @@ import (
 
 // Tally counts what happened.
 type Tally struct {
-	Kills    int // that hit a program at work
-	Late     int // that came when it had ended
+	Kills    int // that hit a running program
+	Late     int // that came after it ended
 	Finished int // plans carried out to the end
 }
 
-// killOne starts a command, kills it after a while, and returns what it had said. Its output is a file: a child that
-// survives must not keep anybody waiting for the end of a pipe.
+// killOne starts a command, kills it after a while, and returns its output so far. The output goes to a file: with a
+// pipe, a surviving child would delay the end.
 func (r *Repo) killOne(ctx context.Context, after time.Duration, group bool, args ...string) (*Outcome, error) {
 	var files [2]*os.File
 	for i := range files {
@@ -37,7 +37,7 @@ func (r *Repo) killOne(ctx context.Context, after time.Duration, group bool, arg
 	}
 	timer := time.AfterFunc(after, func() { kill(cmd, group) })
 	defer timer.Stop()
-	_ = cmd.Wait() // how it ended is in its state
+	_ = cmd.Wait() // its state says how it ended
 	o := &Outcome{Args: args, Exit: cmd.ProcessState.ExitCode()}
 	for i, to := range []*string{&o.Out, &o.Err} {
 		data, err := os.ReadFile(files[i].Name())
@@ -49,9 +49,9 @@ func (r *Repo) killOne(ctx context.Context, after time.Duration, group bool, arg
 	return o, nil
 }
 
-// KillAtRandom kills commands of the scenario at random moments until it has killed so many that were at work: the
-// steps of a person and `run`, each from the repository as it was before it. Progress is told after each one, if asked
-// for. The same seed makes the same choices; when exactly a signal arrives is the machine's to say.
+// KillAtRandom kills commands of the scenario at random moments until it has hit the given number at work: a person's
+// steps and `run`, each from the repository before that step. It calls progress after each kill, if not nil. The same
+// seed makes the same choices; the machine decides when exactly a signal arrives.
 func (s *Stages) KillAtRandom(ctx context.Context, seed uint64, kills int, progress func(Tally)) (Tally, error) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var steps []Step
@@ -126,8 +126,8 @@ func (s *Stages) killStep(ctx context.Context, step Step, after time.Duration, g
 	return o, nil
 }
 
-// KillRuns kills `git wf run` on one plan again and again, with several tasks at work, until the plan is done; and that
-// with one plan after the other until it has killed so many.
+// KillRuns kills `git wf run` again and again on one plan with several tasks running, until the plan is done. It
+// repeats that with new plans until it has made the given number of kills.
 func (c *Crowd) KillRuns(ctx context.Context, seed uint64, kills int, progress func(Tally)) (Tally, error) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	var t Tally
@@ -176,7 +176,7 @@ func (c *Crowd) killUntilDone(ctx context.Context, rng *rand.Rand, kills int, t 
 	return c.finish(ctx, r)
 }
 
-// finish carries a plan out to its end with one run, lets it land, and looks at the result.
+// finish completes a plan with one run, lands it, and checks the result.
 func (c *Crowd) finish(ctx context.Context, r *Repo) error {
 	for _, args := range [][]string{{"run"}, {"export", "--commit"}} {
 		if _, err := r.Must(ctx, args...); err != nil {

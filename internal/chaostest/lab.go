@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Lab is a directory with the program under test and a configuration that no user has changed. Repositories are made
-// below it.
+// Lab is a directory with the program under test and a default configuration. It contains the repositories.
 type Lab struct {
-	Dir     string // without symbolic links, because that is how the system reports files
+	Dir     string // without symbolic links, since the system reports files that way
 	Program string // git-wf
 	Env     []string
 }
@@ -34,7 +33,7 @@ const gitConfig = `[user]
 	detachedHead = false
 `
 
-// NewLab makes a lab below parent ("" for the system's directory for temporary files). Without a program it builds one.
+// NewLab makes a lab below parent ("" for the system's temporary directory). Without a program it builds one.
 func NewLab(ctx context.Context, parent, program string) (*Lab, error) {
 	dir, err := os.MkdirTemp(parent, "git-wf-chaos-")
 	if err != nil {
@@ -86,7 +85,7 @@ func (l *Lab) furnish(ctx context.Context) error {
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "TMPDIR=" + l.file("tmp"), "LC_ALL=C",
 		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_NOSYSTEM=1",
 	}
-	// Of a name that is there twice the first one counts for most programs, so none is.
+	// Most programs use the first of two equal names, so remove the inherited one.
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		again := slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
@@ -112,7 +111,7 @@ func Build(ctx context.Context, to string, flags ...string) error {
 	return nil
 }
 
-// module is the directory of the module that has git-wf, seen from any directory of it and of those that build on it.
+// module returns the directory of git-wf's module, from any directory in it or in a module that builds on it.
 func module(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "gitwf").Output()
 	if err != nil {
@@ -123,11 +122,11 @@ func module(ctx context.Context) (string, error) {
 
 func (l *Lab) file(name string) string { return filepath.Join(l.Dir, name) }
 
-// Repo is a repository of the lab, with the plan of the scenario or before it.
+// Repo is a repository of the lab, with the scenario's plan or before it.
 type Repo struct {
 	*Lab
 	Dir string
-	Env []string // beside the lab's
+	Env []string // in addition to the lab's
 }
 
 // NewRepo makes a repository with one commit.
@@ -170,10 +169,10 @@ type Outcome struct {
 	Args     []string
 	Exit     int // the exit code, or -1 if it was killed
 	Out, Err string
-	Calls    []*Call // that were seen, if it was traced
+	Calls    []*Call // the traced calls, if any
 }
 
-// String shows the command and what it said.
+// String shows the command and its output.
 func (o *Outcome) String() string {
 	return fmt.Sprintf("git wf %s: exit %d\n%s%s", strings.Join(o.Args, " "), o.Exit, indent(o.Out), indent(o.Err))
 }
@@ -186,10 +185,10 @@ func indent(s string) string {
 	return b.String()
 }
 
-// patience is how long any command may take, also on a machine that has much else to do; one that takes longer hangs.
+// patience limits the time of any command, even on a busy machine; one that takes longer hangs.
 const patience = 3 * time.Minute
 
-// WF runs git-wf to its end, whatever its exit code; the error says that it could not be run, or hung.
+// WF runs git-wf to its end, whatever its exit code; an error means that it could not run, or hung.
 func (r *Repo) WF(ctx context.Context, args ...string) (*Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -225,7 +224,7 @@ func (r *Repo) Must(ctx context.Context, args ...string) (*Outcome, error) {
 	return o, err
 }
 
-// WFTraced runs git-wf under observation. Seen are calls about the repository and the directory for temporary files.
+// WFTraced traces git-wf. It sees calls on the repository and on the temporary directory.
 func (r *Repo) WFTraced(decide func(*Call) Fate, args ...string) (*Outcome, error) {
 	var out, errs bytes.Buffer
 	t := &Traced{
@@ -239,7 +238,7 @@ func (r *Repo) WFTraced(decide func(*Call) Fate, args ...string) (*Outcome, erro
 	return &Outcome{Args: args, Exit: seen.Exit, Out: out.String(), Err: errs.String(), Calls: seen.Calls}, nil
 }
 
-// Git runs git and returns what it prints; it fails unless git exits with 0.
+// Git runs git and returns its output; it fails unless git exits with 0.
 func (r *Repo) Git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = r.Dir, r.environ()

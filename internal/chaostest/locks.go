@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// StaleLocks are the files below the git directory that a killed git, or git wf, can leave behind, and the step that
-// meets them. Mended says whether the program has to go on by itself; the others protect what the user does in the
-// repository, and the program has to name them.
+// StaleLocks returns the lock files below the git directory that a killed git or git wf can leave behind, and the step
+// that meets each. Mended means that the program must continue by itself; the other locks protect the user's work in
+// the repository, and the program must name them.
 func StaleLocks() []StaleLock {
 	return []StaleLock{
 		{"refs/workflow/" + planID + ".lock", "submit", true},
@@ -21,7 +21,7 @@ func StaleLocks() []StaleLock {
 		{"packed-refs.lock", "answer", true},
 		{"packed-refs.new", "run", true},
 		{"WORKFLOW_HEAD.lock", "plan", true},
-		{"wf/lock/" + planID, "retry", true}, // our own is no lock unless somebody holds it
+		{"wf/lock/" + planID, "retry", true}, // our lock file is no lock unless a process holds it
 		{"gc.pid", "waive", true},
 		{"objects/maintenance.lock", "submit", true},
 		{"shallow.lock", "run", true},
@@ -33,13 +33,13 @@ func StaleLocks() []StaleLock {
 	}
 }
 
-// StaleLock is a lock file that somebody left behind.
+// StaleLock is a lock file left behind.
 type StaleLock struct {
 	File, Step string
 	Mended     bool
 }
 
-// MeetLocks leaves all the lock files in the way of a step that the program has to go on past by itself.
+// MeetLocks puts every lock file in a step's way that the program must get past by itself.
 func (s *Stages) MeetLocks(ctx context.Context, step string) error {
 	var files []string
 	for _, l := range StaleLocks() {
@@ -50,8 +50,8 @@ func (s *Stages) MeetLocks(ctx context.Context, step string) error {
 	return s.meet(ctx, files, step, true, false)
 }
 
-// MeetLock leaves a lock file in the way of a step. Fresh means that it was left just now: the program has to wait until
-// it can know that nobody holds it.
+// MeetLock puts a lock file in a step's way. A fresh one was left just now: the program must wait until it can be sure
+// that nobody holds it.
 func (s *Stages) MeetLock(ctx context.Context, l StaleLock, fresh bool) error {
 	return s.meet(ctx, []string{l.File}, l.Step, l.Mended, fresh)
 }
@@ -62,7 +62,7 @@ func (s *Stages) meet(ctx context.Context, files []string, name string, mended, 
 		return err
 	}
 	defer r.Remove()
-	// packed-refs is written when a ref goes that is in it.
+	// git writes packed-refs when it deletes a ref that is in it.
 	if _, err := r.Git(ctx, "pack-refs", "--all"); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Stages) meet(ctx context.Context, files []string, name string, mended, 
 		return fmt.Errorf("%q is in the way, or not, but not named, of %s", files, o)
 	}
 	for _, file := range files {
-		// What was not in the way of this step is still there; nor may it be in the way of git's own commands below.
+		// Locks that this step did not meet still exist; they must not block git's own commands below.
 		if err := os.Remove(r.inGit(file)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Order carries a step out under observation and checks for each of its events, in the trace, that nothing names an
-// object before it is safe: see CheckOrder. It returns the number of events that it checked.
+// Order traces a step and checks for each of its events that nothing names an object before the object is safe: see
+// CheckOrder. It returns the number of events checked.
 func (s *Stages) Order(ctx context.Context, step string) (events int, err error) {
 	r, err := s.Before[step].Copy()
 	if err != nil {
@@ -38,11 +38,11 @@ func (s *Stages) Order(ctx context.Context, step string) (events int, err error)
 type Move struct {
 	Ref     string   // the ref's file
 	Objects []string // the files of the objects that the new commit needs and the old one does not
-	Ordered bool     // the file system brings its metadata to the disk in order
-	RefSync bool     // git was told to flush the ref, and knows how
+	Ordered bool     // the file system commits its metadata in order
+	RefSync bool     // git was told to flush the ref, and supports it
 }
 
-// moves are those of the plan's ref since then, oldest first.
+// moves returns the moves of the plan's ref since then, oldest first.
 func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 	args := []string{"rev-list", "--reverse", planRef}
 	if since.tip != "" {
@@ -77,16 +77,17 @@ func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 	return moves, nil
 }
 
-// CheckOrder reads a trace. For each move of a ref it looks for the call that gave the ref its new value, and demands of
-// each of the move's objects that before that call
+// CheckOrder checks a trace. For each move of a ref it finds the call that gave the ref its new value. Before that call
+// each of the move's objects needs these steps:
 //
-//   - its content was flushed after it was last written or, on a file system that keeps the order, written out;
+//   - its content was flushed after the last write or, on a file system that keeps the order, written out;
 //   - only then it got its name;
 //   - the name was flushed, with its directory or, on a file system that keeps the order, with the ref's lock file, whose
-//     flush there stands for all that came before it.
+//     flush there covers everything before it.
 //
-// Or all of the file system was flushed after the object got its name. And the ref's lock file must have been flushed before it took the ref's place. An object that was there before, which
-// the store only touches, has to be flushed as well.
+// A flush of the whole file system after the object got its name will do instead. The ref's lock file must also be
+// flushed before it replaces the ref. An object that existed before, which the store only touches, needs the flush as
+// well.
 func CheckOrder(calls []*Call, moves []Move) error {
 	at := 0
 	for i, m := range moves {
@@ -154,7 +155,7 @@ func ending(named int) string {
 	return "it got its name"
 }
 
-// last is where a file was last the subject of such a call that succeeded, or -1.
+// last returns the index of the last successful call with this name on a file, or -1.
 func last(calls []*Call, name, file string) int {
 	return lastThat(calls, func(c *Call) bool { return c.Name == name && c.Paths[0] == file })
 }

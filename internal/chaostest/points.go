@@ -9,19 +9,19 @@ import (
 	"syscall"
 )
 
-// Point is one place of one step at which something goes wrong.
+// Point is one call in one step, and the fault there.
 type Point struct {
 	Step string
-	N    int // the call
+	N    int // the call's number
 	Fault
 }
 
 // Fault is what goes wrong.
 type Fault struct {
 	Kill  Victim
-	Fail  syscall.Errno // the call fails,
-	Stays bool          // and so do all that follow: the disk stays full, the file system read-only
-	Prune bool          // objects that nothing names yet are removed, as a `git gc --prune=now` does
+	Fail  syscall.Errno // the call fails
+	Stays bool          // all later calls fail too: the disk stays full, the file system read-only
+	Prune bool          // remove objects that nothing names yet, as `git gc --prune=now` does
 }
 
 func (f Fault) String() string {
@@ -38,7 +38,7 @@ func (f Fault) String() string {
 
 func (p Point) String() string { return fmt.Sprintf("%s, call %d: %s", p.Step, p.N, p.Fault) }
 
-// Faults are all that can go wrong at a point.
+// Faults returns all that can go wrong at a point.
 func Faults() []Fault {
 	return []Fault{
 		{Kill: Everybody}, {Kill: Program}, {Kill: Caller},
@@ -47,11 +47,11 @@ func Faults() []Fault {
 	}
 }
 
-// Applies reports whether a step has to stand the fault. What `git commit` has written and not yet named, a prune takes
-// away from git, and git says that one should not do that; our own events stand it.
+// Applies reports whether a step must survive the fault. A prune removes what `git commit` wrote and has not named yet,
+// and git advises against that; our own events survive it.
 func (f Fault) Applies(step Step) bool { return !f.Prune || step.Name != "export-commit" }
 
-// hits reports whether the fault is one that such a call can have.
+// hits reports whether a call can have the fault.
 func (f Fault) hits(c *Call) bool {
 	switch f.Fail {
 	case syscall.ENOSPC:
@@ -62,7 +62,7 @@ func (f Fault) hits(c *Call) bool {
 	return true
 }
 
-// Count carries a step out under observation and returns how many calls of it change files.
+// Count traces a step and returns how many of its calls change files.
 func (s *Stages) Count(step string) (int, error) {
 	r, err := s.Before[step].Copy()
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Stages) Count(step string) (int, error) {
 	return len(o.Calls), nil
 }
 
-// Visit brings about a fault at one point of a step and judges what follows. It returns the call that was hit, which is
-// nil if the step did not come as far: calls of several processes do not come in the same order each time.
+// Visit injects a fault at one point of a step and judges what follows. It returns the call that was hit, or nil if the
+// step ended before it: calls of several processes do not come in the same order each time.
 func (s *Stages) Visit(ctx context.Context, p Point) (*Call, error) {
 	r, err := s.Before[p.Step].Copy()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Stages) Visit(ctx context.Context, p Point) (*Call, error) {
 			hit = c
 		}
 		if p.Prune {
-			// What the program has locked, a prune does not touch; an error of its own harms nobody.
+			// A prune does not touch what the program has locked; an error of the prune itself does no harm.
 			_, _ = r.Git(ctx, "prune", "--expire=now")
 		}
 		return Fate{Kill: p.Kill, Fail: p.Fail}

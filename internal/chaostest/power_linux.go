@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// Power is a run of `git wf` on a disk all of whose writes and flushes were written down, so that the power can be cut at
-// any of them.
+// Power is a run of `git wf` on a disk with every write and flush recorded, so that the power can be cut at any of
+// them.
 type Power struct {
 	crowd *Crowd
-	place *Repo  // whose directory has the images
+	place *Repo  // its directory has the images
 	base  string // the image before the run
 	log   []DiskCall
 }
 
-// NewPower carries a plan out on a disk with a new ext4, with its journal. It fails with ErrNoMount where no disk can be
-// made of a file, and where the recorder does.
+// NewPower carries a plan out on a disk with a new, journaled ext4. It fails with ErrNoMount where no file can be a
+// disk, and where the recorder does.
 func NewPower(ctx context.Context, c *Crowd, record Recorder) (*Power, error) {
 	place, err := c.lab.place()
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Power) prepare(ctx context.Context, record Recorder) error {
 	return p.record(ctx, record)
 }
 
-// record carries the plan out on a copy of the base image, and writes down what happens to it.
+// record carries the plan out on a copy of the base image, and records its calls.
 func (p *Power) record(ctx context.Context, record Recorder) (err error) {
 	image, err := os.Create(filepath.Join(p.place.Dir, "run.img"))
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *Power) record(ctx context.Context, record Recorder) (err error) {
 	})
 }
 
-// Cut cuts the power at a random moment: what was flushed is there, and of what came later some, in any order. It looks
-// whether git finds the repository sound then, and whether the plan comes to the same end as without a fault.
+// Cut cuts the power at a random moment: the disk keeps everything flushed, and of later writes some, in any order. Cut
+// checks that git finds the repository sound, and that the plan ends as it does without a fault.
 func (p *Power) Cut(ctx context.Context, rng *rand.Rand) error {
 	at := rng.IntN(len(p.log)) + 1
 	luck := []float64{0, 0.3, 0.7, 1}[rng.IntN(4)]
@@ -102,9 +102,9 @@ func (p *Power) Cut(ctx context.Context, rng *rand.Rand) error {
 	return nil
 }
 
-// imageAt writes what the disk has after the first n calls.
+// imageAt writes the disk's content after the first n calls.
 func (p *Power) imageAt(name string, n int, luck float64, rng *rand.Rand) error {
-	const page = 4096 // what a disk writes whole, or not at all
+	const page = 4096 // what a disk writes atomically
 	image, err := os.Create(name)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *Power) imageAt(name string, n int, luck float64, rng *rand.Rand) error 
 	return nil
 }
 
-// mounted does something with the repository on a disk.
+// mounted calls do with the repository on a disk.
 func (p *Power) mounted(ctx context.Context, image string, do func(*Repo) error) (err error) {
 	dir := filepath.Join(p.place.Dir, "disk")
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -18,8 +18,8 @@ const (
 )
 
 // planText has a task for each kind of event: two that are simply made, one that a person makes and reviews, one that
-// needs a file, one that fails until something outside of it has changed, one of which a criterion has to be waived.
-// What each of them delivers is the same every time.
+// needs a file, one that fails until something outside it changes, and one with a criterion to waive. Each delivers the
+// same every time.
 const planText = `title: Chaos
 top_task: Write six files, whatever happens.
 root_acceptance_criteria: [{id: R1, statement: Six files are there.}]
@@ -81,12 +81,12 @@ tasks:
 type Step struct {
 	Name   string
 	Args   []string
-	Event  string // how the subject of its event begins; "" if it makes none of its own
+	Event  string // beginning of its event's subject; "" if it makes none of its own
 	Person bool   // only a person does it
-	Exits  []int  // that are no failure
+	Exits  []int  // exit codes that are no failure
 }
 
-// Steps are the commands of the scenario in their order. Each one makes one kind of event, the run at the end several.
+// Steps returns the scenario's commands in order. Each makes one kind of event, the run at the end several.
 func (l *Lab) Steps() []Step {
 	ok := []int{0}
 	return []Step{
@@ -109,7 +109,7 @@ func (l *Lab) Steps() []Step {
 // allow lets LATER-1 succeed from now on.
 func (r *Repo) allow() error { return os.WriteFile(filepath.Join(r.Dir, ".git", "go"), nil, 0o666) }
 
-// Stages are repositories as they are before each step, by its name, and the result of all steps without a fault.
+// Stages holds the repository before each step, by the step's name, and the result of all steps without a fault.
 type Stages struct {
 	Lab    *Lab
 	Before map[string]*Repo
@@ -154,8 +154,8 @@ func (s *Stages) Step(name string) Step {
 	panic("no step " + name)
 }
 
-// Result is what a plan came to: the approved tree of each task, and the files of the bundle in HEAD but for its
-// manifest, which holds times.
+// Result is the outcome of a plan: the approved tree of each task, and the bundle's files in HEAD except the manifest,
+// which contains times.
 type Result struct {
 	Approved map[string]string
 	Bundle   string

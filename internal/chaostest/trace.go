@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// ErrNoTrace says that there is no way, or none that is known here, to stop a program at each of its calls.
+// ErrNoTrace says that this program can't stop another one at each of its calls here.
 var ErrNoTrace = errors.New("calls of the system can't be traced here: that needs Linux on amd64, and the right to")
 
-// Victim is who is killed at a call.
+// Victim says which processes to kill at a call.
 type Victim int
 
-// Who is killed. A program that is killed alone leaves its children behind, which go on as after an `kill -9` of one
-// process; everybody dies at once when the machine runs out of memory, or out of power.
+// Which processes to kill. If only the program dies its children go on, as after a `kill -9` of one process; everybody
+// dies at once when the machine runs out of memory or loses power.
 const (
 	Nobody    Victim = iota
 	Everybody        // the program and all that it started
-	Program          // the program that was started, and not its children
-	Caller           // the process that makes the call, which may be a child
+	Program          // the program, without its children
+	Caller           // the process that makes the call, possibly a child
 )
 
 func (v Victim) String() string {
 	return [...]string{"nobody", "everybody", "program", "caller"}[v]
 }
 
-// Call is one system call that changes files, or makes a change durable, before it is carried out. Those that only
-// read are left out: what is on disk does not change between them.
+// Call is a system call that changes files, or makes a change durable, before it happens. Calls that only read are left
+// out: the disk does not change between the others.
 type Call struct {
 	N     int      // from 1, over all processes
 	PID   int      // of the process, not of the thread
-	Main  bool     // made by the program that was started, not by a child
+	Main  bool     // made by the program itself, not by a child
 	Name  string   // the system's name of the call, without the variants that take a directory
-	Paths []string // the files it is about; of a descriptor the file behind it
-	Waits bool     // sync_file_range: until the data has arrived
+	Paths []string // its files; for a descriptor, the file behind it
+	Waits bool     // sync_file_range: waits until the data is written
 	Err   syscall.Errno
 }
 
-// String is the call as a person would write it down.
+// String formats the call for people.
 func (c Call) String() string {
 	who := "child"
 	if c.Main {
@@ -53,26 +53,26 @@ func (c Call) String() string {
 	return s
 }
 
-// Fate is what happens instead of a call: somebody is killed, or it fails. The zero Fate lets it happen.
+// Fate is what happens instead of a call: processes die, or the call fails. With the zero Fate it happens normally.
 type Fate struct {
 	Kill Victim
 	Fail syscall.Errno
 }
 
-// Traced is a program to run under observation, while this process waits for no other one: the system hands over the end
-// of any child of the thread that observes.
+// Traced is a program to run under trace. This process must wait for no other one meanwhile: the system reports the end
+// of any child to the tracing thread.
 type Traced struct {
 	Path           string
 	Args           []string // without the program's name
 	Dir            string
 	Env            []string
 	Stdout, Stderr io.Writer
-	Below          []string         // only calls about files below one of these are seen
-	Decide         func(*Call) Fate // asked before each call; may be nil
-	Timeout        time.Duration    // after which everybody is killed and Run fails
+	Below          []string         // trace only calls on files below one of these
+	Decide         func(*Call) Fate // called before each call; may be nil
+	Timeout        time.Duration    // after it everybody is killed and Run fails
 }
 
-// Observed is how it ended.
+// Observed is how the traced program ended.
 type Observed struct {
 	Exit  int // the exit code, or -1 if it was killed
 	Calls []*Call

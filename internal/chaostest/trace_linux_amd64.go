@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracer follows one program and all that it starts. Every call of ptrace has to come from the thread that started the
-// program, which is why a tool like strace is no help here: it counts calls for each thread by itself, so that "the
-// ninth call" is another one each time.
+// tracer follows a program and all that it starts. Every ptrace call must come from the thread that started the
+// program. A tool like strace does not help: it counts the calls of each thread separately, so "the ninth call" differs
+// from run to run.
 type tracer struct {
 	*Traced
 	main    int
 	threads map[int]*thread
 	calls   []*Call
-	dooming bool // everybody is to die, also who is not born yet
+	dooming bool // everybody is to die, including processes that start later
 
 	mu   sync.Mutex
 	pids map[int]bool // processes, for the watchdog
@@ -33,7 +33,7 @@ type tracer struct {
 
 type thread struct {
 	pid  int
-	call *Call // the one that it is in
+	call *Call // the current one
 }
 
 // Run runs the program until it and all that it started have ended.
@@ -44,7 +44,7 @@ func (t *Traced) Run() (*Observed, error) {
 	}
 	done := make(chan result)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		tr := &tracer{Traced: t, threads: map[int]*thread{}, pids: map[int]bool{}}
 		o, err := tr.run()
 		done <- result{o, err}
@@ -102,7 +102,7 @@ func (t *tracer) run() (*Observed, error) {
 	return &Observed{Exit: exit, Calls: t.calls}, err
 }
 
-// follow lets the program run from stop to stop and returns its exit code.
+// follow resumes the program from stop to stop and returns its exit code.
 func (t *tracer) follow() (exit int, err error) {
 	exit = -1
 	var ws syscall.WaitStatus
@@ -117,7 +117,7 @@ func (t *tracer) follow() (exit int, err error) {
 	}
 	t.resume(t.main, 0)
 	for {
-		// Only what this thread started: the process may have other children.
+		// Only children of this thread: the process may have others.
 		tid, err := syscall.Wait4(-1, &ws, syscall.WALL|unix.WNOTHREAD, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
@@ -144,14 +144,14 @@ func (t *tracer) follow() (exit int, err error) {
 			t.atCall(tid, th)
 			t.resume(tid, 0)
 		case sig == syscall.SIGTRAP && ws.TrapCause() != 0, sig == syscall.SIGTRAP, sig == syscall.SIGSTOP && !known:
-			t.resume(tid, 0) // an event of ptrace, or the first stop of a new thread
+			t.resume(tid, 0) // a ptrace event, or the first stop of a new thread
 		default:
 			t.resume(tid, int(sig))
 		}
 	}
 }
 
-// resume lets a thread go on to its next stop. One that was killed meanwhile reports that to wait.
+// resume lets a thread run to its next stop. If it was killed meanwhile, wait reports that.
 func (t *tracer) resume(tid, sig int) { _ = syscall.PtraceSyscall(tid, sig) }
 
 func (t *tracer) know(tid int) *thread {
@@ -181,7 +181,7 @@ func (t *tracer) killAll() {
 	}
 }
 
-// processOf is the process that a thread belongs to.
+// processOf returns the process that a thread belongs to.
 func processOf(tid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
 	if err != nil {
@@ -203,7 +203,7 @@ type syscallInfo struct {
 	arch uint32
 	ip   uint64
 	sp   uint64
-	data [8]uint64 // at the beginning of a call its number and arguments, at the end its result
+	data [8]uint64 // on entry the call's number and arguments, on exit its result
 }
 
 const (
@@ -212,7 +212,7 @@ const (
 	atExit         = 2
 )
 
-// atCall is told that a thread begins or ends a call.
+// atCall handles a thread's entry into or exit from a call.
 func (t *tracer) atCall(tid int, th *thread) {
 	var info syscallInfo
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, getSyscallInfo, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
@@ -243,7 +243,7 @@ func (t *tracer) begin(tid int, th *thread, number uint64, args []uint64) {
 		c.Err = fate.Fail
 		var regs syscall.PtraceRegs
 		if syscall.PtraceGetRegs(tid, &regs) == nil {
-			regs.Orig_rax = ^uint64(0) // no call at all
+			regs.Orig_rax = ^uint64(0) // an invalid call number
 			_ = syscall.PtraceSetRegs(tid, &regs)
 		}
 	}

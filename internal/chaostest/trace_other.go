@@ -5,5 +5,5 @@ package chaostest
 // Run fails with ErrNoTrace.
 func (*Traced) Run() (*Observed, error) { return nil, ErrNoTrace }
 
-// commitsInOrder is never asked where there are no traces.
+// commitsInOrder is never called where nothing can be traced.
 func commitsInOrder(string) bool { return false }
