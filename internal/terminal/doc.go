@@ -1,6 +1,6 @@
-// Package terminal knows how a terminal is driven: how many columns a text takes, which keys its bytes are, and how a whole
-// screen is taken over, drawn and given back, whatever ends the program.
+// Package terminal drives a terminal: how many columns a text takes, which keys its bytes mean, and how to take a whole
+// screen over, draw on it and restore it, however the program ends.
 //
-// What is drawn is its callers' affair, and so is keeping control characters out of it: plan.Printable and Text do that.
-// The sequences are those of ECMA-48 and of xterm's control sequences that every terminal of today has.
+// Callers decide what to draw and keep control characters out of it with plan.Printable and Text. The sequences are
+// those of ECMA-48 and the xterm control sequences that every current terminal has.
 package terminal

@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopTime is longer than it takes until a process that has been told to stop does.
+// stopTime is longer than a process takes to stop after the signal.
 const stopTime = 100 * time.Millisecond
 
 func notifyJobs(c chan<- os.Signal) {
 	signal.Notify(c, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGWINCH)
 }
 
-// Stops reports whether a signal of Jobs is the one to stop.
+// Stops reports whether a signal of Jobs asks the program to stop.
 func Stops(s os.Signal) bool { return s == syscall.SIGTSTP }
 
-// Continues reports whether a signal of Jobs says that the program goes on.
+// Continues reports whether a signal of Jobs says that the program runs again.
 func Continues(s os.Signal) bool { return s == syscall.SIGCONT }
 
-// stopJob stops this job, all of it: git may have started the program, and waits for it. The group of the session's leader
-// has no shell that could go on with it, and is not stopped. SIGSTOP, because the runtime would not let SIGTSTP stop
-// a program that has once asked to hear of it.
+// stopJob stops the whole job: git may have started the program and wait for it. It does not stop the session leader's
+// group, since no shell could continue that. It sends SIGSTOP, because the runtime does not let SIGTSTP stop a program
+// that has ever registered for it.
 func stopJob() error {
 	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
 		return err
@@ -34,6 +34,6 @@ func stopJob() error {
 	if err := unix.Kill(0, unix.SIGSTOP); err != nil {
 		return err
 	}
-	time.Sleep(stopTime) // the stop comes within it
+	time.Sleep(stopTime) // the stop happens during this sleep
 	return nil
 }

@@ -2,12 +2,12 @@ package terminal
 
 import "os"
 
-func notifyJobs(chan<- os.Signal) {} // there are no such signals here
+func notifyJobs(chan<- os.Signal) {} // Windows has no such signals
 
-// Stops reports whether a signal of Jobs is the one to stop.
+// Stops reports whether a signal of Jobs asks the program to stop.
 func Stops(os.Signal) bool { return false }
 
-// Continues reports whether a signal of Jobs says that the program goes on.
+// Continues reports whether a signal of Jobs says that the program runs again.
 func Continues(os.Signal) bool { return false }
 
 func stopJob() error { return nil }

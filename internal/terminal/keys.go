@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Key is what was pressed: the character itself, or the name of a key that has none.
+// Key is a pressed key: its character, or the name of a key without one.
 type Key string
 
-// The keys that have names. Every other character that can't be shown is dropped.
+// The keys with names. Any other character that can't be shown is dropped.
 const (
 	Up        Key = "up"
 	Down      Key = "down"
@@ -33,7 +33,7 @@ const (
 	None      Key = "" // bytes that are no key
 )
 
-// Text is the character that a key types; "" if it types none.
+// Text returns the character that a key types; "" if it types none.
 func (k Key) Text() string {
 	if utf8.RuneCountInString(string(k)) == 1 {
 		return string(k)
@@ -41,11 +41,11 @@ func (k Key) Text() string {
 	return ""
 }
 
-// escapeTime is how long the bytes of one key may be apart; after that, an escape is the key of that name.
+// escapeTime is the longest pause within the bytes of one key; after it, an escape is the Escape key.
 const escapeTime = 50 * time.Millisecond
 
-// Keys reads keys until the terminal has no more, and closes the channel then. The goroutine that reads ends with the
-// terminal, as nothing else ends a read from it.
+// Keys reads keys until the terminal has no more, then closes the channel. The reading goroutine lives as long as the
+// terminal, since nothing else ends a read from it.
 func Keys(in io.Reader) <-chan Key {
 	bytes, keys := make(chan []byte), make(chan Key)
 	go func() {
@@ -96,8 +96,8 @@ func decode(bytes <-chan []byte, keys chan<- Key) {
 	}
 }
 
-// Decode finds the first key of what a terminal sent, and how many bytes it has: none if more are needed to tell, which is
-// not so when final says that no more will come.
+// Decode returns the first key in a terminal's input and its length in bytes: 0 if Decode needs more bytes, which can't
+// be if final says that no more will come.
 func Decode(b []byte, final bool) (Key, int) {
 	switch c := b[0]; {
 	case c == 0x1b:
@@ -119,13 +119,13 @@ func Decode(b []byte, final bool) (Key, int) {
 
 var control = map[byte]Key{
 	'\r': Enter, '\n': Enter, '\t': Tab, 0x7f: Backspace, 0x08: Backspace, 0x03: Interrupt, 0x15: Clear, 0x0c: Redraw, 0x1a: Suspend,
-	0x0e: Down, 0x10: Up, 0x06: PageDown, 0x02: PageUp, // as Emacs and less have them
+	0x0e: Down, 0x10: Up, 0x06: PageDown, 0x02: PageUp, // as in Emacs and less
 }
 
-// longestSequence is from which length on what began as a sequence is none.
+// longestSequence is the length from which on the bytes are not taken for a sequence.
 const longestSequence = 32
 
-// decodeEscape finds the key of an escape sequence: ESC [ parameters final, or ESC O final. One that is no key is None.
+// decodeEscape decodes an escape sequence: ESC [ parameters final, or ESC O final. It returns None if that is no key.
 func decodeEscape(b []byte, final bool) (Key, int) {
 	if len(b) == 1 {
 		if final {
@@ -134,14 +134,14 @@ func decodeEscape(b []byte, final bool) (Key, int) {
 		return None, 0
 	}
 	if b[1] != '[' && b[1] != 'O' {
-		return Escape, 1 // Alt and a key: they come one after the other
+		return Escape, 1 // Alt and a key: they arrive one after the other
 	}
 	for i := 2; i < len(b) && i < longestSequence; i++ {
 		switch c := b[i]; {
 		case c >= 0x40 && c <= 0x7e:
 			return sequence(string(b[2:i]), c), i + 1
 		case c < 0x20 || c > 0x7e:
-			return None, i // broken off
+			return None, i // incomplete
 		}
 	}
 	switch {
@@ -155,7 +155,7 @@ func decodeEscape(b []byte, final bool) (Key, int) {
 	return None, 0
 }
 
-// sequence is the key with these parameters and this last byte. Modifiers such as Shift are not told apart.
+// sequence returns the key with these parameters and this last byte. It ignores modifiers such as Shift.
 func sequence(parameters string, last byte) Key {
 	if last == '~' {
 		switch number, _, _ := strings.Cut(parameters, ";"); number {

@@ -54,8 +54,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What a terminal sends is decoded to its end, whole or in pieces, and nothing of it but characters that can be shown, and
-// keys that have names, comes out.
+// Decode consumes a terminal's input to the end, whole or in pieces, and returns only printable characters and named
+// keys.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{"a", "\x1b[A", "\x1b[1;5C", "好\x1b", "\x1b[<0;1;1M", "\x1bO"} {
 		f.Add([]byte(s))

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is a terminal that shows one program's rows and nothing else, until it is closed. What was on it before is there
-// again afterwards. It is for one goroutine.
+// Screen is a terminal that shows one program's rows and nothing else until it is closed. Close restores what was on it
+// before. It is for one goroutine.
 type Screen struct {
 	in, out       *os.File
-	before        *term.State // of the terminal, as whoever started the program left it
+	before        *term.State // of the terminal before the program started
 	taken         bool
-	drawn         []string // the rows that are on it; nil if that is not known
-	columns, rows int      // when they were drawn
+	drawn         []string // the rows on the screen; nil if unknown
+	columns, rows int      // at the last Draw
 	jobs          chan os.Signal
 }
 
-// What takes a terminal over: the other screen, no cursor, no going on in the next row at the end of one. And back.
+// Sequences that take a terminal over (alternate screen, no cursor, no line wrap) and restore it.
 const (
 	takeOver = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	giveBack = "\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l"
 )
 
-// Open takes a terminal over. Whoever calls it has to call Close, whatever happens in between.
+// Open takes a terminal over. The caller must call Close, whatever happens in between.
 func Open(in, out *os.File) (*Screen, error) {
 	before, err := term.GetState(int(in.Fd()))
 	if err != nil {
@@ -38,11 +38,11 @@ func Open(in, out *os.File) (*Screen, error) {
 	return s, s.Take()
 }
 
-// Jobs delivers what a program on a whole screen has to hear of beside its end: that it is to stop (Stops; Pause does it),
-// that it goes on (Continues; Take is due), and that the terminal has another size.
+// Jobs delivers the signals, besides the end, that a full-screen program must handle: stop (Stops; call Pause),
+// continue (Continues; call Take), and a new size of the terminal.
 func (s *Screen) Jobs() <-chan os.Signal { return s.jobs }
 
-// Take takes the terminal over, also once more when somebody else has had it meanwhile.
+// Take takes the terminal over, again if another program used it meanwhile.
 func (s *Screen) Take() error {
 	s.taken, s.drawn = true, nil
 	if _, err := term.MakeRaw(int(s.in.Fd())); err != nil {
@@ -52,8 +52,8 @@ func (s *Screen) Take() error {
 	return err
 }
 
-// Pause gives the terminal back and stops the program, as Ctrl+Z does with any other. It returns when the program goes on;
-// the terminal is then still somebody else's.
+// Pause restores the terminal and stops the program, as Ctrl+Z does with any other. It returns when the program runs
+// again; the terminal is then not taken over yet.
 func (s *Screen) Pause() error {
 	if err := s.leave(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Screen) Pause() error {
 	return stopJob()
 }
 
-// Close gives the terminal back as it was, for good. A second time does nothing.
+// Close restores the terminal for good. A second call does nothing.
 func (s *Screen) Close() error {
 	signal.Stop(s.jobs)
 	return s.leave()
@@ -76,7 +76,7 @@ func (s *Screen) leave() error {
 	return errors.Join(err, term.Restore(int(s.in.Fd()), s.before))
 }
 
-// Size is how large the terminal is now.
+// Size returns the terminal's current size.
 func (s *Screen) Size() (columns, rows int) {
 	columns, rows, err := term.GetSize(int(s.out.Fd()))
 	if err != nil || columns <= 0 || rows <= 0 {
@@ -85,10 +85,10 @@ func (s *Screen) Size() (columns, rows int) {
 	return columns, rows
 }
 
-// Forget has everything drawn anew next time.
+// Forget makes the next Draw draw everything.
 func (s *Screen) Forget() { s.drawn = nil }
 
-// Draw shows rows, each of which fits into the columns that Size said. Only what is not there yet is sent.
+// Draw shows rows, each of which fits into Size's columns. It sends only what changed.
 func (s *Screen) Draw(rows []string, columns, height int) error {
 	if !s.taken {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Cells is how many columns of a terminal a text of one line takes.
+// Cells returns how many columns one line of text takes.
 func Cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -16,7 +16,7 @@ func Cells(s string) int {
 	return n
 }
 
-// Fit cuts a text to so many columns.
+// Fit cuts a text to this many columns.
 func Fit(s string, columns int) string {
 	used := 0
 	for i, r := range s {
@@ -27,7 +27,7 @@ func Fit(s string, columns int) string {
 	return s
 }
 
-// Clip cuts a text that takes more than so many columns, and puts mark where it was cut.
+// Clip cuts a text that takes more columns than this, and puts mark at the cut.
 func Clip(s string, columns int, mark string) string {
 	if Cells(s) <= columns {
 		return s
@@ -38,9 +38,9 @@ func Clip(s string, columns int, mark string) string {
 	return Fit(s, columns-Cells(mark)) + mark
 }
 
-// Wrap breaks a text of one line into rows of at most so many columns, between words where it can.
+// Wrap breaks one line of text into rows of at most this many columns, between words where it can.
 func Wrap(s string, columns int) []string {
-	columns = max(columns, 2) // the widest character
+	columns = max(columns, 2) // width of the widest character
 	var rows []string
 	for Cells(s) > columns {
 		row := Fit(s, columns)
@@ -53,9 +53,9 @@ func Wrap(s string, columns int) []string {
 	return append(rows, s)
 }
 
-// Text is one line of text as it can be drawn: tabs are spaces, what takes no column of its own but may turn or join what is
-// around it is left out, and what a terminal would obey is U+FFFD. For a terminal that shows ASCII alone, anything else is a
-// question mark, of as many columns as it would have taken.
+// Text returns one line of text as it can be drawn. Tabs become spaces. It drops characters without a column that may
+// reorder or join their neighbours, and replaces terminal controls with U+FFFD. With ascii, every other character
+// becomes question marks, one for each column.
 func Text(s string, ascii bool) string {
 	var b strings.Builder
 	column := 0
