@@ -7,20 +7,20 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Judgement is what somebody says of a task's size: the planner by its own number, or an agent that was asked.
+// Judgement is somebody's estimate of a task's size: the planner's own number, or an agent's answer.
 type Judgement struct {
 	Days        float64 `json:"estimated_person_days"`
-	OneShotPass *bool   `json:"one_shot_pass,omitempty"` // nil if not said
+	OneShotPass *bool   `json:"one_shot_pass,omitempty"` // nil if not stated
 	Why         string  `json:"why,omitempty"`
 }
 
-// usable reports whether the judgement has a number that can be compared.
+// usable reports whether the judgement has a number to compare.
 func (j *Judgement) usable() bool { return j != nil && j.Days > 0 }
 
-// Sources are all that a result was made from.
+// Sources are the inputs of a result.
 type Sources struct {
 	Planner *Judgement `json:"planner,omitempty"`
-	Agent   *Judgement `json:"agent,omitempty"` // none if the agent left the task out
+	Agent   *Judgement `json:"agent,omitempty"` // nil if the agent left the task out
 	Rule    Estimate   `json:"rule"`
 }
 
@@ -40,9 +40,9 @@ type Result struct {
 	Correction  *Correction `json:"correction,omitempty"` // nil if the planner's number stays
 }
 
-// Combine takes the larger of the agent's judgement and the rule. A task that the agent left out keeps the planner's
-// number as its judgement. The task passes if that is at most the threshold, unless the agent says that it does not:
-// an agent's no counts, its yes does not make a task smaller.
+// Combine returns the larger of the agent's judgement and the rule. If the agent left the task out, it uses the
+// planner's number as the judgement. The task passes if the result is at most the threshold and the agent does not
+// object: an agent's no counts, its yes does not make a task smaller.
 func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result {
 	r := Result{Sources: Sources{Planner: planner, Agent: agent, Rule: rule}}
 	judged, who, why := 0.0, "", ""
@@ -85,7 +85,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	return r
 }
 
-// clip cuts a reason to a length that a line can bear.
+// clip shortens a reason to fit on a line.
 func clip(s string) string {
 	const most = 300
 	if r := []rune(s); len(r) > most {
@@ -94,15 +94,14 @@ func clip(s string) string {
 	return s
 }
 
-// Record is the document of a feasibility check: what was said of every leaf of one version of a plan, by whom, and
-// what counts.
+// Record is the document of a feasibility check: who judged each leaf of one version of a plan, how, and what counts.
 type Record struct {
 	TaskID     plan.TaskID  `json:"task_id"`     // the planning task
 	ArtifactID string       `json:"artifact_id"` // its version
-	Tree       plan.OID     `json:"tree"`        // what that version is
+	Tree       plan.OID     `json:"tree"`        // the tree of that version
 	Threshold  float64      `json:"one_shot_threshold_person_days"`
 	Agent      string       `json:"agent,omitempty"` // who judged; "" if the rule alone did
-	Usage      *plan.Usage  `json:"usage,omitempty"` // what the agent's judgement took
+	Usage      *plan.Usage  `json:"usage,omitempty"` // cost of the agent's judgement
 	CreatedAt  time.Time    `json:"created_at"`
 	Pass       bool         `json:"pass"` // every leaf can be done in one piece
 	Tasks      []TaskResult `json:"estimates"`
@@ -114,8 +113,8 @@ type TaskResult struct {
 	Result
 }
 
-// Judge fills in the estimates of a record: every leaf of the plan by the planner's own number, by what the agent said
-// of it, and by the rule.
+// Judge fills in a record's estimates of every leaf of the plan: the planner's own number, the agent's judgement, and
+// the rule.
 func (r *Record) Judge(leaves []*plan.Task, agent map[plan.TaskID]Judgement, w Weights) {
 	r.Pass, r.Tasks = true, make([]TaskResult, 0, len(leaves))
 	for _, t := range leaves {
@@ -132,7 +131,7 @@ func (r *Record) Judge(leaves []*plan.Task, agent map[plan.TaskID]Judgement, w W
 	}
 }
 
-// TooLarge are the leaves that have to be split, in plan order.
+// TooLarge returns the leaves that must be split, in plan order.
 func (r *Record) TooLarge() []plan.TaskID {
 	var ids []plan.TaskID
 	for _, t := range r.Tasks {

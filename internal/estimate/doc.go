@@ -1,9 +1,9 @@
 // Package estimate says how large a leaf ACTION is, in person-days, from what its plan declares.
 //
-// It hides one decision: which words and numbers of a task stand for how much work. The rule is a sum of weighed counts
-// and one factor for the kind of work; the weights are data (templates/estimate.yaml) which the user can change. Combine
-// joins the rule with what an agent judged, and Record is the document that keeps both.
+// It hides one decision: how much work the words and numbers of a task stand for. The rule is a sum of weighted counts,
+// times a factor for the kind of work; the weights are data (templates/estimate.yaml) that the user can change. Combine
+// joins the rule with an agent's judgement, and Record is the document that keeps both.
 //
-// It does not own: who asks the agent, when a leaf is split (internal/engine), and where templates are looked for. Everything
-// here is pure. What the numbers are for stands in docs/decisions.md, under "Plans".
+// It does not own who asks the agent, when to split a leaf (internal/engine), or where to find templates. Everything
+// here is pure. docs/decisions.md says what the numbers are for, under "Plans".
 package estimate

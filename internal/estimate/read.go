@@ -9,9 +9,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Read reads a record with what it says of one task: of the planning task every leaf, of another task that alone. A plan
-// of 10,000 leaves has a record of 7 MB, so the one leaf is cut out of it where the record has the form of plan.Document;
-// any other form is read as a whole.
+// Read reads a record with the result of one task: for the planning task every leaf, for another task only that one. A
+// plan of 10,000 leaves has a record of 7 MB, so Read cuts the one leaf out if the record has the form of
+// plan.Document, and parses any other form as a whole.
 func Read(data []byte, id plan.TaskID) (Record, error) {
 	var rec Record
 	if part, ok := only(data, id); ok && json.Unmarshal(part, &rec) == nil && len(rec.Tasks) == 1 && rec.Tasks[0].TaskID == id && rec.TaskID != id {
@@ -27,7 +27,7 @@ func Read(data []byte, id plan.TaskID) (Record, error) {
 	return rec, nil
 }
 
-// only is the document with one leaf in it.
+// only returns the document with a single leaf.
 func only(data []byte, id plan.TaskID) (part []byte, ok bool) {
 	const list, begin, end = `"estimates": [`, "\n    {\n      \"task_id\": ", "\n    }"
 	head, leaves, found := bytes.Cut(data, []byte(list))

@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What is said of one task is the same, however the record is spelt.
+// The result of a task is the same however the record is formatted.
 func TestRead(t *testing.T) {
 	rec := Record{TaskID: "PLAN-1", ArtifactID: "v1", Threshold: 10, Agent: "ann"}
 	for i := range 12 {

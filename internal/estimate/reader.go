@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/document"
 )
 
-// reader walks a document by its keys and keeps the first thing that is wrong.
+// reader walks a document by its keys and keeps the first error.
 type reader struct {
 	file string
 	err  error
@@ -22,7 +22,7 @@ func (r *reader) fail(n *document.Node, key, format string, args ...any) {
 	}
 }
 
-// found names a value in an error.
+// found describes a value for an error.
 func found(n *document.Node) string {
 	switch n.Kind {
 	case document.Array:
@@ -37,7 +37,7 @@ func found(n *document.Node) string {
 	return fmt.Sprintf("%q", n.Text)
 }
 
-// object reads the fields of an object, each by its function, which gets the value and its key from the top.
+// object reads the fields of an object. The function of each field gets the value and its key from the top.
 func (r *reader) object(n *document.Node, key string, fields map[string]func(*document.Node, string)) {
 	names := strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
 	if n.Kind != document.Object {

@@ -10,25 +10,25 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The least and the most that an estimate says, in person-days.
+// The least and the greatest estimate, in person-days.
 const (
 	Least = 0.1
 	Most  = 100_000
 )
 
-// Estimate is what the rule says of one task. Why has a line for each term that counted, with what it contributed.
+// Estimate is the rule's result for one task. Why has a line for each term that counted, with its contribution.
 type Estimate struct {
 	Days float64  `json:"estimated_person_days"` // at least Least, in tenths
 	Why  []string `json:"why"`
 }
 
-// tally adds up terms and says what each was.
+// tally adds up terms and describes each.
 type tally struct {
 	days float64
 	why  []string
 }
 
-// add counts n of something that weighs each; what names them, with its plural.
+// add counts n items with a weight of each; one and many name them.
 func (t *tally) add(n int, each float64, one, many string) {
 	if n == 0 || each == 0 {
 		return
@@ -41,7 +41,7 @@ func (t *tally) add(n int, each float64, one, many string) {
 	t.why = append(t.why, fmt.Sprintf("%d %s x %s = %s", n, one, number(each), number(days)))
 }
 
-// Estimate estimates a leaf ACTION by the weights. It never falls when a file or a criterion is added to the task.
+// Estimate estimates a leaf ACTION by the weights. A task with one more file or criterion never gets a lower estimate.
 func (w Weights) Estimate(t *plan.Task) Estimate {
 	var sum tally
 	sum.add(1, w.Base, "task", "tasks")
@@ -97,11 +97,11 @@ func (w Weights) criteria(sum *tally, all []plan.Criterion) {
 	sum.add(counts[3], c.ShouldManual, "SHOULD judged by reading", "SHOULD judged by reading")
 }
 
-// requirements counts what has to be handed in.
+// requirements counts the files to hand in.
 func requirements(all []plan.Requirement) int {
 	n := 0
 	for _, r := range all {
-		n += min(max(r.Count, 1), 1000) // a count is somebody else's number
+		n += min(max(r.Count, 1), 1000) // the count comes from others
 	}
 	return n
 }
@@ -131,7 +131,7 @@ func (w Weights) verbs(sum *tally, text string) {
 	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plan.OneLine(best.Name), word, number(best.Factor), signed(sum.days-before)))
 }
 
-// number prints person-days with at most two decimals.
+// number formats person-days with at most two decimals.
 func number(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
 }

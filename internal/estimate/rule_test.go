@@ -14,7 +14,7 @@ import (
 	"gitwf/templates"
 )
 
-// shipped is the table that comes with the program.
+// shipped returns the table that comes with the program.
 func shipped(t interface{ Fatal(...any) }) estimate.Weights {
 	data, err := templates.FS.ReadFile(estimate.File)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// Each task of the examples is small, far from the threshold of 10.
+// Each task of the examples is small, far below the threshold of 10.
 func TestExamplesPass(t *testing.T) {
 	w := shipped(t)
 	for _, name := range []string{"hello.yaml", "release-dossier.yaml"} {
@@ -141,7 +141,7 @@ func TestExamplesPass(t *testing.T) {
 	}
 }
 
-// TestMonotone: whatever the task, one more file or criterion never makes it smaller, and the number can be used.
+// TestMonotone: for any task, one more file or criterion never lowers the estimate, and the number is valid.
 func TestMonotone(t *testing.T) {
 	w := shipped(t)
 	text := rapid.StringOf(rapid.RuneFrom([]rune("ab.,、；`-/*\n 迁移测试mG0")))

@@ -9,45 +9,45 @@ import (
 	"gitwf/internal/plan"
 )
 
-// File is the name of the weights' file among the templates.
+// File is the name of the weights file among the templates.
 const File = "estimate.yaml"
 
 // Weights says how many person-days each part of a task stands for. The zero value weighs nothing; ParseWeights reads
 // the table.
 type Weights struct {
-	Base        float64 // of any task
+	Base        float64 // for any task
 	Files       FileWeights
 	Criteria    CriterionWeights
 	Inputs      InputWeights
-	Covers      float64 // of each root criterion that the task names
+	Covers      float64 // for each root criterion that the task names
 	Description DescriptionWeights
 	Verbs       []Verbs
 }
 
-// FileWeights weighs what a task makes.
+// FileWeights weights what a task makes.
 type FileWeights struct {
-	Each    float64 // a file of the spec
-	Pattern float64 // a glob pattern of the spec
-	Named   float64 // a file or module that only the text names
+	Each    float64 // for each file of the spec
+	Pattern float64 // for each glob pattern of the spec
+	Named   float64 // for each file or module that only the text names
 }
 
-// CriterionWeights weighs a criterion by its severity and by who judges it.
+// CriterionWeights weights a criterion by its severity and by who judges it.
 type CriterionWeights struct{ MustRun, MustManual, ShouldRun, ShouldManual float64 }
 
-// InputWeights weighs what a task starts from.
+// InputWeights weights what a task starts from.
 type InputWeights struct{ DependsOn, Requires float64 }
 
-// DescriptionWeights weighs the length of a description, up to Most.
+// DescriptionWeights weights the length of a description, up to Most.
 type DescriptionWeights struct{ Per100Words, Most float64 }
 
-// Verbs is a kind of work: the words that tell it, and the factor that it puts on the sum of all else.
+// Verbs is a kind of work: the words that identify it, and the factor for the sum of everything else.
 type Verbs struct {
 	Name   string
 	Factor float64
 	Words  []string // in lower case
 }
 
-// WeightsError says which key of which file can't be used.
+// WeightsError says which key of which file is not valid.
 type WeightsError struct {
 	File    string
 	Line    int    // 0 for the file as a whole
@@ -66,16 +66,16 @@ func (e *WeightsError) Error() string {
 	return where + ": " + plan.OneLine(e.Problem)
 }
 
-// The bounds of a weights file.
+// Limits of a weights file.
 const (
 	maxWeightsBytes = 1 << 20
-	maxWeight       = 1000 // person-days, or times
+	maxWeight       = 1000 // person-days, or a factor
 	maxVerbs        = 100
-	maxWords        = 1000 // of one group
+	maxWords        = 1000 // in one group
 )
 
-// ParseWeights reads a table of weights, in YAML or JSON. A key that it does not name keeps its value from base, so that a
-// user's file need say only what differs. Errors are *WeightsError; name is what they call the file.
+// ParseWeights reads a table of weights in YAML or JSON. A missing key keeps its value from base, so a user's file
+// needs only what differs. Errors are *WeightsError and call the file name.
 func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 	if len(data) > maxWeightsBytes {
 		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d", len(data), maxWeightsBytes)}
@@ -105,7 +105,7 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 		"verbs":       func(n *document.Node, key string) { w.Verbs = r.verbs(n, key) },
 	})
 	if r.err == nil && w.Files.Named > w.Files.Each {
-		// Else declaring a file that the text names already would lower the estimate.
+		// Otherwise declaring a file that the text already names would lower the estimate.
 		r.err = &WeightsError{File: name, Key: "files.named", Problem: fmt.Sprintf("%s is more than files.each, %s", number(w.Files.Named), number(w.Files.Each))}
 	}
 	if r.err != nil {

@@ -63,7 +63,7 @@ func TestParseWeightsKeepsWhatIsNotNamed(t *testing.T) {
 	}
 }
 
-// The table that is shipped names every weight, so that who copies it sees all that can be changed.
+// The shipped table names every weight, so a copy shows everything that can be changed.
 func TestShippedTableIsWhole(t *testing.T) {
 	data, err := templates.FS.ReadFile(estimate.File)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestShippedTableIsWhole(t *testing.T) {
 	}
 }
 
-// FuzzParseWeights: what is read can be used, and reads back to the same.
+// FuzzParseWeights: a table that parses is usable, and parses again to the same.
 func FuzzParseWeights(f *testing.F) {
 	data, err := templates.FS.ReadFile(estimate.File)
 	if err != nil {

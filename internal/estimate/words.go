@@ -9,12 +9,12 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// ideograph reports whether a rune is of a script that sets no spaces between words.
+// ideograph reports whether a rune belongs to a script without spaces between words.
 func ideograph(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// countWords counts words; a character of a script without spaces is half of one.
+// countWords counts words; a character of a script without spaces is half a word.
 func countWords(text string) float64 {
 	n, inside := 0.0, false
 	for _, r := range text {
@@ -33,7 +33,7 @@ func countWords(text string) float64 {
 	return n
 }
 
-// in returns the first of the group's words that the text has, "" if it has none.
+// in returns the group's first word that the text contains, "" if none.
 func (v Verbs) in(text string) string {
 	text = strings.ToLower(text)
 	for _, word := range v.Words {
@@ -54,7 +54,7 @@ func (v Verbs) in(text string) string {
 	return ""
 }
 
-// A file in a text is a name with an extension, or what stands alone in backticks.
+// A file in a text is a name with an extension, or a name alone in backticks.
 var fileName = pattern.Compile("`[^`\\s]{2,60}`|[A-Za-z0-9_/-][A-Za-z0-9_./-]+\\.[A-Za-z][A-Za-z0-9]{0,4}\\b")
 
 var (
@@ -63,14 +63,14 @@ var (
 	comma    = pattern.Compile(`[,;，；、]`)
 )
 
-// An enumeration has at least so many items, each of at most so many words.
+// An enumeration has at least this many items, each of at most this many words.
 const (
 	leastItems   = 4
 	mostInAnItem = 5
 )
 
-// named counts the files and modules that a text names beside the declared ones: files by their name, modules as the items
-// of an enumeration or of a list with bullets.
+// named counts the files and modules that a text names in addition to the declared ones: files by name, modules as
+// items of an enumeration or of a bulleted list.
 func named(text string, declared map[string]bool) int {
 	known := map[string]bool{}
 	for name := range declared {
@@ -87,7 +87,7 @@ func named(text string, declared map[string]bool) int {
 	return files + items(fileName.Get().ReplaceAllString(text, ""))
 }
 
-// items counts what a text without its file names lists.
+// items counts the items that a text lists, apart from file names.
 func items(text string) int {
 	seen, bullets := map[string]bool{}, 0
 	for line := range strings.Lines(text) {
@@ -104,8 +104,8 @@ func items(text string) int {
 	return bullets + len(seen)
 }
 
-// enumerated returns the items of a sentence that is an enumeration. Its first item may have words before it, its last
-// one words after it.
+// enumerated returns the items of a sentence that is an enumeration. The first item may have words before it, the last
+// one after it.
 func enumerated(part string) []string {
 	pieces := comma.Get().Split(part, -1)
 	var list []string
