@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Environ is the environment of a command that works for us: base without the variables of git and of an enclosing
-// attempt (GIT_*, WF_*), and extra after it. A GIT_DIR inherited from a hook would make every git command of an agent
-// work on the repository that is being guarded.
+// Environ returns the environment of a command that works for us: base without the variables of git and of an enclosing
+// attempt (GIT_*, WF_*), then extra. With a GIT_DIR inherited from a hook, every git command of an agent would work on
+// the guarded repository.
 func Environ(base []string, extra ...string) []string {
 	env := make([]string, 0, len(base)+len(extra))
 	for _, v := range base {
@@ -18,16 +18,16 @@ func Environ(base []string, extra ...string) []string {
 	return append(env, extra...)
 }
 
-// hidden reports whether a variable of the base environment is kept from the command.
+// hidden reports whether a command must not see a variable of the base environment.
 func hidden(variable string) bool {
-	if runtime.GOOS == "windows" { // where names of variables have no case
+	if runtime.GOOS == "windows" { // where variable names ignore case
 		variable = strings.ToUpper(variable)
 	}
 	return strings.HasPrefix(variable, "GIT_") || strings.HasPrefix(variable, "WF_")
 }
 
-// defaults are the variables that a command line of a plan gets of the user's environment: what programs need to run, to find
-// their tools and caches, and to speak the user's language. None of them holds a key. A star at the end stands for any end.
+// defaults are the user's variables that a plan's command line gets: those that programs need to run, to find their
+// tools and caches, and to use the user's language. None of them holds a key. A final star matches any ending.
 var defaults = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP", "NO_COLOR", "CI",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH",
@@ -42,8 +42,8 @@ var defaults = []string{
 	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// Allowed are the variables of base that a command line of a plan may see: the defaults, and those that the user names
-// besides. Output of such a line is recorded, and pushed with the plan, so it does not see keys that it was not given.
+// Allowed returns the variables of base that a plan's command line may see: the defaults, and those that the user adds.
+// Its output is recorded and pushed with the plan, so it gets no keys unless the user names them.
 func Allowed(base, more []string) []string {
 	var env []string
 	for _, kv := range base {
@@ -56,7 +56,7 @@ func Allowed(base, more []string) []string {
 }
 
 func matches(name string, list []string) bool {
-	if runtime.GOOS == "windows" { // where names of variables have no case
+	if runtime.GOOS == "windows" { // where variable names ignore case
 		name = strings.ToUpper(name)
 	}
 	for _, one := range list {

@@ -2,8 +2,8 @@ package process
 
 import "golang.org/x/sys/unix"
 
-// awaitExit returns when the main process has ended, and leaves it unreaped: as long as it is a zombie its number, which
-// is also the group's, can't be given to others, so that kill can't hit a stranger.
+// awaitExit returns when the main process has ended, and does not reap it: while it is a zombie the system can't reuse
+// its pid, which is also the group's, so kill can't hit an unrelated process.
 func (g *group) awaitExit() {
 	for {
 		err := unix.Waitid(unix.P_PID, g.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -13,5 +13,5 @@ func (g *group) awaitExit() {
 	}
 }
 
-// reap takes the zombie away and learns its status. The error says the same as the status.
+// reap removes the zombie and reads its status. The error repeats the status.
 func (g *group) reap() { _ = g.cmd.Wait() }

@@ -9,14 +9,13 @@ import (
 
 // group is a command and every descendant that stayed in its process group.
 //
-// Pdeathsig, which would end the command when we are killed, is left out: Linux sends it when the thread that started
-// the child ends, and the Go runtime decides when that is.
+// It does not use Pdeathsig, which would end the command when we are killed: Linux sends that signal when the thread
+// that started the child ends, and the Go runtime decides when that is.
 type group struct {
 	cmd *exec.Cmd
 }
 
-// shell is the command for a line. The shell's path is fixed, so that a directory in PATH can't put another in its
-// place.
+// shell returns the command for a line. The shell's path is fixed, so no directory in PATH can replace it.
 func shell(line string) (*exec.Cmd, error) {
 	return exec.Command("/bin/sh", "-c", line), nil
 }
@@ -32,16 +31,16 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 // terminate asks every process of the group to end.
 func (g *group) terminate() { g.signal(syscall.SIGTERM) }
 
-// kill ends every process of the group.
+// kill kills every process of the group.
 func (g *group) kill() { g.signal(syscall.SIGKILL) }
 
-// signal ignores errors: the usual one is that nobody is left, and of the others (a descendant that runs as another
-// user) there is nothing more to be done.
+// signal ignores errors: usually the group is already empty, and nothing can be done about the others, such as a
+// descendant that runs as another user.
 func (g *group) signal(s syscall.Signal) {
 	_ = syscall.Kill(-g.cmd.Process.Pid, s)
 }
 
-// status is the exit code of the main process, and the name of the signal that ended it. Only valid after reap.
+// status returns the main process's exit code and the name of the signal that ended it. Only valid after reap.
 func (g *group) status() (int, string) {
 	if g.cmd.ProcessState == nil {
 		return -1, ""

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a command and its descendants: the processes of one job object, which end when the job's handle is closed,
-// and so also when we are killed.
+// group is a command and its descendants: the processes of one job object. They end when the job's handle is closed, so
+// also when we are killed.
 type group struct {
 	cmd *exec.Cmd
 	job windows.Handle
 }
 
-// shell is the command for a line: plans are written for sh, which comes with git; cmd is the last resort.
+// shell returns the command for a line: plans are written for sh, which comes with git; cmd is the last resort.
 func shell(line string) (*exec.Cmd, error) {
 	if sh, err := exec.LookPath("sh"); err == nil {
 		return exec.Command(sh, "-c", line), nil
 	}
-	if git, err := exec.LookPath("git"); err == nil { // Git\cmd is on PATH, Git\bin with the shell often is not
+	if git, err := exec.LookPath("git"); err == nil { // Git\cmd is on PATH, but Git\bin with the shell often is not
 		if sh, err := exec.LookPath(filepath.Join(filepath.Dir(git), "..", "bin", "sh.exe")); err == nil {
 			return exec.Command(sh, "-c", line), nil
 		}
@@ -33,12 +33,12 @@ func shell(line string) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("neither sh nor cmd found: %w", err)
 	}
 	cmd := exec.Command(path)
-	// cmd does not split its command line as other programs do, so the line goes there as it is.
+	// cmd does not split its command line as other programs do, so pass the line unchanged.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /s /c "` + line + `"`}
 	return cmd, nil
 }
 
-// startGroup starts the command suspended, so that it can start nothing before it is in the job.
+// startGroup starts the command suspended, so that it starts nothing before it is in the job.
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return g, nil
 }
 
-// adopt puts the suspended process into the job and lets it go.
+// adopt puts the suspended process into the job and resumes it.
 func (g *group) adopt() error {
 	pid := uint32(g.cmd.Process.Pid)
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
@@ -84,7 +84,7 @@ func (g *group) adopt() error {
 	return resume(pid)
 }
 
-// resume lets the only thread of a suspended process run.
+// resume resumes the only thread of a suspended process.
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -109,21 +109,21 @@ func resume(pid uint32) error {
 	return errors.New("the started process has no thread")
 }
 
-// terminate sends the only request to end that console programs know; one without a console does not hear it.
+// terminate sends the only request to end that console programs know; a program without a console does not get it.
 func (g *group) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.cmd.Process.Pid))
 }
 
-// kill ends every process of the job.
+// kill kills every process of the job.
 func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
 
 // awaitExit returns when the main process has ended.
 func (g *group) awaitExit() { _ = g.cmd.Wait() }
 
-// reap gives the job back.
+// reap closes the job.
 func (g *group) reap() { _ = windows.CloseHandle(g.job) }
 
-// status is the exit code of the main process; Windows knows no signals.
+// status returns the main process's exit code; Windows has no signals.
 func (g *group) status() (int, string) {
 	if g.cmd.ProcessState == nil {
 		return -1, ""

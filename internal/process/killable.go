@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// killable is what the commands of one context have in common: that somebody may want all of them gone at once.
+// killable is the state that lets somebody kill all commands of one context at once.
 type killable struct {
-	now     chan struct{} // closed when they are to be killed
+	now     chan struct{} // closed to kill them
 	once    sync.Once
 	running sync.WaitGroup
 }
 
 type killableKey struct{}
 
-// Killable is a context whose commands die at once, with all that they started, when kill is called: for the user who
-// asks a second time. Those of a cancelled context are asked to end first and have the grace period for it. kill returns when
-// they are gone.
+// Killable returns a context whose commands die at once, with all that they started, when kill is called: for the user
+// who interrupts twice. When a context is cancelled, its commands are first asked to end and get the grace period. kill
+// returns when they are dead.
 func Killable(ctx context.Context) (_ context.Context, kill func()) {
 	k := &killable{now: make(chan struct{})}
 	return context.WithValue(ctx, killableKey{}, k), func() {
@@ -25,7 +25,8 @@ func Killable(ctx context.Context) (_ context.Context, kill func()) {
 	}
 }
 
-// enter counts a command that begins; the function that it returns counts it out. killed is nil where nobody may want that.
+// enter counts a command that starts; the returned function counts it out. killed is nil if the context is not
+// Killable.
 func enter(ctx context.Context) (killed <-chan struct{}, leave func()) {
 	k, ok := ctx.Value(killableKey{}).(*killable)
 	if !ok {

@@ -5,22 +5,22 @@ import (
 	"io"
 )
 
-// readSize is how much is read from the pipe at once: half of what a pipe holds on Linux.
+// readSize is how much one read takes from the pipe: half of a pipe's capacity on Linux.
 const readSize = 32 << 10
 
-// capture keeps the first and the last part of an output of any length in bounded memory. Only the goroutine that runs
-// readAll uses it until that returns; over alone may be waited for meanwhile.
+// capture keeps the beginning and the end of an output of any length in bounded memory. Until readAll returns, only its
+// goroutine may use the capture; others may only wait for over.
 type capture struct {
 	out     io.Writer // nil if nobody wants the log
 	err     error     // the first error of out
 	head    int64     // bytes from the beginning that go to out at once
-	rest    int64     // bytes from the end that go to out when all is read
+	rest    int64     // bytes from the end that go to out after the last read
 	limit   int64
 	over    chan struct{} // closed when total exceeds limit
 	total   int64
 	dropped int64
 
-	ring []byte // the last bytes; grows up to size, then next is where the oldest byte is
+	ring []byte // the last bytes; grows up to size, then next is the index of the oldest byte
 	size int
 	next int
 }
@@ -33,8 +33,8 @@ func newCapture(out io.Writer, keep, limit int64) *capture {
 	return c
 }
 
-// readAll reads until the end, an error or the reader's deadline. It goes on beyond the limit, so that a command which
-// is told to end is not stuck in a write.
+// readAll reads until the end, an error or the reader's deadline. It continues beyond the limit, so that a command
+// which is asked to end does not block in a write.
 func (c *capture) readAll(r io.Reader) {
 	buf := make([]byte, readSize)
 	for {
@@ -101,7 +101,7 @@ func (c *capture) tail() string {
 	s := Printable(c.last(rawTail))
 	if len(s) > MaxTail {
 		s = s[len(s)-MaxTail:]
-		for s != "" && s[0]&0xC0 == 0x80 { // the rest of a rune that the cut went through
+		for s != "" && s[0]&0xC0 == 0x80 { // the rest of a rune that the cut split
 			s = s[1:]
 		}
 	}

@@ -32,7 +32,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// Whatever arrives in whatever pieces, the log is the beginning and the end of it, and the tail can be shown.
+// However the output is split, the log is its beginning and its end, and the tail is printable.
 func TestCapture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keep := rapid.Int64Range(1, 20000).Draw(t, "keep")

@@ -11,15 +11,15 @@ import (
 
 // Command is one command line and its limits.
 type Command struct {
-	Line      string        // for the shell: sh -c; on Windows git's sh, or cmd /c where there is none
-	Dir       string        // where it runs
+	Line      string        // for the shell: sh -c; on Windows git's sh, or cmd /c if there is none
+	Dir       string        // working directory
 	Env       []string      // the complete environment, see Environ
-	Stdin     string        // what it reads; if empty, its standard input is the null device
-	Timeout   time.Duration // after which it is stopped; zero means never
+	Stdin     string        // standard input; if empty, the null device
+	Timeout   time.Duration // after it Run stops the command; zero means never
 	Grace     time.Duration // between asking the group to end and killing it; zero means DefaultGrace
-	Output    io.Writer     // gets standard output and standard error together, within MaxOutput; may be nil
-	MaxOutput int64         // bytes of output that are kept, half from its beginning, half from its end; zero means DefaultMaxOutput
-	MaxTotal  int64         // bytes of output after which the command is stopped; zero means DefaultMaxTotal
+	Output    io.Writer     // gets standard output and standard error together, up to MaxOutput; may be nil
+	MaxOutput int64         // bytes of output to keep, half from each end; zero means DefaultMaxOutput
+	MaxTotal  int64         // after that many bytes of output Run stops the command; zero means DefaultMaxTotal
 }
 
 // The limits of a Command that sets none.
@@ -29,8 +29,8 @@ const (
 	DefaultMaxTotal  = 256 << 20
 )
 
-// drainTime bounds the wait for the end of the output once the group is dead. Only a process that left the group can
-// make it pass: what the group has written is in the pipe already.
+// drainTime limits the wait for the end of the output after the group is dead. Only a process that left the group can
+// use it up: the group's output is in the pipe already.
 const drainTime = 500 * time.Millisecond
 
 // Reason says why a run ended.
@@ -46,20 +46,20 @@ const (
 	NotStarted  Reason = "not started"
 )
 
-// Result is what became of a Command.
+// Result is the outcome of a Command.
 type Result struct {
 	ExitCode  int           // of the main process; 128 + the signal's number if a signal ended it, -1 if it never ran
-	Signal    string        // that ended the main process, such as "killed"; "" if it exited
-	Duration  time.Duration // until the whole group was gone
+	Signal    string        // the signal that ended the main process, such as "killed"; "" if it exited
+	Duration  time.Duration // until the whole group was dead
 	Reason    Reason
-	Tail      string // the end of the output, at most MaxTail bytes, fit to be shown: see Printable
+	Tail      string // the end of the output, at most MaxTail bytes, printable: see Printable
 	Dropped   int64  // bytes of output that Output did not get
-	OutputErr error  // the first error of Output; the command was not disturbed by it
+	OutputErr error  // the first error of Output; it did not disturb the command
 }
 
-// Run runs the command and returns when it, and everything in its process group, is gone. The error is not nil only
-// if the command could not be started; every other end is a Result. The log goes to Output while the command runs as
-// far as its first half reaches, the rest when it has ended.
+// Run runs the command and returns when it and everything in its process group are dead. It returns an error only if
+// the command could not start; every other end is a Result. Output gets the first half of the log while the command
+// runs, the rest after it ends.
 func Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{Reason: Interrupted, ExitCode: -1}, nil
@@ -80,7 +80,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	res.ExitCode, res.Signal = r.group.status()
 	if reason == Exited {
 		switch {
-		case r.output.total > r.output.limit: // its end was seen before its output was read
+		case r.output.total > r.output.limit: // the end was seen before the output was read
 			res.Reason = OutputLimit
 		case res.Signal != "":
 			res.Reason = Signaled
@@ -94,10 +94,10 @@ func Run(ctx context.Context, c Command) (Result, error) {
 type running struct {
 	group  *group
 	output *capture
-	pipe   *os.File      // the reading end of its output
-	stdin  *os.File      // the writing end of its input, nil if it has none
+	pipe   *os.File      // the read end of its output
+	stdin  *os.File      // the write end of its input, nil if it has none
 	exited chan struct{} // closed when the main process has ended
-	eof    chan struct{} // closed when nobody holds the output any more, or nobody reads it
+	eof    chan struct{} // closed when nobody holds the output open, or nobody reads it
 }
 
 func (c Command) start() (*running, error) {
@@ -112,7 +112,7 @@ func (c Command) start() (*running, error) {
 	defer w.Close()
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, w, w
 	if cmd.Env == nil {
-		cmd.Env = []string{} // nil would mean our own environment, with every GIT_* variable in it
+		cmd.Env = []string{} // nil would mean our own environment, with every GIT_* variable
 	}
 	in, err := c.feed(cmd)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c Command) start() (*running, error) {
 	return r, nil
 }
 
-// feed gives the command a pipe to read from, if there is anything to read, and returns the pipe's other end.
+// feed connects a pipe to the command's standard input, if it has any, and returns the write end.
 func (c Command) feed(cmd *exec.Cmd) (*os.File, error) {
 	if c.Stdin == "" {
 		return nil, nil
@@ -186,9 +186,9 @@ func (r *running) wait(ctx context.Context, killed <-chan struct{}, timeout time
 	}
 }
 
-// stop asks the group to end and waits until it has, for the grace period, or until it is to be killed. The group counts as ended when its
-// main process has and nobody holds the output: a shell dies at once of the signal while the program that it runs may
-// still be putting things away.
+// stop asks the group to end and waits until it has ended, the grace period is over, or it must be killed. The group
+// counts as ended when its main process has ended and nobody holds the output open: the signal ends a shell at once
+// while the program that it runs may still clean up.
 func (r *running) stop(grace time.Duration, killed <-chan struct{}) {
 	r.group.terminate()
 	t := time.NewTimer(grace)
@@ -204,7 +204,7 @@ func (r *running) stop(grace time.Duration, killed <-chan struct{}) {
 	}
 }
 
-// finish kills what is left of the group and collects the rest of the output.
+// finish kills the rest of the group and collects the rest of the output.
 func (r *running) finish() {
 	r.group.kill()
 	<-r.exited
@@ -212,7 +212,7 @@ func (r *running) finish() {
 	if r.stdin != nil {
 		r.stdin.Close() // ends a write that nobody reads
 	}
-	// Windows has no deadlines on pipes; there every descendant is in the job and dead, so the end comes by itself.
+	// Pipes have no deadlines on Windows; there every descendant is in the job and dead, so the output ends anyway.
 	_ = r.pipe.SetReadDeadline(time.Now().Add(drainTime))
 	<-r.eof
 	r.pipe.Close()
@@ -226,7 +226,7 @@ func orDefault[T int64 | time.Duration](v, def T) T {
 	return v
 }
 
-// shorten keeps an error message on one line whatever the length of the command line.
+// shorten keeps an error message on one line, however long the command line.
 func shorten(line string) string {
 	const most = 80
 	if len(line) > most {

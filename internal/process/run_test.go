@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// soon is the time that a run which does not hang takes at most, on a busy machine.
+// soon is the longest time of a run that does not hang, on a busy machine.
 const soon = 8 * time.Second
 
 func run(t *testing.T, c Command) Result {
@@ -111,7 +111,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Descendants must be dead when Run has returned, whatever they do to stay.
+// All descendants must be dead when Run returns, whatever they do to survive.
 func TestNobodyLivesOn(t *testing.T) {
 	tests := []struct{ name, line string }{
 		{"holds the output", "sleep 1000 & echo $! >pid"},
@@ -150,7 +150,7 @@ func expectDead(t *testing.T, file string) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// alive reports whether the process runs; a zombie that waits for its adoptive parent does not.
+// alive reports whether the process runs; a zombie waiting for its parent does not.
 func alive(pid int) bool {
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		_, after, _ := bytes.Cut(stat, []byte(") "))
@@ -159,7 +159,7 @@ func alive(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// A process with a session of its own gets away, but does not hold Run up.
+// A process with its own session escapes, but does not delay Run.
 func TestSessionOfItsOwn(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid")
@@ -194,7 +194,7 @@ func TestEndlessOutput(t *testing.T) {
 	if res.Reason != OutputLimit {
 		t.Errorf("yes: reason %q", res.Reason)
 	}
-	for range 20 { // the command's end and the limit are seen in either order
+	for range 20 { // Run may see the command's end or the limit first
 		res = run(t, Command{Line: "printf %2000d 1", MaxTotal: 1000})
 		if res.Reason != OutputLimit {
 			t.Fatalf("2000 bytes at once: reason %q", res.Reason)
@@ -249,13 +249,13 @@ func TestEnviron(t *testing.T) {
 	if want := "KEPT=kept\nWF_OUT=here\n"; res.Tail != want {
 		t.Errorf("got %q, want %q", res.Tail, want)
 	}
-	// No environment at all is an empty one, not ours.
+	// No environment means an empty one, not ours.
 	if res, err := Run(t.Context(), Command{Line: "env | grep -c ^GIT_"}); err != nil || res.Tail != "0\n" {
 		t.Errorf("got %q, %v", res.Tail, err)
 	}
 }
 
-// The figures to compare: Run against what os/exec needs for the same.
+// Compare Run with os/exec for the same command.
 func BenchmarkRun(b *testing.B) {
 	env := Environ(os.Environ())
 	for b.Loop() {

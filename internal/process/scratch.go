@@ -2,5 +2,6 @@ package process
 
 import "os"
 
-// Scratch makes a temporary directory for what is about no repository. Work on one has gitstore's.
+// Scratch makes a temporary directory for work outside any repository. Package gitstore makes those for work on a
+// repository.
 func Scratch() (string, error) { return os.MkdirTemp("", "git-wf-") }

@@ -10,16 +10,16 @@ import (
 // MaxTail is the length of a Result's Tail, in bytes.
 const MaxTail = 4 << 10
 
-// rawTail is how much output a Tail is made from: escape sequences take room and are not shown.
+// rawTail is how much output becomes a Tail: escape sequences take room and are not shown.
 const rawTail = 2 * MaxTail
 
-// escapeSequence matches what a terminal obeys: control sequences (colours, cursor), strings such as window titles
-// with their terminator, and short escapes.
+// escapeSequence matches what a terminal obeys: control sequences (colours, cursor), strings such as window titles with
+// their terminator, and short escapes.
 var escapeSequence = pattern.Compile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 
-// Printable is output in a form that can be shown and stored as text: valid UTF-8, a carriage return is a new line,
-// and nothing in it that a terminal would obey (escape sequences, control characters, marks that turn the direction of
-// writing). Bytes that are not UTF-8 become U+FFFD, a run of them one.
+// Printable returns output as text that can be shown and stored: valid UTF-8, with carriage returns as newlines, and
+// without anything that a terminal obeys (escape sequences, control characters, bidirectional marks). A run of bytes
+// that are not UTF-8 becomes one U+FFFD.
 func Printable(output []byte) string {
 	s := strings.ToValidUTF8(string(output), "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
