@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Keyword is a demand of a schema, by its name there.
+// Keyword is a schema's requirement, by its JSON Schema name.
 type Keyword string
 
 // The keywords that a value can fail.
@@ -27,18 +27,18 @@ const (
 	Maximum    Keyword = "maximum"
 )
 
-// Problem is one thing that does not fit.
+// Problem is one requirement that a value fails.
 type Problem struct {
-	At      []string // the names of fields and the numbers of items on the way to the value
-	Schema  *Schema  // has the demand
+	At      []string // the field names and item numbers that lead to the value
+	Schema  *Schema  // the schema with the requirement
 	Keyword Keyword
 	Got     any      // the value
-	Len     int      // of a text in characters, of a list in items, where the demand is about that
-	Names   []string // of the fields that are missing or too many, sorted if they are too many
+	Len     int      // characters of a text or items of a list, for requirements on length
+	Names   []string // fields that are missing or unexpected, sorted if unexpected
 }
 
-// Check reports all about a value that does not fit, in the order of the value; nil if it fits. The value is made of
-// what encoding/json gives, and of int64.
+// Check returns every problem of a value, in the value's order; nil if it fits. The value consists of what
+// encoding/json produces, and of int64.
 func (s *Schema) Check(v any) []Problem {
 	w := walker{}
 	w.value(s, nil, v)
@@ -47,7 +47,7 @@ func (s *Schema) Check(v any) []Problem {
 
 type walker struct{ found []Problem }
 
-// note adds a problem where there is one.
+// note adds a problem if wrong.
 func (w *walker) note(wrong bool, s *Schema, at []string, p Problem) {
 	if wrong {
 		p.Schema, p.At = s, slices.Clone(at)
@@ -55,7 +55,7 @@ func (w *walker) note(wrong bool, s *Schema, at []string, p Problem) {
 	}
 }
 
-// value holds a value against a schema. One of another type or with another value than allowed has nothing else to fit.
+// value checks a value against a schema. If its type or enum does not fit, it checks nothing else.
 func (w *walker) value(s *Schema, at []string, v any) {
 	switch {
 	case !s.Type.has(v):
@@ -136,7 +136,7 @@ func (w *walker) number(s *Schema, at []string, v any) {
 	w.note(s.Above != nil && n.Cmp(Rat(*s.Above)) <= 0, s, at, Problem{Keyword: Above, Got: v})
 }
 
-// same compares two values that are neither lists nor objects: the schemas name no such value.
+// same compares two values that are neither lists nor objects: the schemas name no other values.
 func same(want, v any) bool {
 	kind := TypeOf(v)
 	switch {

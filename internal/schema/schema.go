@@ -1,9 +1,9 @@
-// Package schema holds a document against a JSON Schema and finds its way in one, for messages about what does not fit.
-// What such a message says is the business of whoever owns the schema.
+// Package schema checks a document against a JSON Schema, and finds parts of a schema for error messages. The schema's
+// owner decides what such a message says.
 //
-// It knows the keywords that the schemas of this program use, with the meaning of JSON Schema 2020-12, and refuses a
-// schema with any other. It reports all that does not fit, and its tests hold it against a complete implementation. That
-// one is not linked, because it sets up five schemas of schemas whenever a program starts.
+// It knows the keywords that this program's schemas use, as defined in JSON Schema 2020-12, and refuses a schema with
+// any other. It reports all problems, and its tests compare it with a complete implementation. The program does not
+// link that one, because it compiles five meta-schemas at every start.
 package schema
 
 import (
@@ -20,14 +20,14 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// Schema is a schema or a part of one. What it does not demand is nil or empty.
+// Schema is a schema or a part of one. Requirements that it does not have are nil or empty.
 type Schema struct {
 	Type       Types              `json:"type"`
 	Const      any                `json:"const"`
 	Enum       []any              `json:"enum"`
 	Properties map[string]*Schema `json:"properties"`
 	Required   []string           `json:"required"`
-	Open       *bool              `json:"additionalProperties"` // false: no field besides Properties
+	Open       *bool              `json:"additionalProperties"` // false: no fields except Properties
 	Items      *Schema            `json:"items"`
 	MinItems   *int               `json:"minItems"`
 	MaxItems   *int               `json:"maxItems"`
@@ -43,7 +43,7 @@ type Schema struct {
 	Examples   []any              `json:"examples"`
 
 	Location string  `json:"-"` // a URL whose fragment is a JSON pointer
-	Ref      *Schema `json:"-"` // what must hold as well
+	Ref      *Schema `json:"-"` // must hold, too
 	expr     *pattern.Pattern
 
 	RefTo       string             `json:"$ref"`
@@ -54,7 +54,7 @@ type Schema struct {
 	Dialect     string             `json:"$schema"`
 }
 
-// Parse reads a schema. Its references lead to parts of itself.
+// Parse parses a schema. Its references may only lead to its own parts.
 func Parse(text []byte) (*Schema, error) {
 	var s Schema
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -69,7 +69,7 @@ func Parse(text []byte) (*Schema, error) {
 	return &s, nil
 }
 
-// link gives every part its location and follows its reference.
+// link sets every part's location and resolves its reference.
 func (s *Schema) link(root *Schema, location string) error {
 	s.Location, s.expr = location, pattern.Compile(s.Pattern)
 	if s.RefTo != "" {
@@ -85,7 +85,7 @@ func (s *Schema) link(root *Schema, location string) error {
 	return errors.Join(errs...)
 }
 
-// parts are the schemas in this one, by their JSON pointers from here.
+// parts returns the subschemas by their JSON pointers from here.
 func (s *Schema) parts() map[string]*Schema {
 	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then}
 	for name, p := range s.Properties {
@@ -101,7 +101,7 @@ func (s *Schema) parts() map[string]*Schema {
 	return all
 }
 
-// Part is the part of a schema at a JSON pointer, "" for the whole; nil if there is none.
+// Part returns the part at a JSON pointer, "" for the whole; nil if there is none.
 func (s *Schema) Part(pointer string) *Schema {
 	if pointer == "" {
 		return s
@@ -114,8 +114,8 @@ func (s *Schema) Part(pointer string) *Schema {
 	return nil
 }
 
-// At is the part of a schema that speaks of the value at a place, nil if none does. The place has the names of fields
-// and the numbers of items on the way there.
+// At returns the part that describes the value at a place, nil if none does. The place lists the field names and item
+// numbers that lead there.
 func (s *Schema) At(place []string) *Schema {
 	for _, part := range place {
 		if s = s.Deref(); s == nil {
@@ -130,7 +130,7 @@ func (s *Schema) At(place []string) *Schema {
 	return s.Deref()
 }
 
-// Deref is what a reference leads to, the schema itself if it is none.
+// Deref returns the target of a reference, or the schema itself if it is no reference.
 func (s *Schema) Deref() *Schema {
 	for s != nil && s.Ref != nil {
 		s = s.Ref
@@ -138,7 +138,7 @@ func (s *Schema) Deref() *Schema {
 	return s
 }
 
-// Fields are the names of the fields that an object may have, sorted.
+// Fields returns the names of the fields that an object may have, sorted.
 func (s *Schema) Fields() []string {
 	if s == nil {
 		return nil
@@ -146,7 +146,7 @@ func (s *Schema) Fields() []string {
 	return slices.Sorted(maps.Keys(s.Properties))
 }
 
-// Types are the types that a value may have, in the order in which messages list them.
+// Types are the types that a value may have, in the order of messages.
 type Types []string
 
 // UnmarshalJSON reads one type or a list of them.
@@ -169,7 +169,7 @@ func (t Types) has(v any) bool {
 	return len(t) == 0 || slices.Contains(t, kind) || kind == "number" && slices.Contains(t, "integer") && Rat(v).IsInt()
 }
 
-// TypeOf is the JSON type of a value: "number" for every number, "" for what is no JSON value.
+// TypeOf returns the JSON type of a value: "number" for every number, "" for a value that is not JSON.
 func TypeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -188,7 +188,7 @@ func TypeOf(v any) string {
 	return ""
 }
 
-// Rat is the exact value of a number.
+// Rat returns the exact value of a number.
 func Rat(v any) *big.Rat {
 	if i, ok := v.(int64); ok {
 		return new(big.Rat).SetInt64(i)

@@ -18,7 +18,7 @@ import (
 	"gitwf/internal/schema"
 )
 
-// documents are the schemas of the program, and in each the parts that are used alone.
+// documents are the program's schemas, each with the parts that are used alone.
 var documents = map[string][]string{
 	"../plan/schema.json": {""},
 	"../contract/reply.schema.json": {
@@ -63,7 +63,7 @@ func pairs(t testing.TB) []pair {
 	return all
 }
 
-// agree compares what both say of a value: each thing that does not fit, its place, the demand and where that stands.
+// agree compares both results for a value: each problem, its place, its requirement, and where the schema states that.
 func (p pair) agree(t *testing.T, v any) {
 	t.Helper()
 	if diff := cmp.Diff(leaves(p.theirs.Validate(v)), problems(p.ours.Check(v))); diff != "" {
@@ -148,7 +148,7 @@ func encode(v any) string {
 	return string(data)
 }
 
-// TestAgainstSanthosh makes documents of which most are nearly right and holds both implementations against each other.
+// TestAgainstSanthosh generates documents, most of them nearly valid, and compares both implementations.
 func TestAgainstSanthosh(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	refused := map[schema.Keyword]int{}
@@ -189,7 +189,7 @@ func FuzzAgainstSanthosh(f *testing.F) {
 	})
 }
 
-// document is a value that fits a schema, but for a few places.
+// document returns a value that fits a schema except in a few places.
 func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 	s = s.Deref()
 	others := []any{nil, true, "", "x", "A-1", "v1", int64(1), int64(-1), 0.5, 1e6, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": nil}}
@@ -239,7 +239,7 @@ func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 	return other()
 }
 
-// A keyword that the walker does not know must not pass for one that is kept.
+// Parse must not ignore a keyword that the walker does not know.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"uniqueItems":true}`:                 "uniqueItems",
