@@ -22,7 +22,7 @@ func (e event) Apply(s *plan.State) (plan.Change, error) { return e(s) }
 
 func data(s string) string { return fmt.Sprintf("data %d\n%s\n", len(s), s) }
 
-// Begin starts the plan that the text, as people write it, describes: as if it had been grafted already.
+// Begin starts the plan that the text describes, written as people write plans, as if it were grafted already.
 func (r *Repo) Begin(text string) {
 	r.t.Helper()
 	p, err := plan.ParseValid("plan.yaml", []byte(text), plan.Floors{})
@@ -35,7 +35,7 @@ func (r *Repo) Begin(text string) {
 	}), gitstore.AppendOptions{Create: true})
 }
 
-// Plan starts the plan that the text describes as the program does: its file is handed in, approved and grafted.
+// Plan starts the plan that the text describes as the program does: it hands in the file, approves and grafts it.
 func (r *Repo) Plan(text string) {
 	r.t.Helper()
 	const name = "plan.yaml"
@@ -55,7 +55,7 @@ func (r *Repo) Plan(text string) {
 	r.append(plan.GraftPlan{Task: plan.PlanTaskID, Version: 1, Plan: p}, gitstore.AppendOptions{})
 }
 
-// Replan replaces plan.json by what change makes of it.
+// Replan replaces plan.json with what change makes of it.
 func (r *Repo) Replan(change func(p *plan.Plan)) {
 	r.t.Helper()
 	r.append(event(func(s *plan.State) (plan.Change, error) {
@@ -63,7 +63,7 @@ func (r *Repo) Replan(change func(p *plan.Plan)) {
 		if err != nil {
 			return plan.Change{}, err
 		}
-		p, err := plan.Decode(data) // the state's plan is shared
+		p, err := plan.Decode(data) // decode a copy, since the state shares its plan
 		if err != nil {
 			return plan.Change{}, err
 		}
@@ -80,10 +80,10 @@ func (r *Repo) append(ev plan.Event, o gitstore.AppendOptions) {
 	}
 }
 
-// user is whom the configuration names.
+// user is the name in the configuration.
 const user = "Ada"
 
-// appendAs is append by somebody: an agent of the program's own, the user, or another person.
+// appendAs appends an event as somebody: an agent of the program, the user, or another person.
 func (r *Repo) appendAs(name string, event func(by plan.Actor) plan.Event, o gitstore.AppendOptions) {
 	r.t.Helper()
 	by := plan.Actor{Name: name, Email: name + "@example.com"}
@@ -99,13 +99,12 @@ func (r *Repo) appendAs(name string, event func(by plan.Actor) plan.Event, o git
 		}
 		own := r.Store
 		defer func() { r.Store = own }()
-		r.Store = r.Open() // one that knows nobody yet
+		r.Store = r.Open() // reopen the store, since it caches the user
 	}
 	r.append(event(by), o)
 }
 
-// Version adds the next version of a task, made by the agent named. change, if not nil, makes its artifact.json
-// say something else.
+// Version adds a task's next version, made by the named agent. change, if not nil, alters its artifact.json.
 func (r *Repo) Version(task plan.TaskID, agent string, files map[string]string, change func(a *plan.Artifact)) {
 	r.t.Helper()
 	bytes := map[string][]byte{}
@@ -136,8 +135,8 @@ func (r *Repo) Version(task plan.TaskID, agent string, files map[string]string, 
 	r.appendAs(a.Agent, func(by plan.Actor) plan.Event { return plan.NewVersion{Artifact: a, Author: by} }, gitstore.AppendOptions{})
 }
 
-// Review adds a review of one version in which every criterion has passed or, for a rejection, failed. change, if not
-// nil, makes it say something else.
+// Review adds a review of one version in which every criterion passed or, for a rejection, failed. change, if not nil,
+// alters it.
 func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict plan.Verdict, change func(rev *plan.Review)) {
 	r.t.Helper()
 	snap, err := r.Store.Snapshot(context.Background(), ID)
@@ -166,7 +165,7 @@ func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict pl
 	}, gitstore.AppendOptions{})
 }
 
-// Approved adds a version of a task with one file, and ann's approval of it.
+// Approved adds a version of a task with one file, and ann's approval.
 func (r *Repo) Approved(task plan.TaskID, name, content string) {
 	r.t.Helper()
 	r.Version(task, "exec", map[string]string{name: content}, nil)

@@ -25,8 +25,8 @@ type Repo struct {
 	t     testing.TB
 }
 
-// New makes a repository. The process's GIT_ variables and the user's configuration are out of reach until the test
-// ends, so it can't run in parallel with others.
+// New makes a repository. Until the test ends it hides the process's GIT_ variables and the user's configuration, so
+// the test can't run in parallel with others.
 func New(t testing.TB) *Repo {
 	t.Helper()
 	isolate(t)
@@ -42,12 +42,12 @@ func New(t testing.TB) *Repo {
 	return r
 }
 
-// isolate keeps the user's configuration, and a hook's GIT_DIR, away from the test.
+// isolate hides the user's configuration, and a hook's GIT_DIR, from the test.
 func isolate(t testing.TB) {
 	t.Helper()
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
-			t.Setenv(name, "") // which puts it back at the end
+			t.Setenv(name, "") // Setenv restores it at the end
 			os.Unsetenv(name)
 		}
 	}
@@ -62,7 +62,7 @@ func isolate(t testing.TB) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 }
 
-// In is the same repository for a part of the test, with its plan, index and HEAD as they were at the mark.
+// In returns the same repository for a subtest, with the plan, index and HEAD of the mark.
 func (r *Repo) In(t testing.TB, m Mark) *Repo {
 	t.Helper()
 	part := &Repo{Dir: r.Dir, Store: r.Store, t: t}
@@ -72,19 +72,19 @@ func (r *Repo) In(t testing.TB, m Mark) *Repo {
 	return part
 }
 
-// Mark is a state to which a repository can go back.
+// Mark is a state that a repository can return to.
 type Mark struct {
 	plan, head plan.OID
 	index      string // its tree
 }
 
-// Mark remembers the state as it is.
+// Mark records the current state.
 func (r *Repo) Mark() Mark {
 	r.t.Helper()
 	return Mark{plan.OID(r.Git("rev-parse", Ref)), plan.OID(r.Git("rev-parse", "HEAD")), r.Git("write-tree")}
 }
 
-// Open opens the repository once more, with nothing known of it yet.
+// Open opens the repository again, with empty caches.
 func (r *Repo) Open() *gitstore.Store {
 	r.t.Helper()
 	s, err := gitstore.Open(context.Background(), r.Dir)
@@ -95,13 +95,13 @@ func (r *Repo) Open() *gitstore.Store {
 	return s
 }
 
-// Git runs git and returns what it prints.
+// Git runs git and returns its output.
 func (r *Repo) Git(args ...string) string {
 	r.t.Helper()
 	return r.GitIn("", args...)
 }
 
-// GitIn runs git with an input.
+// GitIn runs git with standard input.
 func (r *Repo) GitIn(stdin string, args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
@@ -113,7 +113,7 @@ func (r *Repo) GitIn(stdin string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Write writes a file of the working tree.
+// Write writes a file in the working tree.
 func (r *Repo) Write(name, content string) {
 	r.t.Helper()
 	path := filepath.Join(r.Dir, filepath.FromSlash(name))
@@ -125,7 +125,7 @@ func (r *Repo) Write(name, content string) {
 	}
 }
 
-// Snapshot reads a plan with a store of its own, so that nothing is remembered.
+// Snapshot reads a plan with a new store, so nothing is cached.
 func (r *Repo) Snapshot(id plan.ID) *gitstore.Snapshot {
 	r.t.Helper()
 	snap, err := r.Open().Snapshot(context.Background(), id)
@@ -135,14 +135,14 @@ func (r *Repo) Snapshot(id plan.ID) *gitstore.Snapshot {
 	return snap
 }
 
-// Forge makes a commit of a plan's ref that the store would not make: on top of the tip, the files are added or
-// replaced, and those whose content is "" are removed. It returns the commit.
+// Forge adds a commit to a plan's ref that the store would refuse: on top of the tip it adds or replaces the files, and
+// removes those with content "". It returns the commit.
 func (r *Repo) Forge(ref string, files map[string]string) plan.OID {
 	r.t.Helper()
 	return r.ForgeEvent(ref, nil, files)
 }
 
-// ForgeEvent is Forge of a commit with trailers.
+// ForgeEvent is Forge for a commit with trailers.
 func (r *Repo) ForgeEvent(ref string, trailers []string, files map[string]string) plan.OID {
 	r.t.Helper()
 	var in strings.Builder
