@@ -1,6 +1,6 @@
-// Package casefold takes the case from a text, as file systems do that ignore it. It is Unicode's full case folding, in
-// 60 lines: golang.org/x/text/cases brings 250 KB of other languages' rules along, and gives Cherokee the wrong case, so
-// that its result had to be made lower case once more. Tests hold that this is the same.
+// Package casefold folds the case of a text as case-insensitive file systems do. It is Unicode's full case folding in
+// 60 lines: golang.org/x/text/cases adds 250 KB of rules for other languages, and folds Cherokee to the wrong case, so
+// its result needed another pass to lower case. Tests hold that both give the same result.
 package casefold
 
 import (
@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// Of is a text without its case: two texts that differ in case alone become one. The text is in NFD, in which few
-// letters are left that become several. What is not UTF-8 becomes U+FFFD.
+// Of folds the case of a text: two texts that differ only in case get the same result. The text is in NFD, in which few
+// letters fold to several. Bytes that are not UTF-8 become U+FFFD.
 func Of(nfd string) string {
 	var b strings.Builder
 	for _, r := range nfd {
 		if more := several(r); more != "" {
 			b.WriteString(more)
-		} else if r == 'ı' { // Turkish; its capital is that of i
+		} else if r == 'ı' { /// Turkish; its capital is that of i
 			b.WriteRune(r)
 		} else {
 			b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Folding knows no neighbours, so that all texts agree if all letters do.
+// Folding ignores neighbours, so if all letters agree, all texts do.
 func TestOf(t *testing.T) {
 	folder := cases.Fold()
 	for r := rune(0); r <= unicode.MaxRune; r++ {

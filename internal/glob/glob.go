@@ -1,8 +1,8 @@
 // Package glob matches paths against the patterns that plans declare.
 //
-// It hides one decision: what a pattern means. "*", "?" and "[a-z]" stand for characters of one name, "**" for any number
-// of directories, none included, and "\" takes the next character as it is. Braces stand for themselves: a plan is
-// written by others, and each pair of alternatives would double the work of a match.
+// It hides one decision: what a pattern means. "*", "?" and "[a-z]" match characters of one name, "**" matches any
+// number of directories, including none, and "\" escapes the next character. Braces are literal: others write the
+// plans, and each pair of alternatives would double the work of a match.
 package glob
 
 import (
@@ -20,13 +20,13 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Match reports whether a pattern stands for a path, both with slashes and without a slash at the end. A pattern that
-// Check refuses may stand for nothing.
+// Match reports whether a pattern matches a path, both with slashes and without a slash at the end. A pattern that
+// Check refuses may match nothing.
 func Match(pattern, path string) bool {
 	return doublestar.MatchUnvalidated(literalBraces(pattern), path)
 }
 
-// literalBraces puts a backslash before each brace that has none.
+// literalBraces escapes each brace that is not escaped yet.
 func literalBraces(pattern string) string {
 	if !strings.ContainsAny(pattern, "{}") {
 		return pattern

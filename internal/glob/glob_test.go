@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A plan is written by others, and no pattern of theirs may keep a run busy.
+// Others write the plans, and no pattern of theirs may keep a run busy.
 func TestHostile(t *testing.T) {
 	for _, pattern := range []string{
 		strings.Repeat("**/a/", 200) + "b",

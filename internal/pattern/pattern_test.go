@@ -4,7 +4,7 @@ import "testing"
 
 var digits = Compile(`^[0-9]+$`)
 
-// A pattern of a package's own is compiled once, and not before it is used.
+// A package-level pattern is compiled once, on its first use.
 func TestGet(t *testing.T) {
 	if digits.re != nil {
 		t.Error("it was compiled before it was used")
