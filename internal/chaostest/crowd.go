@@ -207,7 +207,7 @@ func (s *Stages) stepByStep(ctx context.Context, r *Repo) error {
 		}
 		o, err := r.do(ctx, step)
 		for again := 0; err != nil && step.Name == "export-commit" && again < 5; again++ {
-			o, err = r.do(ctx, step) // gc may remove what git commit has not referenced yet, and git does not restore it
+			o, err = r.do(ctx, step) // gc may remove what git commit has not referenced yet; git can't undo that
 		}
 		if err != nil {
 			return err

@@ -53,9 +53,9 @@ func Wrap(s string, columns int) []string {
 	return append(rows, s)
 }
 
-// Text returns one line of text as it can be drawn. Tabs become spaces. It drops characters without a column that may
-// reorder or join their neighbours, and replaces terminal controls with U+FFFD. With ascii, every other character
-// becomes question marks, one for each column.
+// Text returns one line of text as it can be drawn. Tabs become spaces. It drops format characters, which may reorder
+// or join their neighbours, and replaces terminal controls with U+FFFD. With ascii, a character outside ASCII becomes
+// question marks, one for each column.
 func Text(s string, ascii bool) string {
 	var b strings.Builder
 	column := 0
