@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBenchmarks runs all of them, as small as they can be, so that they still work when somebody wants to measure.
+// TestBenchmarks runs every benchmark as small as possible, so that they still work when somebody wants to measure.
 func TestBenchmarks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a few hundred processes")
@@ -77,7 +77,7 @@ func TestGoal(t *testing.T) {
 	}
 }
 
-// Of what was not measured nothing is said to be met or missed; a ratio without a goal is for the reader.
+// An unmeasured goal is neither met nor missed; a ratio without a goal is only for the reader.
 func TestQuotients(t *testing.T) {
 	took := func(d ...time.Duration) *contestant { return &contestant{wall: d, cpu: d} }
 	r := report{ratios: []ratio{
@@ -143,7 +143,7 @@ func TestPageLines(t *testing.T) {
 	}
 }
 
-// A check that lets a bundle pass which nobody approved must not be measured.
+// A benchmark must not measure a check that lets an unapproved bundle pass.
 func TestRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a few dozen processes")
@@ -153,7 +153,7 @@ func TestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := newYard(ctx, l, sizes{files: 20, bundle: 3})
+	y, err := newSharedTree(ctx, l, sizes{files: 20, bundle: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

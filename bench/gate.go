@@ -13,12 +13,12 @@ import (
 //go:embed byhand.sh
 var byHand string
 
-// probe is what the hook has to ask git in any case.
+// probe is what the hook must ask git in any case.
 var probe = []string{
 	"git", "diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "HEAD", "--", ":(top,icase)deliverables",
 }
 
-// The git directories of the yard, by their hooks.
+// The git directories of the shared worktree, by their hooks.
 const (
 	noHooks  = "none"
 	idle     = "idle"
@@ -29,28 +29,28 @@ const (
 	together = "by hand, all at once"
 )
 
-// benchGate compares what hooks add to a commit: that of one file which has nothing to do with them, and that of a bundle.
+// benchGate compares what hooks add to two commits: of one file that they ignore, and of a bundle.
 func benchGate(ctx context.Context, l *lab, z sizes) (report, error) {
-	y, err := newYard(ctx, l, z)
+	s, err := newSharedTree(ctx, l, z)
 	if err != nil {
 		return report{}, err
 	}
 	left := findLefthook()
-	if err := y.furnish(ctx, left); err != nil {
+	if err := s.prepare(ctx, left); err != nil {
 		return report{}, err
 	}
-	alone := &contestant{name: "the probe alone", dir: y.dir, args: probe, before: func(ctx context.Context) error { return y.ready(ctx, noHooks, oneFile) }}
-	none := y.commit("(a) git commit, no hook", noHooks, oneFile, nil)
-	zero := y.commit("(b) a pre-commit hook that is exit 0", idle, oneFile, none)
-	gate := y.commit("(c) the gate, nothing protected staged: "+lenient, lenient, oneFile, none)
-	gateStrict := y.commit("(c) the gate, nothing protected staged: "+strict+", which is strict", strict, oneFile, none)
-	other := y.commit("(e) lefthook, one job: true", lefthook, oneFile, none)
+	alone := &contestant{name: "the probe alone", dir: s.dir, args: probe, before: func(ctx context.Context) error { return s.ready(ctx, noHooks, oneFile) }}
+	none := s.commit("(a) git commit, no hook", noHooks, oneFile, nil)
+	zero := s.commit("(b) a pre-commit hook that is exit 0", idle, oneFile, none)
+	gate := s.commit("(c) the gate, nothing protected staged: "+lenient, lenient, oneFile, none)
+	gateStrict := s.commit("(c) the gate, nothing protected staged: "+strict+", which is strict", strict, oneFile, none)
+	other := s.commit("(e) lefthook, one job: true", lefthook, oneFile, none)
 	other.absent, other.env = left == "", []string{"LEFTHOOK_BIN=" + left}
-	bare := y.commit("(a) git commit of the bundle, no hook", noHooks, bundle, nil)
-	full := y.commit("(d) the gate, the bundle staged: "+lenient, lenient, bundle, bare)
-	fullStrict := y.commit("(d) the gate, the bundle staged: "+strict+", which judges it twice", strict, bundle, bare)
-	script := y.commit("(f) byhand.sh, a process or two for each file", each, bundle, bare)
-	batch := y.commit("(f) byhand.sh, all files at once", together, bundle, bare)
+	bare := s.commit("(a) git commit of the bundle, no hook", noHooks, bundle, nil)
+	full := s.commit("(d) the gate, the bundle staged: "+lenient, lenient, bundle, bare)
+	fullStrict := s.commit("(d) the gate, the bundle staged: "+strict+", which judges it twice", strict, bundle, bare)
+	script := s.commit("(f) byhand.sh, a process or two for each file", each, bundle, bare)
+	batch := s.commit("(f) byhand.sh, all files at once", together, bundle, bare)
 	rows := []*contestant{alone, none, zero, gate, gateStrict, other, bare, full, fullStrict, script, batch}
 	if err := l.measure(ctx, z.commits, rows...); err != nil {
 		return report{}, err
@@ -72,43 +72,43 @@ func benchGate(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// furnish makes the git directories, and tries those that are to judge a bundle.
-func (y *yard) furnish(ctx context.Context, left string) error {
+// prepare makes the git directories, and tests those that must judge a bundle.
+func (s *sharedTree) prepare(ctx context.Context, left string) error {
 	preCommit := func(script string) func(context.Context) error {
 		return func(context.Context) error {
-			if err := os.MkdirAll(y.git("hooks"), 0o777); err != nil {
+			if err := os.MkdirAll(s.git("hooks"), 0o777); err != nil {
 				return err
 			}
-			return os.WriteFile(y.git("hooks/pre-commit"), []byte("#!/bin/sh\n"+script), 0o777)
+			return os.WriteFile(s.git("hooks/pre-commit"), []byte("#!/bin/sh\n"+script), 0o777)
 		}
 	}
 	run := func(args ...string) func(context.Context) error {
-		return func(ctx context.Context) error { return y.l.steps(ctx, y.dir, args) }
+		return func(ctx context.Context) error { return s.l.steps(ctx, s.dir, args) }
 	}
 	type kit struct {
 		name  string
-		judge bool // it has to refuse a bundle with anything that was not approved
+		judge bool // it must refuse a bundle with anything unapproved
 		setup func(context.Context) error
 	}
 	kits := []kit{
 		{idle, false, preCommit("exit 0\n")},
-		{lenient, true, run(y.l.gitWF, "init", "--no-strict")},
-		{strict, true, run(y.l.gitWF, "init")},
+		{lenient, true, run(s.l.gitWF, "init", "--no-strict")},
+		{strict, true, run(s.l.gitWF, "init")},
 		{each, true, preCommit("set -- each\n" + byHand)},
 		{together, true, preCommit("set -- together\n" + byHand)},
 	}
 	if left != "" {
-		if err := os.WriteFile(filepath.Join(y.dir, "lefthook.yml"), []byte("pre-commit:\n  jobs:\n    - run: \"true\"\n"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(s.dir, "lefthook.yml"), []byte("pre-commit:\n  jobs:\n    - run: \"true\"\n"), 0o666); err != nil {
 			return err
 		}
 		kits = append(kits, kit{lefthook, false, run(left, "install")})
 	}
 	for _, k := range kits {
-		if err := y.add(ctx, k.name, k.setup); err != nil {
+		if err := s.add(ctx, k.name, k.setup); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		if k.judge {
-			if err := y.refuses(ctx, k.name); err != nil {
+			if err := s.refuses(ctx, k.name); err != nil {
 				return err
 			}
 		}
@@ -116,8 +116,8 @@ func (y *yard) furnish(ctx context.Context, left string) error {
 	return nil
 }
 
-// findLefthook looks where the tests of the hooks look, in $GIT_WF_TEST_TOOLS and on PATH; "" if it is in neither. The
-// program itself comes before npm's wrapper around it, which would start node as well.
+// findLefthook looks where the hooks' tests look, in $GIT_WF_TEST_TOOLS and on PATH; "" if it is in neither. It prefers
+// the program itself to npm's wrapper, which would start node as well.
 func findLefthook() string {
 	if dir := os.Getenv("GIT_WF_TEST_TOOLS"); dir != "" {
 		modules := filepath.Join(dir, "node_modules")
@@ -136,7 +136,7 @@ func findLefthook() string {
 	return found
 }
 
-// manyFiles is a branch of n small files.
+// manyFiles returns a branch of n small files.
 func manyFiles(n int) string {
 	var b strings.Builder
 	b.WriteString(importCommit("refs/heads/main"))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// benchGrowth shows how cost grows: what is done to one task, and to a whole plan, in plans from a hundred tasks on.
+// benchGrowth shows how cost grows: of work on one task and on a whole plan, in plans from a hundred tasks on.
 func benchGrowth(ctx context.Context, l *lab, z sizes) (report, error) {
 	r := report{title: fmt.Sprintf("growth: plans of up to %d tasks; rounds: %d", z.planTasks, z.scales)}
 	names := []string{"git wf plan -f", "git wf status, no cache", "git wf status, cached", "git ls-tree -r", "git wf run of one task"}
@@ -41,7 +41,7 @@ func benchGrowth(ctx context.Context, l *lab, z sizes) (report, error) {
 	return r, nil
 }
 
-// tasksUpTo are lengths of plans, about half an order of magnitude apart.
+// tasksUpTo returns lengths of plans, about half an order of magnitude apart.
 func tasksUpTo(most int) []int {
 	var all []int
 	for n := 100; n < most; n *= 10 {
@@ -54,8 +54,8 @@ func tasksUpTo(most int) []int {
 	return append(all, most)
 }
 
-// growthAt prepares what is measured of a plan of n tasks: of one that is handed in, of one that is done, and of one that is
-// done but for its last task.
+// growthAt prepares the commands to measure on a plan of n tasks: one handed in, one done, and one done except for its
+// last task.
 func (l *lab) growthAt(ctx context.Context, n int, names []string) ([]*contestant, error) {
 	yaml := filepath.Join(l.dir, fmt.Sprintf("growth%d.yaml", n))
 	if err := os.WriteFile(yaml, []byte(planFile(graphLines(n))), 0o666); err != nil {

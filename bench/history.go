@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// benchHistory shows what a long history costs: a status must not notice it, and a log must begin at once. It also sizes
-// what an event leaves in a packed repository.
+// benchHistory shows what a long history costs: it must not slow a status, and a log must begin at once. It also
+// measures the size of an event in a packed repository.
 func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 	tasks := min(z.planTasks, 1000)
 	var dirs [2]string
@@ -28,7 +28,7 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 		if err := l.steps(ctx, dirs[i], []string{"git", "gc", "-q"}); err != nil {
 			return report{}, err
 		}
-		if err := l.allDone(ctx, dirs[i], tasks); err != nil { // which leaves its cache
+		if err := l.allDone(ctx, dirs[i], tasks); err != nil { // it leaves its cache
 			return report{}, err
 		}
 	}
@@ -57,8 +57,8 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// longHistory continues the import of longPlan by events that each add the record of an attempt that came to nothing, and for
-// each task by one of a retry, after which those before it do not count. So all tasks stay done.
+// longHistory continues the import of longPlan. Its events each add the record of an attempt without a result, and for
+// each task one retry, after which the earlier attempts don't count. So all tasks stay done.
 func longHistory(tasks, events int) string {
 	lines := graphLines(tasks)
 	var b strings.Builder
@@ -80,8 +80,8 @@ func longHistory(tasks, events int) string {
 	return b.String()
 }
 
-// eventSize carries out a plan, packs the repository as git maintenance does, and returns how many bytes of the pack an event
-// takes: all that the plan's ref reaches, but for what the deliverables themselves take.
+// eventSize carries out a plan, packs the repository as git maintenance does, and returns how many bytes of the pack an
+// event takes: everything reachable from the plan's ref except the deliverables.
 func (l *lab) eventSize(ctx context.Context, tasks int) (int64, error) {
 	dir, err := l.longRepo(ctx, "events", tasks, 0, tasks)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// lab is a directory of its own with the program to measure and a configuration that no user has changed.
+// lab is a temporary directory with the program to measure and a default configuration.
 type lab struct {
 	dir   string
 	gitWF string
 	env   []string
 }
 
-// gitConfig keeps git from cleaning up in the background while something else is measured.
+// gitConfig keeps git from running gc in the background during a measurement.
 const gitConfig = `[user]
 	name = Ada
 	email = ada@example.com
@@ -38,16 +38,16 @@ func newLab(ctx context.Context, parent, program string) (*lab, error) {
 		return nil, err
 	}
 	l := &lab{dir: dir}
-	if err := l.furnish(ctx, program); err != nil {
+	if err := l.prepare(ctx, program); err != nil {
 		l.remove()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *lab) remove() { _ = os.RemoveAll(l.dir) } // a leftover in the system's temporary directory harms nobody
+func (l *lab) remove() { _ = os.RemoveAll(l.dir) } // leftovers in the system's temporary directory do no harm
 
-func (l *lab) furnish(ctx context.Context, program string) error {
+func (l *lab) prepare(ctx context.Context, program string) error {
 	bin, scratch, config := filepath.Join(l.dir, "bin"), filepath.Join(l.dir, "tmp"), filepath.Join(l.dir, "gitconfig")
 	for _, d := range []string{bin, scratch} {
 		if err := os.Mkdir(d, 0o777); err != nil {
@@ -79,7 +79,7 @@ func (l *lab) furnish(ctx context.Context, program string) error {
 	return nil
 }
 
-// git runs git and returns what it prints, without the last line's end.
+// git runs git and returns its output without the final newline.
 func (l *lab) git(ctx context.Context, dir string, stdin io.Reader, args ...string) (string, error) {
 	return l.output(ctx, dir, stdin, "git", args...)
 }
@@ -95,7 +95,7 @@ func (l *lab) output(ctx context.Context, dir string, stdin io.Reader, name stri
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// steps runs commands that have to succeed, one after the other.
+// steps runs commands in order; each must succeed.
 func (l *lab) steps(ctx context.Context, dir string, commands ...[]string) error {
 	for _, c := range commands {
 		if _, err := l.output(ctx, dir, nil, c[0], c[1:]...); err != nil {
@@ -105,7 +105,7 @@ func (l *lab) steps(ctx context.Context, dir string, commands ...[]string) error
 	return nil
 }
 
-// repo makes a repository whose main branch has what the fast-import stream brings, or one small file.
+// repo makes a repository whose main branch comes from the fast-import stream, or has one small file.
 func (l *lab) repo(ctx context.Context, name, stream string) (string, error) {
 	dir := filepath.Join(l.dir, name)
 	if stream == "" {
@@ -120,7 +120,7 @@ func (l *lab) repo(ctx context.Context, name, stream string) (string, error) {
 	return dir, l.steps(ctx, dir, []string{"git", "reset", "-q", "--hard", "refs/heads/main"})
 }
 
-// importCommit begins a commit in git fast-import's language.
+// importCommit begins a commit in a git fast-import stream.
 func importCommit(ref string) string {
 	return "commit " + ref + "\ncommitter Ada <ada@example.com> 1700000000 +0100\ndata 6\nfirst\n\n"
 }

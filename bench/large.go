@@ -10,8 +10,8 @@ import (
 )
 
 // benchLarge carries one large file and many small ones through a plan: handed in, copied for a task that uses them,
-// judged, exported, landed and verified. Beside each step stands what plain git takes to move the same bytes the same way.
-// The steps build on each other, so there is one round.
+// judged, exported, landed and verified. Next to each step it shows how long plain git takes to move the same bytes the
+// same way. The steps build on each other, so there is one round.
 func benchLarge(ctx context.Context, l *lab, z sizes) (report, error) {
 	src := filepath.Join(l.dir, "large-src")
 	if err := largeSource(src, int64(z.large)<<20, z.many); err != nil {
@@ -80,7 +80,7 @@ func benchLarge(ctx context.Context, l *lab, z sizes) (report, error) {
 	return r, nil
 }
 
-// largeSource makes what is delivered: bytes that nothing compresses, and files of a few lines.
+// largeSource makes the deliverables: bytes that don't compress, and files of a few lines.
 func largeSource(dir string, bytes int64, files int) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

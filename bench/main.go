@@ -16,18 +16,18 @@ import (
 
 // sizes say how large the repositories are and how often each command runs.
 type sizes struct {
-	files      int // of the repository that is committed to
-	bundle     int // files of the bundle that is committed
+	files      int // of the repository to commit to
+	bundle     int // files of the committed bundle
 	commits    int // rounds
-	history    int // commits of the history that is verified
-	landings   int // of them that touch deliverables
+	history    int // commits of the verified history
+	landings   int // commits that touch deliverables
 	verifies   int // rounds
-	moves      int // rounds of one ref that moves
-	tags       int // that are fetched
+	moves      int // rounds of moving one ref
+	tags       int // tags to fetch
 	fetches    int // rounds
-	tasks      int // that are carried out
+	tasks      int // tasks to carry out
 	runs       int // rounds
-	planTasks  int // of the plan whose status is shown
+	planTasks  int // of the plan for status
 	statuses   int // rounds
 	scales     int // rounds
 	events     int // of the long history
@@ -37,7 +37,7 @@ type sizes struct {
 	rest       time.Duration // before each contestant
 }
 
-// benchmarks are what can be measured, by name.
+// benchmarks are the benchmarks by name.
 var benchmarks = []struct {
 	name string
 	run  func(context.Context, *lab, sizes) (report, error)
@@ -124,7 +124,7 @@ func benchmarkNames() []string {
 	return names
 }
 
-// measureAll runs the named benchmarks, or all of them, and shows each as it is done.
+// measureAll runs the named benchmarks, or all of them, and shows each when it is done.
 func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string, show func(report) error) error {
 	version, err := l.git(ctx, l.dir, nil, "version")
 	if err != nil {

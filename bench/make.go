@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// makeFile has make carry out the same commands, each task in a directory of its own, and record nothing.
+// makeFile lets make run the same commands, each task in its own directory, and record nothing.
 func makeFile(lines []taskLine) string {
 	var all, rules strings.Builder
 	for _, l := range lines {

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// contestant is one command that is measured.
+// contestant is a command to measure.
 type contestant struct {
 	name   string
-	before func(ctx context.Context) error // makes things ready, is not measured; may be nil
+	before func(ctx context.Context) error // prepares a round, not measured; may be nil
 	dir    string
-	env    []string // beside the lab's
+	env    []string // in addition to the lab's
 	args   []string
-	over   *contestant // the same without what is looked at: the report shows how much more this one takes
-	absent bool        // it can't be had on this machine, and is not measured
-	waits  bool        // it ends with 3, as git wf run does when somebody has to act
+	over   *contestant // the baseline: the report shows how much more this one takes
+	absent bool        // not available on this machine, so not measured
+	waits  bool        // it ends with 3, as git wf run does when somebody must act
 
-	wall, cpu []time.Duration // of each round
-	memory    int64           // the most bytes that it ever held; 0 where the system does not say
+	wall, cpu []time.Duration // per round
+	memory    int64           // peak memory in bytes; 0 where the system does not report it
 }
 
-// measure lets the contestants run by turns, so that what else the machine does hits all of them alike. Whoever began
-// one round comes last in the next.
+// measure runs the contestants in turn, so that other load on the machine hits all of them alike. The first in one
+// round is the last in the next.
 func (l *lab) measure(ctx context.Context, rounds int, all ...*contestant) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(c *contestant) bool { return c.absent })
 	for round := range rounds {
@@ -38,8 +38,7 @@ func (l *lab) measure(ctx context.Context, rounds int, all ...*contestant) error
 	return nil
 }
 
-// once runs a contestant. Its output is thrown away; its processor time is that of the process and of all the children
-// it waited for.
+// once runs a contestant and drops its output. Processor time is that of the process and of all children it waited for.
 func (l *lab) once(ctx context.Context, c *contestant) error {
 	if c.before != nil {
 		if err := c.before(ctx); err != nil {
@@ -69,7 +68,7 @@ func lastLines(s string) string {
 	return s[max(0, len(s)-most):]
 }
 
-// median is 0 of what was not measured.
+// median returns 0 if nothing was measured.
 func median(d []time.Duration) time.Duration {
 	if len(d) == 0 {
 		return 0
@@ -79,7 +78,7 @@ func median(d []time.Duration) time.Duration {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// more is what b took more than a, round by round.
+// more returns how much more b took than a, round by round.
 func more(a, b *contestant) *contestant {
 	if a.absent || b.absent {
 		return &contestant{absent: true}
@@ -95,14 +94,14 @@ func differences(a, b []time.Duration) []time.Duration {
 	return d
 }
 
-// added is what the contestant takes more than the one it is compared with.
+// added returns how much more the contestant takes than its baseline.
 func (c *contestant) added() *contestant { return more(c.over, c) }
 
 // ratio compares two medians with a goal.
 type ratio struct {
 	what      string
 	wall, cpu float64
-	goal      float64 // 0: none, the ratio is for the reader
+	goal      float64 // 0: none, the ratio is only for the reader
 	strict    bool    // the goal itself is too much
 	absent    bool    // one of the two was not measured
 }
@@ -115,7 +114,7 @@ func compare(what string, goal float64, a, b *contestant) ratio {
 	return r
 }
 
-// within compares a figure with the most that it may be.
+// within compares a figure with its limit.
 func within[T ~int64](what string, figure, most T) ratio {
 	return ratio{what: what, goal: 1, wall: float64(figure) / float64(most), absent: figure == 0}
 }

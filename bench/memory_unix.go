@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most bytes that a process which has ended, or one of its children, held at once.
+// peakMemory returns the most bytes that an ended process, or one of its children, held at once.
 func peakMemory(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {

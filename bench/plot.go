@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// curve is how long one command takes, by the number of tasks.
+// curve is the time of one command by the number of tasks.
 type curve struct {
 	name   string
 	points []point
@@ -22,8 +22,8 @@ type point struct {
 	took  time.Duration
 }
 
-// draw writes the curves to an SVG file. Both axes are logarithmic: what grows with the plan rises by one step where the plan does,
-// and what does not stays level.
+// draw writes the curves to an SVG file. Both axes are logarithmic: a curve that grows with the plan rises a step where
+// the plan does, any other stays level.
 func draw(curves []curve, file string) error {
 	p := plot.New()
 	p.BackgroundColor = color.White

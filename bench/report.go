@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// report is what one benchmark found.
+// report is the result of one benchmark.
 type report struct {
 	title  string
 	rows   []*contestant
 	ratios []ratio
-	curves []curve // how what was measured grows; of one benchmark only
+	curves []curve // how the times grow; only one benchmark has curves
 }
 
-// String is the report for a terminal: two tables in columns of one width.
+// String formats the report for a terminal: two tables with equal column widths.
 func (r report) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.title)
@@ -31,7 +31,7 @@ func (r report) String() string {
 	return b.String()
 }
 
-// Markdown is the same report as README.md shows it.
+// Markdown formats the report as in README.md.
 func (r report) Markdown() string {
 	var b strings.Builder
 	name, text, _ := strings.Cut(r.title, ": ")
@@ -47,7 +47,7 @@ func (r report) Markdown() string {
 	return b.String()
 }
 
-// times are the rows of the first table, with its head. What was added has a column where anything is compared so.
+// times returns the rows of the first table, with its head. A column shows what was added if anything has a baseline.
 func (r report) times() [][]string {
 	adds := slices.ContainsFunc(r.rows, func(c *contestant) bool { return c.over != nil })
 	line := func(added string, others ...string) []string {
@@ -71,7 +71,7 @@ func (r report) times() [][]string {
 	return table
 }
 
-// quotients are the rows of the second table, with its head.
+// quotients returns the rows of the second table, with its head.
 func (r report) quotients() [][]string {
 	table := [][]string{{"ratio", "goal", "user+sys", ""}}
 	for _, q := range r.ratios {
@@ -90,7 +90,7 @@ func (r report) quotients() [][]string {
 			table = append(table, []string{"-", goal, "-", q.what + ": not measured"})
 			continue
 		}
-		cpu := "" // of two times only
+		cpu := "" // only if both are times
 		if q.cpu > 0 {
 			cpu = fmt.Sprintf("%.2f", q.cpu)
 		}
@@ -106,7 +106,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%d MB", n>>20)
 }
 
-// short is a duration with three digits or so.
+// short formats a duration with about three digits.
 func short(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))

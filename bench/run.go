@@ -17,8 +17,8 @@ var plumbing string
 
 const scriptRef = "refs/heads/plumbing"
 
-// benchRun compares git wf run with a shell script that runs the same commands and records the same two commits a task,
-// and with make, which runs them and records nothing. All begin with the plan as `git wf plan -f` leaves it.
+// benchRun compares git wf run with a shell script that runs the same commands and records the same two commits per
+// task, and with make, which runs them and records nothing. All begin with the plan as `git wf plan -f` leaves it.
 func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 	lines := taskLines(z.tasks)
 	file := func(name string) string { return filepath.Join(l.dir, name) }
@@ -36,8 +36,8 @@ func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 			if c.dir, err = l.plannedRepo(ctx, fmt.Sprintf("run%d", round), file("plan.yaml"), steps...); err != nil {
 				return err
 			}
-			// An ext4 without a journal gives inodes that were freed to nobody for a minute, and takes the longer to find
-			// others: the next contestant would pay for what the last one removed.
+			// An ext4 without a journal reuses no freed inode for a minute, and takes longer to find others: the next
+			// contestant would pay for what the last one removed.
 			select {
 			case <-time.After(z.rest):
 			case <-ctx.Done():
@@ -83,7 +83,7 @@ func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// plannedRepo is a repository with the plan, and a branch of the same commits for the script.
+// plannedRepo returns a repository with the plan, and a branch of the same commits for the script.
 func (l *lab) plannedRepo(ctx context.Context, name, yaml string, steps ...[]string) (string, error) {
 	dir, err := l.repo(ctx, name, "")
 	if err != nil {
@@ -92,12 +92,12 @@ func (l *lab) plannedRepo(ctx context.Context, name, yaml string, steps ...[]str
 	return dir, l.steps(ctx, dir, append(steps,
 		[]string{l.gitWF, "plan", "-f", yaml},
 		[]string{"git", "update-ref", scriptRef, "refs/workflow/WFS-bench"},
-		[]string{"sync"}, // what the preparation left to be written is not the contestants' debt
+		[]string{"sync"}, // contestants must not pay for the preparation's pending writes
 	)...)
 }
 
-// sameHistory checks that both sides made as many commits, and trees with the same paths: a comparison with a script
-// that does less, or with a run that broke off, says nothing.
+// sameHistory checks that both sides made equally many commits, and trees with the same paths: a comparison with a
+// script that does less, or with an aborted run, says nothing.
 func (l *lab) sameHistory(ctx context.Context, dirs [2]string, tasks int) error {
 	var paths [2]string
 	for i, ref := range []string{"refs/workflow/WFS-bench", scriptRef} {

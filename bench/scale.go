@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-const mostMemory = 300 << 20 // bytes that a command may take, however long the plan is
+const mostMemory = 300 << 20 // the most bytes a command may take, however long the plan
 
-// benchScale shows how what git wf does grows with the plan: to accept one, flat and in levels, and to carry out a hundred
-// of its tasks, the first and the last.
+// benchScale shows how the cost of git wf grows with the plan: to accept one, flat and in levels, and to carry out a
+// hundred of its tasks, the first and the last.
 func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 	n := z.planTasks
 	few := min(100, n/4)
@@ -63,7 +63,7 @@ func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 	}
 	decision := differences(alone.wall, first.wall)
 	for i := range decision {
-		decision[i] /= time.Duration(2 * few) // each task has two events, and before each something is decided
+		decision[i] /= time.Duration(2 * few) // each task has two events, with a decision before each
 	}
 	return report{
 		title: fmt.Sprintf("scale: plans of up to %d tasks; rounds: %d", n, z.scales),
@@ -81,8 +81,8 @@ func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// longRepo has a plan of which the first tasks are done, the next few are ready, and the others wait for something that
-// nobody hands in.
+// longRepo makes a repository with a plan: the first tasks are done, the next few are ready, and the others wait for a
+// file that nobody hands in.
 func (l *lab) longRepo(ctx context.Context, name string, tasks, done, ready int) (string, error) {
 	dir, err := l.repo(ctx, name, "")
 	if err != nil {
@@ -98,11 +98,11 @@ func (l *lab) longRepo(ctx context.Context, name string, tasks, done, ready int)
 	return dir, l.steps(ctx, dir,
 		[]string{"git", "gc", "-q"},
 		[]string{l.gitWF, "trust", "--yes", "--plan", string(longID)},
-		[]string{l.gitWF, "status", "--plan", string(longID)}, // which leaves its cache
+		[]string{l.gitWF, "status", "--plan", string(longID)}, // it leaves its cache
 	)
 }
 
-// levelsFile is the same plan with the tasks below three levels of goals, ten in each.
+// levelsFile returns the same plan with the tasks below three levels of goals, ten in each.
 func levelsFile(lines []taskLine) string {
 	var b strings.Builder
 	b.WriteString(planHead(len(lines)))

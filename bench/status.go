@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// benchStatus compares git wf status with a plain listing of the same ref, with and without its cache. The plan is
-// imported into a pack rather than carried out, which would take an hour.
+// benchStatus compares git wf status with a plain listing of the same ref, with and without its cache. It imports the
+// plan into a pack: carrying it out would take an hour.
 func benchStatus(ctx context.Context, l *lab, z sizes) (report, error) {
 	dir, err := l.repo(ctx, "status", "")
 	if err != nil {
@@ -53,7 +53,7 @@ func benchStatus(ctx context.Context, l *lab, z sizes) (report, error) {
 	}, nil
 }
 
-// allDone checks that the program understands the plan that was imported: to read nothing is fast, too.
+// allDone checks that the program understands the imported plan: reading nothing is fast, too.
 func (l *lab) allDone(ctx context.Context, dir string, tasks int) error {
 	out, err := l.output(ctx, dir, nil, l.gitWF, "status", "--plan", string(longID))
 	if want := fmt.Sprintf("DONE, %d of %[1]d done", tasks); err == nil && !strings.Contains(out, want) {
@@ -67,8 +67,8 @@ const (
 	longRef         = "refs/workflow/" + string(longID)
 )
 
-// longPlan is a stream for git fast-import with a plan of n tasks. The first are done, the next few are ready, and the rest
-// wait for a file that nobody hands in.
+// longPlan returns a git fast-import stream with a plan of n tasks. The first are done, the next few are ready, and the
+// rest wait for a file that nobody hands in.
 func longPlan(n, done, ready int) (string, error) {
 	p := &plan.Plan{
 		SchemaVersion: plan.SchemaVersion, PlanID: longID, Title: "Long", TopTask: "Make many parts.", RootTaskID: "GOAL-1",
@@ -135,7 +135,7 @@ func (l taskLine) review() *plan.Task {
 	}
 }
 
-// records are the files of a task that is done, and what is in them. A status reads none of them but their names.
+// records returns the files of a done task, with their content. A status reads only their names.
 func (l taskLine) records(inputs []plan.Input) [][2]string {
 	if l.approved() == 1 {
 		return l.version(1, plan.Approved, 100, inputs)
@@ -143,7 +143,7 @@ func (l taskLine) records(inputs []plan.Input) [][2]string {
 	return append(l.version(1, plan.Rejected, 0, inputs), l.version(2, plan.Approved, 100, inputs)...)
 }
 
-// approved is the number of the version that is.
+// approved returns the number of the approved version.
 func (l taskLine) approved() int {
 	if l.isRejected {
 		return 2
@@ -151,7 +151,7 @@ func (l taskLine) approved() int {
 	return 1
 }
 
-// byName are the lines by what a task can depend on: their own ids, and the parts that they belong to.
+// byName maps what a task can depend on, an id or a part, to its lines.
 func byName(lines []taskLine) map[plan.TaskID][]taskLine {
 	all := map[plan.TaskID][]taskLine{}
 	for i, l := range lines {
@@ -161,7 +161,7 @@ func byName(lines []taskLine) map[plan.TaskID][]taskLine {
 	return all
 }
 
-// inputs are the approved versions of what a task depends on, all of which is done.
+// inputs returns the approved versions of a task's dependencies, which are all done.
 func (l taskLine) inputs(known map[plan.TaskID][]taskLine) []plan.Input {
 	all := []plan.Input{}
 	for _, d := range l.after {
@@ -173,10 +173,10 @@ func (l taskLine) inputs(known map[plan.TaskID][]taskLine) []plan.Input {
 	return all
 }
 
-// content is what out.txt has in a version.
+// content returns the content of out.txt in a version.
 func (l taskLine) content(version int) string { return fmt.Sprintf("part %s v%d\n", l.id, version) }
 
-// tree is the id of the tree that has nothing but out.txt.
+// tree returns the id of the tree that contains only out.txt.
 func (l taskLine) tree(version int) plan.OID {
 	text := l.content(version)
 	blob := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))

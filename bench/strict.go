@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// benchStrict compares what moves a ref with no reference-transaction hook, with one that is exit 0, with one that asks git
-// a single question, and in strict mode, when nothing protected is touched.
+// benchStrict compares commands that move a ref and touch nothing protected: with no reference-transaction hook, with
+// one that is exit 0, with one that asks git a single question, and in strict mode.
 func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 	dirs, err := l.strictRepos(ctx, z.tags)
 	if err != nil {
 		return report{}, err
 	}
 	fetch := []string{"git", "fetch", "-q", dirs[0], "refs/tags/*:refs/tags/*"}
-	quiet := filepath.Join(l.dir, "none") // no hooks while a round is prepared
+	quiet := filepath.Join(l.dir, "none") // no hooks while preparing a round
 	var drop strings.Builder
 	for i := range z.tags {
 		fmt.Fprintf(&drop, "delete refs/tags/t%d\n", i)
@@ -32,7 +32,7 @@ func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 			func(ctx context.Context, dir string) error {
 				return l.steps(ctx, dir, []string{"git", "-c", "core.hooksPath=" + quiet, "update-ref", "refs/heads/work", "refs/heads/main^"})
 			}},
-		// --no-verify leaves out pre-commit, which the benchmark "gate" measures.
+		// --no-verify skips pre-commit, which the benchmark "gate" measures.
 		{"git commit --no-verify", z.moves, []string{"git", "commit", "-q", "--no-verify", "-m", "change"},
 			func(ctx context.Context, dir string) error {
 				n++
@@ -64,14 +64,14 @@ func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 	return r, l.isStrict(ctx, dirs[4])
 }
 
-// strictHooks are hooks to compare with: one that does nothing, and one that starts git once, which is the least with which
-// a hook can find out anything about a commit.
+// strictHooks are hooks to compare with: one does nothing, the other starts git once, the least that a hook needs to
+// learn anything about a commit.
 var strictHooks = []string{
 	"#!/bin/sh\nexit 0\n",
 	"#!/bin/sh\n[ \"$1\" = prepared ] || exit 0\nread -r old new ref\n[ -n \"$(git rev-parse --verify --quiet \"$new\")\" ]\n",
 }
 
-// strictRepos are repositories with the same commits: one with the tags to fetch, one without a hook, one for each of
+// strictRepos makes repositories with the same commits: one with the tags to fetch, one without a hook, one for each of
 // strictHooks, one in strict mode.
 func (l *lab) strictRepos(ctx context.Context, tags int) ([5]string, error) {
 	var dirs [5]string
@@ -109,7 +109,7 @@ func (l *lab) isStrict(ctx context.Context, dir string) error {
 	return nil
 }
 
-// stage puts a file into the index.
+// stage adds a file to the index.
 func (l *lab) stage(ctx context.Context, dir, path, content string) error {
 	blob, err := l.git(ctx, dir, strings.NewReader(content), "hash-object", "-w", "--stdin")
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// taskLine is one task, as both sides are given it.
+// taskLine is one task, as both sides get it.
 type taskLine struct {
 	parent     plan.TaskID   // "" for the root
-	after      []plan.TaskID // what it depends on, which is always earlier in the plan
-	isRejected bool          // its first version is
+	after      []plan.TaskID // its dependencies, always earlier in the plan
+	isRejected bool          // its first version is rejected
 	id         plan.TaskID
 	run, check string
 	spec       string // the deliverable_spec, in YAML
-	statement  string // of its criterion
+	statement  string // statement of its criterion
 }
 
 func taskLines(n int) []taskLine {
@@ -32,14 +32,14 @@ func taskLines(n int) []taskLine {
 	return lines
 }
 
-// What graphLines has of each: parts of 20 tasks, of a hundred tasks 33 that depend on one other, one that depends on a part,
-// one that depends on nine others, four that two splits made, and five whose first version is rejected.
+// The mix in graphLines: parts of 20 tasks; of each hundred tasks, 33 that depend on one other, one that depends on a
+// part, one that depends on nine others, four made by two splits, and five whose first version is rejected.
 const (
 	partTasks = 20
-	period    = 100 // after which it is the same again, so that any hundred tasks are as much work as any other
+	period    = 100 // the mix repeats after that, so any hundred tasks are equal work
 )
 
-// graphLines are the tasks of taskLines, bound to each other as those of a real plan are.
+// graphLines returns the tasks of taskLines with dependencies like those of a real plan.
 func graphLines(n int) []taskLine {
 	lines := taskLines(n)
 	for i := range lines {
@@ -75,13 +75,13 @@ func graphLines(n int) []taskLine {
 
 func partID(i int) plan.TaskID { return plan.TaskID(fmt.Sprintf("PART-%d", i/partTasks+1)) }
 
-// goal is a task that others stand below.
+// goal is a task with children.
 type goal struct {
 	id, parent plan.TaskID
-	split      int // which of the plan's splits made it, 0 for none
+	split      int // the number of the plan's split that made it, 0 for none
 }
 
-// goals are those above the lines, each before what stands below it.
+// goals returns the goals above the lines, each before its children.
 func goals(lines []taskLine) []goal {
 	var all []goal
 	seen := map[plan.TaskID]bool{"": true}
@@ -101,7 +101,7 @@ func goals(lines []taskLine) []goal {
 	return all
 }
 
-// pageLines are tasks of several files each, as many as make the number of files; the last one may have fewer.
+// pageLines returns tasks of several files each, enough for the given number of files; the last one may have fewer.
 func pageLines(files, each int) []taskLine {
 	var lines []taskLine
 	for n := 1; files > 0; n++ {
@@ -124,7 +124,7 @@ func pageLines(files, each int) []taskLine {
 
 const statement = "out.txt contains at least 1 line."
 
-// planFile is the plan for git wf plan -f.
+// planFile returns the plan for git wf plan -f.
 func planFile(lines []taskLine) string {
 	var b strings.Builder
 	b.WriteString(planHead(len(lines)))
@@ -179,8 +179,8 @@ func texts(ids []plan.TaskID) []string {
 	return all
 }
 
-// scriptFile is the same for the script: directory, task id, command, check, in columns. The directory's name is given
-// because sh would need another process for it.
+// scriptFile returns the same for the script: directory, task id, command, check, in columns. It states the directory's
+// name because sh would need another process for that.
 func scriptFile(lines []taskLine) string {
 	var b strings.Builder
 	for _, l := range lines {

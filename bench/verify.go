@@ -48,7 +48,8 @@ const (
 	historyRange = "base..long"
 )
 
-// bundles carries out a plan of n tasks, and exports what is approved after each: n trees of deliverables that may land.
+// bundles carries out a plan of n tasks, and exports what is approved after each: n trees of deliverables that may
+// land.
 func (l *lab) bundles(ctx context.Context, dir string, n int) ([]string, error) {
 	yaml := filepath.Join(l.dir, "landings.yaml")
 	if err := os.WriteFile(yaml, []byte(planFile(pageLines(n*pagesEach, pagesEach))), 0o666); err != nil {
@@ -101,8 +102,9 @@ func (l *lab) isHistory(ctx context.Context, dir string, z sizes) (merges int, e
 	return merges, err
 }
 
-// history is a branch of n commits behind refs/heads/base. Of every five, one begins a side branch of two, one stays on
-// the main line, and one merges the side branch. The landings are spread over it, every other one on a side branch.
+// history returns a branch of n commits on top of refs/heads/base. Of every five, one begins a side branch of two, one
+// stays on the main line, and one merges the side branch. The landings are spread over it, every other one on a side
+// branch.
 func history(n int, landings []string) string {
 	var b strings.Builder
 	mark := 0
@@ -143,7 +145,7 @@ func history(n int, landings []string) string {
 		main = begin(main)
 		b.WriteString(edit())
 		tip = begin(main, side)
-		b.WriteString(brought + last) // an import merges no trees by itself
+		b.WriteString(brought + last) // an import does not merge trees by itself
 	}
 	for range n % 5 {
 		tip = begin(tip)

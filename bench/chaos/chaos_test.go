@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// TestPowerCut is the short form of the kind power; internal/chaostest tests the other kinds.
+// TestPowerCut is the short form of the kind power; internal/chaostest tests the others.
 func TestPowerCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a -short test does not build git-wf")

@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// record is a chaostest.Recorder. The file system is one of this process, through FUSE.
+// record is a chaostest.Recorder. This process serves the file system through FUSE.
 func record(dir string, image *os.File) (stop func() ([]chaostest.DiskCall, error), err error) {
 	file := &diskFile{image: image}
 	server, err := fs.Mount(dir, &diskRoot{file: file}, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true}})
@@ -38,7 +38,7 @@ func (r *diskRoot) OnAdd(ctx context.Context) {
 	r.AddChild("img", r.NewPersistentInode(ctx, r.file, fs.StableAttr{Mode: syscall.S_IFREG}), true)
 }
 
-// diskFile passes everything on to an image and writes it down.
+// diskFile passes every call on to an image and records it.
 type diskFile struct {
 	fs.Inode
 	image *os.File

@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// points brings about every fault at every call of every step.
+// points injects every fault at every call of every step.
 func (b *bench) points(ctx context.Context) {
 	for _, step := range b.stages.Lab.Steps() {
 		if b.step != "" && b.step != step.Name {
@@ -56,7 +56,7 @@ func (b *bench) told(what string) func(chaostest.Tally) {
 	}
 }
 
-// random kills commands at random moments. After a finding it goes on with the next seed.
+// random kills commands at random moments. After a finding it continues with the next seed.
 func (b *bench) random(ctx context.Context) {
 	const kind = "a command killed at a random moment"
 	for done, seed := 0, b.seed; done < b.kills/2 && ctx.Err() == nil; seed++ {
@@ -68,7 +68,7 @@ func (b *bench) random(ctx context.Context) {
 	}
 }
 
-// runs kills `git wf run` again and again on plans of 24 tasks.
+// runs kills `git wf run` repeatedly on plans of 24 tasks.
 func (b *bench) runs(ctx context.Context) {
 	const kind = "run killed again and again until the plan was done"
 	c, err := chaostest.NewCrowd(ctx, b.stages.Lab, 24)
@@ -90,7 +90,7 @@ func (b *bench) crowd(ctx context.Context) {
 	b.together(ctx, "16 processes on a plan of 24 tasks", 16)
 }
 
-// maintenance cleans up while others work.
+// maintenance runs git's cleanup while others work.
 func (b *bench) maintenance(ctx context.Context) {
 	b.together(ctx, "gc, pack-refs, repack and fetch, and 2 processes on one plan", 2, chaostest.Maintenance()...)
 	for range b.rounds {
@@ -111,7 +111,7 @@ func (b *bench) together(ctx context.Context, kind string, processes int, distur
 	}
 }
 
-// locks leaves lock files in the way, old ones and new ones.
+// locks puts lock files in the way, old ones and new ones.
 func (b *bench) locks(ctx context.Context) {
 	for _, l := range chaostest.StaleLocks() {
 		b.count(ctx, "a lock file left behind an hour ago", func() (int, error) { return 1, b.stages.MeetLock(ctx, l, false) })
@@ -159,7 +159,7 @@ func (b *bench) power(ctx context.Context) {
 	}
 }
 
-// clock sets the clock back by a minute up to a month.
+// clock sets the clock back, by a minute up to a month.
 func (b *bench) clock(ctx context.Context) {
 	const kind = "the clock set back"
 	program, err := chaostest.BuildClock(ctx, b.stages.Lab)
@@ -172,7 +172,7 @@ func (b *bench) clock(ctx context.Context) {
 	}
 }
 
-// order reads the traces of all steps.
+// order checks the traces of all steps.
 func (b *bench) order(ctx context.Context) {
 	for _, step := range b.stages.Lab.Steps() {
 		if step.Name == "init" || step.Name == "export" || step.Name == "export-commit" {
@@ -182,7 +182,7 @@ func (b *bench) order(ctx context.Context) {
 	}
 }
 
-// found notes a finding of the kind that is being counted, also when there was no time for more.
+// found records a finding of the kind being counted, even after the time ran out.
 func (b *bench) found(kind string, d attacktest.Difference) {
 	b.rows[len(b.rows)-1].findings++
 	fmt.Fprintf(b.log, "FINDING: %s: %s\n", kind, d)
@@ -212,7 +212,7 @@ func (b *bench) gate(ctx context.Context) {
 	})
 }
 
-// people do what a team does, which nobody may refuse.
+// people does what a team does, which nobody may refuse.
 func (b *bench) people(ctx context.Context) {
 	const kind = "an operation of one of three people"
 	p := attacktest.NewPeople(b.stages.Lab)

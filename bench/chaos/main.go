@@ -16,7 +16,7 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// options say how much is done.
+// options say how much to do.
 type options struct {
 	seed   uint64
 	kills  int
@@ -29,10 +29,10 @@ type options struct {
 	fault  int
 }
 
-// row is what one kind of fault came to.
+// row is the result of one kind of fault.
 type row struct {
 	kind     string
-	tried    int // faults that were brought about
+	tried    int // injected faults
 	findings int
 	took     time.Duration
 }
@@ -45,7 +45,7 @@ type bench struct {
 	rows   []row
 }
 
-// kinds are the kinds of faults, by name.
+// kinds are the kinds of faults by name.
 var kinds = []struct {
 	name string
 	run  func(*bench, context.Context)
@@ -132,7 +132,7 @@ func start(dir, program string, o options, wanted []string) (findings int, err e
 	return findings, nil
 }
 
-// table is what was done and found, for people.
+// table formats what was done and found, for people.
 func (b *bench) table() string {
 	var s strings.Builder
 	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -147,7 +147,7 @@ func (b *bench) table() string {
 	return s.String()
 }
 
-// count does one thing, which brings about some faults, and notes what came of it in the row of its kind.
+// count calls do, which injects some faults, and adds the result to the row of its kind.
 func (b *bench) count(ctx context.Context, kind string, do func() (tried int, err error)) {
 	if ctx.Err() != nil {
 		return
