@@ -65,7 +65,7 @@ func (a answer) chatUsage() object {
 	}
 }
 
-// openAIFailure is the form that both OpenAI APIs have for errors.
+// openAIFailure returns an error in the form of both OpenAI APIs.
 func openAIFailure(status int, message string) any {
 	kinds := map[int]string{http.StatusUnauthorized: "invalid_api_key", http.StatusTooManyRequests: "rate_limit_exceeded"}
 	return object{"error": object{"message": message, "type": "error", "code": kinds[status], "param": nil}}

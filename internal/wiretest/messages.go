@@ -76,7 +76,7 @@ func (a answer) messageHead() object {
 
 func (a answer) messageStop() string { return a.stop("end_turn", "tool_use", "max_tokens", "refusal") }
 
-// messageUsage counts cached input apart, as this API does.
+// messageUsage counts cached input separately, as this API does.
 func (a answer) messageUsage() object {
 	u := a.usage()
 	return object{

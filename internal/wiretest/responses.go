@@ -22,7 +22,7 @@ func (responses) read(_ string, body []byte) (Request, error) {
 	if json.Unmarshal(in.Input, &r.Prompt) == nil {
 		return r, nil
 	}
-	var items []message // those of other types have no role
+	var items []message // items of other types have no role
 	err := json.Unmarshal(in.Input, &items)
 	r.Prompt = lastText(items)
 	return r, err

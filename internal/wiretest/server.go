@@ -20,12 +20,12 @@ type Server struct {
 
 	mu       sync.Mutex
 	turns    []Turn
-	used     []int // how often each turn was
+	used     []int // how often each turn was used
 	requests []Request
-	calls    int // numbers the answers and the calls of tools
+	calls    int // numbers the answers and the tool calls
 }
 
-// Request is what a client asked.
+// Request is a client's request.
 type Request struct {
 	Wire   string // messages, chat, responses or gemini; "" for anything else
 	Method string
@@ -33,12 +33,12 @@ type Request struct {
 	Header http.Header
 	Body   []byte
 	Model  string
-	Prompt string // the last text by the user
+	Prompt string // the user's last text
 	Stream bool
-	Turn   int // which turn of the script answered it, -1 if none did
+	Turn   int // the turn that answered it, -1 if none
 }
 
-// Start starts a server that is closed when the test ends.
+// Start starts a server that closes when the test ends.
 func Start(t testing.TB, turns ...Turn) *Server {
 	t.Helper()
 	s, stop := Serve(turns...)
@@ -54,14 +54,14 @@ func Serve(turns ...Turn) (*Server, func()) {
 	return s, h.Close
 }
 
-// Requests returns what was asked of a model so far.
+// Requests returns the requests to a model so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.requests), func(r Request) bool { return r.Wire == "" })
 }
 
-// Others returns the requests so far that asked no model: what else a client wants from its vendor.
+// Others returns the requests to no model so far: whatever else a client asks its vendor.
 func (s *Server) Others() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,14 +76,14 @@ type wire interface {
 	failure(status int, message string) any
 }
 
-// answer is a turn with what the wires need besides.
+// answer is a turn with what the wires need in addition.
 type answer struct {
 	Turn
-	n     int // of this answer, from 1
+	n     int // the answer's number, from 1
 	model string
 }
 
-// event is one server-sent event; done is a last line that is no JSON.
+// event is one server-sent event; done is a last line that is not JSON.
 type event struct {
 	name string
 	data any
@@ -139,7 +139,7 @@ func (s *Server) record(r Request) {
 	s.requests = append(s.requests, r)
 }
 
-// choose uses the first turn up that answers the request, and records both.
+// choose uses the first remaining turn that matches the request, and records both.
 func (s *Server) choose(r Request) (*Turn, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Server) choose(r Request) (*Turn, int) {
 	return nil, 0
 }
 
-// answer plays the turn.
+// answer sends the turn.
 func (t Turn) answer(w http.ResponseWriter, r *http.Request, speaks wire, req Request, n int) {
 	if t.DelayMS > 0 {
 		select {
@@ -196,7 +196,7 @@ func (t Turn) answer(w http.ResponseWriter, r *http.Request, speaks wire, req Re
 	}
 }
 
-// reset breaks the connection, so that the client reads the end of it or a reset in place of a response.
+// reset breaks the connection, so that the client reads an end of file or a reset instead of a response.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
@@ -229,7 +229,7 @@ func stream(w http.ResponseWriter, events []event) {
 	}
 }
 
-// other answers what is asked besides a model: clients ask whether the host is there, count tokens and list models.
+// other answers requests to no model: clients check whether the host is up, count tokens and list models.
 func other(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
@@ -248,7 +248,7 @@ func other(w http.ResponseWriter, r *http.Request) {
 // object is a JSON object.
 type object = map[string]any
 
-// content is a text, or a list of parts of which some are texts.
+// content is a text or a list of parts, some of them texts.
 type content []part
 
 type part struct {
@@ -281,13 +281,13 @@ func (c content) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// message is what the chat and Messages APIs and the input of the Responses API have in common.
+// message is what the messages of the chat, Messages and Responses APIs have in common.
 type message struct {
 	Role    string  `json:"role"`
 	Content content `json:"content"`
 }
 
-// lastText is the last text by the user. Results of tools are not texts.
+// lastText returns the user's last text. Tool results are not texts.
 func lastText(all []message) string {
 	for _, m := range slices.Backward(all) {
 		if text := m.Content.text(); m.Role == "user" && text != "" {

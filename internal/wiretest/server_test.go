@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// asks is one request on each wire, for the prompt given and with or without a stream.
+// asks makes a request on each wire, with the given prompt, with or without a stream.
 var asks = map[string]func(prompt string, stream bool) (path, body string){
 	"messages": func(p string, s bool) (string, string) {
 		return "/v1/messages", encode(object{"model": "m", "stream": s, "messages": []object{
@@ -57,7 +57,7 @@ func post(t *testing.T, s *Server, path, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// On each wire, a request is matched by the user's last text, and the answer is JSON or a stream of it.
+// On each wire, the user's last text selects the turn, and the answer is JSON or a stream of it.
 func TestWires(t *testing.T) {
 	for name, ask := range asks {
 		for _, stream := range []bool{false, true} {
