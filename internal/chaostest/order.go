@@ -82,8 +82,8 @@ func (r *Repo) moves(ctx context.Context, since Before) ([]Move, error) {
 //
 //   - its content was flushed after the last write or, on a file system that keeps the order, written out;
 //   - only then it got its name;
-//   - the name was flushed, with its directory or, on a file system that keeps the order, with the ref's lock file, whose
-//     flush there covers everything before it.
+//   - the name was flushed, with its directory or, on a file system that keeps the order, with the ref's lock
+//     file, whose flush there covers everything before it.
 //
 // A flush of the whole file system after the object got its name will do instead. The ref's lock file must also be
 // flushed before it replaces the ref. An object that existed before, which the store only touches, needs the flush as

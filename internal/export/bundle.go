@@ -74,14 +74,14 @@ func names(ids []plan.TaskID) string {
 	return strings.Join(s, ", ")
 }
 
-// Build makes the bundle from what counts. Where approvals that do not count leave tasks open it fails with an
-// *UnprovenError; with Options.Partial it leaves those tasks out, or takes an older version that is approved. Same
-// commit, options and keys, same bytes.
+// Build builds the bundle from the evidence. If approvals that do not count leave tasks open it fails with an
+// *UnprovenError; with Options.Partial it leaves those tasks out or takes an older approved version. Same commit,
+// options and keys, same bytes.
 func Build(ctx context.Context, store library, e *Evidence, o Options) (*Bundle, error) {
 	return NewShelf(store).Build(ctx, e, o)
 }
 
-// Build is the function Build, with what the shelf has.
+// Build is the function Build with the shelf's objects.
 func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, error) {
 	snap, state := e.Snapshot, e.Snapshot.State()
 	b := builder{ctx: ctx, shelf: s, snap: snap, state: state, options: o}

@@ -33,7 +33,7 @@ type Manifest struct {
 	Mode          string          `json:"mode"`        // PASS_THROUGH or ASSEMBLE
 	Complete      bool            `json:"complete"`
 	Options       Options         `json:"options"`
-	Signatures    string          `json:"signatures"`               // "signed", or "unsigned": the approvals prove consistency, not identity
+	Signatures    string          `json:"signatures"`               // "signed" or "unsigned"; unsigned proves consistency, not identity
 	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"`  // its keys prove the approvals, if they are signed
 	WaiversCommit plan.OID        `json:"waivers_commit,omitempty"` // the policy commit as of which Waivers are listed
 	RootCriteria  []RootCriterion `json:"root_criteria"`

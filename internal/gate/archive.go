@@ -10,16 +10,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune takes the commits that older manifests cite out of a plan's history. The archive proves these, where it is
-// here. Where it was given up, or never fetched, nothing does: such a bundle is refused when a change touches it.
+// A prune removes from a plan's history the commits that older manifests cite. The archive proves them while it is
+// here. If it was given up or never fetched, nothing does: the gate then refuses such a bundle when a change touches
+// it.
 
-// What a Bundle says of the archive of its plan.
+// What a Bundle says about its plan's archive.
 const (
 	archiveHere   = "here"
 	archiveAbsent = "absent"
 )
 
-// archiveOf says whether what prunes archived of a plan's history is all here; "" if there were none.
+// archiveOf says whether all archives of a plan's history are here; "" if there are none.
 func (g *Gate) archiveOf(ctx context.Context, commit plan.OID) (string, error) {
 	archives, err := g.store.Archives(ctx, commit)
 	if err != nil || len(archives) == 0 {
@@ -33,8 +34,8 @@ func (g *Gate) archiveOf(ctx context.Context, commit plan.OID) (string, error) {
 	return archiveHere, nil
 }
 
-// archived looks for a commit in what prunes archived of a plan's history. Where that is not here, it can't be found,
-// and the refusal says so.
+// archived looks for a commit in the archives of a plan's history. If an archive is not here the search may fail, and
+// the refusal says so.
 func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit plan.OID) (bool, error) {
 	var absent plan.OID
 	for _, tip := range tips {
@@ -51,7 +52,7 @@ func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit
 				absent = a.Tip
 				continue
 			}
-			if in, err := g.contains(ctx, a.Tip, commit); err == nil && in { // a commit that is not here is in no history
+			if in, err := g.contains(ctx, a.Tip, commit); err == nil && in { // missing commits are in no history
 				return true, g.legal(ctx, id, tip)
 			}
 		}
@@ -73,8 +74,8 @@ func (g *Gate) fetchArchive(ctx context.Context, id plan.ID) string {
 	return fmt.Sprintf("git fetch %s %s:%s", g.remote(ctx), ref, ref)
 }
 
-// lacking says of an approval that can't be found in the history of a plan commit whether it may be in an archive that
-// is not here, and which command may mend that: the one that fetches it, else the given one.
+// lacking handles an approval that the history of a plan commit does not have. If it may be in an archive that is not
+// here, lacking says so and returns the command that fetches the archive; otherwise it returns the given hint.
 func (g *Gate) lacking(ctx context.Context, id plan.ID, commit plan.OID, hint string) (why, mend string, err error) {
 	if word, err := g.archiveOf(ctx, commit); err != nil || word != archiveAbsent {
 		return "", hint, err
@@ -82,7 +83,7 @@ func (g *Gate) lacking(ctx context.Context, id plan.ID, commit plan.OID, hint st
 	return "; what was approved before the prune is in the plan's archive, which is not here", g.fetchArchive(ctx, id), nil
 }
 
-// claimRefused is said of a manifest that calls an approval signed of which that can't be shown.
+// claimRefused refuses a manifest that calls an approval signed when nothing shows it.
 func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u export.Unproven) error {
 	why, mend, err := g.lacking(ctx, id, commit, mendApproval(u.TaskID))
 	if err != nil {
@@ -91,8 +92,8 @@ func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u 
 	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String() + why, hint: mend}
 }
 
-// keepsArchives refuses, on a server, what would lose a history: a prune whose archive does not come with it, and the
-// end of an archive.
+// keepsArchives refuses, on a server, moves that would lose history: a prune without its archive, and the deletion of
+// an archive.
 func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error {
 	next := map[string]plan.OID{}
 	for _, m := range moves {
@@ -139,7 +140,7 @@ func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error
 	return nil
 }
 
-// keeps reports whether a history, "" for none, has a commit.
+// keeps reports whether a history contains a commit; "" is an empty history.
 func (g *Gate) keeps(ctx context.Context, commit, history plan.OID) (bool, error) {
 	if history == "" {
 		return false, nil

@@ -36,8 +36,8 @@ type Bundle struct {
 	Older      bool     `json:"older"`                // the plan has newer approvals
 	Signatures string   `json:"signatures"`           // signed: by keys of the policy that judges; else unsigned
 	SignedBy   []string `json:"signed_by,omitempty"`  // the names of those keys
-	Archive    string   `json:"archive,omitempty"`    // of a plan that was pruned: whether its older history is here, or absent
-	Overturned []string `json:"overturned,omitempty"` // versions that were rejected since, where nothing that lands ends with them
+	Archive    string   `json:"archive,omitempty"`    // here or absent: the older history of a pruned plan
+	Overturned []string `json:"overturned,omitempty"` // versions rejected since that no landing tip has
 	Files      int      `json:"files"`
 }
 
@@ -72,7 +72,7 @@ type Gate struct {
 
 	sides map[string][]map[string]bool // what one side of a merge changed since it diverged from the other
 
-	policies []plan.OID // whose histories the policies that manifests name may be in
+	policies []plan.OID // tips of policy histories that manifests may cite
 
 	views *atlas             // the protected parts of the trees read so far
 	nodes map[plan.OID]*node // trees below protected roots

@@ -173,13 +173,14 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	return nil
 }
 
-// exceptNewer leaves out what a newer program wrote. A clone keeps that: it has no effect, and the plan is read-only. A server,
-// which can't judge it, does not take it.
+// exceptNewer leaves out what a newer program wrote. A clone keeps it: it has no effect and makes the plan read-only. A
+// server refuses it, since it can't judge it.
 func exceptNewer(findings []audit.Finding) []audit.Finding {
 	return slices.DeleteFunc(findings, func(f audit.Finding) bool { return f.Code == audit.Newer })
 }
 
-// judgeMove holds a sound history that grew against the policy before the move: who may change the policy, and four eyes.
+// judgeMove checks a sound history that grew against the policy before the move: who may change the policy, and four
+// eyes.
 func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.Finding) ([]audit.Finding, error) {
 	switch {
 	case len(found) > 0:

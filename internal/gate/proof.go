@@ -90,7 +90,7 @@ func isCommitID(oid plan.OID) bool {
 	return err == nil && len(raw) == 20
 }
 
-// unproven finds the items whose approvals do not count, or are too few without those that do not.
+// unproven reports the items whose approvals do not count, or that have too few approvals that count.
 func (c *bundleCase) unproven(ctx context.Context, b *export.Bundle, e *export.Evidence) error {
 	if !e.Signed {
 		return nil

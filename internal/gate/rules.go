@@ -62,9 +62,9 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals are the reviews that count for each item: of each reviewer the newest of the version, if it approves. A reviewer is
-// who made the commit that recorded the review, whatever that says: nobody approves in another's name. Where that commit is not
-// here, because the archive of a prune is not, the review does not count.
+// approvals returns the reviews that count for each item: each reviewer's newest review of the version, if it approves.
+// The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
+// another's name. If that commit is missing because a prune's archive is not here, the review does not count.
 func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
 	for _, item := range b.Manifest.Items {

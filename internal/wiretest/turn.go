@@ -18,7 +18,7 @@ type Turn struct {
 	Stop  string `json:"stop,omitempty"`  // one of the Stop constants; "" is the end that Text and Tools imply
 	Usage Usage  `json:"usage,omitzero"`
 
-	DelayMS int               `json:"delay_ms,omitempty"` // milliseconds before the answer, or until the client hangs up
+	DelayMS int               `json:"delay_ms,omitempty"` // before the answer, or until the client hangs up
 	Status  int               `json:"status,omitempty"`   // an HTTP error instead of an answer, in the vendor's form
 	Header  map[string]string `json:"header,omitempty"`   // more response headers, such as Retry-After
 	Raw     string            `json:"raw,omitempty"`      // the raw response body, instead of the vendor's form
