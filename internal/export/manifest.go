@@ -25,15 +25,16 @@ const (
 
 // Manifest is the content of manifest.json (seed 2, section 3.2).
 type Manifest struct {
-	FormatVersion int             `json:"format_version"`
-	PlanID        plan.ID         `json:"plan_id"`
-	Title         string          `json:"title"`
-	PlanCommit    plan.OID        `json:"plan_commit"` // the bundle can be built again from it
-	ExportedAt    time.Time       `json:"exported_at"` // that commit's time, so a second export changes nothing
-	Mode          string          `json:"mode"`        // PASS_THROUGH or ASSEMBLE
-	Complete      bool            `json:"complete"`
-	Options       Options         `json:"options"`
-	Signatures    string          `json:"signatures"`               // "signed" or "unsigned"; unsigned proves consistency, not identity
+	FormatVersion int       `json:"format_version"`
+	PlanID        plan.ID   `json:"plan_id"`
+	Title         string    `json:"title"`
+	PlanCommit    plan.OID  `json:"plan_commit"` // the bundle can be built again from it
+	ExportedAt    time.Time `json:"exported_at"` // that commit's time, so a second export changes nothing
+	Mode          string    `json:"mode"`        // PASS_THROUGH or ASSEMBLE
+	Complete      bool      `json:"complete"`
+	Options       Options   `json:"options"`
+	// "signed", or "unsigned": such approvals prove consistency, not identity
+	Signatures    string          `json:"signatures"`
 	PolicyCommit  plan.OID        `json:"policy_commit,omitempty"`  // its keys prove the approvals, if they are signed
 	WaiversCommit plan.OID        `json:"waivers_commit,omitempty"` // the policy commit as of which Waivers are listed
 	RootCriteria  []RootCriterion `json:"root_criteria"`
