@@ -15,28 +15,28 @@ import (
 	"gitwf/internal/plan"
 )
 
-// AppendOptions say how an event is appended.
+// AppendOptions says how Append records an event.
 type AppendOptions struct {
-	Now    time.Time   // of the event: the commit's time, and the time at which statuses are derived
-	Batch  *Batch      // objects that the event names, written and flushed with its own
-	Create bool        // the event begins the plan, which must not exist yet
-	Claim  *plan.Claim // given back in the same transaction; the event is refused if it is no longer ours
+	Now    time.Time   // the commit's time, and the time at which statuses are derived
+	Batch  *Batch      // objects that the event names; written and flushed together with its own
+	Create bool        // begin a new plan; it must not exist yet
+	Claim  *plan.Claim // released in the same transaction; if it is no longer ours, Append refuses the event
 }
 
-// Appended is an event that has become part of a plan's history.
+// Appended is an event that is now part of a plan's history.
 type Appended struct {
 	Commit   plan.OID
 	Change   plan.Change
 	Snapshot *Snapshot // after the event
 }
 
-// errMoved: somebody else moved the ref first, and the event has to be decided again.
+// errMoved signals that the ref moved first: decide the event again.
 var errMoved = errors.New("the plan has moved")
 
-// Append makes one commit of an event: it applies the event to the newest state of the plan, writes what the event
-// adds, and moves the plan's ref. When somebody else is faster it starts again on the new state, so an event whose
-// precondition no longer holds is refused. After an error nothing has changed, unless the error says that it is about
-// what has happened already.
+// Append records an event as one commit: it applies the event to the plan's newest state, writes what the event adds
+// and moves the plan's ref. If somebody else was faster, Append starts again on the new state, so it refuses an event
+// whose precondition no longer holds. After an error nothing has changed, unless the error describes something that
+// came after the commit.
 func (s *Store) Append(ctx context.Context, id plan.ID, ev plan.Event, o AppendOptions) (*Appended, error) {
 	done, err := s.append(ctx, id, ev, o)
 	if err != nil {
@@ -81,40 +81,40 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// appending is one event on its way into a history: a plan's, or the policy's.
+// appending is one event on its way into a history: a plan's or the policy's.
 type appending struct {
 	s      *Store
-	id     plan.ID // whose writers queue
+	id     plan.ID // the writers of this history queue under this name
 	ref    string
 	now    time.Time
 	claim  *plan.Claim
 	batch  *Batch
 	person plan.Actor
-	policy *plan.Policy // as it was before, of an event that changes the policy; else nil
+	policy *plan.Policy // the policy before an event that changes it; else nil
 
-	begins func(context.Context, *Batch) (plan.OID, error) // the tree of an event that begins a new history; else nil
-	also   []refChange                                     // that belong to the event, and come first
+	begins func(context.Context, *Batch) (plan.OID, error) // tree of an event that begins a new history; else nil
+	also   []refChange                                     // other refs that move with the event, before its own
 
-	// decide looks at the tip, which is empty for a history that is to begin, and says what the event adds to it.
+	// decide looks at the tip, which is empty for a new history, and returns what the event adds.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
 
-	event plan.Event    // of one that the writer in front of it may take along; else nil
-	taken chan struct{} // closed when that one has done so
-	again bool          // something was not as expected: it is looked at, and the event goes alone
+	event plan.Event    // set if an earlier writer may take this event along; else nil
+	taken chan struct{} // closed when it did
+	again bool          // something was unexpected: look again, and record the event alone
 
-	follows bool // it is being built on top of one that is not recorded yet
+	follows bool // builds on an event that is not recorded yet
 	done    recorded
 }
 
-// recorded is what has become of an event.
+// recorded is the outcome of an event.
 type recorded struct {
 	commit commitInfo
 	change plan.Change
-	known  *known // the plan after it, where that had to be found out
-	err    error  // of what comes after the record
+	known  *known // the plan after the event, if that was computed
+	err    error  // from what follows the commit
 }
 
-// appended makes the event's commit and reads the plan after it.
+// appended records the event and reads the plan after it.
 func (a *appending) appended(ctx context.Context) (*Appended, error) {
 	done, err := a.run(ctx)
 	if err == nil && done.known == nil {
@@ -126,7 +126,7 @@ func (a *appending) appended(ctx context.Context) (*Appended, error) {
 	return &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: done.known.snap}, nil
 }
 
-// run makes the event's commit. It decides again as often as somebody else is faster.
+// run records the event. It decides again each time somebody else is faster.
 func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	if a.batch == nil {
 		a.batch = a.s.NewBatch()
@@ -158,16 +158,16 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	}
 }
 
-// once tries to append the event to the tip as it is now, and those that wait behind it with it.
+// once tries to append the event, and those that wait behind it, to the current tip.
 func (a *appending) once(ctx context.Context) error {
 	s := a.s
 	tip, change, err := a.decide(ctx)
 	if err != nil {
-		s.forget() // a refusal may rest on a tip that is no longer the newest
+		s.forget() // the tip that led to the refusal may be stale
 		tip, change, err = a.decide(ctx)
 	}
 	if err != nil {
-		if a.claim != nil { // what whoever took the claim over has done meanwhile may be all that is in the way
+		if a.claim != nil { // only the new holder of a claim that was taken over may be in the way
 			if _, _, lost := s.ownClaim(ctx, a.id, *a.claim); errors.Is(lost, ErrClaimed) {
 				err = lost
 			}
@@ -180,7 +180,7 @@ func (a *appending) once(ctx context.Context) error {
 	}
 	group := []*built{first}
 	if a.event != nil && !a.again {
-		group = a.takeAlong(ctx, tip, first)
+		group = a.appendWaiting(ctx, tip, first)
 	}
 	defer func() { a.putBack(group[1:]) }()
 	batches := make([]*Batch, len(group))
@@ -189,16 +189,16 @@ func (a *appending) once(ctx context.Context) error {
 	}
 	if err := s.finish(false, batches...); err != nil {
 		if len(group) > 1 {
-			err = errMoved // what is wrong may not be wrong with the first of them
+			err = errMoved // the failure may not concern the first event
 		}
 		return err
 	}
 	if err := a.move(ctx, tip, group, batches); err != nil {
 		return err
 	}
-	// From here on the events have happened: nobody's giving up can undo them.
+	// From here on the events have happened: cancelling can no longer undo them.
 	for _, e := range group {
-		e.recorded.err = s.survive(context.WithoutCancel(ctx), e.batch)
+		e.recorded.err = s.awaitGC(context.WithoutCancel(ctx), e.batch)
 		e.done = e.recorded
 	}
 	s.remember(a.id, group[len(group)-1].known)
@@ -209,12 +209,12 @@ func (a *appending) once(ctx context.Context) error {
 	return a.done.err
 }
 
-// built is an event whose objects are on their way to the disk.
+// built is an event whose objects are being written.
 type built struct {
 	*appending
 	recorded
-	ends []refChange // of the event's claim
-	mark int         // how many objects the batch had before
+	ends []refChange // deletes the event's claim
+	mark int         // number of objects in the batch before this event
 }
 
 // build writes what the event adds to the tip.
@@ -238,8 +238,8 @@ func (a *appending) build(ctx context.Context, tip commitInfo, change plan.Chang
 	return e, a.batch.write(ctx)
 }
 
-// held is the end of the claim. It is taken for unchanged since it was made: git does not delete another one, and then it is
-// looked at.
+// held returns the change that deletes the claim. It assumes that the claim is unchanged; if it is not, git refuses the
+// transaction and we look again.
 func (a *appending) held(ctx context.Context) (refChange, error) {
 	if a.again {
 		held, ref, err := a.s.ownClaim(ctx, a.id, *a.claim)
@@ -253,7 +253,7 @@ func (a *appending) held(ctx context.Context) (refChange, error) {
 	return refChange{ref: ref, old: plan.OID(plumbing.ComputeHash(plumbing.BlobObject, data).String())}, err
 }
 
-// base is what an event is applied to; for a new plan a snapshot with no commit.
+// base is the snapshot that an event applies to; for a new plan it has no commit.
 func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (*Snapshot, error) {
 	if create {
 		_, err := s.commit(ctx, ref)
@@ -272,10 +272,10 @@ func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (
 	return k.snap, nil
 }
 
-// move moves the plan's ref from the tip to the newest commit of the group, or finds out why git did not.
+// move moves the plan's ref from the tip to the group's newest commit, or finds out why git did not.
 func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, batches []*Batch) error {
 	newest := group[len(group)-1].commit.oid
-	// git gives refs their values in this order, one after the other.
+	// git updates refs in this order, one after the other.
 	changes := append(slices.Clone(a.also), refChange{a.ref, tip.oid, newest})
 	for _, e := range group {
 		changes = append(changes, e.ends...)
@@ -287,7 +287,7 @@ func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, ba
 			return false, err
 		case now.oid == newest:
 			for _, e := range group {
-				e.letGo(ctx, e.ends)
+				e.deleteClaim(ctx, e.ends)
 			}
 			return true, nil
 		case now.oid != tip.oid || len(group) > 1:
@@ -307,9 +307,9 @@ func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, ba
 	})
 }
 
-// letGo deletes the claim of an event that has happened: git gives refs their new values one after the other, and one
-// that was killed in the midst of that has left the claim. What can't be deleted now expires by itself.
-func (a *appending) letGo(ctx context.Context, ends []refChange) {
+// deleteClaim deletes the claim of a recorded event. git updates refs one after the other, so a git that was killed midway
+// leaves the claim. A claim that can't be deleted now expires by itself.
+func (a *appending) deleteClaim(ctx context.Context, ends []refChange) {
 	if len(ends) == 0 {
 		return
 	}
@@ -319,10 +319,10 @@ func (a *appending) letGo(ctx context.Context, ends []refChange) {
 	})
 }
 
-// survive returns when no gc that began before a ref named the batch's objects can take them any more. A gc that
-// begins later finds them named. Only `gc --prune=now` takes objects so young, but what a running gc was told is not to
-// be seen, so each one is waited for a moment, once.
-func (s *Store) survive(ctx context.Context, b *Batch) error {
+// awaitGC waits until no gc that began before a ref named the batch's objects can delete them any more. A gc that
+// begins later finds them reachable. Only `gc --prune=now` deletes objects this young, but we can't see a running gc's
+// options, so awaitGC waits for each gc briefly, once.
+func (s *Store) awaitGC(ctx context.Context, b *Batch) error {
 	const longest, interval = 2 * time.Second, 2 * time.Millisecond
 	for begin := time.Now(); ; {
 		gc := s.runningGC()
@@ -341,7 +341,7 @@ func (s *Store) survive(ctx context.Context, b *Batch) error {
 	}
 }
 
-// runningGC identifies the gc that works in the repository now, by the file with which git keeps others away.
+// runningGC identifies the gc that runs in the repository now, by git's own gc lock file.
 func (s *Store) runningGC() string {
 	st, err := os.Lstat(filepath.Join(s.commonDir, "gc.pid"))
 	if err != nil {

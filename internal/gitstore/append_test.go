@@ -166,14 +166,14 @@ func TestAppendRaces(t *testing.T) {
 	sound(t, dir)
 }
 
-// Those who wait while one is at work are recorded with the first of them, by one move of the ref; each on its own terms.
-func TestAppendTakesAlong(t *testing.T) {
-	t.Run("all", func(t *testing.T) { takeAlong(t, false) })
-	// Git refuses the move of all for the claim of one. Each then sees to itself.
-	t.Run("with a lost claim", func(t *testing.T) { takeAlong(t, true) })
+// Writers that wait while one works are recorded with it in one ref update, each judged on its own.
+func TestAppendWaiting(t *testing.T) {
+	t.Run("all", func(t *testing.T) { appendWaiting(t, false) })
+	// Git refuses the whole transaction because of one claim. Each writer then goes alone.
+	t.Run("with a lost claim", func(t *testing.T) { appendWaiting(t, true) })
 }
 
-func takeAlong(t *testing.T, withLost bool) {
+func appendWaiting(t *testing.T, withLost bool) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	ctx := context.Background()
@@ -275,7 +275,7 @@ func takeAlong(t *testing.T, withLost bool) {
 	sound(t, dir)
 }
 
-// A power cut can leave an object's file that is empty. It is not taken for the object.
+// A power cut can leave an empty object file. It must not pass for the object.
 func TestAppendMendsEmptyObject(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -294,8 +294,8 @@ func TestAppendMendsEmptyObject(t *testing.T) {
 	sound(t, dir)
 }
 
-// Without the lock the ref's own move is what keeps the history whole.
-func TestAppendBesideForeignWriter(t *testing.T) {
+// Without the lock, the compare-and-swap of the ref keeps the history whole.
+func TestAppendWithForeignWriter(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	first := start(t, s, testID, 2)
@@ -317,14 +317,14 @@ func TestAppendBesideForeignWriter(t *testing.T) {
 	sound(t, dir)
 }
 
-// Two `git pack-refs` within a second can leave a file that git, which keeps the first one in memory, takes for the same.
+// Two `git pack-refs` within a second can leave a file that git, which caches the first one, can't tell from it.
 func TestAppendSeesReplacedPackedRefs(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	first := start(t, s, testID, 1)
 	git(t, dir, "pack-refs", "--all")
 	packed := filepath.Join(s.CommonDir(), "packed-refs")
-	start(t, s, "WFS-other", 1) // git has read the file now
+	start(t, s, "WFS-other", 1) // git has read the file by now
 	if _, err := s.Snapshot(context.Background(), testID); err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestAppendSeesReplacedPackedRefs(t *testing.T) {
 	if err := os.WriteFile(packed, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The same whole second, size and inode number.
+	// The same second, size and inode number.
 	when := before.ModTime().Truncate(time.Second).Add(time.Duration(before.ModTime().Nanosecond()+1) % time.Second)
 	if err := os.Chtimes(packed, when, when); err != nil {
 		t.Fatal(err)
@@ -354,7 +354,7 @@ func TestAppendSeesReplacedPackedRefs(t *testing.T) {
 	}
 }
 
-func TestAppendBesideGC(t *testing.T) {
+func TestAppendDuringGC(t *testing.T) {
 	dir := newRepo(t)
 	start(t, open(t, dir), testID, 4)
 	stop := make(chan struct{})
@@ -399,7 +399,7 @@ func TestAppendBesideGC(t *testing.T) {
 	sound(t, dir)
 }
 
-// What a gc takes between the flush and the move of the ref is written again.
+// Append rewrites objects that a gc deletes between the flush and the ref update.
 func TestAppendRestoresLostObjects(t *testing.T) {
 	for _, lost := range []string{"names", "temporary files"} {
 		dir := newRepo(t)
@@ -419,7 +419,7 @@ func TestAppendRestoresLostObjects(t *testing.T) {
 		}
 		git(t, dir, "prune", "--expire=now")
 		if lost == "names" {
-			// The batch believes that its objects are there; survive has to find out.
+			// The batch believes that its objects exist; awaitGC has to find out.
 			if _, err := os.Lstat(s.loosePath(infos[0].OID)); !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal("git prune left the object")
 			}

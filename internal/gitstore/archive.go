@@ -13,15 +13,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune begins a plan's history anew and keeps the old one below archiveRefs: both refs move in one transaction, so that
-// at every moment each recorded event can be reached. An archive only grows: the next prune joins its history and the
-// archive by a commit with both as parents.
+// A prune begins a new history for a plan and keeps the old one below archiveRefs. Both refs move in one transaction,
+// so every recorded event stays reachable at every moment. An archive only grows: the next prune joins its history and
+// the archive with a commit that has both as parents.
 const archiveRefs = "refs/workflow-archive/"
 
 // ErrNothingToPrune: the history is a single commit, that of the last prune.
 var ErrNothingToPrune = errors.New("there is nothing to prune")
 
-// ErrNoArchive: nothing of the plan is archived here.
+// ErrNoArchive: this repository has no archive of the plan.
 var ErrNoArchive = errors.New("nothing of the plan is archived here")
 
 // ArchiveRefName is the full name of the ref that keeps a plan's archived histories. The id must be valid.
@@ -33,8 +33,8 @@ func IsArchiveRef(ref string) (plan.ID, bool) {
 	return plan.ID(name), ok && plan.ID(name).Valid()
 }
 
-// Prune begins a new history of the plan that keeps, of each task, the newest versions whole, and archives the old one. It
-// is decided on the newest state, like an event, and again when somebody else was faster.
+// Prune begins a new history that keeps the newest versions of each task whole, and archives the old one. Like an
+// event, it decides on the newest state, and again if somebody else was faster.
 func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) (plan.PruneDocument, *Appended, error) {
 	var done plan.PruneDocument
 	fail := func(err error) (plan.PruneDocument, *Appended, error) {
@@ -65,7 +65,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 	return done, pruned, nil
 }
 
-// PlanPrune says what Prune would do now, and writes nothing.
+// PlanPrune returns what Prune would do now. It writes nothing.
 func (s *Store) PlanPrune(ctx context.Context, id plan.ID, keep int) (plan.PruneDocument, error) {
 	ref, err := planRef(id)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *Store) PlanPrune(ctx context.Context, id plan.ID, keep int) (plan.Prune
 	return plan.PruneDocument{}, fmt.Errorf("prune %s: %w", id, err)
 }
 
-// stillApplies reports with errMoved that a ref which was to move with the event has moved already, and what to do with it has to
-// be decided again.
+// stillApplies returns errMoved if a ref that was to move with the event has moved already, so its change must be
+// decided again.
 func (a *appending) stillApplies(ctx context.Context) error {
 	for _, c := range a.also {
 		now, err := a.s.commit(ctx, c.ref)
@@ -96,7 +96,7 @@ func (a *appending) stillApplies(ctx context.Context) error {
 	return nil
 }
 
-// result is the tree of the event's commit, and its parent.
+// result returns the tree of the event's commit and its parent.
 func (a *appending) result(ctx context.Context, tip commitInfo, change plan.Change) (tree, parent plan.OID, err error) {
 	if a.begins != nil {
 		tree, err = a.begins(ctx, a.batch)
@@ -106,15 +106,15 @@ func (a *appending) result(ctx context.Context, tip commitInfo, change plan.Chan
 	return tree, tip.oid, err
 }
 
-// archive moves the archive's ref so that it reaches the history up to the tip, and all that it reaches already. It moves
-// before the plan's ref does, since git may be killed between the two: nothing is ever out of reach.
+// archive moves the archive's ref to a commit that reaches the history up to the tip and the existing archive. It moves
+// before the plan's ref because git may be killed between the two: nothing ever becomes unreachable.
 func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, error) {
 	ref := ArchiveRefName(a.id)
 	before, err := a.s.commit(ctx, ref)
 	switch {
 	case errors.Is(err, ErrNoPlan):
 		return []refChange{{ref: ref, new: tip.oid}}, nil
-	case err != nil || before.oid == tip.oid: // killed between the two, the last time
+	case err != nil || before.oid == tip.oid: // the last prune was killed between the two updates
 		return nil, err
 	}
 	if grew, err := a.s.IsAncestor(ctx, before.oid, tip.oid); err != nil || grew {
@@ -126,8 +126,9 @@ func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, e
 	return []refChange{{ref: ref, old: before.oid, new: a.add(text).oid}}, nil
 }
 
-// GiveUp deletes the plan's archive here and returns its newest commit: what happened before the prune can't be verified any
-// more. The space is free with the next gc, unless another ref still reaches it; the plan's reflog is made to forget it.
+// GiveUp deletes the plan's archive here and returns its newest commit: what happened before the prune can't be
+// verified any more. The next gc frees the space, unless another ref still reaches the archive; GiveUp expires the
+// plan's reflog.
 func (s *Store) GiveUp(ctx context.Context, id plan.ID) (plan.OID, error) {
 	ref, archive := RefName(id), ArchiveRefName(id)
 	tip, err := s.Ref(ctx, archive)
@@ -146,14 +147,14 @@ func (s *Store) GiveUp(ctx context.Context, id plan.ID) (plan.OID, error) {
 	return tip, nil
 }
 
-// sealOfPrune is that of a prune under a policy that says who may.
-func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
+// pruneSigning says how to sign a prune under a policy that restricts who may prune.
+func (a *appending) pruneSigning(ctx context.Context) (*signing, error) {
 	p, err := a.s.demands(ctx)
 	if err != nil || len(p.Prune.By) == 0 {
 		return nil, err
 	}
 	if len(p.Keys) > 0 {
-		return &seal{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }}, nil
+		return &signing{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }}, nil
 	}
 	if why := p.MayPrune(a.person.Name, ""); why != "" {
 		return nil, unproven(why, "git wf policy show")
@@ -161,16 +162,16 @@ func (a *appending) sealOfPrune(ctx context.Context) (*seal, error) {
 	return nil, nil
 }
 
-// pruning is one prune, decided.
+// pruning is a prune that has been decided.
 type pruning struct {
 	s   *Store
 	tip commitInfo
-	n   int // of the prune
+	n   int // number of this prune
 	doc plan.PruneDocument
 }
 
-// pruning decides what a prune of the history up to a commit does. Of the document only what the caller chose is taken:
-// the same history and choice make the same tree, so that anybody who has the history can check it.
+// pruning decides what a prune of the history up to a commit does. It uses only the caller's choices from the document:
+// the same history and choices produce the same tree, so anybody with the history can check it.
 func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice plan.PruneDocument) (*pruning, error) {
 	if cut, err := s.Cut(ctx, string(tip.oid)); err != nil || len(cut) > 0 {
 		if err == nil {
@@ -229,7 +230,7 @@ func (p *pruning) write(ctx context.Context, b *Batch) (plan.OID, error) {
 	return p.s.graft(ctx, b, tree, "", add, nil)
 }
 
-// cutting is a tree of directories on the way to those in which a stub takes the place of files/.
+// cutting is a tree of paths to the directories whose files/ a stub replaces.
 type cutting struct {
 	below map[string]*cutting
 	stub  string
@@ -248,7 +249,7 @@ func (c *cutting) insert(names []string, stub string) {
 	c.stub = stub
 }
 
-// cut adds to the batch what a tree is without the files that go, and returns its id.
+// cut adds the tree without the files to drop to the batch and returns its id.
 func (s *Store) cut(ctx context.Context, b *Batch, tree plan.OID, c *cutting) (plan.OID, error) {
 	old, err := s.tree(ctx, tree)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 // Archive is one history that a prune archived.
 type Archive struct {
 	N   int
-	Tip plan.OID // its newest commit, which need not be here
-	Dir string   // what the prune says of it, in the plan's tree
+	Tip plan.OID // its newest commit, which may be missing here
+	Dir string   // directory in the plan's tree that describes the archive
 }
 
-// Archives lists what the prunes of a plan archived, oldest first, as the tree of one of its commits says. A plan that
-// was never pruned has none.
+// Archives lists what the prunes of a plan archived, oldest first, from the tree of one of its commits. It is empty for
+// a plan that was never pruned.
 func (s *Store) Archives(ctx context.Context, commit plan.OID) ([]Archive, error) {
 	oid, err := s.Resolve(ctx, string(commit)+"^{tree}:"+plan.PrunedDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +29,7 @@ func (s *Store) Archives(ctx context.Context, commit plan.OID) ([]Archive, error
 	}
 	dirs, err := s.tree(ctx, oid)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a file of that name, which only a forger makes, is no archive
+		return nil, nil //nolint:nilerr // a file in place of the directory, which only a forger makes, is no archive
 	}
 	var list []Archive
 	for _, d := range dirs {
@@ -42,7 +42,7 @@ func (s *Store) Archives(ctx context.Context, commit plan.OID) ([]Archive, error
 	return list, nil
 }
 
-// HasWhole reports whether a commit is here, with all of its history.
+// HasWhole reports whether a commit and its whole history are here.
 func (s *Store) HasWhole(ctx context.Context, commit plan.OID) (bool, error) {
 	if _, err := s.commit(ctx, string(commit)); errors.Is(err, ErrNoPlan) {
 		return false, nil
@@ -66,8 +66,8 @@ func (s *Store) ReadPrune(ctx context.Context, commit plan.OID, a Archive) (plan
 	return d, err
 }
 
-// PruneTree is the tree that a prune of the history up to doc.Archive, which must be here, makes by what the document says
-// was chosen. Nothing is written.
+// PruneTree computes the tree that a prune of the history up to doc.Archive makes with the choices in the document.
+// That commit must be here. PruneTree moves no ref.
 func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID, error) {
 	tip, err := s.commit(ctx, string(doc.Archive))
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID
 	return p.write(ctx, s.NewBatch())
 }
 
-// histories names the newest commits of all that happened up to a commit, as far as it is here: its own history, and what
-// was archived before that began.
+// histories names the newest commits of everything that happened up to a commit, as far as it is here: its own history
+// and the archives before it.
 func (s *Store) histories(ctx context.Context, commit plan.OID) ([]string, error) {
 	archives, err := s.Archives(ctx, commit)
 	if err != nil {

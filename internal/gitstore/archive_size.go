@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Freed measures what the history that a prune archives, or has archived, holds alone: the objects that would go with it,
-// and the bytes that they take on disk here. What branches and tags reach too is not counted; what was fetched of the plan from
-// remotes is, though it has to be fetched anew before it goes.
+// Freed measures the objects, and their size on disk here, that only an archived (or about to be archived) history
+// reaches. It leaves out what branches and tags reach too. It counts what remote-tracking refs reach, although those
+// must be fetched anew before a gc frees it.
 func (s *Store) Freed(ctx context.Context, id plan.ID, doc plan.PruneDocument) (objects int, bytes int64, err error) {
 	all, err := s.objectsOf(ctx, []string{string(doc.Archive)}, "--not", "--exclude=refs/workflow/"+string(id),
 		"--exclude="+archiveRefs+string(id), "--exclude=refs/workflow-remotes/*/"+string(id), "--all")
@@ -44,8 +44,8 @@ func (s *Store) Freed(ctx context.Context, id plan.ID, doc plan.PruneDocument) (
 	return objects, bytes, nil
 }
 
-// keptObjects are those of the new history: of the old tree, without the files that go. Some of these may be files of a
-// version that stays.
+// keptObjects lists the objects of the new history: the old tree without the dropped files. Some of these may also be
+// files of a version that stays.
 func (s *Store) keptObjects(ctx context.Context, id plan.ID, doc plan.PruneDocument) (map[string]bool, error) {
 	snap, err := s.SnapshotAt(ctx, id, doc.Archive)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) keptObjects(ctx context.Context, id plan.ID, doc plan.PruneDocum
 	return kept, nil
 }
 
-// objectsOf lists the objects that others reach, less those that the options exclude.
+// objectsOf lists the objects that the given names reach, less those that the options exclude.
 func (s *Store) objectsOf(ctx context.Context, from []string, options ...string) (map[string]bool, error) {
 	out, err := s.GitIn(ctx, Invocation{Stdin: lines(from), Args: append([]string{
 		"rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin",

@@ -17,7 +17,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// prune prunes the plan of the tests.
+// prune prunes the test plan.
 func prune(t testing.TB, s *Store, keep int) plan.PruneDocument {
 	t.Helper()
 	doc, _, err := s.Prune(context.Background(), testID, keep, testNow)
@@ -27,7 +27,7 @@ func prune(t testing.TB, s *Store, keep int) plan.PruneDocument {
 	return doc
 }
 
-// addReview adds a review, to the names alone.
+// addReview adds a review by name only.
 func addReview(task plan.TaskID, n, version int, verdict plan.Verdict) event {
 	return func(*plan.State) (plan.Change, error) {
 		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "ann", Verdict: verdict}
@@ -54,7 +54,7 @@ func versions(t testing.TB, s *Store, task plan.TaskID, contents ...string) {
 	}
 }
 
-// A second prune goes on from the first, and one ref keeps both histories.
+// A second prune continues from the first, and one ref keeps both histories.
 func TestPruneTwice(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -92,8 +92,8 @@ func droppedText(d plan.PruneDocument) string {
 	return strings.Join(all, ", ")
 }
 
-// What a writer was told is recorded stays, whoever prunes beside it.
-func TestPruneBesideWriters(t *testing.T) {
+// A recorded event stays, even if another process prunes at the same time.
+func TestPruneDuringWrites(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	const writers, each = 3, 8
@@ -144,13 +144,13 @@ func TestPruneBesideWriters(t *testing.T) {
 	sound(t, dir)
 }
 
-// Neither ref moves where one of them can't, and the plan goes on as before.
+// If one ref can't move, neither does, and the plan goes on as before.
 func TestPruneMovesBothRefsOrNone(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	start(t, s, testID, 1)
 	versions(t, s, "IMPL-1", "one", "two")
-	inTheWay := ArchiveRefName(testID) + "/x" // git can't keep a ref of that name beside the archive's
+	inTheWay := ArchiveRefName(testID) + "/x" // git can't keep a ref of this name next to the archive's
 	git(t, dir, "update-ref", inTheWay, "HEAD")
 	before := git(t, dir, "for-each-ref")
 	if _, _, err := s.Prune(context.Background(), testID, 1, testNow); err == nil {
@@ -164,14 +164,14 @@ func TestPruneMovesBothRefsOrNone(t *testing.T) {
 	prune(t, s, 1)
 }
 
-// git moves refs one after the other, and may be killed in between: the next command ends what was begun.
+// git may be killed between two ref updates; the next command finishes the prune.
 func TestPruneGoesOnAfterAKill(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	start(t, s, testID, 1)
 	versions(t, s, "IMPL-1", "one", "two")
 	tip := git(t, dir, "rev-parse", RefName(testID))
-	git(t, dir, "update-ref", ArchiveRefName(testID), tip) // the archive's ref comes first
+	git(t, dir, "update-ref", ArchiveRefName(testID), tip) // the archive's ref moves first
 	prune(t, s, 1)
 	if got := git(t, dir, "rev-parse", ArchiveRefName(testID)); got != tip {
 		t.Errorf("the archive is %s, not the tip that was pruned", got)
@@ -187,7 +187,7 @@ func TestPruneGoesOnAfterAKill(t *testing.T) {
 	sound(t, dir)
 }
 
-// An archive that is given up is gone with the next gc, and can be given up once.
+// An archive that is given up is gone with the next gc, and can be given up only once.
 func TestGiveUp(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -209,7 +209,7 @@ func TestGiveUp(t *testing.T) {
 	sound(t, dir)
 }
 
-// A prune writes the same tree wherever it is made.
+// A prune writes the same tree wherever it runs.
 func TestPruneTreeFollowsFromTheHistory(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -229,7 +229,7 @@ func TestPruneTreeFollowsFromTheHistory(t *testing.T) {
 	}
 }
 
-// A prune keeps nothing of an event, and what the archive alone has is what a gc frees.
+// A prune keeps nothing of an event, and a gc frees what only the archive reaches.
 func TestPruneFrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a long history")

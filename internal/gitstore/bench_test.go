@@ -12,7 +12,7 @@ import (
 
 const longTasks = 10000
 
-// BenchmarkLongPlan compares what a status has to read with `git ls-tree -r` of the same ref.
+// BenchmarkLongPlan compares reading a status with `git ls-tree -r` of the same ref.
 func BenchmarkLongPlan(b *testing.B) {
 	dir := newRepo(b)
 	longPlan(b, dir, longTasks)
@@ -64,7 +64,7 @@ func BenchmarkLongPlan(b *testing.B) {
 	})
 }
 
-// BenchmarkAppend appends versions of one file to a plan of a hundred tasks: about ten objects each, flushed.
+// BenchmarkAppend appends one-file versions to a plan of a hundred tasks: about ten flushed objects each.
 func BenchmarkAppend(b *testing.B) {
 	s := open(b, newRepo(b))
 	start(b, s, testID, 100)
@@ -81,7 +81,7 @@ func appendLoop(b *testing.B, s *Store, tasks int) {
 	}
 }
 
-// BenchmarkClaim takes and gives back a claim.
+// BenchmarkClaim takes a claim and releases it.
 func BenchmarkClaim(b *testing.B) {
 	s := open(b, newRepo(b))
 	start(b, s, testID, 1)

@@ -18,16 +18,16 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Deliverables are streamed: however large a blob is, no more of it is in memory than a buffer. Git maps a loose object
-// whole, so those are read here. For packed ones git is told to stream sooner than it would, and to map little at a time.
+// Deliverables are streamed: whatever a blob's size, memory holds only a buffer of it. Git maps a loose object whole,
+// so we read those ourselves. For packed ones these settings make git stream sooner and map less at a time.
 var streaming = []string{
 	"-c", "core.warnAmbiguousRefs=false", "-c", "core.bigFileThreshold=16m",
 	"-c", "core.packedGitWindowSize=16m", "-c", "core.packedGitLimit=64m",
 	"cat-file", "--batch", "--buffer",
 }
 
-// eachBlob hands the content of each blob to fn as it comes, in no certain order. An error of fn ends it, and so does a
-// blob that is missing: that error is fs.ErrNotExist.
+// eachBlob passes the content of each blob to fn, in any order. An error from fn stops it, and so does a missing blob,
+// with fs.ErrNotExist.
 func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn func(i int, size int64, content io.Reader) error) error {
 	var packed []int
 	var loose looseReader
@@ -52,7 +52,7 @@ func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn func(i int, si
 	return s.eachPacked(ctx, oids, packed, fn)
 }
 
-// eachPacked has git read those blobs of which there is no loose object here, in a child of its own: the long-lived one
+// eachPacked has git read the blobs that have no loose object here. It starts its own child, because the long-lived one
 // must answer others meanwhile.
 func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn func(int, int64, io.Reader) error) error {
 	c, err := startChild(s.dir, streaming...)
@@ -66,7 +66,7 @@ func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn
 		names[n] = string(oids[i])
 	}
 	go func() {
-		_ = send(c.in, requestFor(names)) // an error shows as an answer that is missing
+		_ = send(c.in, requestFor(names)) // an error shows as a missing answer
 		c.in.Close()
 	}()
 	for _, i := range which {
@@ -75,7 +75,7 @@ func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn
 		}
 	}
 	if err != nil {
-		c.interrupt() // it may have gigabytes to say
+		c.interrupt() // it may have gigabytes left to send
 	}
 	c.stop()
 	switch {
@@ -89,7 +89,7 @@ func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn
 	return err
 }
 
-// oneBlob reads one answer of git. What fn leaves unread of it is skipped.
+// oneBlob reads one answer from git and skips what fn leaves unread.
 func oneBlob(out *bufio.Reader, oid plan.OID, fn func(size int64, content io.Reader) error) error {
 	_, kind, size, err := header(out)
 	if err != nil {
@@ -118,15 +118,16 @@ type looseReader struct {
 	sum  hash.Hash
 }
 
-// longestHeader is more than the header of any object takes: its kind and its size in bytes, and the zero behind them.
+// longestHeader exceeds the header of any object: kind, size in bytes and a NUL.
 const longestHeader = 32
 
-// read hands the content of the blob in a file to fn. It reports whether the file can be opened: if not, git knows more.
-// The content is held against the object's id: a copy is never silently another than what was approved.
+// read passes the content of the blob in a file to fn. It returns found = false if it can't open the file; git may then
+// find the object elsewhere. It checks the content against the object's id, so a copy never silently differs from what
+// was approved.
 func (l *looseReader) read(name string, oid plan.OID, fn func(size int64, content io.Reader) error) (found bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return false, nil //nolint:nilerr // packed, elsewhere, or not to be had, which git says better
+		return false, nil //nolint:nilerr // packed, borrowed or missing; git says which
 	}
 	defer f.Close()
 	if err := l.open(f); err != nil {
@@ -200,7 +201,7 @@ func (l *looseReader) header() (kind string, size int64, err error) {
 	return "", 0, errors.New("it has no header")
 }
 
-// looseContent is the content of the object that a looseReader is at.
+// looseContent is the content of a looseReader's current object.
 type looseContent struct {
 	l    *looseReader
 	left int64

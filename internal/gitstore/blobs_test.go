@@ -18,14 +18,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// bytesOf are n bytes that nothing compresses, the same for the same seed.
+// bytesOf returns n incompressible bytes, the same for the same seed.
 func bytesOf(seed byte, n int) string {
 	data := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data) // it never fails
 	return string(data)
 }
 
-// Loose, packed or borrowed, a blob is read as it was written; the empty one, too.
+// A blob reads back as written, whether loose, packed or borrowed, or empty.
 func TestEachBlob(t *testing.T) {
 	contents := []string{"", "small\n", strings.Repeat("text that is compressed\n", 50000), bytesOf(1, 3<<20), bytesOf(2, 17<<20)}
 	for _, kind := range []string{"loose", "packed", "some packed", "borrowed"} {
@@ -64,7 +64,7 @@ func TestEachBlob(t *testing.T) {
 			if err != nil || !slices.Equal(got, contents) {
 				t.Errorf("error %v; the contents are the same: %v", err, slices.Equal(got, contents))
 			}
-			// What is not wanted is not read on: neither of this blob nor of the next.
+			// eachBlob stops when told to, within this blob and before the next.
 			enough := errors.New("enough")
 			slices.Reverse(oids)
 			for _, wanted := range []error{enough, nil} {
@@ -104,7 +104,7 @@ func TestEachBlobMissing(t *testing.T) {
 	}
 }
 
-// A loose object that is not what its name says is never handed on as if it were.
+// A loose object whose content does not match its name is never passed on.
 func TestLooseDamaged(t *testing.T) {
 	const content = "what was approved\n"
 	deflated := func(text string) string {
@@ -159,7 +159,7 @@ func wantedID(t *testing.T, content string) plan.OID {
 	return s.NewBatch().AddBlob([]byte(content))
 }
 
-// Many small files are not kept in memory all, and those that were written early survive a gc like the others.
+// Memory does not hold all of many small files, and early ones survive a gc like the others.
 func TestAddDirManySmall(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -188,7 +188,7 @@ func TestAddDirManySmall(t *testing.T) {
 	if last := steps[len(steps)-1]; last.Done != len(refs) || last.Fraction() != 1 || steps[0].Fraction() != 0 {
 		t.Errorf("first step %+v, last %+v", steps[0], last)
 	}
-	git(t, dir, "prune", "--expire=now") // takes the temporary files
+	git(t, dir, "prune", "--expire=now") // deletes the temporary files
 	if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", tree), AppendOptions{Now: testNow, Batch: b}); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestAddDirManySmall(t *testing.T) {
 	}
 }
 
-// An interrupt ends the reading of a large file, and what was written of it goes with the batch.
+// An interrupt stops reading a large file, and the batch removes what it wrote.
 func TestAddDirInterrupted(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -228,7 +228,7 @@ func TestAddDirInterrupted(t *testing.T) {
 	}
 }
 
-// What is too large to be a document is passed over, and the next answer is the right one.
+// The reader skips an object too large for a document, and the next answer is the right one.
 func TestReaderTooLarge(t *testing.T) {
 	dir := newRepo(t)
 	f, err := os.Create(filepath.Join(dir, "huge"))

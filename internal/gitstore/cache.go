@@ -13,17 +13,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What a snapshot of a long plan takes most of its time for is kept in the common git directory: in wf/cache/<plan id>
-// the names of all records, by the tree ids they were read from, and in wf/cache/<plan id>.plan the decoded plan.json,
-// by its blob's id. Both can be deleted at any time, and are ignored when damaged or written by another version.
+// The slow parts of a long plan's snapshot are cached in the common git directory: wf/cache/<plan id> has the names of
+// all records, by the ids of the trees they came from, and wf/cache/<plan id>.plan has the decoded plan.json, by its
+// blob's id. You may delete both at any time. A reader ignores a file that is damaged or that another version wrote.
 
-// cacheVersion changes when the same bytes mean something else.
+// cacheVersion changes when the same bytes get another meaning.
 const cacheVersion = "git-wf cache 1\n"
 
-// When a cache file is worth writing: below this the repository itself is read as fast.
+// A cache file is worth writing from here on: below this, reading the repository is as fast.
 const (
-	cacheTasks     = 32       // that had to be read
-	cachePlanBytes = 64 << 10 // of plan.json
+	cacheTasks     = 32       // tasks that had to be read
+	cachePlanBytes = 64 << 10 // size of plan.json
 )
 
 type cachedIndex struct {
@@ -37,8 +37,7 @@ type cachedFan struct {
 	Tasks []cachedTask
 }
 
-// cachedTask has the names in a task's directory. Those of attempts, of which a task that nobody could do has any number, are
-// there as what they say.
+// cachedTask has the names in a task's directory. Attempts are stored by value: a failing task may have thousands.
 type cachedTask struct {
 	ID       plan.TaskID
 	OID      plan.OID
@@ -46,7 +45,7 @@ type cachedTask struct {
 	Attempts []cachedAttempts
 }
 
-// cachedAttempts are consecutive attempts that differ in their numbers alone.
+// cachedAttempts are consecutive attempts that differ only in their numbers.
 type cachedAttempts struct {
 	First, Last int
 	Version     int
@@ -65,7 +64,7 @@ func (s *Store) indexFile(id plan.ID) string {
 
 func (s *Store) planFile(id plan.ID) string { return s.indexFile(id) + ".plan" }
 
-// loadCache returns what the cache files know of a plan, which may be nothing.
+// loadCache returns what the cache files know about a plan, possibly nothing.
 func (s *Store) loadCache(id plan.ID) *known {
 	k := &known{}
 	if !id.Valid() {
@@ -81,7 +80,7 @@ func (s *Store) loadCache(id plan.ID) *known {
 	}()
 	var c cachedIndex
 	if readCacheFile(s.indexFile(id), &c) {
-		k.index = c.index() // nil if it is none
+		k.index = c.index() // nil if the file is inconsistent
 	}
 	if p := <-parsed; p.Plan != nil {
 		k.planOID, k.planSize, k.snap = p.OID, p.Size, &Snapshot{Plan: p.Plan}
@@ -89,7 +88,7 @@ func (s *Store) loadCache(id plan.ID) *known {
 	return k
 }
 
-// index is nil if the file says what can't be.
+// index returns nil if the file is inconsistent.
 func (c *cachedIndex) index() *index {
 	x := &index{tasks: c.Tasks, fans: make(map[string]*fan, len(c.Fans))}
 	var all []*taskNames
@@ -115,7 +114,7 @@ func (c *cachedIndex) index() *index {
 	return x
 }
 
-// mostAttempts bounds what a cache file that somebody has made can take in memory.
+// mostAttempts bounds the memory that a forged cache file can take.
 const mostAttempts = 1 << 24
 
 func (t cachedTask) attempts() (all []plan.AttemptRecord, ok bool) {
@@ -138,7 +137,7 @@ func (t cachedTask) attempts() (all []plan.AttemptRecord, ok bool) {
 	return all, true
 }
 
-// cacheTask leaves out the names that say what the records of attempts say.
+// cacheTask leaves out the names that follow from the attempt records.
 func cacheTask(t taskNames, r *plan.TaskRecords) cachedTask {
 	c := cachedTask{ID: t.id, OID: t.oid, Names: make([]plan.Name, 0, len(t.names))}
 	for _, n := range t.names {
@@ -160,8 +159,8 @@ func (c cachedAttempts) goesOnWith(a plan.AttemptRecord) bool {
 	return a.N == c.Last+1 && a.Version == c.Version && a.Kind == c.Kind
 }
 
-// saveCache, with mu held, writes the cache files that have fallen far enough behind, while the caller goes on; Close waits for it. It
-// is no error if that fails, as it does in a repository that may only be read: the next Store reads a little longer.
+// saveCache writes the cache files that are out of date enough, in the background; Close waits for it. The caller holds
+// mu. A failure, as in a read-only repository, is no error: the next Store just takes longer to read.
 func (s *Store) saveCache(id plan.ID, k *known) {
 	if !id.Valid() || k.snap == nil {
 		return
@@ -188,7 +187,7 @@ func (x *index) cached() cachedIndex {
 	return c
 }
 
-// cacheHead is what precedes the content: the version, the type's fingerprint and a checksum of the content.
+// cacheHead precedes the content: the version, the type's fingerprint and a checksum of the content.
 func cacheHead(t reflect.Type, content []byte) []byte {
 	head := []byte(cacheVersion)
 	head = binary.LittleEndian.AppendUint64(head, fingerprint(t))
@@ -207,7 +206,7 @@ func readCacheFile(path string, value any) bool {
 	return d.err == nil && d.s == ""
 }
 
-// writeCacheFile replaces a file as a whole, so that a reader never sees half of one.
+// writeCacheFile replaces the whole file at once, so a reader never sees half of one.
 func writeCacheFile(path string, value any) error {
 	v := reflect.ValueOf(value)
 	content, err := encode(nil, v)

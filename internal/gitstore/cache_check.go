@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// cacheBeing is how long a cache file may take to be written.
-const cacheBeing = 10 * time.Minute
+// cacheWriteTime is how long writing a cache file may take.
+const cacheWriteTime = 10 * time.Minute
 
-// DamagedCaches lists the cache files that are not whole: cut off, changed, or begun by a process that did not come to
-// the end. What another version of this program wrote is none of them.
+// DamagedCaches lists the cache files that are truncated, changed, or left unfinished by a process that died. It leaves
+// out files of another version of this program.
 func (s *Store) DamagedCaches(now time.Time) []string {
 	dir := filepath.Join(s.commonDir, "wf", "cache")
 	entries, err := os.ReadDir(dir)
@@ -26,7 +26,7 @@ func (s *Store) DamagedCaches(now time.Time) []string {
 			continue
 		}
 		file := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".new-") && now.Sub(info.ModTime()) < cacheBeing {
+		if strings.HasPrefix(e.Name(), ".new-") && now.Sub(info.ModTime()) < cacheWriteTime {
 			continue
 		}
 		if strings.HasPrefix(e.Name(), ".new-") || !wholeCache(file) {
@@ -36,7 +36,7 @@ func (s *Store) DamagedCaches(now time.Time) []string {
 	return damaged
 }
 
-// wholeCache reports whether a file is a cache that can be read, or one that says itself that another version wrote it.
+// wholeCache reports whether a file is a readable cache, or says itself that another version wrote it.
 func wholeCache(file string) bool {
 	var value any = &cachedIndex{}
 	if strings.HasSuffix(file, ".plan") {

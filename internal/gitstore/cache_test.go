@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What the cache keeps of a task says the same as all the names in its directory, however odd they are.
+// A cached task yields the same names as its directory, however odd they are.
 func TestCachedTaskSaysTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var names []plan.Name

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// child is a git that stays and answers requests.
+// child is a long-running git that answers requests.
 type child struct {
-	packed os.FileInfo // the packed-refs file when it was started; nil if there was none, or nobody asked
+	packed os.FileInfo // the packed-refs file at the start; nil if there was none, or nobody asked
 
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 	errs    *tail
 	started time.Time
-	done    chan struct{} // closed when it has ended
+	done    chan struct{} // closed when the process has ended
 }
 
-// startChild starts git with the arguments. The child gets a process group of its own: a Ctrl-C at the terminal is
-// for this program, which then ends what it has begun; git must not die in the middle of it.
+// startChild starts git with the arguments, in a process group of its own. Ctrl-C at the terminal reaches only this
+// program, which then finishes what it began; git must not die in the middle of that.
 func startChild(dir string, args ...string) (*child, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), gitEnv...)
@@ -45,7 +45,7 @@ func startChild(dir string, args ...string) (*child, error) {
 	return c, nil
 }
 
-// startRefChild starts a child that resolves refs for as long as the packed-refs file is the one that it found.
+// startRefChild starts a child that resolves refs. It is good as long as packed-refs is the file that it found.
 func startRefChild(dir, packedRefs string, args ...string) (*child, error) {
 	packed := lstat(packedRefs) // before git reads it
 	c, err := startChild(dir, args...)
@@ -55,12 +55,12 @@ func startRefChild(dir, packedRefs string, args ...string) (*child, error) {
 	return c, err
 }
 
-// outdated reports whether another git has replaced packed-refs since the child was started. Git keeps the file's
-// content in memory and looks at whole seconds, size and inode number to find out: two replacements within a second
-// can give back all three, and a ref that has moved is then seen, and moved, from where it was.
+// outdated reports whether another git has replaced packed-refs since the child started. Git caches the file and
+// compares only whole seconds, size and inode number: two replacements within a second can match in all three. Git then
+// sees, and moves, a ref from its old value.
 func (c *child) outdated(packedRefs string) bool { return !sameFile(c.packed, lstat(packedRefs)) }
 
-// sameFile reports whether two looks at a file's status, nil where there was none, saw the same file with nothing new in it.
+// sameFile reports whether two stats, nil for no file, describe the same unchanged file.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -76,12 +76,12 @@ func lstat(name string) os.FileInfo {
 	return st
 }
 
-// stop ends the child. Closing its input is what git takes for the end; the signals are for one that hangs, and
-// killing, which would leave lock files behind, is the last resort.
+// stop ends the child. Git ends when its input closes; the signals are for one that hangs. Killing leaves lock files
+// behind, so it is the last resort.
 func (c *child) stop() {
 	c.in.Close()
 	go func() {
-		// Wait closes the pipe, so what is still in it has to be read first.
+		// Wait closes the pipe, so first read what is left in it.
 		io.Copy(io.Discard, c.out)
 		c.cmd.Wait()
 		close(c.done)
@@ -97,7 +97,7 @@ func (c *child) stop() {
 	<-c.done
 }
 
-// interrupt asks the child to stop what it does now.
+// interrupt asks the child to stop its current work.
 func (c *child) interrupt() { c.cmd.Process.Signal(os.Interrupt) }
 
 // failure describes why the child stopped answering.
@@ -105,7 +105,7 @@ func (c *child) failure(err error) error {
 	return &GitError{Args: c.cmd.Args[1:], Stderr: c.errs.String(), ExitCode: c.cmd.ProcessState.ExitCode(), Err: err}
 }
 
-// tail keeps the end of what a child writes to its standard error.
+// tail keeps the end of a child's standard error.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -16,13 +16,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-// heldClaim is a claim as it stands in the repository. oid is empty if there is none.
+// heldClaim is a claim as the repository has it. oid is empty if there is none.
 type heldClaim struct {
 	plan.Claim
 	oid plan.OID
 }
 
-// Claims returns the claims on a plan's tasks, expired ones too.
+// Claims returns the claims on a plan's tasks, including expired ones.
 func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	if !id.Valid() {
 		return nil, fmt.Errorf("%q can't be a plan's id", id)
@@ -50,7 +50,7 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	return claims, err
 }
 
-// parseClaim reads a claim's blob. One that can't be read counts as expired long ago: it must not lock a task for ever.
+// parseClaim reads a claim's blob. An unreadable claim counts as long expired: it must not lock a task for ever.
 func parseClaim(task plan.TaskID, o object) heldClaim {
 	h := heldClaim{oid: o.OID}
 	if json.Unmarshal(o.Data, &h.Claim) != nil {
@@ -60,14 +60,14 @@ func parseClaim(task plan.TaskID, o object) heldClaim {
 	return h
 }
 
-// IsClaimRef reports whether a ref is one of claims.
+// IsClaimRef reports whether a ref is a claim's.
 func IsClaimRef(ref string) bool { return strings.HasPrefix(ref, claimRefs) }
 
 // mostClaim is the largest size of a claim, in bytes: its fields are names and one path.
 const mostClaim = 16 << 10
 
-// CheckClaim says why an object that a ref of claims holds, or is to hold, is not a claim on the task that the ref names
-// (docs/format.md, section 5); "" if it is one.
+// CheckClaim returns why the object that a claim's ref holds, or is to hold, is not a claim on the task that the ref
+// names (docs/format.md, section 5), or "" if it is one.
 func (s *Store) CheckClaim(ctx context.Context, ref string, oid plan.OID) (why string, err error) {
 	id, task, _ := strings.Cut(strings.TrimPrefix(ref, claimRefs), "/")
 	if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
@@ -124,8 +124,8 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 	return h, ref, err
 }
 
-// Claim takes a lease on c.Task, on which there must be no claim, not even an expired one: with a *ClaimedError that says
-// which one there is, it is left alone. Whether that still holds is for the caller to judge, see TakeOver.
+// Claim takes a lease on c.Task. If any claim exists, even an expired one, it fails with a *ClaimedError that names it.
+// The caller decides whether that claim still holds, see TakeOver.
 func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {
 	ref, err := claimRef(id, c.Task)
 	if err != nil {
@@ -134,8 +134,7 @@ func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim
 	return s.writeClaim(ctx, ref, "", c)
 }
 
-// TakeOver puts a claim in the place of exactly the one that was found, or fails with a *ClaimedError if that has changed
-// meanwhile.
+// TakeOver replaces exactly the claim that was found, or fails with a *ClaimedError if it has changed since.
 func (s *Store) TakeOver(ctx context.Context, id plan.ID, found, c plan.Claim) (plan.Claim, error) {
 	held, ref, err := s.claim(ctx, id, c.Task)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *Store) TakeOver(ctx context.Context, id plan.ID, found, c plan.Claim) (
 	return s.writeClaim(ctx, ref, held.oid, c)
 }
 
-// Renew moves the end of a claim that is still ours; otherwise it fails with a *ClaimedError.
+// Renew extends a claim that is still ours; otherwise it fails with a *ClaimedError.
 func (s *Store) Renew(ctx context.Context, id plan.ID, c plan.Claim, expires time.Time) (plan.Claim, error) {
 	held, ref, err := s.ownClaim(ctx, id, c)
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *Store) Renew(ctx context.Context, id plan.ID, c plan.Claim, expires tim
 	return s.writeClaim(ctx, ref, held.oid, c)
 }
 
-// Release gives a claim back if it is still ours; otherwise it fails with a *ClaimedError.
+// Release deletes a claim that is still ours; otherwise it fails with a *ClaimedError.
 func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
 	held, ref, err := s.ownClaim(ctx, id, c)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
 	return s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, c.Task)
 }
 
-// Vacate gives a claim back if it is still ours, and leaves its number: the next claim has a higher one.
+// Vacate releases a claim that is still ours but keeps its number, so that the next claim has a higher one.
 func (s *Store) Vacate(ctx context.Context, id plan.ID, c plan.Claim) error {
 	held, ref, err := s.ownClaim(ctx, id, c)
 	if err != nil {
@@ -188,13 +187,13 @@ func (s *Store) ownClaim(ctx context.Context, id plan.ID, c plan.Claim) (heldCla
 	return held, ref, err
 }
 
-// sameClaim compares all but the end, which Renew moves. The number and the session tell apart what one process does.
+// sameClaim compares everything but the expiry, which Renew moves. Number and session tell one process's claims apart.
 func sameClaim(a, b plan.Claim) bool {
 	return a.Task == b.Task && a.Agent == b.Agent && a.Session == b.Session && a.Host == b.Host && a.PID == b.PID &&
 		a.Number == b.Number && a.Started.Equal(b.Started)
 }
 
-// ClaimedError says which claim is in the way; Held is vacant where it is gone. It is an ErrClaimed.
+// ClaimedError names the claim that is in the way; Held is vacant if there is none any more. It matches ErrClaimed.
 type ClaimedError struct{ Held plan.Claim }
 
 func (e *ClaimedError) Error() string {
@@ -204,18 +203,18 @@ func (e *ClaimedError) Error() string {
 	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plan.OneLine(e.Held.Agent), e.Held.Expires.UTC().Format(time.RFC3339))
 }
 
-// Is makes a *ClaimedError an ErrClaimed.
+// Is makes a *ClaimedError match ErrClaimed.
 func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
 func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan.Claim) (plan.Claim, error) {
-	// What the caller gets is what the repository has: no monotonic clock, no local zone.
+	// Return what the repository stores: no monotonic clock, no local time zone.
 	c.Started, c.Expires = c.Started.UTC().Round(0), c.Expires.UTC().Round(0)
 	data, err := encodeClaim(c)
 	if err != nil {
 		return plan.Claim{}, err
 	}
 	b := s.NewBatch()
-	b.volatile = true // a claim that a power cut takes away held nobody's work
+	b.volatile = true // no work is lost with a claim that a power cut deletes
 	oid := b.AddBlob(data)
 	if err := b.Flush(ctx); err != nil {
 		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
@@ -223,10 +222,10 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 	if err := s.moveClaim(ctx, b, refChange{ref, old, oid}, c.Task); err != nil {
 		return plan.Claim{}, err
 	}
-	return c, s.survive(ctx, b)
+	return c, s.awaitGC(ctx, b)
 }
 
-// moveClaim changes a claim's ref, or finds out who was faster. The batch has what the ref will hold.
+// moveClaim changes a claim's ref, or finds out who was faster. The batch holds the ref's new object.
 func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
 	err := s.moveRefs(ctx, s.leases, []*Batch{b}, []refChange{change}, func(ctx context.Context) (bool, error) {
 		var now heldClaim
@@ -250,9 +249,9 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 	return err
 }
 
-// clearBroken removes what a power cut has left of claims on a plan's tasks: refs that say nothing, and such as name an
-// object that is not there or not whole. Git neither makes another claim in the place of one nor deletes it. In another
-// format of refs than one file each, none is ever half written.
+// clearBroken removes what a power cut left of claims on a plan's tasks: empty refs, and refs to objects that are
+// missing or damaged. Git neither replaces nor deletes such a ref. Only the one-file-per-ref format can leave one half
+// written.
 func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 	dir := filepath.Join(s.commonDir, filepath.FromSlash(claimRefs), string(id))
 	files, err := os.ReadDir(dir)
@@ -265,7 +264,7 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 		if !plan.TaskID(f.Name()).Valid() || !s.brokenClaim(ctx, &l, name) {
 			continue
 		}
-		// Git's own lock: who holds it is at work on this claim, and gives the file a new content.
+		// This is git's own lock: its holder is updating this claim and gives the file new content.
 		lock, err := os.OpenFile(name+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			continue
@@ -280,7 +279,7 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 	return nil
 }
 
-// brokenClaim reports whether the file of a ref does not name a claim that can be read.
+// brokenClaim reports whether a ref's file does not name a readable claim.
 func (s *Store) brokenClaim(ctx context.Context, l *looseReader, file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -66,13 +66,13 @@ func TestClaimLife(t *testing.T) {
 	if _, err := s.Claim(ctx, testID, lease(2, renewed.Expires.Add(time.Hour))); !errors.As(err, &claimed) || !errors.Is(err, ErrClaimed) || claimed.Held != renewed {
 		t.Errorf("claim of what is there: %v", err)
 	}
-	// What was found before it was renewed is not what is taken over.
+	// TakeOver refuses a claim that was found before it was renewed.
 	next := lease(1, renewed.Expires)
 	next.Number = 2
 	if _, err := s.TakeOver(ctx, testID, first, next); !errors.Is(err, ErrClaimed) {
 		t.Errorf("take over of what was renewed: %v", err)
 	}
-	// The same process may take over its own expired claim: only start and number then tell the two apart.
+	// A process may take over its own expired claim: only start and number then tell the two apart.
 	second, err := s.TakeOver(ctx, testID, renewed, next)
 	if err != nil || second.Number != 2 {
 		t.Fatal("take over:", second, err)
@@ -112,7 +112,7 @@ func TestClaimLife(t *testing.T) {
 	sound(t, dir)
 }
 
-// What is given back leaves its number; nobody can take back what somebody else has taken over.
+// Vacate keeps the number, and nobody can release what somebody else has taken over.
 func TestVacate(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -143,7 +143,7 @@ func TestVacate(t *testing.T) {
 	sound(t, dir)
 }
 
-// What can't be read holds nothing and can be taken over, by one of many.
+// An unreadable claim holds nothing: exactly one of many takes it over.
 func TestUnreadableClaim(t *testing.T) {
 	dir := newRepo(t)
 	start(t, open(t, dir), testID, 1)
@@ -180,7 +180,7 @@ func TestUnreadableClaim(t *testing.T) {
 	}
 }
 
-// A pulse changes with every event and every claim, however the repository keeps its refs, and with nothing else.
+// A pulse changes with every event and claim, in each ref format, and with nothing else.
 func TestPulse(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -194,7 +194,7 @@ func TestPulse(t *testing.T) {
 			t.Errorf("%s: changed %v", what, !want)
 		}
 		before = now
-		time.Sleep(10 * time.Millisecond) // some file systems keep time in steps
+		time.Sleep(10 * time.Millisecond) // some file systems have coarse timestamps
 	}
 	changed("nothing", false)
 	time.Sleep(10 * time.Millisecond)
@@ -226,7 +226,7 @@ func TestPulse(t *testing.T) {
 	changed("a release", true)
 }
 
-// What a power cut can leave of a claim is in nobody's way.
+// The remains of a claim after a power cut block nobody.
 func TestBrokenClaims(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)

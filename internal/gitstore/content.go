@@ -19,7 +19,7 @@ type TreeEntry struct {
 	OID  plan.OID
 }
 
-// ReadFile returns the content of a file below a commit or tree. The error is fs.ErrNotExist when there is none.
+// ReadFile returns the content of a file below a commit or tree. The error is fs.ErrNotExist if there is none.
 func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]byte, error) {
 	missing := &fs.PathError{Op: "read", Path: string(treeish) + ":" + path, Err: fs.ErrNotExist}
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\n\r\x00") || !isOID(treeish) {
@@ -31,8 +31,8 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 	return s.readBlob(ctx, string(treeish)+":"+path, missing)
 }
 
-// ReadDocuments hands documents of the plan to fn, by their object ids, with one request for all. What is no blob here is
-// left out. The data is valid until fn returns.
+// ReadDocuments passes documents of the plan to fn, by object id, with one request for all. It skips ids that are no
+// blob here. The data is valid until fn returns.
 func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error {
 	if len(oids) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.O
 	})
 }
 
-// ReadBlob returns the content of a blob. The error is fs.ErrNotExist when there is none.
+// ReadBlob returns the content of a blob. The error is fs.ErrNotExist if there is none.
 func (s *Store) ReadBlob(ctx context.Context, oid plan.OID) ([]byte, error) {
 	return s.readBlob(ctx, string(oid), &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist})
 }
@@ -68,7 +68,7 @@ func (s *Store) readBlob(ctx context.Context, name string, missing error) (data 
 	return data, err
 }
 
-// CopyBlob writes the content of a blob to w as it comes. The error is fs.ErrNotExist when there is none.
+// CopyBlob streams the content of a blob to w. The error is fs.ErrNotExist if there is none.
 func (s *Store) CopyBlob(ctx context.Context, oid plan.OID, w io.Writer) error {
 	return s.eachBlob(ctx, []plan.OID{oid}, func(_ int, _ int64, content io.Reader) error {
 		_, err := io.Copy(w, content)
@@ -76,7 +76,7 @@ func (s *Store) CopyBlob(ctx context.Context, oid plan.OID, w io.Writer) error {
 	})
 }
 
-// BlobHead returns at most so many bytes of a blob, from its beginning, and whether that is all of it.
+// BlobHead returns at most the first most bytes of a blob, and whether that is all of it.
 func (s *Store) BlobHead(ctx context.Context, oid plan.OID, most int64) (data []byte, whole bool, err error) {
 	enough := errors.New("enough")
 	err = s.eachBlob(ctx, []plan.OID{oid}, func(_ int, size int64, content io.Reader) (err error) {
@@ -96,8 +96,8 @@ func isOID(oid plan.OID) bool {
 	return len(oid) == 40 && strings.Trim(string(oid), "0123456789abcdef") == ""
 }
 
-// ListTree lists everything but the trees below a path of a commit or tree, sorted by path; "" is the top. Paths are from
-// the top. The error is fs.ErrNotExist when there is no such tree.
+// ListTree lists everything but trees below a path of a commit or tree, sorted by path; "" is the top. Paths start at
+// the top. The error is fs.ErrNotExist if there is no such tree.
 func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([]TreeEntry, error) {
 	under = strings.Trim(under, "/")
 	missing := &fs.PathError{Op: "list", Path: string(treeish) + ":" + under, Err: fs.ErrNotExist}
@@ -128,7 +128,7 @@ func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([
 	return list, err
 }
 
-// ListTrees lists trees as ListTree does, all at once: the number of requests grows with their depth alone.
+// ListTrees lists trees like ListTree, all at once: the number of requests grows only with their depth.
 func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]TreeEntry, error) {
 	type dir struct {
 		top, oid plan.OID
@@ -170,7 +170,7 @@ func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][
 	return lists, nil
 }
 
-// Resolve finds the object that a name stands for. The error is fs.ErrNotExist when there is none.
+// Resolve finds the object that a name stands for. The error is fs.ErrNotExist if there is none.
 func (s *Store) Resolve(ctx context.Context, name string) (oid plan.OID, err error) {
 	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
 		oid = o.OID
@@ -182,7 +182,7 @@ func (s *Store) Resolve(ctx context.Context, name string) (oid plan.OID, err err
 	return oid, err
 }
 
-// Differing names what a directory has in the revision to, and not the same in from.
+// Differing names the paths of a directory in the revision to that from lacks or has otherwise.
 func (s *Store) Differing(ctx context.Context, from, to, dir string) ([]string, error) {
 	var trees [2][]rawEntry
 	err := s.objects.each(ctx, []string{from + ":" + dir, to + ":" + dir}, func(i int, o object) (err error) {

@@ -11,14 +11,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// addition is a tree of new paths, or of those that are masked, on its way into an existing tree.
+// addition is a tree of new or masked paths to add to an existing tree.
 type addition struct {
 	entry *plan.Entry // a new path ends here
 	below map[string]*addition
 }
 
-// writeChange adds to the batch what turns the tree into the one after the change, and returns that one's id. Only the
-// trees on the way to new paths are read and written.
+// writeChange adds to the batch the tree with the change applied and returns its id. It reads and writes only the trees
+// on the way to new paths.
 func (s *Store) writeChange(ctx context.Context, b *Batch, tree plan.OID, change plan.Change) (plan.OID, error) {
 	top := &addition{}
 	for i := range change.Add {
@@ -80,8 +80,7 @@ func (a *addition) insert(e *plan.Entry) error {
 	return nil
 }
 
-// graft adds a to a tree, which may be none yet, and returns the id of the new one. replaced is an entry of the tree
-// that may exist before.
+// graft adds a to a tree, or to none, and returns the new tree's id. replaced is the one entry that may exist already.
 func (s *Store) graft(ctx context.Context, b *Batch, tree plan.OID, path string, a *addition, replaced *rawEntry) (plan.OID, error) {
 	var old []rawEntry
 	if tree != "" {
@@ -132,7 +131,7 @@ func (s *Store) graftOne(ctx context.Context, b *Batch, old rawEntry, path strin
 	return rawEntry{mode: mode, oid: a.entry.OID}, nil
 }
 
-// modeOf finds an object that an event names rather than brings. It must be there: a commit may not name what is not.
+// modeOf finds an object that an event names but does not bring. It must exist: a commit may not name a missing object.
 func (s *Store) modeOf(ctx context.Context, b *Batch, oid plan.OID) (string, error) {
 	kind := ""
 	if o := b.byOID[oid]; o != nil {
@@ -169,15 +168,15 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 		return c, err
 	}
 	draft := commitDraft{tree: tree, parent: parent, author: author, message: message}
-	seal, err := a.sealOf(ctx, author, change)
+	signing, err := a.signingOf(ctx, author, change)
 	if err != nil {
 		return c, err
 	}
 	switch {
-	case seal != nil && a.follows:
-		return c, errMoved // git signs what it can look at
-	case seal != nil:
-		return a.addSigned(ctx, draft, seal)
+	case signing != nil && a.follows:
+		return c, errMoved // git signs only a commit whose parent exists
+	case signing != nil:
+		return a.addSigned(ctx, draft, signing)
 	}
 	when := fmt.Sprintf("%d %s", a.now.Unix(), a.now.Local().Format("-0700"))
 	var text strings.Builder
@@ -189,7 +188,7 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	return a.add(text.String()), nil
 }
 
-// ownReview refuses a review under another name than its commit has: nobody would count it.
+// ownReview refuses a review whose reviewer is not the commit's author: nobody would count it.
 func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	if trailer(change, "Wf-Review") == "" {
 		return nil
@@ -204,14 +203,14 @@ func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	return nil
 }
 
-// add adds a commit, as git would store it, to the batch.
+// add adds a commit to the batch as git would store it.
 func (a *appending) add(text string) commitInfo {
 	c := parseCommit(text)
 	c.oid = a.batch.add(plumbing.CommitObject, []byte(text))
 	return c
 }
 
-// ident writes a name and address so that neither can be taken for anything else in the commit.
+// ident formats a name and address so that nothing else in the commit can be mistaken for them.
 func ident(a plan.Actor) string {
 	a = cleanActor(a)
 	return a.Name + " <" + a.Email + ">"
@@ -256,7 +255,7 @@ func message(c plan.Change) (string, error) {
 	return strings.Join(parts, "\n\n") + "\n", nil
 }
 
-// text is s as a commit can hold it, and as git log can show it without harm to a terminal.
+// text is s as a commit can hold it, without anything that harms a terminal in git log.
 func text(s string) string {
 	return plan.Printable(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"))
 }

@@ -41,14 +41,14 @@ var errContentChanged = errors.New("the content changed while it was read")
 
 // encodeWhole returns the file of an object that is in memory.
 func (s *Store) encodeWhole(kind plumbing.ObjectType, data []byte) ([]byte, error) {
-	// What fits into a block of the file system takes one in any case, until git packs it, and a tree is mostly object ids,
-	// which are random: neither is compressed.
+	// Leave small files and trees uncompressed: a small file takes one file system block anyway until git packs it, and
+	// a tree is mostly object ids, which are random.
 	const block, around = 4096, 2 + 5 + 4
 	head := looseHeader(kind, int64(len(data)))
 	if n := len(head) + len(data); around+n <= block || kind == plumbing.TreeObject && n <= math.MaxUint16 {
 		out := make([]byte, 0, around+n)
 		out = append(out, 0x78, 1) // zlib
-		out = append(out, 1)       // the last of its blocks, and a stored one
+		out = append(out, 1)       // a stored block, and the last one
 		out = binary.LittleEndian.AppendUint16(out, uint16(n))
 		out = binary.LittleEndian.AppendUint16(out, ^uint16(n))
 		out = append(append(out, head...), data...)
@@ -89,7 +89,7 @@ func (s *Store) compress(w io.Writer, head string, content io.Reader) error {
 	return z.Close()
 }
 
-// isIn reports whether a loose object's file holds the object: a power cut may have left an empty one.
+// isIn reports whether a loose object's file holds the object: a power cut may leave an empty one.
 func (o *loose) isIn(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {

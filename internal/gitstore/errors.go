@@ -8,7 +8,7 @@ import (
 	"gitwf/internal/fault"
 )
 
-// What can be wrong with a repository or a plan without anything being broken.
+// States of a repository or plan that stop a command although nothing is broken.
 var (
 	ErrNoRepository = error(&fault.Error{Code: fault.ExitNoRepository, Hint: "git init", Err: errors.New("not a git repository")})
 	ErrNoPlan       = fault.Usage("git wf plans", "no such plan")
@@ -19,16 +19,16 @@ var (
 	ErrNoActive     = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)", "no plan is active")
 )
 
-// unsupported is the error of something that this program can't work with, such as "git 2.30.2".
+// unsupported reports something that this program can't work with, such as "git 2.30.2".
 func unsupported(what, hint string) error {
 	return fault.Usage(hint, "%s is not supported: %s", what, hint)
 }
 
-// AbsentError says that objects which are needed are not in this clone. Hint is the command that fetches them.
+// AbsentError reports needed objects that this clone lacks. Hint is the command that fetches them.
 type AbsentError struct {
-	What string // what is not here, and why
+	What string // what is missing, and why
 	Hint string
-	Err  error // what git said; nil if nobody asked it
+	Err  error // git's error; nil if git was not asked
 }
 
 func (e *AbsentError) Error() string {
@@ -41,11 +41,10 @@ func (e *AbsentError) Error() string {
 
 func (e *AbsentError) Unwrap() error { return e.Err }
 
-// Exit has the command that fetches what is not here.
+// Exit returns the hint that fetches the missing objects.
 func (e *AbsentError) Exit() (int, string) { return fault.ExitRefused, e.Hint }
 
-// IsAbsent reports whether err says no more than that something is not in this clone: nothing follows from that about what it
-// is.
+// IsAbsent reports whether err only says that this clone lacks something: it proves nothing about the content.
 func IsAbsent(err error) bool {
 	var absent *AbsentError
 	return errors.As(err, &absent)
@@ -55,7 +54,7 @@ func IsAbsent(err error) bool {
 var errNoIdentity = fault.Usage("git config --global user.name NAME; git config --global user.email ADDRESS",
 	"git does not know your name and address")
 
-// unproven is the error of an event that would not count, because nothing would prove who made it. Nothing was recorded.
+// unproven refuses an event that would not count, because nothing would prove who made it. Nothing was recorded.
 func unproven(reason, hint string) error { return fault.Refused(hint, "%s", reason) }
 
 // GitError is a git command that failed. ExitCode is -1 if it did not exit by itself.
@@ -73,7 +72,7 @@ func (e *GitError) Error() string {
 			name += " " + e.Args[i]
 			break
 		}
-		i++ // a setting for this one call
+		i++ // skip the setting's value
 	}
 	if text := strings.TrimSpace(e.Stderr); text != "" {
 		return name + ": " + text

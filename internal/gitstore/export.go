@@ -13,9 +13,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Export writes a tree's files byte for byte, with none of git's filters, into an existing directory. Files that are
-// there are not overwritten: that is an error. So are names that stand for something else than a file of that tree, and
-// symbolic links that lead out of the directory.
+// Export writes a tree's files byte for byte, without git's filters, into an existing directory. It refuses to
+// overwrite files, names that a file system could map to another file, and symbolic links that lead out of the
+// directory.
 func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 	entries, err := s.ListTree(ctx, tree, "")
 	if err != nil {
@@ -31,14 +31,14 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 	if err := s.Prefetch(ctx, oids); err != nil {
 		return fmt.Errorf("export %s: %w", tree, err)
 	}
-	// The root refuses to write outside itself, whatever the names are and whatever is in the directory already.
+	// The root refuses to write outside itself, whatever the names and the directory's content.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("export %s: %w", tree, err)
 	}
 	defer root.Close()
 	x := exporter{root: root, made: map[string]bool{".": true}, progress: Track(ctx, "Writing files", len(entries))}
-	// Links come last, so that no file is written through one.
+	// Links come last, so that nothing is written through one.
 	for _, links := range []bool{false, true} {
 		list := slices.DeleteFunc(slices.Clone(entries), func(e TreeEntry) bool { return links != (e.Mode == modeLink) })
 		if err := x.all(ctx, s, list); err != nil {
@@ -51,7 +51,7 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 // exporter writes files below a root.
 type exporter struct {
 	root     *os.Root
-	made     map[string]bool // directories that are there
+	made     map[string]bool // directories that exist
 	progress *Tracker
 }
 
@@ -95,7 +95,7 @@ func (x *exporter) one(e TreeEntry, content io.Reader) error {
 	return err
 }
 
-// longestTarget bounds the name in a symbolic link, in bytes: no system allows a longer one.
+// longestTarget bounds a symbolic link's target, in bytes: no system allows a longer one.
 const longestTarget = 64 << 10
 
 func (x *exporter) link(e TreeEntry, name string, content io.Reader) error {
@@ -110,8 +110,8 @@ func (x *exporter) link(e TreeEntry, name string, content io.Reader) error {
 	return x.root.Symlink(filepath.FromSlash(target), name)
 }
 
-// staysInside reports whether a link at a path leads to a place below the top. A target may go up first and then only
-// down: going up again after a name would depend on where another link of that name leads.
+// staysInside reports whether a link at a path points below the top. A target may go up first and then only down: a
+// later ".." depends on where another link of that name points.
 func staysInside(link, target string) bool {
 	if target == "" || path.IsAbs(target) || strings.ContainsAny(target, "\\:\x00") {
 		return false

@@ -18,18 +18,18 @@ import (
 	"gitwf/internal/plan"
 )
 
-// FileInfo is one file of a tree that was written.
+// FileInfo describes one file of a tree that was written.
 type FileInfo = plan.FileInfo
 
-// FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record; empty means
-// what the file system says. Source is where its content lies, if that is elsewhere than at its path.
+// FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record; if empty,
+// AddDir takes it from the file system. Source is where the content lies, if that is not its path.
 type FileRef struct {
 	Path   string
 	Mode   string
 	Source string
 }
 
-// source is where a large object's bytes can be read again.
+// source is where to read a large object's bytes again.
 type source struct{ path string }
 
 func (r *source) open() (io.ReadCloser, int64, error) {
@@ -48,16 +48,16 @@ func (r *source) open() (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Files are read whole up to inMemory, in bytes each, and kept until the batch is flushed up to mostHeld, in bytes in all.
-// The rest is written at once, and read again should a gc take it.
+// AddDir reads files of up to inMemory bytes whole and keeps up to mostHeld bytes of them until the batch is flushed.
+// It writes the rest at once, and reads it again should a gc delete it.
 const (
 	inMemory = 64 << 10
 	mostHeld = 8 << 20
 )
 
-// AddDir adds files below root, and the trees that hold them, and returns the top tree's id with a line for each file,
-// in the order of files. Contents are streamed. The files must stay as they are until the event is appended. A batch in
-// which it failed must be discarded.
+// AddDir adds files below root, and the trees that hold them. It returns the top tree's id and a line for each file, in
+// the order of files. It streams contents. The files must not change until the event is appended. If AddDir fails,
+// discard the batch.
 func (b *Batch) AddDir(ctx context.Context, root string, files []FileRef) (plan.OID, []FileInfo, error) {
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", nil, err
@@ -115,7 +115,7 @@ func (b *Batch) addFile(root string, ref FileRef, progress *Tracker) (FileInfo, 
 	return b.fromDisk(info, path, progress)
 }
 
-// fromSmall adds a file that was read whole. When enough are kept in memory, its object is written at once.
+// fromSmall adds a file that was read whole. It writes the object at once when enough is in memory.
 func (b *Batch) fromSmall(info FileInfo, path string, data []byte) (FileInfo, error) {
 	before := len(b.order)
 	info = b.fromMemory(info, data)
@@ -150,7 +150,7 @@ func (b *Batch) fromMemory(info FileInfo, data []byte) FileInfo {
 	return info
 }
 
-// fromDisk writes a large file's object at once, in the one pass that also computes its hashes.
+// fromDisk writes a large file's object in the same pass that computes its hashes.
 func (b *Batch) fromDisk(info FileInfo, path string, progress *Tracker) (FileInfo, error) {
 	src := &source{path}
 	content, size, err := src.open()
@@ -177,7 +177,7 @@ func (b *Batch) fromDisk(info FileInfo, path string, progress *Tracker) (FileInf
 	return info, err
 }
 
-// AddFiles is AddDir for files from memory, all of mode 100644. The lines come in the order of the paths.
+// AddFiles is AddDir for files in memory, all of mode 100644. It returns the lines in the order of paths.
 func (b *Batch) AddFiles(files map[string][]byte) (plan.OID, []FileInfo, error) {
 	var infos []FileInfo
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -233,8 +233,8 @@ func (b *Batch) addTreeOf(entries []TreeEntry) (plan.OID, error) {
 	return b.addTree(here)
 }
 
-// WriteTreeOf writes the nested trees of a flat list of files and returns the top tree's id, on disk. The blobs must
-// be there.
+// WriteTreeOf writes the nested trees of a flat list of files to disk and returns the top tree's id. The blobs must
+// exist.
 func (s *Store) WriteTreeOf(ctx context.Context, entries []TreeEntry) (plan.OID, error) {
 	b := s.NewBatch()
 	oid, err := b.addTreeOf(entries)

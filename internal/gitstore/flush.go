@@ -9,24 +9,23 @@ import (
 	"slices"
 )
 
-// flushing is how objects and their names get to the disk, see Batch.Flush.
+// flushing is how objects and their names reach the disk, see Batch.Flush.
 type flushing int
 
 const (
 	flushEach    flushing = iota // each file, then each directory: always right
-	flushAll                     // the whole file system, where nothing less stands for more than one file (ext4 without a journal)
-	flushWithRef                 // by the flush of a ref, which stands for all that was written out before it (ext4, XFS, APFS)
+	flushAll                     // the whole file system, where no cheaper flush covers several files (ext4 without a journal)
+	flushWithRef                 // a ref's flush covers everything written before it (ext4, XFS, APFS)
 )
 
-// Flush writes what the batch has so far and returns when it is on disk. Append does it for its own batch; others call
-// it when something else than an event is about to name the objects.
+// Flush writes what the batch has so far and returns when it is on disk. Append calls it for its own batch; call it
+// before anything but an event names the objects.
 //
-// The order is: all data, then all names, so that a name does not stand for data that a power cut could take away. On
-// file systems with one journal, which commit their metadata in order and as a whole, it is enough that the data has been
-// written out before it gets its name: one flush after that stands for both, and an event leaves it to git, whose flush
-// of the ref's lock file comes next. Elsewhere the data is flushed before, and the names after that. Where there is no
-// journal at all one flush of the whole file system, before a ref names anything, is for both: what a power cut in the
-// midst of it leaves behind, writeOne does not take for the object.
+// All data goes first, then all names, so no name stands for data that a power cut could delete. File systems with one
+// journal commit metadata in order and as a whole. There, it is enough to write the data out before it gets its name:
+// one later flush covers both, and an event leaves that flush to git, which flushes the ref's lock file next.
+// Elsewhere, Flush flushes the data first and the names after it. Without any journal, one flush of the whole file
+// system, before a ref names anything, covers both; writeOne recognizes what a power cut leaves of an unfinished one.
 func (b *Batch) Flush(ctx context.Context) error {
 	if err := b.write(ctx); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (b *Batch) Flush(ctx context.Context) error {
 	return b.s.finish(true, b)
 }
 
-// finish waits for the batches' data and gives the objects their names. alone says that no flush of a ref follows.
+// finish waits for the batches' data and names the objects. alone says that no ref flush follows.
 func (s *Store) finish(alone bool, batches ...*Batch) error {
 	for _, b := range batches {
 		if err := b.settle(alone); err != nil {
@@ -54,7 +53,7 @@ func (s *Store) finish(alone bool, batches ...*Batch) error {
 	return nil
 }
 
-// written starts the way of the data to the disk. Files stay open until they have arrived, but not too many.
+// written starts writing the data to disk. Files stay open until that is done, up to a limit.
 func (b *Batch) written(o *loose, f *os.File) error {
 	const mostOpen = 100
 	o.file = f
@@ -68,7 +67,7 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	return b.settle(true)
 }
 
-// harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and without a flush.
+// harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and unflushed.
 func (b *Batch) harden(o *loose) error {
 	if !flushesReadOnly {
 		return nil
@@ -80,17 +79,17 @@ func (b *Batch) harden(o *loose) error {
 	return b.written(o, f)
 }
 
-// settle waits until the data of the open files is on the disk, or with it where another flush follows.
+// settle waits until the open files' data is on disk or, where another flush follows, handed to it.
 func (b *Batch) settle(alone bool) error {
 	var errs []error
 	for _, o := range b.open {
 		flush := (*os.File).Sync
 		switch how := b.s.writing.flushing; {
 		case b.volatile:
-			flush = writeOut // so that it is there whole or not at all
+			flush = writeOut // whole or missing, never half written
 		case how == flushAll:
 			flush = nil
-		case how == flushWithRef && (!alone || !o.placed): // that of its name follows at least
+		case how == flushWithRef && (!alone || !o.placed): // at least its name's flush follows
 			flush = writeOut
 		}
 		if flush != nil {
@@ -103,7 +102,7 @@ func (b *Batch) settle(alone bool) error {
 	return errors.Join(errs...)
 }
 
-// place gives the objects their names; alone says that no flush of a ref follows.
+// place names the objects; alone says that no ref flush follows.
 func (b *Batch) place(alone bool) error {
 	for _, o := range b.order {
 		if o.placed {
@@ -121,7 +120,7 @@ func (b *Batch) place(alone bool) error {
 	case how == flushEach:
 		dirs = slices.Compact(slices.Sorted(slices.Values(dirs)))
 	case alone:
-		dirs = dirs[len(dirs)-1:] // the newest name stands for all that was before it
+		dirs = dirs[len(dirs)-1:] // flushing the newest name covers all earlier ones
 	default:
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Person returns who the user is, as git would name the committer of a commit: whoever runs this acts for themselves, whatever
-// GIT_AUTHOR_NAME says. It fails with errNoIdentity if git does not know.
+// Person returns the user as git would name a committer. Callers act for themselves, whatever GIT_AUTHOR_NAME says. It
+// fails with errNoIdentity if git does not know.
 func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
 	return s.ident(ctx, "GIT_COMMITTER_IDENT")
 }
@@ -25,7 +25,7 @@ func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) 
 	out, err := s.Git(ctx, "var", variable)
 	if err != nil {
 		if exitCode(err) > 0 {
-			// What git says here fills a screen with the same advice.
+			// Git prints a screen of the same advice here.
 			return plan.Actor{}, errNoIdentity
 		}
 		return plan.Actor{}, err
@@ -40,7 +40,7 @@ func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) 
 	return a, nil
 }
 
-// parseIdent takes "Name <address> seconds zone" apart.
+// parseIdent splits "Name <address> seconds zone".
 func parseIdent(line string) (plan.Actor, error) {
 	name, rest, ok := strings.Cut(line, "<")
 	end := strings.LastIndexByte(rest, '>')

@@ -12,14 +12,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// index is what a plan's tree says about its tasks, by fan-out directory and task, each with the tree id it was read
-// from: equal ids need not be read again. An index is never changed once it is made.
+// index is what a plan's tree says about its tasks, by fan-out directory and task. Each entry has the id of the tree it
+// came from, so an equal id need not be read again. An index never changes once it is made.
 type index struct {
-	tasks   plan.OID // the tree tasks/
+	tasks   plan.OID // id of the tree tasks/
 	fans    map[string]*fan
 	records plan.Records
-	fresh   int           // tasks that had to be read for this index
-	changed []plan.TaskID // whose records are not those of the index before
+	fresh   int           // number of tasks read for this index
+	changed []plan.TaskID // tasks whose records differ from the previous index
 }
 
 // fan is one fan-out directory.
@@ -29,14 +29,14 @@ type fan struct {
 	tasks []taskNames
 }
 
-// taskNames is one task's directory, with the names in it; in an index that was read from the cache without those of attempts.
+// taskNames is one task's directory with its names; an index from the cache leaves out attempts.
 type taskNames struct {
 	id    plan.TaskID
 	oid   plan.OID
 	names []plan.Name
 }
 
-// readIndex makes the index of a tasks/ tree from the one of an earlier tree, or of none.
+// readIndex builds the index of a tasks/ tree from an earlier tree's index, or from nothing.
 func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*index, error) {
 	if old == nil {
 		old = &index{}
@@ -99,8 +99,7 @@ func (f *fan) taskNames() []taskNames {
 	return f.tasks
 }
 
-// readFans lists the tasks of the fan-out directories and reads those that differ from before. It returns the tasks
-// that were read.
+// readFans lists the tasks of the fan-out directories, reads those that changed and returns them.
 func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames) ([]*taskNames, error) {
 	oids := make([]plan.OID, len(fans))
 	for i, f := range fans {
@@ -136,15 +135,15 @@ func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames)
 	return fresh, s.readTasks(ctx, fresh)
 }
 
-// branch is a directory below a task that is still to be read.
+// branch is a directory below a task that is yet to be read.
 type branch struct {
 	task   *taskNames
 	prefix string
 	oid    plan.OID
 }
 
-// readTasks reads the names below all the given tasks, one level of all of them at a time, so that the number of
-// waits for git does not grow with the number of tasks. A files/ tree is a name and is not entered.
+// readTasks reads the names below all given tasks level by level, so the number of round trips to git does not grow
+// with the number of tasks. A files/ tree is a name and is not entered.
 func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
 	level := make([]branch, len(tasks))
 	for i, t := range tasks {
@@ -176,8 +175,7 @@ func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
 	return nil
 }
 
-// eachTree reads many trees at once. Those that are known already cost nothing; keep says whether the others are worth
-// keeping.
+// eachTree reads many trees at once. Known trees cost nothing; keep says whether to cache the others.
 func (s *Store) eachTree(ctx context.Context, oids []plan.OID, keep bool, fn func(i int, entries []rawEntry)) error {
 	have := make([][]rawEntry, len(oids))
 	var names []string
@@ -212,8 +210,8 @@ func (s *Store) eachTree(ctx context.Context, oids []plan.OID, keep bool, fn fun
 	return nil
 }
 
-// nextRecords sorts the names of what was read into records and takes the rest from the index before. It also lists the
-// tasks whose records are others than there, unless there is none before.
+// nextRecords sorts the names just read into records and takes the rest from the previous index. If there is a previous
+// index, it also lists the tasks whose records changed.
 func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (plan.Records, []plan.TaskID) {
 	if old.records.Tasks == nil {
 		var all []*taskNames
@@ -263,7 +261,7 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (pl
 	return plan.Records{Tasks: tasks}, changed
 }
 
-// parseAll shares the work among the processors: in a long plan it is much of what a snapshot costs.
+// parseAll uses all processors: parsing is much of the cost of a long plan's snapshot.
 func parseAll(tasks []*taskNames) map[plan.TaskID]*plan.TaskRecords {
 	parsed := make([]*plan.TaskRecords, len(tasks))
 	workers := min(runtime.GOMAXPROCS(0), len(tasks)/64+1)
@@ -283,14 +281,14 @@ func parseAll(tasks []*taskNames) map[plan.TaskID]*plan.TaskRecords {
 	return records
 }
 
-// misplaced reports whether a task's directory is not in its own fan-out directory. Such a one has no effect: it could
-// be a second set of records of the same task.
+// misplaced reports whether a task's directory is outside its own fan-out directory. Such a directory has no effect: it
+// could be a second set of records for the same task.
 func misplaced(fan string, id plan.TaskID) bool {
 	return !id.Valid() || !strings.HasPrefix(id.Dir(), "tasks/"+fan+"/")
 }
 
-// withSession adds to the records of tasks what the trees session/ and notes/ say; either may be "". Newer are directories of
-// kinds that this program does not know.
+// withSession adds what the trees session/ and notes/ say to the tasks' records; either tree may be "". newer lists
+// directories of kinds that this program does not know.
 func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID, newer []string) (plan.Records, error) {
 	records.Newer = append(slices.Clip(records.Newer), newer...)
 	var names [2][]string

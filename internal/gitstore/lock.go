@@ -13,10 +13,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// line is where the goroutines of this process queue that write to one plan.
+// line is where this process's writers to one plan queue.
 type line struct {
-	turn    chan struct{} // held by the one at work
-	waiting []*appending  // that it may take along, in the order in which they came; under Store.mu
+	turn    chan struct{} // held by the current writer
+	waiting []*appending  // events that it may take along, in order of arrival; guarded by Store.mu
 }
 
 func (s *Store) line(id plan.ID) *line {
@@ -28,9 +28,9 @@ func (s *Store) line(id plan.ID) *line {
 	return s.lines[id]
 }
 
-// lockPlan makes the writers of one plan on this machine queue. It is not what keeps the history whole, the move of the
-// ref from exactly one old value is; it keeps them from throwing each other's work away. The goroutines of this process
-// queue among themselves first, so that only one of them has to poll for the file.
+// lockPlan queues the writers of one plan on this machine. The compare-and-swap of the ref keeps the history whole, not
+// this lock; the lock keeps writers from discarding each other's work. Goroutines queue within the process first, so
+// only one of them polls for the file.
 func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err error) {
 	l := s.line(id)
 	select {
@@ -53,8 +53,8 @@ func (s *Store) lockTurn(ctx context.Context, id plan.ID, l *line) (unlock func(
 	}, nil
 }
 
-// queue is lockPlan for an event; unlock is nil if it need not be appended any more, because the one in front of it has
-// taken it along.
+// queue is lockPlan for an event. unlock is nil if the writer in front took the event along, so nothing is left to
+// append.
 func (a *appending) queue(ctx context.Context) (unlock func(), err error) {
 	if a.event == nil {
 		return a.s.lockPlan(ctx, a.id)
@@ -70,7 +70,7 @@ func (a *appending) queue(ctx context.Context) (unlock func(), err error) {
 		if a.s.leaveLine(l, a) {
 			return nil, ctx.Err()
 		}
-		// It is with the one at work, who says soon what has become of it.
+		// The current writer has it and will report the outcome soon.
 		select {
 		case <-a.taken:
 			return nil, nil
@@ -102,9 +102,9 @@ func (s *Store) leaveLine(l *line, a *appending) bool {
 	return true
 }
 
-// takeAlong builds the events that wait in line on top of the first, so that one flush of the disk and one move of the ref
-// are for all of them. An event for which that is not so simple stays in line, and sees to itself when it is its turn.
-func (a *appending) takeAlong(ctx context.Context, tip commitInfo, first *built) []*built {
+// appendWaiting builds the waiting events on top of the first, so that one flush and one ref update serve all of them. An
+// event that can't simply follow stays in line and waits for its turn.
+func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, first *built) []*built {
 	group := []*built{first}
 	l := a.s.line(a.id)
 	a.s.mu.Lock()
@@ -127,7 +127,7 @@ func (a *appending) takeAlong(ctx context.Context, tip commitInfo, first *built)
 	return group
 }
 
-// follow builds the event on top of one that is not recorded yet; nil if it has to be decided on what is recorded.
+// follow builds the event on top of one that is not recorded yet; nil if it must be decided on the recorded state.
 func (a *appending) follow(ctx context.Context, before *built) *built {
 	if a.again || before.known == nil {
 		return nil
@@ -152,7 +152,7 @@ func (a *appending) follow(ctx context.Context, before *built) *built {
 	return e
 }
 
-// putBack gives those of the group that were not recorded their place in line again.
+// putBack returns the group's unrecorded events to their places in line.
 func (a *appending) putBack(group []*built) {
 	for _, e := range group {
 		e.batch.rollback(e.mark)
@@ -161,8 +161,8 @@ func (a *appending) putBack(group []*built) {
 	}
 }
 
-// LockWorktree makes those queue who change the same thing beside this working tree, under a name for it. A process that
-// ends, however it does, gives its lock back.
+// LockWorktree serializes changes to something next to this worktree, under a name. The lock ends with its process,
+// however that ends.
 func (s *Store) LockWorktree(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := lockFile(ctx, filepath.Join(s.gitDir, "wf", "lock", "worktree"), name)
 	if err != nil {

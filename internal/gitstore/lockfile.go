@@ -10,35 +10,35 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// How long git can be thought to hold a lock file. It holds that of a ref for as long as a flush takes, and that of
-// packed-refs for as long as it takes to write all refs anew. A git that is slower than that, and alive, loses nothing
-// but its transaction: it can't give the ref its value without the file.
+// How long git may plausibly hold a lock file. It holds a ref's lock for one flush, and that of packed-refs while it
+// rewrites all refs. A slower git that is still alive loses only its transaction: without the file it can't update the
+// ref.
 const (
 	refLockLimit    = 10 * time.Second
 	packedLockLimit = 30 * time.Second
 )
 
-// lockPatience is after which time a wait for a lock is worth a word.
+// lockPatience is how long we wait for a lock before telling the user.
 const lockPatience = time.Second
 
-// lockWatch looks at the lock files that may be in the way of a change of refs. Git never removes one that a killed
-// process left behind; a plan must go on without a person who does.
+// lockWatch watches the lock files that may block a ref update. Git never removes the lock of a killed process; a plan
+// must go on without a person to do it.
 type lockWatch struct {
 	store  *Store
 	limits map[string]time.Duration
 	seen   map[string]sighting
 }
 
-// sighting is a lock file, and when it was seen first.
+// sighting is a lock file and the time we first saw it.
 type sighting struct {
 	file    os.FileInfo
 	since   time.Time
-	removed bool // at least that was tried
-	told    bool // it was said that it is waited for
+	removed bool // at least we tried
+	told    bool // the user knows that we wait for it
 }
 
-// refLocks watches what git locks to make the changes. packed-refs.new is written under packed-refs.lock, and a leftover
-// of it is as much in the way.
+// refLocks watches what git locks for the changes. Git writes packed-refs.new under packed-refs.lock; a stale one
+// blocks as much.
 func (s *Store) refLocks(changes []refChange) *lockWatch {
 	w := s.lockWatch()
 	for _, c := range changes {
@@ -54,8 +54,8 @@ func (s *Store) lockWatch() *lockWatch {
 	return &lockWatch{s, map[string]time.Duration{}, map[string]sighting{}}
 }
 
-// held removes the lock files that nobody can still hold, and reports whether to try the change again for as long as it
-// takes: one was removed, or one is there that has not changed since the last look.
+// held removes stale lock files. It reports whether to keep trying: it removed one, or one is unchanged since the last
+// look.
 func (w *lockWatch) held(ctx context.Context) bool {
 	held := false
 	for path, limit := range w.limits {
@@ -68,7 +68,7 @@ func (w *lockWatch) held(ctx context.Context) bool {
 		if !again || !sameLock(first.file, now) {
 			first, again = sighting{file: now, since: time.Now()}, false
 		}
-		// A clock that was set back makes a file look young for ever; what was watched for so long is old nevertheless.
+		// If the clock was set back, a file looks young for ever; one that we watched this long is old anyway.
 		age := max(time.Since(now.ModTime()), time.Since(first.since))
 		switch {
 		case first.removed: // in vain
@@ -87,20 +87,20 @@ func (w *lockWatch) held(ctx context.Context) bool {
 	return held
 }
 
-// remove removes a lock file unless it is another one by now: whoever else found the same one may have removed it and
-// made its own.
+// remove removes a lock file unless it has been replaced: another process may have removed the stale one and made its
+// own.
 func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
 	dir := filepath.Join(w.store.commonDir, "wf", "lock")
 	if os.MkdirAll(dir, 0o777) != nil {
 		return
 	}
-	mutex := flock.New(filepath.Join(dir, "stale"), flock.SetPermissions(0o666)) // no plan is called so
+	mutex := flock.New(filepath.Join(dir, "stale"), flock.SetPermissions(0o666)) // no plan can have this name
 	if _, err := mutex.TryLockContext(ctx, time.Millisecond); err != nil {
 		return
 	}
 	defer mutex.Close()
 	if now := lstat(path); now != nil && sameLock(old, now) {
-		_ = os.Remove(path) // if it can't be, git goes on to say that it is there
+		_ = os.Remove(path) // on failure, git keeps reporting the lock
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestStaleLocks: what a killed git leaves behind does not stop a plan for ever, and what a living one holds is not
-// taken from it.
+// TestStaleLocks: a killed git's locks don't stop a plan for ever, and a living git keeps its own.
 func TestStaleLocks(t *testing.T) {
 	tests := []struct {
 		name, file string
@@ -42,7 +41,7 @@ func TestStaleLocks(t *testing.T) {
 	}
 }
 
-// TestLockWatch: a lock is waited for while it stays the same, however young its time says it is, and only so long.
+// TestLockWatch: we wait for a lock while it stays the same, however young its timestamp, but only so long.
 func TestLockWatch(t *testing.T) {
 	ctx := context.Background()
 	s := &Store{commonDir: t.TempDir()}
@@ -82,7 +81,7 @@ func TestLockWatch(t *testing.T) {
 	}
 }
 
-// TestAppendPastStaleLock appends an event though a killed git has left its lock.
+// TestAppendPastStaleLock appends an event although a killed git left its lock.
 func TestAppendPastStaleLock(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
@@ -98,7 +97,7 @@ func TestAppendPastStaleLock(t *testing.T) {
 	sound(t, dir)
 }
 
-// TestKeep: what a gc took of a batch before anything named it is written again.
+// TestKeep: Keep rewrites what a gc deleted from a batch before anything named it.
 func TestKeep(t *testing.T) {
 	dir := newRepo(t)
 	b := open(t, dir).NewBatch()

@@ -29,7 +29,7 @@ const (
 	logFields = 9
 )
 
-// Log yields the events of a plan, newest first, as git finds them, until yield returns false.
+// Log yields the events of a plan, newest first, in git's order, until yield returns false.
 func (s *Store) Log(ctx context.Context, id plan.ID, yield func(LogEntry) bool) error {
 	ref, err := planRef(id)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Maintain asks git to tidy up the repository if it is time for that, as git's own commands do after they have written:
-// with the user's environment and settings, and not where these switch it off (maintenance.auto, gc.auto). It waits for
-// git to find that nothing is due; what is due goes on after Maintain has returned, unless gc.autoDetach says otherwise.
+// Maintain runs git's automatic maintenance, as git's own commands do after writing: with the user's environment and
+// settings, and not if these disable it (maintenance.auto, gc.auto). It waits for git to find that nothing is due. Due
+// work continues after Maintain returns, unless gc.autoDetach says otherwise.
 //
-// Nothing of ours is in danger: what is on its way into a plan is written again if a gc takes it (see survive).
+// It endangers nothing of ours: if a gc deletes what is on its way into a plan, Append rewrites it (see awaitGC).
 func (s *Store) Maintain(ctx context.Context) error {
 	auto, err := s.allOn(ctx, "maintenance.auto", "gc.auto")
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) Maintain(ctx context.Context) error {
 		return fmt.Errorf("ask git to tidy up: %w", err)
 	}
 	cmd := exec.Command("git", "maintenance", "run", "--auto", "--quiet")
-	cmd.Dir, cmd.Env = s.dir, os.Environ() // grafts and replacements keep what they name, so git must see them
+	cmd.Dir, cmd.Env = s.dir, os.Environ() // git must see grafts and replacements, because they keep what they name
 	if detached {
 		cmd.SysProcAttr = ownSession()
 	}
@@ -44,24 +44,24 @@ func (s *Store) Maintain(ctx context.Context) error {
 	case err := <-ended:
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
-			return nil // somebody else is at it, or it has said what is wrong where gc says that: gc.log
+			return nil // another gc is running, or gc.log has the error
 		}
 		return err
 	case <-late:
 		return nil
 	case <-ctx.Done():
 		if !detached {
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
+			_ = cmd.Process.Signal(os.Interrupt) // it may just have ended
 			<-ended
 		}
 		return ctx.Err()
 	}
 }
 
-// foundDue is how long git may take to find that nothing is due. Longer means that it is at work.
+// foundDue is how long git takes at most to find that nothing is due. After that, it is at work.
 const foundDue = 300 * time.Millisecond
 
-// allOn reports whether none of the settings is there and switches something off.
+// allOn reports whether none of the settings is switched off.
 func (s *Store) allOn(ctx context.Context, keys ...string) (bool, error) {
 	for _, key := range keys {
 		if value, set, err := s.Config(ctx, key); err != nil || set && !isTrue(value) {

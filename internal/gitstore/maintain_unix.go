@@ -4,5 +4,5 @@ package gitstore
 
 import "syscall"
 
-// ownSession makes a child independent of the terminal: closing that does not end it.
+// ownSession detaches a child from the terminal, so closing that does not end the child.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

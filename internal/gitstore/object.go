@@ -20,39 +20,39 @@ import (
 	"gitwf/internal/plan"
 )
 
-// writing is how objects are written in this repository.
+// writing is how this repository writes objects.
 type writing struct {
 	deflaters sync.Pool
 	once      sync.Once
 	shared    sharing
-	signs     bool // commit.gpgSign: whoever uses git here signs their commits
+	signs     bool // commit.gpgSign: the user signs commits
 	flushing  flushing
 	err       error
 }
 
-// loose is one object of a batch. Its content is kept, or where it can be read again, until the batch is done: a
-// concurrent gc may take an object that nothing names yet.
+// loose is one object of a batch. The batch keeps its content, or its source, until it is done: a concurrent gc may
+// delete an object that nothing names yet.
 type loose struct {
 	oid    plan.OID
 	kind   plumbing.ObjectType
 	data   []byte
-	source *source // of a large object; data is nil then
-	temp   string  // the file that holds it, compressed, until it gets its name
+	source *source // set for a large object; data is nil then
+	temp   string  // its compressed file, until it gets its name
 	file   *os.File
-	placed bool // it has its name
+	placed bool // the file has its name
 }
 
-// Batch is a set of objects that are written and flushed together, before an event names them. It is for one
+// Batch is a set of objects that are written and flushed together, before an event names them. Use it from one
 // goroutine.
 type Batch struct {
 	s     *Store
 	byOID map[plan.OID]*loose
 	order []*loose
-	open  []*loose // whose file is open, because its data may still be on the way to the disk
-	named []string // directories with new names that are not flushed yet, in the order in which they got them
-	held  int64    // bytes of files that are kept in memory
+	open  []*loose // open files, whose data may not be on disk yet
+	named []string // directories with new, unflushed names, oldest first
+	held  int64    // bytes of files in memory
 
-	volatile bool // nothing has to survive a power cut
+	volatile bool // need not survive a power cut
 }
 
 // NewBatch begins a batch of objects.
@@ -81,7 +81,7 @@ func (b *Batch) addTree(entries []rawEntry) (plan.OID, error) {
 	return oid, nil
 }
 
-// write brings all objects on their way to the disk, under temporary names.
+// write starts writing all objects to disk, under temporary names.
 func (b *Batch) write(ctx context.Context) error {
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (b *Batch) write(ctx context.Context) error {
 	return nil
 }
 
-// Discard removes what the batch has written but not yet given a name. It does nothing after Flush or Append.
+// Discard removes what the batch wrote but has not named yet. After Flush or Append it does nothing.
 func (b *Batch) Discard() {
 	for _, o := range b.open {
 		o.file.Close()
@@ -112,7 +112,7 @@ func (b *Batch) Discard() {
 	}
 }
 
-// rollback forgets all objects but the first n: those of an attempt that came to nothing.
+// rollback drops all objects but the first n: those of an attempt that failed.
 func (b *Batch) rollback(n int) {
 	for _, o := range b.order[n:] {
 		if o.file != nil {
@@ -128,13 +128,13 @@ func (b *Batch) rollback(n int) {
 	b.order = b.order[:n]
 }
 
-// writeOne puts the object into a temporary file, unless the repository has it as a loose object. That a pack may have it
-// is not looked at: a second copy does no harm, and in a partial clone the question could start a download.
+// writeOne writes the object to a temporary file, unless it exists as a loose object. It does not look into packs: a
+// second copy does no harm, and in a partial clone the question could start a download.
 func (b *Batch) writeOne(o *loose) error {
 	if o.placed || o.temp != "" {
 		return nil
 	}
-	// A fresh time makes a concurrent gc spare an old object that was about to go.
+	// A fresh time makes a concurrent gc spare an old object that it was about to delete.
 	now, name := time.Now(), b.s.loosePath(o.oid)
 	if err := os.Chtimes(name, now, now); err == nil && o.isIn(name) {
 		o.placed = true
@@ -160,7 +160,7 @@ func (b *Batch) placeOne(o *loose) error {
 	for attempt := 0; ; attempt++ {
 		err := os.Rename(o.temp, final)
 		if errors.Is(err, fs.ErrNotExist) {
-			// Either the directory is missing or was removed as empty, or a gc took the temporary file.
+			// The directory is missing or was removed as empty, or a gc deleted the temporary file.
 			if mkErr := b.s.makeObjectDir(filepath.Dir(final)); mkErr != nil {
 				return mkErr
 			}
@@ -176,7 +176,7 @@ func (b *Batch) placeOne(o *loose) error {
 			o.placed, o.temp = true, ""
 			return nil
 		case !errors.Is(err, fs.ErrNotExist) || attempt > 100:
-			// Windows does not replace a file that is read-only; if somebody else has just written it, all is well.
+			// Windows does not replace a read-only file; if somebody else has just written it, all is well.
 			if _, statErr := os.Lstat(final); statErr == nil && os.Remove(o.temp) == nil {
 				o.placed, o.temp = true, ""
 				return nil
@@ -186,8 +186,8 @@ func (b *Batch) placeOne(o *loose) error {
 	}
 }
 
-// restore looks all objects up once more, after a ref names them, and writes those again that a gc took meanwhile; lost
-// says whether there were any. An object that the gc has packed is written again too, for the reason that write gives.
+// restore looks up all objects again after a ref names them and rewrites those that a gc deleted meanwhile; lost says
+// whether there were any. It also rewrites objects that the gc packed, for writeOne's reason.
 func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 	for _, o := range b.order {
 		if _, err := os.Lstat(b.s.loosePath(o.oid)); err != nil {
@@ -201,7 +201,7 @@ func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 	return true, b.Flush(ctx)
 }
 
-// createTemp makes a file whose name git gc knows for the leftover of a writer that died.
+// createTemp creates a file with a name that git gc treats as left over by a dead writer.
 func (s *Store) createTemp() (*os.File, error) {
 	for attempt := 0; ; attempt++ {
 		name := filepath.Join(s.objectDir, "tmp_obj_"+strconv.FormatUint(rand.Uint64(), 36))
@@ -230,7 +230,7 @@ func (s *Store) makeObjectDir(dir string) error {
 	return err
 }
 
-// prepareWriting asks git, once, what it would take into account when it writes.
+// prepareWriting asks git, once, for all settings that affect writing.
 func (s *Store) prepareWriting(ctx context.Context) error {
 	w := &s.writing
 	w.once.Do(func() {
@@ -259,8 +259,7 @@ func (s *Store) prepareWriting(ctx context.Context) error {
 	return w.err
 }
 
-// sharing is core.sharedRepository: the permissions that other people get on what is written. Zero leaves it to the
-// umask.
+// sharing is core.sharedRepository: the permissions of others on new files. Zero leaves them to the umask.
 type sharing struct{ fileMode, dirMode fs.FileMode }
 
 func parseSharing(value string) sharing {

@@ -13,22 +13,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// partial is what is known of a partial clone: one that has left objects with a remote, which git fetches as soon as
-// something asks for them. Git does that one object at a time; what is here fetches what will be asked for together.
+// partial describes a partial clone, which leaves objects with a remote until something asks for them. Git then fetches
+// them one at a time; the functions here fetch what will be needed together.
 type partial struct {
 	once    sync.Once
-	remotes []string // those that keep objects for this clone; empty in a clone that has them all
+	remotes []string // those that keep objects for this clone; empty in a full clone
 	trees   bool     // they keep trees, too
 
 	reach     sync.Once
 	reachable error // why none of them answers
 
 	mu   sync.Mutex
-	read map[plan.OID]bool // the trees whose documents are here
+	read map[plan.OID]bool // trees whose documents are here
 }
 
-// promisors returns the remotes that keep objects for this clone. A clone that never was partial is told by its packs,
-// without a process.
+// promisors returns the remotes that keep objects for this clone. For a clone that was never partial, a look at the
+// packs is enough.
 func (s *Store) promisors(ctx context.Context) []string {
 	p := &s.partial
 	p.once.Do(func() {
@@ -49,7 +49,7 @@ func (s *Store) promisors(ctx context.Context) []string {
 // Partial reports whether this clone has left objects with a remote.
 func (s *Store) Partial(ctx context.Context) bool { return len(s.promisors(ctx)) > 0 }
 
-// setting takes up one setting.
+// setting reads one setting.
 func (p *partial) setting(key, value string) {
 	remote := value
 	if key != "extensions.partialclone" {
@@ -68,8 +68,8 @@ func (p *partial) setting(key, value string) {
 	}
 }
 
-// Prefetch makes sure, in a partial clone, that these objects are here, with one fetch for all that are not. Elsewhere it does
-// nothing. It fails with an *AbsentError when no remote that should have them gives them.
+// Prefetch makes sure that a partial clone has these objects, with one fetch for all missing ones. In a full clone it
+// does nothing. It fails with an *AbsentError if no remote that should have them delivers them.
 func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	if len(oids) < 2 || !s.Partial(ctx) { // git fetches a single one by itself
 		return nil
@@ -78,7 +78,7 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	for i, oid := range oids {
 		names[i] = string(oid)
 	}
-	// Unlike cat-file, rev-list can be told to fetch nothing in every version of git: it passes over what is not here.
+	// Unlike cat-file, rev-list can be told to fetch nothing in every version of git: it skips missing objects.
 	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(names), Args: []string{
 		"rev-list", "--objects", "--no-object-names", "--no-walk", "--ignore-missing", "--missing=allow-any", "--stdin",
 	}})
@@ -92,8 +92,8 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	return s.fetchObjects(ctx, slices.DeleteFunc(names, func(oid string) bool { return here[oid] }))
 }
 
-// PrefetchTrees makes sure, in a partial clone without trees, that those of the commits that the revisions select are here:
-// comparing commits one by one would fetch them one by one.
+// PrefetchTrees makes sure that a treeless partial clone has the trees of the selected commits: comparing commits one
+// by one would fetch them one by one.
 func (s *Store) PrefetchTrees(ctx context.Context, revs ...string) error {
 	if !s.Partial(ctx) || !s.partial.trees {
 		return nil
@@ -113,8 +113,8 @@ func (s *Store) PrefetchTrees(ctx context.Context, revs ...string) error {
 	return s.fetchObjects(ctx, missing)
 }
 
-// prefetchDocuments makes sure that the documents of a plan's tree are here, all of them: whoever reads one reads more, and they
-// are small beside the deliverables, which stay where they are.
+// prefetchDocuments makes sure that all documents of a plan's tree are here. A reader of one soon reads more, and they
+// are small next to the deliverables, which stay where they are.
 func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
 	if !s.Partial(ctx) {
 		return nil
@@ -127,7 +127,7 @@ func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
 	}
 	entries, err := s.ListTree(ctx, treeish, "")
 	if err != nil {
-		return nil //nolint:nilerr // no tree of this repository: reading it says so
+		return nil //nolint:nilerr // not a tree here: reading it reports that
 	}
 	var oids []plan.OID
 	for _, e := range entries {
@@ -145,7 +145,7 @@ func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
 	return nil
 }
 
-// fetchObjects fetches objects by their ids, the way git itself fetches what a partial clone lacks.
+// fetchObjects fetches objects by id, as git itself does in a partial clone.
 func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
 	if len(oids) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func lines(names []string) *strings.Reader {
 	return strings.NewReader(strings.Join(names, "\n") + "\n")
 }
 
-// absent is the error of a partial clone that does not get what it left elsewhere.
+// absent is the error of a partial clone that can't get objects from its remotes.
 func (s *Store) absent(err error) error {
 	remotes := s.partial.remotes
 	return &AbsentError{
@@ -178,13 +178,13 @@ func (s *Store) absent(err error) error {
 	}
 }
 
-// explain looks, when git failed in a partial clone, whether a remote that keeps objects for it answers at all. Git's own
-// words would be about a pipe that hung up.
+// explain checks, after git failed in a partial clone, whether any of its remotes answers. Git's own error would only
+// mention a pipe that hung up.
 func (s *Store) explain(ctx context.Context, err error) error {
 	const fatal, wrongUsage = 128, 129
 	code := exitCode(err)
 	if code == fatal || code == wrongUsage {
-		var old *fault.Error // a git that is too old
+		var old *fault.Error // git is too old
 		if _, err := askVersion(ctx, s.dir); errors.As(err, &old) {
 			return old
 		}

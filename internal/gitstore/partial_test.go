@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What git's settings say of a partial clone. Names of remotes may have dots, and `extensions.partialClone` names one, too.
+// What git's settings say about a partial clone. Remote names may have dots, and `extensions.partialClone` names one,
+// too.
 func TestPartialSettings(t *testing.T) {
 	tests := []struct {
 		name    string

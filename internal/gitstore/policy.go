@@ -18,24 +18,24 @@ const policyFile = "policy.json"
 // Policy is the repository's policy at one commit of refs/workflow/policy.
 type Policy struct {
 	plan.Policy
-	Commit plan.OID // "" where there is no policy
-	// KeysSince is the commit that gave the policy the keys that it has, so that what is said of them does not change with
-	// every waiver. It is "" where there are none.
+	Commit plan.OID // "" without a policy
+	// KeysSince is the commit that introduced the current set of keys, so statements about the keys don't change with
+	// every waiver. It is "" without keys.
 	KeysSince plan.OID
 	Waivers   []plan.Waiver
 	Retired   map[plan.ID]plan.Retirement
-	records   int // how many numbered records there are
+	records   int // number of numbered records
 }
 
-// The records beside policy.json: numbered, so that two that come at once get different names.
+// The records next to policy.json have numbers, so that two concurrent ones get different names.
 var policyRecord = pattern.Compile(`^(waivers|retired)/([0-9]{4,9})\.json$`)
 
-// Policy reads the repository's policy. Where there is none, it is the zero policy.
+// Policy reads the repository's policy. Without one, it returns the zero policy.
 func (s *Store) Policy(ctx context.Context) (*Policy, error) {
 	return s.PolicyAt(ctx, planRefs+policyName)
 }
 
-// PolicyAt reads the policy as of a revision, such as the commit that it was before a push.
+// PolicyAt reads the policy at a revision, such as the commit before a push.
 func (s *Store) PolicyAt(ctx context.Context, rev string) (*Policy, error) {
 	c, err := s.commit(ctx, rev)
 	if errors.Is(err, ErrNoPlan) {
@@ -87,7 +87,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 	return p, nil
 }
 
-// keysSince finds the oldest commit from which on the keys are the same up to this one.
+// keysSince finds the oldest commit since which the keys are the same up to this one.
 func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key) (plan.OID, error) {
 	out, err := s.Git(ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "--format=%H", "--end-of-options",
 		string(commit), "--", ":(top,literal)"+policyFile)
@@ -102,7 +102,7 @@ func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key)
 		}
 		p, err := plan.DecodePolicy(data)
 		if err != nil || !slices.Equal(p.Keys, keys) {
-			break // what can't be read had no keys
+			break // an unreadable policy had no keys
 		}
 		since = plan.OID(c)
 	}
@@ -122,8 +122,8 @@ func (p *Policy) add(kind string, data []byte) error {
 	return err
 }
 
-// PolicyEvent is one change of the policy. It is given the policy as it is and says what to add or replace; like a
-// plan's event it is asked again when somebody else was faster.
+// PolicyEvent is one change of the policy. It gets the current policy and returns what to add or replace. Like a plan's
+// event, it is called again if somebody else was faster.
 type PolicyEvent func(p *Policy) (plan.Change, error)
 
 // NextRecord is the name of the next numbered record of a kind, "waivers" or "retired".
@@ -131,7 +131,7 @@ func (p *Policy) NextRecord(kind string) string {
 	return fmt.Sprintf("%s/%04d.json", kind, p.records+1)
 }
 
-// AppendPolicy makes one commit of a change of the policy.
+// AppendPolicy records a change of the policy as one commit.
 func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent) (*Policy, error) {
 	a := &appending{s: s, id: policyName, ref: PolicyRef, now: now}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {

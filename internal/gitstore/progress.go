@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// Step is how far a long piece of work on files, or on criteria, is.
+// Step is the progress of long work on files or criteria.
 type Step struct {
-	What  string  // is done with them: "Recording files"
-	Done  int     // of them
-	All   int     // of them
+	What  string  // label, such as "Recording files"
+	Done  int     // items done
+	All   int     // items in all
 	Bytes int64   // so far
-	Part  float64 // of the file under way, from 0 to 1
+	Part  float64 // of the current file, from 0 to 1
 }
 
-// Fraction is how much of the work is done, from 0 to 1, by files: that is known without a look at any of them.
+// Fraction is the share of work done, from 0 to 1, by number of files: that is known without looking at any.
 func (s Step) Fraction() float64 {
 	if s.All == 0 {
 		return 1
@@ -24,20 +24,20 @@ func (s Step) Fraction() float64 {
 
 type progressKey struct{}
 
-// WithProgress has fn told, again and again, how far work under the context is. It is called from the goroutine that does
-// the work and must not take long.
+// WithProgress makes work under the context report its progress to fn repeatedly. The working goroutine calls fn, so fn
+// must be quick.
 func WithProgress(ctx context.Context, fn func(Step)) context.Context {
 	return context.WithValue(ctx, progressKey{}, fn)
 }
 
-// Tracker follows one piece of work on files for whoever asked for it with WithProgress.
+// Tracker reports the progress of one piece of work to the caller of WithProgress.
 type Tracker struct {
 	ctx    context.Context
 	report func(Step) // nil if nobody asked
 	step   Step
 }
 
-// Track begins a piece of work on so many files.
+// Track begins work on the given number of files.
 func Track(ctx context.Context, what string, files int) *Tracker {
 	report, _ := ctx.Value(progressKey{}).(func(Step))
 	t := &Tracker{ctx: ctx, report: report, step: Step{What: what, All: files}}
@@ -51,14 +51,14 @@ func (t *Tracker) tell() {
 	}
 }
 
-// File says that one more file is done.
+// File counts one more file as done.
 func (t *Tracker) File() {
 	t.step.Done++
 	t.step.Part = 0
 	t.tell()
 }
 
-// Follow is the content of a file of that size, whose reading counts. It ends with the context.
+// Follow wraps the content of a file of that size and counts what is read. It stops when the context ends.
 func (t *Tracker) Follow(content io.Reader, size int64) io.Reader {
 	return &followed{t: t, content: content, size: size}
 }

@@ -7,15 +7,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Pulse is something that changes when a plan's history or its claims do. Two that are equal do not prove that nothing
-// happened: file systems keep time in steps, and what happens within one of them may not show.
+// Pulse changes when a plan's history or its claims do. Equal pulses do not prove that nothing happened: file systems
+// have coarse timestamps, which may hide a quick change.
 type Pulse [4]stamp
 
-// stamp is what a file's status says of its content.
+// stamp is what stat says about a file's content.
 type stamp struct{ modified, size int64 }
 
-// Pulse looks at a few files and at no object: it may be asked several times a second. Look at it before the plan is
-// read, so that what changes meanwhile is not missed.
+// Pulse looks at a few files and at no object, so you may call it several times a second. Call it before you read the
+// plan, so as not to miss a change in between.
 func (s *Store) Pulse(id plan.ID) (p Pulse) {
 	if !id.Valid() {
 		return p

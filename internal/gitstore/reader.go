@@ -13,7 +13,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// object is what git answers to a name. Kind is "" if there is no such object; Data is valid until the next answer.
+// object is git's answer to a name. Kind is "" if there is no such object; Data is valid until the next answer.
 type object struct {
 	OID  plan.OID
 	Kind string
@@ -23,7 +23,7 @@ type object struct {
 // errMissing: there is no such object, or not at this moment.
 var errMissing = errors.New("is missing")
 
-// want says why the answer to a name is not an object of that kind; nil if it is one.
+// want returns why the answer to a name is not an object of that kind; nil if it is one.
 func (o object) want(kind, name string) error {
 	switch o.Kind {
 	case kind:
@@ -34,14 +34,14 @@ func (o object) want(kind, name string) error {
 	return fmt.Errorf("%s is a %s, not a %s", name, o.Kind, kind)
 }
 
-// many is the number of requests from which a child of their own pays: told that nobody waits for the single answer,
-// git writes them in large pieces.
+// many is the number of requests from which a separate child pays off: without anyone waiting for single answers, git
+// writes them in large pieces.
 const many = 400
 
-// reader asks one long-lived `git cat-file --batch` for objects, and for the tips of refs.
+// reader asks one long-lived `git cat-file --batch` for objects and for the tips of refs.
 type reader struct {
 	dir, packedRefs string
-	explain         func(ctx context.Context, err error) error // what a child's failure means
+	explain         func(ctx context.Context, err error) error // explains a child's failure
 
 	mu  sync.Mutex
 	c   *child
@@ -81,7 +81,7 @@ func (r *reader) each(ctx context.Context, names []string, fn func(i int, o obje
 	}
 }
 
-// callbackError is an error of the caller's own function, after which the child is still sound.
+// callbackError is an error of the caller's own function, after which the child is still usable.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
@@ -93,7 +93,7 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	}
 	stop := context.AfterFunc(ctx, c.interrupt) // a lazy fetch of a partial clone can take long
 	defer stop()
-	const mostInPipe = 4096 // bytes that any pipe takes at once, so that git's answers need not be read meanwhile
+	const mostInPipe = 4096 // bytes that any pipe buffers, so that we can write before we read git's answers
 	sent := make(chan error, 1)
 	request := requestFor(names)
 	if len(request) <= mostInPipe {
@@ -119,7 +119,7 @@ func send(w io.Writer, request string) error {
 	return err
 }
 
-// answers reads n answers. When fn fails the rest are still read, so that the next request finds its own answer.
+// answers reads n answers. If fn fails it still reads the rest, so that the next request finds its own answer.
 func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) error {
 	defer r.shrink()
 	var refused error
@@ -156,8 +156,8 @@ func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) e
 	return refused
 }
 
-// Documents, trees and commits are read whole: mostWhole bounds one of them, in bytes, for it may be anybody's. mostKept
-// is how much room stays for the next.
+// Documents, trees and commits are read whole: mostWhole bounds one of them, in bytes, as anybody may have made it.
+// mostKept is how large a buffer we keep for the next.
 const (
 	mostWhole = 256 << 20
 	mostKept  = 4 << 20
@@ -186,7 +186,7 @@ func header(out *bufio.Reader) (oid plan.OID, kind string, size int64, err error
 	return plan.OID(f[0]), f[1], size, nil
 }
 
-// noEOF: an end where an answer should be is a child that died.
+// noEOF turns an end of output where an answer should be into an error: the child died.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -235,7 +235,7 @@ func (r *reader) child() (*child, error) {
 	return c, nil
 }
 
-// started reports whether there is a child, which may remember what is old by now.
+// started reports whether there is a child, whose caches may be stale.
 func (r *reader) started() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,14 +23,14 @@ func (r ReviewRef) path() string {
 	return r.Task.Dir() + "/" + r.Review.Path()
 }
 
-// Recorded is a commit that recorded a review, its author, and who it says is the reviewer.
+// Recorded is a commit that recorded a review, its author, and the reviewer that it names.
 type Recorded struct {
 	Commit   plan.OID
 	Author   plan.Actor
 	Reviewer string
 }
 
-// Names reports whether a name is that of the reviewer. An agent's may have letters that no commit holds.
+// Names reports whether a name is the reviewer's. An agent's name may have letters that no commit holds.
 func (r Recorded) Names(name string) bool {
 	return name == r.Reviewer || r.Author.IsAgent() && CleanName(name) == r.Reviewer
 }
@@ -39,12 +39,12 @@ func (e LogEntry) recorded() Recorded {
 	return Recorded{e.Commit, e.Author, plan.ReviewerOf(e.Trailers["Wf-Event"], e.Author, e.By)}
 }
 
-// RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; of a review that no
-// event of this plan brought, none. Only such a commit can vouch for a review: not a merge that passed it on, which
-// somebody else made, and not the commit of another review with the same words.
+// RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; it finds none for a
+// review that no event of this plan brought. Only such a commit can vouch for a review. A merge that passed it on
+// can't, because somebody else made it; nor can the commit of another review with the same words.
 //
-// The commits' trailers say where to look, and their trees are the proof. A review that a merge renumbered is recognised
-// by all else that it says.
+// The commits' trailers say where to look, and their trees are the proof. A review that a merge renumbered is
+// recognised by everything else in it.
 func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []ReviewRef) (map[ReviewRef][]Recorded, error) {
 	found := map[ReviewRef][]Recorded{}
 	if len(reviews) == 0 {
@@ -73,8 +73,8 @@ func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []Review
 	return found, nil
 }
 
-// reviewEvents lists the commits up to one, and of what was archived before it, that say of themselves that they recorded a
-// review, by task. Merges are no events.
+// reviewEvents lists, by task, the commits in the history up to one commit, archives included, that claim to have
+// recorded a review. Merges are no events.
 func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID][]LogEntry, error) {
 	histories, err := s.histories(ctx, tip)
 	if err != nil {
@@ -105,11 +105,11 @@ type recordFinder struct {
 	s        *Store
 	snap     *Snapshot
 	byTask   map[plan.TaskID][]LogEntry
-	samePlan map[plan.OID]bool // of a plan.json, by its object id
-	used     map[plan.OID]bool // commits that vouch for a review already
+	samePlan map[plan.OID]bool // by the object id of a plan.json
+	used     map[plan.OID]bool // commits that already vouch for a review
 }
 
-// exact finds the commits that added the review where it is now.
+// exact finds the commits that added the review under its current path.
 func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, error) {
 	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
 	if err != nil || now == nil {
@@ -132,8 +132,9 @@ func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, erro
 	return by, nil
 }
 
-// moved finds the commit of a review that a merge gave another number. What such a commit added must be nowhere else in the
-// plan, so that no record can be recorded twice: a copy of an approval must not come after the rejection that it preceded.
+// moved finds the commit of a review that a merge renumbered. What that commit added must not exist elsewhere in the
+// plan, so that no record counts twice: a copy of an approval must not come after the rejection that followed the
+// original.
 func (f *recordFinder) moved(ctx context.Context, r ReviewRef) ([]Recorded, error) {
 	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
 	if err != nil || now == nil {
@@ -164,7 +165,7 @@ func (f *recordFinder) moved(ctx context.Context, r ReviewRef) ([]Recorded, erro
 	return nil, nil
 }
 
-// added is the content that an event of this plan added at a path; nil if it did not.
+// added returns the content that an event of this plan added at a path; nil if it did not.
 func (f *recordFinder) added(ctx context.Context, e LogEntry, path string) ([]byte, error) {
 	for _, p := range e.Parents {
 		if before, err := f.s.blob(ctx, p, path); err != nil || before != nil {
@@ -178,7 +179,7 @@ func (f *recordFinder) added(ctx context.Context, e LogEntry, path string) ([]by
 	return f.s.blob(ctx, e.Commit, path)
 }
 
-// ofPlan reports whether a commit is of the snapshot's plan: what was signed in another counts there alone.
+// ofPlan reports whether a commit belongs to the snapshot's plan: a signature in another plan counts only there.
 func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error) {
 	c, err := f.s.commit(ctx, string(commit))
 	if err != nil {
@@ -218,8 +219,8 @@ func (e LogEntry) reviewPath() (string, bool) {
 	return ReviewRef{plan.TaskID(t["Wf-Task"]), rec}.path(), true
 }
 
-// sameReview reports whether two review.json say the same but for the numbers of records, which differ from clone to clone.
-// The version is named by its tree.
+// sameReview reports whether two review.json are equal except for record numbers, which differ between clones. The
+// version is identified by its tree.
 func sameReview(a, b []byte) bool {
 	var x, y plan.Review
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x.Reviewer == "" {
@@ -231,7 +232,7 @@ func sameReview(a, b []byte) bool {
 	return bytes.Equal(plan.Document(x), plan.Document(y))
 }
 
-// blob is the content at a path of a commit; nil if there is none.
+// blob returns the content at a path of a commit; nil if there is none.
 func (s *Store) blob(ctx context.Context, commit plan.OID, path string) (data []byte, err error) {
 	err = s.objects.each(ctx, []string{string(commit) + ":" + path}, func(_ int, o object) error {
 		if o.Kind == "blob" {

@@ -31,7 +31,7 @@ type PlanRef struct {
 	Tip plan.OID
 }
 
-// planRef builds a plan's ref. An id that is no valid one, which may come from anywhere, never becomes part of a name.
+// planRef builds a plan's ref. Ids come from anywhere; an invalid one never becomes part of a ref name.
 func planRef(id plan.ID) (string, error) {
 	if !id.Valid() {
 		return "", fmt.Errorf("%q can't be a plan's id", id)
@@ -46,13 +46,13 @@ func claimRef(id plan.ID, task plan.TaskID) (string, error) {
 	return claimRefs + string(id) + "/" + string(task), nil
 }
 
-// refChange moves one ref. An empty old value means that the ref must not exist, an empty new one deletes it.
+// refChange updates one ref. An empty old value means that the ref must not exist, an empty new one deletes it.
 type refChange struct {
 	ref      string
 	old, new plan.OID
 }
 
-// refUpdater moves refs through one long-lived `git update-ref --stdin`.
+// refUpdater updates refs through one long-lived `git update-ref --stdin`.
 type refUpdater struct {
 	dir, packedRefs string
 	flush           bool
@@ -61,11 +61,11 @@ type refUpdater struct {
 	c  *child
 }
 
-// maxAge is how long a child may move refs: it writes the time at which it began to work into the reflog.
+// maxAge is how long a child may update refs: the reflog gets the time at which the child started.
 const maxAge = time.Minute
 
-// update makes all changes or none. An error does not say which: git may have died just after it made them, so the
-// caller looks at the refs again. The transaction is short and not cut off when the caller no longer waits.
+// update makes all changes or none. An error does not say which: git may have died just after the update, so the caller
+// looks at the refs again. The transaction is short, and cancelling the caller's context does not interrupt it.
 func (u *refUpdater) update(changes ...refChange) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -76,13 +76,13 @@ func (u *refUpdater) update(changes ...refChange) error {
 	err := u.transact(changes)
 	var broken *staleChildError
 	if !fresh && errors.As(err, &broken) {
-		// The child had ended before it was asked, so nothing has happened.
+		// The child had ended before we asked, so nothing has happened.
 		err = u.transact(changes)
 	}
 	return err
 }
 
-// staleChildError: the child could not even be asked.
+// staleChildError: the request did not reach the child.
 type staleChildError struct{ error }
 
 func (u *refUpdater) transact(changes []refChange) error {
@@ -90,7 +90,7 @@ func (u *refUpdater) transact(changes []refChange) error {
 		return err
 	}
 	var in strings.Builder
-	// Without start, a list that a killed writer cut off would be committed.
+	// Without start, git would commit a list that a killed writer cut off.
 	in.WriteString("start\n")
 	for _, c := range changes {
 		switch {
@@ -125,14 +125,15 @@ func (u *refUpdater) start() error {
 	if u.c != nil {
 		return nil
 	}
-	// The user's hooks are about branches. Whether there is a ref with an object id for its name would be asked for each
-	// one. core.fsync is unknown to git before 2.36, which ignores it.
+	// The user's hooks are meant for branches. The ambiguity check would look for a ref named like each object id. git
+	// before 2.36 ignores core.fsync.
 	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.warnAmbiguousRefs=false"}
 	if u.flush {
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync",
 			"update-ref", "-m", "git wf", "--create-reflog", "--stdin")
 	} else {
-		// Written out before it gets its name, a claim is whole after a power cut or not there, where the file system keeps the order.
+		// Written out before it gets its name, a claim is either whole or missing after a power cut, if the file system
+		// keeps the order.
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref", "--stdin")
 	}
 	c, err := startRefChild(u.dir, u.packedRefs, args...)
@@ -156,14 +157,14 @@ func (u *refUpdater) close() {
 	u.drop()
 }
 
-// moveRefs makes all changes or none. When git reports an error its text says nothing: look finds out whether the
-// changes were made, or fails if they no longer can be. If neither, something passed by: a lock that another git held,
-// a gc that took the batches' objects before the refs named them, a packed-refs file that was replaced so quickly that
-// git did not notice. Then it is tried again: a few times, as often as a gc takes objects, within reason, and for as long
-// as it takes until a lock file can be known for one that a killed git left behind.
+// moveRefs makes all changes or none. Git's error text tells nothing: look finds out whether the changes were made, and
+// fails if they no longer can be. Otherwise the cause was passing: another git's lock, a gc that deleted the batches'
+// objects before the refs named them, or a packed-refs file replaced too quickly for git to notice. moveRefs then
+// retries: a few times in general, more often while a gc deletes objects, and on a lock file until it can tell that a
+// killed git left it.
 func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange, look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
-	ctx = context.WithoutCancel(ctx) // whether it happened must be known
+	ctx = context.WithoutCancel(ctx) // we must learn whether it happened
 	locks := s.refLocks(changes)
 	for try, losses := 1, 0; ; try++ {
 		err := u.update(changes...)
@@ -183,7 +184,7 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, c
 		if err := pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
 			return err
 		}
-		// Last before the next move, which a gc then has the least time to spoil.
+		// Do this last before the retry: it leaves a gc the least time to interfere.
 		lost := false
 		for _, b := range batches {
 			some, restoreErr := b.restore(ctx)
@@ -199,7 +200,7 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, c
 	}
 }
 
-// Head returns the commit that HEAD stands for, or ErrUnborn.
+// Head returns the commit of HEAD, or ErrUnborn.
 func (s *Store) Head(ctx context.Context) (plan.OID, error) {
 	head, err := s.CommitOf(ctx, "HEAD")
 	if err == nil && head == "" {
@@ -208,7 +209,7 @@ func (s *Store) Head(ctx context.Context) (plan.OID, error) {
 	return head, err
 }
 
-// CommitOf returns the commit that a revision stands for, in any of git's ways to name one, or "" if it names none.
+// CommitOf returns the commit that a revision names in any of git's ways, or "" if it names none.
 func (s *Store) CommitOf(ctx context.Context, rev string) (commit plan.OID, err error) {
 	if strings.ContainsAny(rev, "\n\r\x00") {
 		return "", nil
@@ -220,7 +221,7 @@ func (s *Store) CommitOf(ctx context.Context, rev string) (commit plan.OID, err 
 	return commit, err
 }
 
-// Plans lists the repository's plans, by id. Refs whose name can't be a plan's are left out.
+// Plans lists the repository's plans, by id. It skips refs whose name can't be a plan's.
 func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
 	refs, err := s.refsBelow(ctx, strings.TrimSuffix(planRefs, "/"))
 	if err != nil {
@@ -250,14 +251,14 @@ func (s *Store) refsBelow(ctx context.Context, prefix string) ([]refChange, erro
 	return refs, nil
 }
 
-// Active returns the plan that this working tree works on, or ErrNoActive.
+// Active returns this worktree's active plan, or ErrNoActive.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, activeRef) }
 
-// Former returns the plan that this working tree worked on before the active one, or ErrNoActive.
+// Former returns the plan that was active in this worktree before the current one, or ErrNoActive.
 func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, formerRef) }
 
 func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
-	// Most often the ref is a file, which says it also when the plan's ref is damaged and git says nothing.
+	// The ref is usually a file. Reading it works even if the plan's ref is damaged, when git says nothing.
 	ref, ok := PointsTo(filepath.Join(s.gitDir, name))
 	if !ok {
 		var err error
@@ -274,7 +275,7 @@ func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
 	return id, nil
 }
 
-// SetActive makes the plan the one that this working tree works on. The plan need not exist yet.
+// SetActive makes the plan the active one of this worktree. The plan need not exist yet.
 func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
 	former, err := s.Active(ctx)
 	if err == nil && former != id {
@@ -309,7 +310,7 @@ func (s *Store) point(ctx context.Context, name string, id plan.ID) error {
 	}
 }
 
-// ClearActive makes no plan the one that this working tree works on, if it is the given one.
+// ClearActive leaves this worktree without an active plan, if the given plan is active.
 func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 	active, err := s.Active(ctx)
 	if errors.Is(err, ErrNoActive) || err == nil && active != id {
@@ -330,13 +331,13 @@ func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error)
 	return err == nil, err
 }
 
-// Ref returns what a ref holds, or "" if there is none of exactly that full name. git rev-parse would look for others, too.
+// Ref returns what a ref holds, or "" if no ref has exactly that full name. git rev-parse would try others, too.
 func (s *Store) Ref(ctx context.Context, name string) (plan.OID, error) {
 	refs, err := s.Refs(ctx, name)
 	return refs[name], err
 }
 
-// Refs returns what refs hold, by their full names: those that are named and what is below them, or all.
+// Refs returns what refs hold, by full name: the named ones and those below them, or all.
 func (s *Store) Refs(ctx context.Context, names ...string) (map[string]plan.OID, error) {
 	out, err := s.Git(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
 	if err != nil {
@@ -355,12 +356,12 @@ type Holding int
 
 const (
 	HasNot  Holding = iota // nothing, or an older state
-	HasPlan                // what was asked for
-	HasMore                // something that is not here, so nobody here can tell
+	HasPlan                // the state asked for
+	HasMore                // something that is not here, so we can't tell
 )
 
-// RemoteHas finds out whether a remote has a plan as of a commit: from what was last fetched of it or, where that says no, from the
-// remote itself.
+// RemoteHas finds out whether a remote has a plan as of a commit: from the remote-tracking ref or, if that says no,
+// from the remote itself.
 func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (Holding, error) {
 	tip, err := s.Ref(ctx, "refs/workflow-remotes/"+remote+"/"+string(id))
 	if err != nil {
@@ -374,14 +375,14 @@ func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit
 		return HasNot, err
 	}
 	for line := range strings.Lines(out) {
-		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == RefName(id) { // other names may end in it
+		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == RefName(id) { // it lists longer names, too
 			return s.holds(ctx, id, plan.OID(oid), commit)
 		}
 	}
 	return HasNot, nil
 }
 
-// holds reports whether a plan at a tip has a commit, or, where a prune came between, all of the plan that is here.
+// holds reports whether a plan at a tip contains a commit or, after a prune in between, all of the plan that is here.
 func (s *Store) holds(ctx context.Context, id plan.ID, tip, commit plan.OID) (Holding, error) {
 	if tip == "" {
 		return HasNot, nil

@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// isolate keeps the user's configuration, and a hook's GIT_DIR, away from the test.
+// isolate keeps the user's configuration, and a hook's GIT_DIR, out of the test.
 func isolate(t testing.TB) {
 	t.Helper()
 	for _, kv := range os.Environ() {
@@ -130,7 +130,7 @@ func addVersion(task plan.TaskID, files plan.OID) event {
 	}
 }
 
-// addExactly adds one version and is refused if it is there.
+// addExactly adds one given version and is refused if it exists.
 func addExactly(task plan.TaskID, version int, files plan.OID) event {
 	return func(s *plan.State) (plan.Change, error) {
 		if s.Records.Of(task).Active() >= version {
@@ -172,7 +172,7 @@ func appendVersion(s *Store, task plan.TaskID, content string) (*Appended, error
 	return s.Append(context.Background(), testID, addVersion(task, files), AppendOptions{Now: testNow, Batch: b})
 }
 
-// sound checks the repository and that each commit of each plan only adds paths, plan.json aside.
+// sound checks the repository, and that each commit of each plan only adds paths, except for plan.json.
 func sound(t testing.TB, dir string) {
 	t.Helper()
 	if out := git(t, dir, "fsck", "--strict", "--no-dangling"); out != "" {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// gitEnv is added to the environment of every git: messages in one language, and objects as they are rather than as a
-// replace ref or a graft would have them.
+// gitEnv extends the environment of every git: messages in one language, and objects as they are, without replace refs
+// or grafts.
 var gitEnv = []string{"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull + "/none"}
 
-// patience is how long a git that was asked to stop may take, so that it can remove its lock files.
+// patience is how long an interrupted git may take to remove its lock files.
 const patience = 5 * time.Second
 
-// Invocation is one call of git. Dir is the Store's directory if empty; Env is added to the environment.
+// Invocation is one call of git. An empty Dir means the Store's directory; Env is added to the environment.
 type Invocation struct {
 	Args  []string
 	Stdin io.Reader
@@ -27,14 +27,14 @@ type Invocation struct {
 	Dir   string
 }
 
-// Git runs git with the arguments in the Store's directory and returns what it prints, without the white space at
-// either end. The error is a *GitError if git ran and failed.
+// Git runs git with the arguments in the Store's directory and returns its trimmed output. The error is a *GitError if
+// git ran and failed.
 func (s *Store) Git(ctx context.Context, args ...string) (string, error) {
 	out, err := s.GitIn(ctx, Invocation{Args: args})
 	return strings.TrimSpace(string(out)), err
 }
 
-// GitIn runs git as the Invocation says and returns what it prints, also when it fails.
+// GitIn runs git as the Invocation says and returns its output, even if it fails.
 func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
 	if in.Dir == "" {
 		in.Dir = s.dir
@@ -56,7 +56,7 @@ func runGit(ctx context.Context, in Invocation) ([]byte, error) {
 	return out, err
 }
 
-// runGitSaying returns beside what git prints what it says on its standard error, also when it succeeds.
+// runGitSaying returns git's output and its standard error, even if git succeeds.
 func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", in.Args...)
@@ -79,7 +79,7 @@ func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, 
 	return stdout.Bytes(), stderr.String(), &GitError{Args: in.Args, Stderr: stderr.String(), ExitCode: code, Err: err}
 }
 
-// exitCode is the code with which git ended, or -1 if err is no *GitError.
+// exitCode is git's exit code, or -1 if err is no *GitError.
 func exitCode(err error) int {
 	var g *GitError
 	if errors.As(err, &g) {
@@ -88,7 +88,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// Config returns the value of a git setting, and whether there is one. A setting without a value is "true", as git takes it.
+// Config returns the value of a git setting, and whether it is set. A setting without a value is "true", as in git.
 func (s *Store) Config(ctx context.Context, key string) (value string, set bool, err error) {
 	all, err := s.configuration(ctx)
 	for _, kv := range all {
@@ -99,7 +99,7 @@ func (s *Store) Config(ctx context.Context, key string) (value string, set bool,
 	return value, set, err
 }
 
-// sameKey compares a key as git prints it, with the section and the name in lower case, to one as people write it.
+// sameKey compares a key as git prints it, with section and name in lower case, to one as people write it.
 func sameKey(printed, key string) bool {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	return len(printed) == len(key) && first >= 0 && strings.EqualFold(printed[:first], key[:first]) &&
@@ -115,7 +115,7 @@ func isTrue(value string) bool {
 	return strings.Trim(value, "0123456789") == "" && strings.Trim(value, "0") != ""
 }
 
-// Settings lists the settings whose key begins with the prefix, keys as git prints them, later ones winning.
+// Settings lists the settings whose key begins with the prefix, with git's spelling of keys; later ones win.
 func (s *Store) Settings(ctx context.Context, prefix string) (found [][2]string, err error) {
 	all, err := s.configuration(ctx)
 	for _, kv := range all {
@@ -126,7 +126,7 @@ func (s *Store) Settings(ctx context.Context, prefix string) (found [][2]string,
 	return found, err
 }
 
-// configuration is all that git's configuration says. What was read is good for a second: a command asks several times.
+// configuration is git's whole configuration, cached for a second: a command asks several times.
 func (s *Store) configuration(ctx context.Context) ([][2]string, error) {
 	s.mu.Lock()
 	all, read := s.config, s.configRead

@@ -16,14 +16,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Damage says how far a history can be read whose newest commit, or something that it needs, is not here as it was.
+// Damage says how far a history can be read if its newest commit, or something that it needs, is missing or damaged.
 type Damage struct {
 	Ref     string
 	Tip     plan.OID // what the ref holds; "" if that is no object id
-	TipHere bool     // the commit itself can be read, so that another ref can keep it
-	Sound   plan.OID // the newest commit that is whole, with all that was before it; "" if there is none
+	TipHere bool     // the commit itself is readable, so another ref can keep it
+	Sound   plan.OID // the newest commit that is whole with all its history; "" if there is none
 	Subject string   // of Sound
-	After   int      // commits after Sound, as far as they can be counted
+	After   int      // commits after Sound, as far as we can count
 	Bad     []plan.OID
 }
 
@@ -31,7 +31,7 @@ type Damage struct {
 type DamagedError struct {
 	ID     plan.ID
 	Damage *Damage
-	Err    error // what could not be read
+	Err    error // the read that failed
 }
 
 func (e *DamagedError) Error() string {
@@ -44,14 +44,14 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Exit has the command that says what can be done.
+// Exit returns the hint with the command that lists the remedies.
 func (e *DamagedError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf doctor, which shows the way back to what is sound"
 }
 
-// Salvage looks how far the history of a ref can be read. It is nil where nothing is damaged or the ref does not exist. Where
-// the ref itself holds nonsense, or its commit is gone, the ref's log says what it held before, and what was
-// fetched of the plan is looked at, too.
+// Salvage finds out how far the history of a ref can be read. It returns nil if nothing is damaged or the ref does not
+// exist. If the ref holds nonsense or its commit is gone, Salvage tries the ref's reflog and the plan's remote-tracking
+// refs.
 func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	held, exists, err := s.heldBy(ctx, ref)
 	if err != nil || !exists {
@@ -95,7 +95,7 @@ func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	return d, nil
 }
 
-// Damaged explains why a plan can't be read, if that is because of damage, by a *DamagedError; else the error is what it was.
+// Damaged returns a *DamagedError if damage explains why a plan can't be read; otherwise it returns err.
 func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
 	return s.damaged(ctx, id, planRefs+string(id), err)
 }
@@ -134,7 +134,7 @@ func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) 
 	return &DamagedError{ID: id, Damage: d, Err: err}
 }
 
-// heldBy is what a ref holds, also when no object has that name. A ref that holds no object id at all is one that exists.
+// heldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.
 func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bool, err error) {
 	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
 	if err != nil {
@@ -145,13 +145,13 @@ func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bo
 			return plan.OID(oid), true, nil
 		}
 	}
-	// git passes over what is no ref.
+	// git skips files that are no valid ref.
 	st, err := os.Lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref)))
 	return "", err == nil && st.Mode().IsRegular(), nil
 }
 
-// formerTips are other commits from which the history of a ref may be found again: those of its log, newest first, and what
-// was fetched from remotes.
+// formerTips are other commits from which to recover a ref's history: those of its reflog, newest first, then the
+// remote-tracking refs.
 func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) {
 	const most = 1000
 	var tips []plan.OID
@@ -160,7 +160,7 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 			tips = append(tips, plan.OID(oid))
 		}
 	}
-	// git shows a log only of a ref that it can read.
+	// git shows the reflog only of a ref that it can read.
 	data, err := os.ReadFile(filepath.Join(s.commonDir, "logs", filepath.FromSlash(ref)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the log of %s: %w", ref, err)
@@ -179,7 +179,7 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 	return tips, err
 }
 
-// shallowEnds are the commits whose parents a shallow clone does not have.
+// shallowEnds are the commits whose parents a shallow clone lacks.
 func (s *Store) shallowEnds() (map[plan.OID]bool, error) {
 	data, err := os.ReadFile(filepath.Join(s.commonDir, "shallow"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -197,7 +197,7 @@ type salvaged struct {
 	oid, tree plan.OID
 	parents   []plan.OID
 	subject   string
-	depth     int // commits on the longest way to a root
+	depth     int // commits on the longest path to a root
 	sound     bool
 	judged    bool
 }
@@ -205,14 +205,14 @@ type salvaged struct {
 type salvage struct {
 	s       *Store
 	cut     map[plan.OID]bool
-	commits map[plan.OID]*salvaged // nil for one that can't be read
-	order   []*salvaged            // as found: a commit before its parents, but for those of merges
+	commits map[plan.OID]*salvaged // nil for an unreadable one
+	order   []*salvaged            // as found: children before parents, except around merges
 	trees   map[plan.OID]bool      // true for one that lacks something
 	bad     []plan.OID
 	lost    bool // a commit can't be read
 }
 
-// walk reads commits from a tip to the roots, or to where it goes no further: a few at a time, each being known by its child.
+// walk reads commits from a tip to the roots, or as far as it can, a few at a time: only a child names its parents.
 func (v *salvage) walk(ctx context.Context, tip plan.OID) error {
 	if tip == "" {
 		v.lost = true
@@ -250,8 +250,8 @@ func (v *salvage) walk(ctx context.Context, tip plan.OID) error {
 	return nil
 }
 
-// read scans a few objects through the long-lived reader, which spares a process for each commit of a long history, and
-// through one that survives damage where that fails.
+// read scans a few objects through the long-lived reader, which saves a process for each commit of a long history. If
+// that fails, it uses one that survives damage.
 func (v *salvage) read(ctx context.Context, names []string, fn func(int, scanned) error) error {
 	if len(names) == 0 {
 		return nil
@@ -294,7 +294,7 @@ func parseSalvaged(oid plan.OID, text string) *salvaged {
 	return c
 }
 
-// judge finds out which commits are whole, with all that was before them.
+// judge finds out which commits are whole with all their history.
 func (v *salvage) judge(ctx context.Context) error {
 	var roots []plan.OID
 	for _, c := range v.order {
@@ -309,7 +309,8 @@ func (v *salvage) judge(ctx context.Context) error {
 	return nil
 }
 
-// judgeTrees reads every tree and blob below the roots once, and then passes what is missing up, level by level.
+// judgeTrees reads every tree and blob below the roots once and then marks the parents of what is missing, level by
+// level.
 func (v *salvage) judgeTrees(ctx context.Context, roots []plan.OID) error {
 	bad := map[plan.OID]bool{}
 	blobs := map[plan.OID]bool{}
@@ -356,7 +357,7 @@ func (v *salvage) judgeBlobs(ctx context.Context, blobs, bad map[plan.OID]bool) 
 	}
 	slices.Sort(names)
 	if v.s.Partial(ctx) {
-		return nil // what was left with a remote is no damage, and asking for it would fetch it
+		return nil // an object left with a remote is no damage, and asking would fetch it
 	}
 	return v.s.scan(ctx, names, func(i int, o scanned) error {
 		if o.bad || o.kind != "blob" {
@@ -367,8 +368,8 @@ func (v *salvage) judgeBlobs(ctx context.Context, blobs, bad map[plan.OID]bool) 
 	})
 }
 
-// passUp marks the trees that hold something bad, until no more are found: as often as trees are deep. Reading them again costs
-// less than remembering what is in each tree of a long history.
+// passUp marks the trees that contain something bad until it finds no more, one pass for each level. Rereading costs
+// less than remembering the content of each tree of a long history.
 func (v *salvage) passUp(ctx context.Context, bad map[plan.OID]bool) error {
 	if len(bad) == 0 {
 		return nil
@@ -401,7 +402,7 @@ func (v *salvage) passUp(ctx context.Context, bad map[plan.OID]bool) error {
 	return nil
 }
 
-// judgeCommit judges a commit after its parents, with a stack of its own: a history may be longer than ours.
+// judgeCommit judges a commit after its parents. It has a stack of its own: a history may be longer than Go's stack.
 func (v *salvage) judgeCommit(c *salvaged) {
 	stack := []*salvaged{c}
 	for len(stack) > 0 {
@@ -434,8 +435,8 @@ func (v *salvage) judgeCommit(c *salvaged) {
 	}
 }
 
-// newest is the sound commit with the longest history below the first of the tips that has one. What one tip leads to goes
-// before what another one does, because they are in the order of how much they can be trusted.
+// newest returns the sound commit with the longest history below the first tip that has one. Earlier tips win, because
+// they are the more trustworthy.
 func (v *salvage) newest(tips []plan.OID) *salvaged {
 	for _, tip := range tips {
 		var best *salvaged
@@ -452,7 +453,7 @@ func (v *salvage) newest(tips []plan.OID) *salvaged {
 	return nil
 }
 
-// after counts the commits from a tip that are not in the history of another one.
+// after counts the commits that one tip reaches and another does not.
 func (v *salvage) after(tip, sound plan.OID) int {
 	old := map[plan.OID]bool{}
 	v.below(sound, func(c *salvaged) bool { old[c.oid] = true; return true })
@@ -466,7 +467,7 @@ func (v *salvage) after(tip, sound plan.OID) int {
 	return n
 }
 
-// below visits the commits that can be reached from a tip; it goes on behind one for which visit is true.
+// below visits the commits reachable from a tip; it continues past one for which visit returns true.
 func (v *salvage) below(tip plan.OID, visit func(*salvaged) bool) {
 	seen := map[plan.OID]bool{}
 	level := []plan.OID{tip}
@@ -482,7 +483,7 @@ func (v *salvage) below(tip plan.OID, visit func(*salvaged) bool) {
 	}
 }
 
-// PointsTo reads a symbolic ref from its file, for one that git refuses to read because what it stands for is damaged.
+// PointsTo reads a symbolic ref from its file if git refuses to, because its target is damaged.
 func PointsTo(file string) (ref string, ok bool) {
 	data, err := os.ReadFile(file)
 	if err != nil {

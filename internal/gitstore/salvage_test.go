@@ -13,7 +13,7 @@ import (
 
 const salvageRef = "refs/workflow/WFS-d"
 
-// damaged is a repository with a history of four commits, each of which adds one file two directories deep.
+// damaged is a repository with a history of four commits; each adds one file two directories deep.
 func damaged(t *testing.T) (dir string, commits []string, file func(oid string) string) {
 	t.Helper()
 	isolate(t)
@@ -94,7 +94,7 @@ func TestSalvage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, commits, file := damaged(t)
-			// The log of the ref, as update-ref leaves it: the way back when the tip itself is gone.
+			// The ref's reflog as update-ref leaves it: the way back if the tip itself is gone.
 			for _, c := range commits {
 				git(t, dir, "update-ref", "--create-reflog", salvageRef, c)
 			}
@@ -131,7 +131,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// Whoever asks for the plan is told how far it can be read.
+// A reader of the plan learns how far it can be read.
 func TestDamagedSnapshot(t *testing.T) {
 	dir, commits, file := damaged(t)
 	git(t, dir, "update-ref", "--create-reflog", salvageRef, commits[2])

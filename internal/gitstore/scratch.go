@@ -13,9 +13,10 @@ import (
 // scratchPrefix begins the name of each scratch directory.
 const scratchPrefix = "git-wf-"
 
-// Scratch makes a temporary directory for work on this repository; release removes it. It lies outside of the repository,
-// for git would find that from inside. A note below wf/scratch names it, beside a file that is locked while its owner lives, so that those
-// of killed processes can be told, and no other repository's are touched. Scratch removes the dead ones of this repository first.
+// Scratch makes a temporary directory for work on this repository; release removes it. It lies outside the repository,
+// which git would otherwise find from inside. A note below wf/scratch names it, next to a file that its owner locks
+// while it lives. So we can tell the directories of killed processes, and touch no other repository's. Scratch first
+// removes this repository's dead ones.
 func (s *Store) Scratch(ctx context.Context) (dir string, release func(), err error) {
 	for _, dead := range s.DeadScratch() {
 		_ = s.RemoveScratch(dead) // the next run tries again
@@ -27,12 +28,12 @@ func (s *Store) Scratch(ctx context.Context) (dir string, release func(), err er
 		_ = os.RemoveAll(dir)
 		return "", nil, fmt.Errorf("make a scratch directory: %w", err)
 	}
-	at, err := filepath.Abs(dir) // a relative TMPDIR means another place elsewhere
+	at, err := filepath.Abs(dir) // a relative TMPDIR names another place elsewhere
 	if err != nil {
 		return fail(err)
 	}
 	note := filepath.Join(s.scratchNotes(), filepath.Base(dir))
-	// The lock comes first: a note without one is of a process that is gone.
+	// The lock comes first: a note without one belongs to a dead process.
 	held, err := lockFile(ctx, filepath.Dir(note), filepath.Base(note)+lockSuffix)
 	if err != nil {
 		return fail(err)
@@ -47,7 +48,7 @@ func (s *Store) Scratch(ctx context.Context) (dir string, release func(), err er
 	}, nil
 }
 
-// lockSuffix ends the name of the file that is locked for a note. It is one of its own, since Windows reads no locked file.
+// lockSuffix ends the name of a note's lock file. It is a separate file because Windows can't read a locked one.
 const lockSuffix = ".lock"
 
 func endNote(note string, held *flock.Flock) {
@@ -100,7 +101,7 @@ func (s *Store) RemoveScratch(note string) error {
 	return nil
 }
 
-// lockDead locks what the owner of a note locked; nil if somebody holds it, or it can't be locked.
+// lockDead takes the lock of a note's owner; it returns nil if somebody holds it or it can't be locked.
 func lockDead(note string) *flock.Flock {
 	held := flock.New(note+lockSuffix, flock.SetPermissions(0o666))
 	if ok, err := held.TryLock(); err != nil || !ok {

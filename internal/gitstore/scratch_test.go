@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A scratch directory stays while its owner lives, however it looks from elsewhere, and goes with the next one after that.
+// A scratch directory stays while its owner lives, and the next Scratch after that removes it.
 func TestScratch(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Cut returns the commits among those that the revisions select whose parents a shallow clone does not have: what is below
-// them belongs to the history, and nobody here can say what it is. It is empty where the history is whole.
+// Cut returns those selected commits whose parents a shallow clone lacks: the missing commits belong to the history,
+// and nobody here can tell what they hold. It is empty if the history is whole.
 func (s *Store) Cut(ctx context.Context, revs ...string) ([]plan.OID, error) {
 	ends, err := os.ReadFile(filepath.Join(s.commonDir, "shallow"))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(ends) == 0 {

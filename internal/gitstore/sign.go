@@ -10,15 +10,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Commits are signed by git itself, with the key and the program that the user's configuration names: what people do
-// themselves where commit.gpgSign says so, and what has to be proven to count: an approval under a policy with keys, and a
-// change of a policy with maintainers. Such a commit is checked before a ref moves to it, so that nobody finds out later
-// that their approval is worth nothing. Where nothing is to be signed, nothing is started.
+// Git itself signs commits, with the key and the program of the user's configuration. It signs where commit.gpgSign
+// asks for it, and where an event must be proven to count: an approval under a policy with keys, and a change of a
+// policy with maintainers. Such a commit is checked before a ref moves to it, so that nobody learns later that their
+// approval is worthless. Where nothing needs a signature, nothing is started.
 
-// seal is the reason why a commit is signed.
-type seal struct {
-	keys []plan.Key // that have to prove it; none where only the user's configuration asks for a signature
-	// refuse says why the event would not count though this key signed it, "" if it counts.
+// signing says why and for whom a commit is signed.
+type signing struct {
+	keys []plan.Key // keys that may prove it; none if only the user's configuration asks for a signature
+	// refuse returns why the event would not count even if this key signed it, "" if it counts.
 	refuse func(signer string) string
 }
 
@@ -31,18 +31,18 @@ type commitDraft struct {
 
 const setSigning = "git config gpg.format ssh; git config user.signingKey ~/.ssh/id_ed25519.pub"
 
-// sealOf says how the commit of a change is to be signed; nil means not at all.
-func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.Change) (*seal, error) {
+// signingOf says how to sign the commit of a change; nil means not at all.
+func (a *appending) signingOf(ctx context.Context, author plan.Actor, change plan.Change) (*signing, error) {
 	if err := a.s.prepareWriting(ctx); err != nil {
 		return nil, err
 	}
 	kind, reviewer := trailer(change, "Wf-Event"), trailer(change, "Wf-Agent")
 	if a.policy != nil {
 		if len(a.policy.Maintainers) > 0 {
-			return a.sealOfPolicy()
+			return a.policySigning()
 		}
 	} else if kind == plan.EventPruned {
-		if s, err := a.sealOfPrune(ctx); s != nil || err != nil {
+		if s, err := a.pruneSigning(ctx); s != nil || err != nil {
 			return s, err
 		}
 	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) && !plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
@@ -51,7 +51,7 @@ func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.C
 			return nil, err
 		}
 		if len(p.Keys) > 0 {
-			return &seal{p.Keys, func(signer string) string {
+			return &signing{p.Keys, func(signer string) string {
 				if p.Vouches(signer, reviewer, cleanActor(author)) {
 					return ""
 				}
@@ -60,21 +60,21 @@ func (a *appending) sealOf(ctx context.Context, author plan.Actor, change plan.C
 		}
 	}
 	if a.s.writing.signs && (author == a.person || kind == plan.EventReview || kind == plan.EventWaiver) {
-		return &seal{}, nil
+		return &signing{}, nil
 	}
 	return nil, nil
 }
 
-// sealOfPolicy is that of a change of a policy which names who may change it.
-func (a *appending) sealOfPolicy() (*seal, error) {
+// policySigning says how to sign a change of a policy that names its maintainers.
+func (a *appending) policySigning() (*signing, error) {
 	if len(a.policy.Keys) > 0 {
-		return &seal{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
+		return &signing{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
 	}
 	if why := a.policy.MayChange(a.person.Name, ""); why != "" {
 		return nil, unproven(why, "git wf policy show")
 	}
 	if a.s.writing.signs {
-		return &seal{}, nil
+		return &signing{}, nil
 	}
 	return nil, nil
 }
@@ -88,8 +88,8 @@ func trailer(c plan.Change, key string) string {
 	return ""
 }
 
-// demands is the policy's document as it is now. It is asked for with each approval, so nothing else of the policy is
-// read, and the document once.
+// demands is the policy's current document. Each approval asks for it, so demands reads only the document, and only
+// once.
 func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
 	c, err := s.tips.get(s.commonDir, PolicyRef, func() (commitInfo, error) { return s.lookCommit(ctx, PolicyRef) })
 	if errors.Is(err, ErrNoPlan) {
@@ -117,8 +117,8 @@ func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
 	return p, nil
 }
 
-// addSigned has git make and sign the commit, and takes it into the batch. Its tree has to be there first.
-func (a *appending) addSigned(ctx context.Context, d commitDraft, why *seal) (commitInfo, error) {
+// addSigned has git make and sign the commit and adds it to the batch. Its tree must exist.
+func (a *appending) addSigned(ctx context.Context, d commitDraft, why *signing) (commitInfo, error) {
 	if err := a.batch.Flush(ctx); err != nil {
 		return commitInfo{}, err
 	}
@@ -143,7 +143,7 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *seal) (co
 	return a.add(text), nil
 }
 
-// commitSigned runs git commit-tree. The message is taken as it is.
+// commitSigned runs git commit-tree. It leaves the message as it is.
 func (s *Store) commitSigned(ctx context.Context, d commitDraft, committer plan.Actor, when string) (plan.OID, error) {
 	author, committer := cleanActor(d.author), cleanActor(committer)
 	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-"}
@@ -165,7 +165,7 @@ func (s *Store) commitSigned(ctx context.Context, d commitDraft, committer plan.
 }
 
 // proven checks that the commit will count.
-func (a *appending) proven(ctx context.Context, oid plan.OID, why *seal) error {
+func (a *appending) proven(ctx context.Context, oid plan.OID, why *signing) error {
 	if len(why.keys) == 0 {
 		return nil
 	}
@@ -184,8 +184,8 @@ func (a *appending) proven(ctx context.Context, oid plan.OID, why *seal) error {
 	return nil
 }
 
-// signingFailed says what git could not do, and what has to be set.
-func signingFailed(ctx context.Context, why *seal, err error) error {
+// signingFailed says what git could not do and which setting is missing.
+func signingFailed(ctx context.Context, why *signing, err error) error {
 	var g *GitError
 	if ctx.Err() != nil || !errors.As(err, &g) {
 		return err
@@ -197,7 +197,7 @@ func signingFailed(ctx context.Context, why *seal, err error) error {
 	return unproven(fmt.Sprintf("%s, and git can't sign it: %s", demand, lastLines(g.Stderr)), setSigning)
 }
 
-// lastLines is the end of what git said: what it says first is gpg's own talk.
+// lastLines is the end of git's output: gpg's own chatter comes first.
 func lastLines(stderr string) string {
 	const most = 3
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")

@@ -14,15 +14,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Signature says who signed a commit, as far as a set of keys tells.
+// Signature says who signed a commit, judged by a set of keys.
 type Signature struct {
 	Signer  string // the name of the key; "" if none of the keys proves the commit
 	Problem string // why none does, in a few words
 }
 
-// Signatures asks git who signed each of the commits. Only the keys given count, whatever the user's own configuration
-// trusts: an SSH signature must be by one of them at the commit's time, a GPG signature by one whose fingerprint is
-// theirs and which the user's gpg finds good. A signature that can't be checked proves nothing.
+// Signatures asks git who signed each of the commits. Only the given keys count, whatever the user's own configuration
+// trusts: an SSH signature must be by one of them at the commit's time, a GPG signature by one with its fingerprint
+// that the user's gpg finds good. A signature that can't be checked proves nothing.
 func (s *Store) Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]Signature, error) {
 	ring, err := newKeyring(keys)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Store) Signatures(ctx context.Context, keys []plan.Key, commits []plan.
 	return found, s.checkSignatures(ctx, ring, ask, found)
 }
 
-// signed returns the commits that bear a signature, whatever its worth, and notes of the others that they do not: without
-// one, git need not be asked.
+// signed returns the commits that have a signature, whatever its worth, and records the others as unsigned without
+// asking git.
 func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID, err error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -73,10 +73,10 @@ func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.O
 	return signed, err
 }
 
-// checkSignatures has git check the commits' signatures, in as many processes as there are processors: each signature
-// takes git two or three runs of ssh-keygen or gpg, one after the other.
+// checkSignatures has git check the signatures in one process per processor: for each signature git runs ssh-keygen or
+// gpg two or three times, one after the other.
 func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []plan.OID, found map[plan.OID]Signature) error {
-	const least = 8 // from which another process pays
+	const least = 8 // from which another process pays off
 	signers, err := ring.file()
 	if err != nil {
 		return err
@@ -115,8 +115,8 @@ func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []pl
 	return nil
 }
 
-// askSignatures returns what git finds: a line "<commit> <verdict> <fingerprint> <primary key's fingerprint>" for each
-// commit. said is the first line of what git says beside that, such as that it has no program to check with.
+// askSignatures returns git's findings: a line "<commit> <verdict> <fingerprint> <primary key's fingerprint>" for each
+// commit. said is the first line of git's standard error, for example that the checking program is missing.
 func (s *Store) askSignatures(ctx context.Context, signers string, commits []plan.OID) (out []byte, said string, err error) {
 	var in bytes.Buffer
 	for _, c := range commits {
@@ -135,7 +135,7 @@ func (s *Store) askSignatures(ctx context.Context, signers string, commits []pla
 
 // keyring is a set of keys, by fingerprint.
 type keyring struct {
-	names   map[string]string // of whom each key is
+	names   map[string]string // the owner of each key
 	signers string            // the SSH keys, as an allowed-signers file
 	id      string            // changes with any key or name
 }
@@ -164,7 +164,7 @@ func newKeyring(keys []plan.Key) (*keyring, error) {
 	return r, nil
 }
 
-// file writes the SSH keys where git can read them. The caller removes it.
+// file writes the SSH keys where git can read them. The caller removes the file.
 func (r *keyring) file() (string, error) {
 	f, err := os.CreateTemp("", "git-wf-signers-")
 	if err != nil {
@@ -178,9 +178,9 @@ func (r *keyring) file() (string, error) {
 	return f.Name(), nil
 }
 
-// judge says whose a signature is, from git's verdict and the fingerprints of the key that made it and of its primary
-// key. A key counts by its fingerprint and never by the name that a signature bears. An expired GPG key counts as long
-// as the policy has it: what was signed before does not lose its worth. A revoked one does not.
+// judge says whose a signature is, from git's verdict and the fingerprints of the signing key and its primary key. A
+// key counts by its fingerprint, never by the name in a signature. An expired GPG key counts as long as the policy has
+// it: earlier signatures keep their worth. A revoked key does not count.
 func (r *keyring) judge(verdict, fpr, primary, said string) (string, Signature) {
 	name := r.names[fpr]
 	if name == "" && primary != "" {

@@ -11,12 +11,12 @@ import (
 	"gitwf/internal/plan"
 )
 
-// That an SSH signature is good stays true as long as the keys are the same, so it is kept in
-// wf/cache/signatures-<hash of the keys> in the common git directory, a line "<commit> <fingerprint>" each. Nothing is
-// kept of GPG, whose keyring may change, and nothing of what is not good, which may only lack a program. Who can write
-// there can write the hooks too; a server's is out of a client's reach.
+// A good SSH signature stays good as long as the keys stay the same. So the common git directory caches it in
+// wf/cache/signatures-<hash of the keys>, as a line "<commit> <fingerprint>". Nothing is cached for GPG, whose keyring
+// may change, nor for signatures that are not good, which may only lack a program. Anybody who can write there can
+// write the hooks too; a client can't reach a server's.
 
-// mostKnown bounds what is read of such a file, in bytes.
+// mostKnown bounds what we read of such a file, in bytes.
 const mostKnown = 64 << 20
 
 func shortHash(s string) string {
@@ -28,7 +28,7 @@ func (s *Store) signatureFile(r *keyring) string {
 	return filepath.Join(s.commonDir, "wf", "cache", "signatures-"+r.id)
 }
 
-// knownSignatures returns the fingerprint of the key that signed each commit, as far as it was found out before.
+// knownSignatures returns the fingerprint of the key that signed each commit, as far as cached.
 func (s *Store) knownSignatures(r *keyring) map[plan.OID]string {
 	known := map[plan.OID]string{}
 	name := s.signatureFile(r)
@@ -49,7 +49,7 @@ func (s *Store) knownSignatures(r *keyring) map[plan.OID]string {
 	return known
 }
 
-// keepSignatures adds to the file. It is no error if that fails, as it does in a repository that may only be read.
+// keepSignatures adds to the file. A failure, as in a read-only repository, is no error.
 func (s *Store) keepSignatures(r *keyring, good map[plan.OID]string) {
 	if len(good) == 0 {
 		return
@@ -67,5 +67,5 @@ func (s *Store) keepSignatures(r *keyring, good map[plan.OID]string) {
 	for commit, fpr := range good {
 		fmt.Fprintf(&b, "%s %s\n", commit, fpr)
 	}
-	_, _ = f.WriteString(b.String()) // half a line is no line
+	_, _ = f.WriteString(b.String()) // readers skip half a line
 }

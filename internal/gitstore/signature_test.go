@@ -78,7 +78,7 @@ func TestSignatures(t *testing.T) {
 		})
 	}
 
-	// What the user's own configuration trusts does not count, and a replace ref shows nobody another commit.
+	// What the user's own configuration trusts does not count, and a replace ref substitutes no commit.
 	allowed := filepath.Join(t.TempDir(), "allowed")
 	write(t, filepath.Dir(allowed), "allowed", "ann "+eve+"\n")
 	git(t, dir, "config", "gpg.ssh.allowedSignersFile", allowed)
@@ -89,7 +89,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestSignaturesAtOnce checks more commits than one process is given.
+// TestSignaturesAtOnce checks more commits than one process gets.
 func TestSignaturesAtOnce(t *testing.T) {
 	dir := newRepo(t)
 	file, key := newKey(t, "ann")

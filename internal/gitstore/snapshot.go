@@ -19,7 +19,7 @@ import (
 
 const planFile = "plan.json"
 
-// Snapshot is a plan at one commit of its history. Those who hold one share it and must not change it.
+// Snapshot is a plan at one commit of its history. Snapshots are shared; don't change them.
 type Snapshot struct {
 	ID      plan.ID
 	Commit  plan.OID
@@ -30,13 +30,13 @@ type Snapshot struct {
 
 	index   *index // nil in one that was not read from a commit
 	once    sync.Once
-	from    *plan.State   // of the same plan at another commit, to begin with; may be nil
-	changed []plan.TaskID // whose records are not those of from
+	from    *plan.State   // state of the plan at another commit to derive from; may be nil
+	changed []plan.TaskID // tasks whose records differ from those of from
 	state   atomic.Pointer[plan.State]
 }
 
-// State is what follows from the snapshot alone: from the records, without the claims. It is derived once and shared, so
-// nobody may change it.
+// State is derived from the snapshot's records alone, without the claims. It is derived once and shared; don't change
+// it.
 func (s *Snapshot) State() *plan.State {
 	s.once.Do(func() {
 		if s.from == nil {
@@ -49,7 +49,7 @@ func (s *Snapshot) State() *plan.State {
 	return s.state.Load()
 }
 
-// StateUnder is the State under claims, as they are judged at a time.
+// StateUnder is the State with claims, as of a time.
 func (s *Snapshot) StateUnder(claims plan.Claims, now time.Time) *plan.State {
 	if len(claims) == 0 {
 		return s.State()
@@ -57,13 +57,13 @@ func (s *Snapshot) StateUnder(claims plan.Claims, now time.Time) *plan.State {
 	return s.State().Advance(s.Records, nil, claims, now)
 }
 
-// With is the snapshot with other records. What it says of documents stays that of its commit.
+// With is the snapshot with other records. Document still answers for the snapshot's commit.
 func (s *Snapshot) With(records plan.Records) *Snapshot {
 	return &Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: records, index: s.index}
 }
 
-// Document is the object id of a file of a task, by its path in the task's directory, such as artifacts/v1/artifact.json.
-// It is "" where that is not known without a look into the repository; paths below files/ never are.
+// Document is the object id of a file of a task, by its path in the task's directory, such as
+// artifacts/v1/artifact.json. It is "" if only the repository could tell; it always is for paths below files/.
 func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	if s.index == nil || !task.Valid() {
 		return ""
@@ -80,7 +80,7 @@ func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	return oid
 }
 
-// Listed are the records of a task that show lists by their names (plan.IsListed).
+// Listed are the records of a task that show lists by name (plan.IsListed).
 func (s *Snapshot) Listed(task plan.TaskID) []string {
 	names := []string{}
 	if s.index == nil || !task.Valid() {
@@ -94,14 +94,14 @@ func (s *Snapshot) Listed(task plan.TaskID) []string {
 	return names
 }
 
-// known is what was last read of a plan, so that the next time only what changed is read.
+// known is what we last read of a plan, so that the next read covers only changes.
 type known struct {
 	snap     *Snapshot
 	planOID  plan.OID
 	planSize int
 	index    *index
 
-	// What is newer than the files in the cache directory.
+	// What the cache files lack.
 	unsavedTasks int
 	unsavedPlan  bool
 }
@@ -145,10 +145,10 @@ func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
 	return s.tips.get(s.commonDir, name, func() (commitInfo, error) { return s.findCommit(ctx, name) })
 }
 
-// findCommit has git find a commit. The long-lived reader may remember an old packed-refs file for a moment, so of a ref
-// that is missing a git that has nothing old in its memory says whether it is there; most often, of the policy, it is
-// not. What is no ref is looked for once more by a new reader. And where several gits repack at once, one that reads may
-// find the pack gone that it was just told of: a ref that is there is asked for again.
+// findCommit has git find a commit. The long-lived reader may briefly remember an old packed-refs file, so for a
+// missing ref hasRef decides without such a cache; usually it is the policy's ref, and there is none. For other names,
+// findCommit asks once more with a new reader. If several gits repack at once, a reader may find its pack gone:
+// findCommit asks again for a ref that exists.
 func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error) {
 	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
@@ -169,15 +169,15 @@ func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error)
 	return c, err
 }
 
-// forget makes what is asked next be answered from what the repository has now. What is not as expected is looked at once
-// more after it, before anything is refused for it.
+// forget drops all caches, so that the next answers come from the repository as it is now. Before refusing anything
+// unexpected, we forget and look once more.
 func (s *Store) forget() {
 	s.objects.close()
 	s.tips.forget()
 }
 
-// hasRef reports whether there is such a ref, whatever it names. Git, too, looks into packed-refs after the ref's own file: one
-// that is packed now is in the first or in the second.
+// hasRef reports whether a ref exists, whatever it names. Like git, it looks into packed-refs after the ref's own file:
+// a ref that is packed meanwhile is in one of the two.
 func (s *Store) hasRef(ctx context.Context, name string) bool {
 	if lstat(filepath.Join(s.commonDir, "reftable")) == nil {
 		if st := lstat(filepath.Join(s.commonDir, filepath.FromSlash(name))); st != nil && !st.IsDir() {
@@ -214,8 +214,8 @@ func (s *Store) lookCommit(ctx context.Context, name string) (c commitInfo, err 
 	return c, err
 }
 
-// mistakable are the names of other refs that git takes for a ref that is not there: of refs/workflow/policy, a tag that is called
-// refs/workflow/policy, which comes with every fetch. A ref with a file of its own is found before them.
+// mistakable are the names of other refs that git takes for a missing ref: for refs/workflow/policy, a tag called
+// refs/workflow/policy, which any fetch may bring. Git finds a ref with a file of its own before them.
 func (s *Store) mistakable(ref string) []string {
 	if !strings.HasPrefix(ref, "refs/") || lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref))) != nil {
 		return nil
@@ -251,8 +251,9 @@ func parseTime(s string) time.Time {
 	return t.UTC()
 }
 
-// readNamed reads a plan by the name of a commit. What a gc takes of an event that was just recorded, its writer writes again
-// (see survive), and where several gits repack at once, the pack is gone that has an object: what is missing gets a second.
+// readNamed reads a plan by the name of a commit. It waits up to a second for missing objects: if a gc deletes objects
+// of an event that was just recorded, the writer rewrites them (see awaitGC), and concurrent repacks may delete the
+// pack that holds an object.
 func (s *Store) readNamed(ctx context.Context, id plan.ID, name string) (k *known, err error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		var c commitInfo
@@ -288,7 +289,7 @@ func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, err
 	return next, nil
 }
 
-// remember takes note of what is known of a plan, if it is anything.
+// remember keeps what is known of a plan, if anything.
 func (s *Store) remember(id plan.ID, k *known) {
 	if k == nil {
 		return

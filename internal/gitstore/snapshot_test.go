@@ -46,7 +46,7 @@ func TestSnapshotCache(t *testing.T) {
 		t.Fatal("nothing was cached")
 	}
 
-	// An event later, the cache still serves all that did not change.
+	// One event later, the cache still serves everything that did not change.
 	if _, err := appendVersion(s, "IMPL-7", "next"); err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,7 @@ func TestSnapshotCache(t *testing.T) {
 	sound(t, dir)
 }
 
-// The decoder reads a file that anybody may have written: whatever is in it, it must end.
-// TestSnapshotWaits reads a plan while its newest tree is away for a moment, as while a gc and the event's writer are at it.
+// TestSnapshotWaits reads a plan while its newest tree is briefly missing, as between a gc and the event's writer.
 func TestSnapshotWaits(t *testing.T) {
 	dir := newRepo(t)
 	longPlan(t, dir, 20)
@@ -132,7 +131,7 @@ func TestDecodeNeverPanics(t *testing.T) {
 	}
 }
 
-// Every field of a plan, whatever it is, must come back from the cache.
+// Every field of a plan, whatever its value, must come back from the cache.
 func TestCodecKnowsEveryField(t *testing.T) {
 	var p plan.Plan
 	fill(t, reflect.ValueOf(&p).Elem(), 0)

@@ -15,7 +15,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Store is a git repository with its plans. Its methods may be called from several goroutines.
+// Store is a git repository with its plans. Its methods are safe for concurrent use.
 type Store struct {
 	dir       string // where git runs
 	workTree  string
@@ -23,44 +23,46 @@ type Store struct {
 	commonDir string
 	objectDir string
 
-	// Notice is told what people who wait should know, from several goroutines; may be nil. It is set before the store is used.
+	// Notice receives what waiting people should know, from several goroutines; may be nil. Set it before you use the
+	// store.
 	Notice func(string)
 
 	objects *reader
-	events  *refUpdater // flushes the refs it moves
+	events  *refUpdater // flushes the refs that it moves
 	leases  *refUpdater // does not: a claim lost in a power cut is claimed again
 
-	writing writing        // how objects are written here
-	saving  sync.WaitGroup // of cache files
+	writing writing        // how to write objects here
+	saving  sync.WaitGroup // background writes of cache files
 
 	trees     treeCache
 	tips      tipCache
 	partial   partial
-	gcAwaited atomic.Value // the gc (runningGC) that was waited for long enough
+	gcAwaited atomic.Value // the gc (runningGC) that we have waited for long enough
 
 	mu     sync.Mutex
-	plans  map[plan.ID]*known // what was last read of each plan
+	plans  map[plan.ID]*known // what we last read of each plan
 	lines  map[plan.ID]*line
 	idents map[string]plan.Actor
 
-	config     [][2]string // what git's configuration says, as read at configRead
+	config     [][2]string // git's configuration as of configRead
 	configRead time.Time
 
 	policyAt plan.OID // the commit of policy
 	policy   *plan.Policy
 }
 
-// The oldest git that has all that is used here.
+// The oldest git that has everything used here.
 const oldestMajor, oldestMinor = 2, 34
 
-// Open finds the repository that dir belongs to, as git does: GIT_DIR and its kin in the environment are honoured. It
-// fails with ErrNoRepository where there is none and says so of one, or of a git, that can't be used.
+// Open finds the repository of dir as git does: it honours GIT_DIR and the like. It fails with ErrNoRepository if there
+// is none, and names a repository, or a git, that it does not support.
 func Open(ctx context.Context, dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	// The working tree comes last: in a bare repository, and inside a .git directory, git fails there, after the rest.
+	// The worktree comes last: in a bare repository, and inside a .git directory, git fails there, after printing the
+	// rest.
 	out, err := runGit(ctx, Invocation{Dir: abs, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir",
 		"--git-common-dir", "--git-path", "objects", "--show-object-format", "--show-toplevel"}})
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
@@ -114,7 +116,7 @@ func askVersion(ctx context.Context, dir string) (gitVersion, error) {
 	return parseVersion(string(out))
 }
 
-// parseVersion reads what `git version` printed. A version that can't be read is taken for a new one.
+// parseVersion reads what `git version` printed. It takes an unreadable version for a new one.
 func parseVersion(printed string) (gitVersion, error) {
 	m := versionPattern.Get().FindStringSubmatch(printed)
 	if m == nil {
@@ -129,7 +131,7 @@ func parseVersion(printed string) (gitVersion, error) {
 	return v, unsupported("git "+m[1], fmt.Sprintf("git %d.%d or later is needed", oldestMajor, oldestMinor))
 }
 
-// Close ends the git processes that the Store keeps, and saves what it knows of long plans for the next Store.
+// Close ends the Store's git processes and saves what it knows of long plans for the next Store.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	for id, k := range s.plans {
@@ -143,11 +145,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// WorkTree is the absolute path of the working tree's top; "" when there is none (a bare repository, or inside .git).
+// WorkTree is the absolute path of the worktree's top; "" if there is none (a bare repository, or inside .git).
 func (s *Store) WorkTree() string { return s.workTree }
 
-// GitDir is the absolute path of this working tree's git directory.
+// GitDir is the absolute path of this worktree's git directory.
 func (s *Store) GitDir() string { return s.gitDir }
 
-// CommonDir is the absolute path of the git directory that all linked working trees share.
+// CommonDir is the absolute path of the git directory that all linked worktrees share.
 func (s *Store) CommonDir() string { return s.commonDir }

@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Whatever the repository is like, a plan can be begun, added to and read back in it.
+// In every kind of repository, a plan can be created, extended and read back.
 func TestKindsOfRepository(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -181,7 +181,7 @@ func TestNonASCIIPlan(t *testing.T) {
 	sound(t, dir)
 }
 
-// The children may die, be it because somebody kills them.
+// The Store survives the death of its children.
 func TestChildrenComeBack(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)

@@ -9,7 +9,8 @@ import (
 // startWriteOut does nothing: the system has no call for it.
 func startWriteOut(*os.File) {}
 
-// writeOut hands the file's data to the disk, which may keep it in its cache: emptying that is slow, and once is enough.
+// writeOut hands the file's data to the disk, which may keep it in its cache: flushing that is slow, and one flush is
+// enough.
 func writeOut(f *os.File) error { return unix.Fsync(int(f.Fd())) }
 
 // flushingIn: the journals of APFS and HFS+ keep the order of what was written out.
@@ -20,5 +21,5 @@ func flushingIn(objects, refs string) flushing {
 	return flushEach
 }
 
-// flushSystem is never called: no file system here is without a journal.
+// flushSystem is never called: every file system here has a journal.
 func flushSystem(string) error { return nil }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startWriteOut begins to write the file's data to the disk and does not wait.
+// startWriteOut starts writing the file's data to disk and does not wait.
 func startWriteOut(f *os.File) {
 	unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// writeOut waits until the file's data is with the disk, which may keep it in its cache.
+// writeOut waits until the disk has the file's data, perhaps only in its cache.
 func writeOut(f *os.File) error {
 	const wait = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
 	if err := unix.SyncFileRange(int(f.Fd()), 0, 0, wait); err != nil {
@@ -23,7 +23,7 @@ func writeOut(f *os.File) error {
 	return nil
 }
 
-// flushingIn finds out how what is written to a file system gets to the disk.
+// flushingIn finds out how a file system gets data to disk.
 func flushingIn(objects, refs string) flushing {
 	const xfs = 0x58465342
 	var st unix.Statfs_t
@@ -31,7 +31,7 @@ func flushingIn(objects, refs string) flushing {
 		return flushEach
 	}
 	switch int64(st.Type) {
-	case xfs, unix.TMPFS_MAGIC: // nothing survives in the latter, and there is nothing to wait for
+	case xfs, unix.TMPFS_MAGIC: // tmpfs keeps nothing, so there is nothing to wait for
 		return flushWithRef
 	case unix.EXT4_SUPER_MAGIC:
 		if hasJournal(objects) {
@@ -42,7 +42,7 @@ func flushingIn(objects, refs string) flushing {
 	return flushEach
 }
 
-// hasJournal reports whether an ext4 file system has one, as far as can be seen.
+// hasJournal reports whether an ext4 file system has one, as far as we can see.
 func hasJournal(dir string) bool {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {
@@ -56,7 +56,7 @@ func hasJournal(dir string) bool {
 	return err == nil && !strings.Contains(string(task), "none")
 }
 
-// flushSystem makes all durable that was written to the file system that a directory is on, by whomever.
+// flushSystem makes everything durable that any process wrote to a directory's file system.
 func flushSystem(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

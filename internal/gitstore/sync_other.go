@@ -16,7 +16,7 @@ func writeOut(f *os.File) error { return f.Sync() }
 // flushDir does nothing: not every system can flush a directory, and NTFS keeps the order of names by itself.
 func flushDir(string) error { return nil }
 
-// flushingIn: one flush does not stand for others.
+// flushingIn: one flush does not cover other files.
 func flushingIn(objects, refs string) flushing { return flushEach }
 
 // flushSystem is never called.

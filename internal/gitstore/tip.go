@@ -12,9 +12,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// tipCache holds the tips of plans for a moment: an event asks for the same one several times. Whether the files that hold
-// it are as they were costs a few microseconds, and git ten times as much. A tip that is wrong all the same, because
-// a file system's clock goes in steps, is found out when git does not move it.
+// tipCache keeps the tips of plans for a moment: an event asks several times for the same one. Checking that the tip's
+// files are unchanged takes microseconds, and asking git ten times as long. If coarse timestamps hide a change, git
+// finds the wrong tip when it refuses to move it.
 type tipCache struct {
 	mu   sync.Mutex
 	tips map[string]seenTip // by ref
@@ -82,8 +82,8 @@ func (s *Store) Tip(ctx context.Context, id plan.ID) (plan.OID, error) {
 	return c.oid, err
 }
 
-// Tips returns the newest commits by which a plan is known: its own ref's, which decides alone, or, where the plan is not
-// here, what was last fetched of it from each remote. It is empty where the plan is not known at all.
+// Tips returns the newest commits of a plan: its own ref's, which alone decides, or, if the plan is not here, those of
+// its remote-tracking refs. It is empty if the plan is unknown.
 func (s *Store) Tips(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	refs, err := s.planRefs(ctx, id)
 	if err != nil || len(refs) == 0 {
@@ -99,7 +99,7 @@ func (s *Store) Tips(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	return tips, nil
 }
 
-// Ahead is what was last fetched of a plan that goes on from the plan as it is here, by the ref that has it.
+// Ahead returns the remote-tracking refs that are ahead of the plan here, with their commits.
 func (s *Store) Ahead(ctx context.Context, id plan.ID) (map[string]plan.OID, error) {
 	refs, err := s.planRefs(ctx, id)
 	if err != nil || len(refs) < 2 || refs[len(refs)-1].ref != RefName(id) {
@@ -118,7 +118,7 @@ func (s *Store) Ahead(ctx context.Context, id plan.ID) (map[string]plan.OID, err
 	return ahead, nil
 }
 
-// planRefs are the refs that hold a plan, or what was fetched of it; the plan's own is the last.
+// planRefs are the refs that hold a plan or a fetched copy; the plan's own comes last.
 func (s *Store) planRefs(ctx context.Context, id plan.ID) ([]refChange, error) {
 	ref, err := planRef(id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The modes that a tree of ours has.
+// The modes in our trees.
 const (
 	modeTree       = "40000" // as in a tree object; listings pad it to 040000
 	modeFile       = "100644"
@@ -51,7 +51,7 @@ func parseTree(data []byte) ([]rawEntry, error) {
 	return entries, nil
 }
 
-// mode spares a new string for the modes that nearly every entry has.
+// mode avoids allocating a string for the modes of nearly every entry.
 func mode(b []byte) string {
 	switch string(b) {
 	case modeTree:
@@ -62,7 +62,7 @@ func mode(b []byte) string {
 	return string(b)
 }
 
-// encodeTree writes a tree object in git's order, in which a tree's name counts as if it ended in a slash.
+// encodeTree writes a tree object in git's order, which compares a tree's name as if it ended in a slash.
 func encodeTree(entries []rawEntry) ([]byte, error) {
 	slices.SortFunc(entries, func(a, b rawEntry) int { return strings.Compare(a.key(), b.key()) })
 	var out []byte
@@ -107,12 +107,12 @@ func (s *Store) tree(ctx context.Context, oid plan.OID) ([]rawEntry, error) {
 	return entries, nil
 }
 
-// treeCache holds trees that were just written or read, because the next event nearly always needs the same ones. Its
-// entries must not be changed.
+// treeCache holds trees that were just written or read: the next event nearly always needs them. Don't change its
+// entries.
 type treeCache struct {
 	mu    sync.Mutex
 	trees map[plan.OID][]rawEntry
-	size  int // entries in all
+	size  int // number of entries in all trees
 }
 
 func (c *treeCache) get(oid plan.OID) ([]rawEntry, bool) {
@@ -136,7 +136,7 @@ func (c *treeCache) put(oid plan.OID, entries []rawEntry) {
 }
 
 // checkTreePath refuses a path that could leave its tree, or that git or another system would take for something else.
-// It is the last defence: what a deliverable may be called is decided by plan.CheckPath, which is stricter.
+// It is the last defence: plan.CheckPath, which is stricter, decides what a deliverable may be called.
 func checkTreePath(path string) error {
 	for _, c := range strings.Split(path, "/") {
 		if reason := hostile(c); reason != "" {
@@ -163,7 +163,7 @@ func hostile(name string) string {
 }
 
 // isDotGit recognises .git and what file systems take for it: other cases, code points that HFS+ ignores, the dots and
-// spaces that Windows drops, and the short name that NTFS gives it.
+// spaces that Windows drops, and NTFS's short name for it.
 func isDotGit(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

@@ -2,17 +2,17 @@ package gitstore
 
 import "bytes"
 
-// TreeFlaw is why a tree object is none that git would write: its readers disagree about such a tree, so nobody can say what
-// a checkout makes of it.
+// TreeFlaw is why git would never write a tree object: readers disagree about such a tree, so nobody can tell what a
+// checkout makes of it.
 type TreeFlaw struct {
 	Name string // of the entry; "" if the object can't be read that far
 	Why  string
 }
 
-// ScanTree hands the entries of a tree object to fn, in order and valid until fn returns, and reports the first flaw: an entry that
-// is cut off, a name that is empty, holds a slash or stands for another directory or for .git, entries that are not sorted as git
-// sorts them or have one name, a mode that git knows nothing by. Modes that old programs wrote and git reads as its own
-// (040000, 100664) are left to LegalMode.
+// ScanTree passes the entries of a tree object to fn, in order and valid until fn returns. It returns the first flaw: a
+// truncated entry; a name that is empty, has a slash, or stands for another directory or for .git; entries that are
+// unsorted or share a name; a mode unknown to git. It accepts modes that old programs wrote and git reads as its own
+// (040000, 100664); LegalMode refuses those.
 func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
 	var flaw *TreeFlaw
 	found := func(name []byte, why string) {
@@ -22,7 +22,7 @@ func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
 	}
 	var last []byte
 	var lastTree bool
-	var files [][]byte // names of files before, which a directory further on may have as well
+	var files [][]byte // earlier file names that a later directory may repeat
 	for len(data) > 0 {
 		mode, rest, ok := bytes.Cut(data, []byte{' '})
 		name, rest, ended := bytes.Cut(rest, []byte{0})
@@ -82,7 +82,7 @@ const (
 	kindSubmodule = 0o160000
 )
 
-// modeKind is what git takes an entry for; 0 if it is nothing that a tree may hold.
+// modeKind is what git takes an entry for; 0 if no tree may hold it.
 func modeKind(mode []byte) int {
 	if len(mode) == 0 || len(mode) > 8 {
 		return 0
@@ -101,7 +101,7 @@ func modeKind(mode []byte) int {
 	return 0
 }
 
-// badName says why no tree may have an entry of this name, "" if it may.
+// badName returns why no tree may have an entry of this name, "" if it may.
 func badName(name []byte) string {
 	switch {
 	case len(name) == 0:
@@ -111,14 +111,14 @@ func badName(name []byte) string {
 	case string(name) == "." || string(name) == "..":
 		return "stands for another directory"
 	}
-	// Windows reads a backslash as a slash, so that each part may be .git.
+	// Windows reads a backslash as a slash, so each part may be .git.
 	for len(name) > 0 {
 		part, rest, _ := bytes.Cut(name, []byte{'\\'})
 		name = rest
 		if len(part) == 0 {
 			continue
 		}
-		// Most names can be told from .git by their first byte.
+		// The first byte rules out .git for most names.
 		if c := part[0]; c == '.' || c|0x20 == 'g' || c >= 0x80 {
 			if head, _, _ := bytes.Cut(part, []byte{':'}); isDotGit(string(head)) {
 				return "stands for .git"
@@ -128,7 +128,7 @@ func badName(name []byte) string {
 	return ""
 }
 
-// compareEntries compares names as git sorts them: that of a tree as if it ended in a slash.
+// compareEntries compares names in git's order: a tree's name as if it ended in a slash.
 func compareEntries(a []byte, aTree bool, b []byte, bTree bool) int {
 	n := min(len(a), len(b))
 	if c := bytes.Compare(a[:n], b[:n]); c != 0 {

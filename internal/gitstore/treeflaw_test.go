@@ -70,7 +70,7 @@ func TestScanTree(t *testing.T) {
 	}
 }
 
-// What git sorts, ScanTree finds sorted.
+// ScanTree accepts the order of every tree that git sorted.
 func FuzzScanTreeOrder(f *testing.F) {
 	f.Add("a", "a.b", "a0", uint8(1))
 	f.Add("lib", "lib-x", "lib.c", uint8(5))

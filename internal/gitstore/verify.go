@@ -15,23 +15,23 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Check is what Verify has found out about the objects of some histories.
+// Check is Verify's finding about the objects of some histories.
 type Check struct {
-	Objects int        // that were read
-	Absent  int        // that a partial clone has left with a remote
-	Bad     []plan.OID // that should be here and can't be read, or are something else than their names say; at most mostBad
-	Broken  bool       // the histories could not even be listed to their end: some commit or tree can't be read
+	Objects int        // objects read
+	Absent  int        // objects that a partial clone has left with a remote
+	Bad     []plan.OID // missing, unreadable or not what their names say; at most mostBad
+	Broken  bool       // the histories can't be listed to the end: some commit or tree is unreadable
 }
 
 // Sound reports whether everything that is here can be read.
 func (c *Check) Sound() bool { return len(c.Bad) == 0 && !c.Broken }
 
-// mostBad bounds how many damaged objects are told apart: each may cost a git of its own, which dies of it.
+// mostBad bounds how many damaged objects are named: each may cost a git process, which dies of it.
 const mostBad = 200
 
-// Verify reads every object that the commits need, and compares each with its name: what git fsck does, of these histories
-// alone. It takes two processes, and nothing but the list of names is kept in memory. tick is called now and then with the
-// number of objects read. Nothing is fetched in a partial clone.
+// Verify reads every object that the commits need and compares each with its name, like git fsck for these histories
+// alone. It takes two processes, and memory only for the list of names. It calls tick now and then with the number of
+// objects read. In a partial clone it fetches nothing.
 func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of int)) (*Check, error) {
 	c := &Check{}
 	if len(tips) == 0 {
@@ -83,23 +83,23 @@ func (c *Check) add(oid plan.OID) {
 	if len(c.Bad) < mostBad {
 		c.Bad = append(c.Bad, oid)
 	} else {
-		c.Broken = true // and more
+		c.Broken = true // there are more
 	}
 }
 
-// scanned is what a scan found under a name. Data is there for commits and trees alone, and until fn returns.
+// scanned is what a scan found under a name. Data is set only for commits and trees, and valid until fn returns.
 type scanned struct {
 	kind string
 	data []byte
 	bad  bool // missing, unreadable, or another object than its name says
 }
 
-// mostData bounds the commits and trees that are held in memory whole, in bytes; a larger one is read and compared, and
-// counts as bad, because nothing of ours is so large.
+// mostData bounds the commits and trees held whole in memory, in bytes. A larger one is read and compared, but counts
+// as bad: nothing of ours is so large.
 const mostData = 64 << 20
 
-// scan reads objects by their ids and says of each what it is. A git that dies of one is followed by another, which begins
-// behind it; so that this ends, what is left after mostBad deaths counts as bad.
+// scan reads objects by id and passes each finding to fn. If git dies of one, another git starts after it; so that this
+// ends, everything left after mostBad deaths counts as bad.
 func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scanned) error) error {
 	done, deaths := 0, 0
 	for done < len(names) {
@@ -139,7 +139,7 @@ func asCallback(err error, target **callbackError) bool {
 	return ok
 }
 
-// scanOnce scans until the end or until git dies, and says how many answers were whole.
+// scanOnce scans until the end or until git dies, and returns how many answers were whole.
 func (s *Store) scanOnce(ctx context.Context, names []string, fn func(i int, v scanned) error) (int, error) {
 	c, err := startChild(s.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
 	if err != nil {
@@ -209,7 +209,7 @@ func readScanned(out *bufio.Reader, name string, buf *bytes.Buffer) (v scanned, 
 	return v, nil
 }
 
-// Sizes finds how large blobs are, in bytes, with one request for all. What is not here has none.
+// Sizes returns the sizes of blobs, in bytes, with one request for all. It omits blobs that are not here.
 func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64, error) {
 	if err := s.Prefetch(ctx, oids); err != nil {
 		return nil, err
@@ -234,8 +234,8 @@ func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64,
 	return sizes, nil
 }
 
-// Unreachable asks the remotes with which a partial clone has left objects whether they answer. It names the last one
-// asked; the error is nil if one did.
+// Unreachable asks the remotes of a partial clone whether they answer. It names the last one asked; the error is nil if
+// one answered.
 func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
 	for _, remote = range s.promisors(ctx) {
 		_, err = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote, "HEAD"}})
@@ -246,8 +246,8 @@ func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
 	return remote, err
 }
 
-// Follow runs git with the arguments, gives it what is read from in, which may be nil, and lets read take what it prints while it
-// runs, however much that is. When read fails, git is stopped.
+// Follow runs git with the arguments, feeds it from in, which may be nil, and passes its output to read while git runs,
+// however much that is. If read fails, Follow stops git.
 func (s *Store) Follow(ctx context.Context, in io.Reader, read func(out *bufio.Reader) error, args ...string) error {
 	c, err := startChild(s.dir, args...)
 	if err != nil {
@@ -273,7 +273,7 @@ func (s *Store) Follow(ctx context.Context, in io.Reader, read func(out *bufio.R
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case readErr != nil && !errors.Is(readErr, io.ErrUnexpectedEOF): // else it was git that failed first
+	case readErr != nil && !errors.Is(readErr, io.ErrUnexpectedEOF): // else git failed first
 		return readErr
 	case readErr != nil || !c.cmd.ProcessState.Success():
 		return s.explain(ctx, c.failure(readErr))

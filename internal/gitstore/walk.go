@@ -15,7 +15,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Walked is a commit of a walk with its root tree, as git stores it. Data is valid until the function that gets it returns.
+// Walked is a commit of a walk with its root tree, as git stores it. Data is valid until the function that gets it
+// returns.
 type Walked struct {
 	Commit  plan.OID
 	Parents []plan.OID
@@ -23,9 +24,9 @@ type Walked struct {
 	Data    []byte
 }
 
-// WalkTrees hands every commit that the revisions select to fn, in the order of git rev-list, each with its root tree. One
-// git lists the commits and feeds another that reads the trees; no path limits the walk, so no history is simplified. It
-// fails if a tree is not here.
+// WalkTrees passes every selected commit with its root tree to fn, in the order of git rev-list. One git lists the
+// commits and feeds another that reads the trees; no path limits the walk, so no history is simplified. It fails if a
+// tree is not here.
 func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) error) error {
 	list := s.piped(ctx, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs, []string{"--"}))
 	read := s.piped(ctx, []string{"cat-file", "--buffer", "--batch=%(objectname) %(objecttype) %(objectsize) %(rest)"})
@@ -33,7 +34,7 @@ func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) 
 	if err != nil {
 		return err
 	}
-	list.cmd.Env = append(list.cmd.Env, "GIT_FLUSH=0") // else it writes each line by itself
+	list.cmd.Env = append(list.cmd.Env, "GIT_FLUSH=0") // else it writes line by line
 	list.cmd.Stdout, read.cmd.Stdin = feed, trees
 	out, err := read.cmd.StdoutPipe()
 	if err == nil {
@@ -124,7 +125,7 @@ func eachWalked(out *bufio.Reader, fn func(w Walked) error) error {
 	}
 }
 
-// parseWalked takes apart the line before a tree, of which all ids are parts: there are many.
+// parseWalked splits the line before a tree. All ids are slices of it: there are many.
 func parseWalked(line string) (w Walked, size int, err error) {
 	tree, rest, ok := strings.Cut(line, " tree ")
 	if !ok {
@@ -145,8 +146,8 @@ func parseWalked(line string) (w Walked, size int, err error) {
 	return w, size, nil
 }
 
-// EachRawTree hands trees to fn as git stores them, with one request for all; a name is anything that git resolves to a tree. Data
-// is valid until fn returns, and nil for what is there but no tree. It fails if something is not here.
+// EachRawTree passes trees to fn as git stores them, with one request for all; a name is anything that git resolves to
+// a tree. Data is valid until fn returns, and nil for an object that is no tree. It fails if something is not here.
 func (s *Store) EachRawTree(ctx context.Context, names []string, fn func(i int, oid plan.OID, data []byte) error) error {
 	return s.objects.each(ctx, names, func(i int, o object) error {
 		switch o.Kind {

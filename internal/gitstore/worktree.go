@@ -8,14 +8,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// worktreesLock is the lock under which linked working trees come and go: git reads what it has of each of them when it adds
-// or removes one, and fails where another is half made.
+// worktreesLock is the lock for adding and removing linked worktrees: git then reads its data about each of them and
+// fails if another one is half made.
 const worktreesLock = plan.ID("worktrees")
 
-// addTries is how often a linked working tree is tried to be made: somebody's own git knows nothing of the lock.
+// addTries is how often we try to add a linked worktree: the user's own git does not know our lock.
 const addTries = 4
 
-// AddWorktree makes dir, which must not exist, a linked working tree of the repository at a commit, without a branch.
+// AddWorktree makes dir, which must not exist, a linked worktree of the repository at a commit, without a branch.
 func (s *Store) AddWorktree(ctx context.Context, dir string, commit plan.OID) error {
 	unlock, err := s.lockPlan(ctx, worktreesLock)
 	if err != nil {
@@ -28,14 +28,13 @@ func (s *Store) AddWorktree(ctx context.Context, dir string, commit plan.OID) er
 			return err
 		}
 		if _, there := os.Lstat(dir); there == nil {
-			return err // it is something else that it failed at
+			return err // it failed for another reason
 		}
 		time.Sleep(time.Duration(n) * 50 * time.Millisecond)
 	}
 }
 
-// RemoveWorktree removes a linked working tree, whatever is in it. What is left after a failure, git worktree prune clears
-// away.
+// RemoveWorktree removes a linked worktree, whatever is in it. After a failure, git worktree prune clears the rest.
 func (s *Store) RemoveWorktree(ctx context.Context, dir string) error {
 	unlock, err := s.lockPlan(ctx, worktreesLock)
 	if err != nil {
