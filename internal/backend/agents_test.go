@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/wiretest"
 )
 
-// agent is how a vendor's real program is tested: against a local server that speaks its vendor's wire.
+// agent is a vendor's real program under test, against a local server that speaks its vendor's protocol.
 type agent struct {
 	kind  string
 	model string
@@ -40,7 +40,7 @@ var agents = []agent{
 		write: func(file, content string) wiretest.Call {
 			return call("write_file", map[string]any{"file_path": file, "content": content})
 		},
-		// It knows a base URL only beside a way to log in that was chosen.
+		// It honours a base URL only together with an explicit way to log in.
 		setUp: func(t *testing.T, home string) {
 			dir := filepath.Join(home, ".gemini")
 			if err := os.Mkdir(dir, 0o755); err != nil {
@@ -69,7 +69,7 @@ func call(name string, input map[string]any) wiretest.Call {
 	return wiretest.Call{Name: name, Input: data}
 }
 
-// needs returns the path of an agent's program, or says why the test is skipped.
+// needs returns the path of an agent's program, or skips the test and says why.
 func needs(t *testing.T, name string) string {
 	t.Helper()
 	if testing.Short() {
@@ -119,7 +119,7 @@ func (r *real) ask(t *testing.T, q Request) (Reply, error) {
 	return r.b.Ask(t.Context(), q)
 }
 
-// bodies are the requests that a turn of the script answered.
+// bodies are the requests that the script has answered.
 func (r *real) bodies() []string {
 	var out []string
 	for _, q := range r.server.Requests() {
@@ -130,8 +130,8 @@ func (r *real) bodies() []string {
 	return out
 }
 
-// A real agent writes a real file where it may, says what it did, and goes on from there: in another
-// directory, if it can at all. A session that is gone is begun anew.
+// A real agent writes a real file where it may, reports what it did, and continues the session; in another directory,
+// if it can. If the session is gone, it starts anew.
 func TestAgentWorks(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAgentWorks(t *testing.T) {
 				t.Error("the key is in the log")
 			}
 
-			if a.kind != KindOpencode { // whose sessions are bound to their directory
+			if a.kind != KindOpencode { // opencode's sessions are bound to their directory
 				dir = ""
 			}
 			next, err := r.ask(t, Request{Prompt: "make it blue\n", Session: reply.Session, SessionOf: reply.Agent, Dir: dir})
@@ -186,7 +186,7 @@ func TestAgentWorks(t *testing.T) {
 	}
 }
 
-// elsewhere is a directory that is not below the one for temporary files, where codex's sandbox lets everybody write.
+// elsewhere is a directory outside the temporary directory, where codex's sandbox lets everybody write.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	home, err := os.UserHomeDir()
@@ -201,7 +201,7 @@ func elsewhere(t *testing.T) string {
 	return dir
 }
 
-// A file outside of the directories that an agent may write to stays unwritten, also where it may read.
+// A file outside an agent's writable directories stays unwritten, even where the agent may read.
 func TestAgentConfined(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestAgentConfined(t *testing.T) {
 	}
 }
 
-// What goes wrong at the service comes out as what it is.
+// Each failure of the service comes out with its own reason.
 func TestAgentErrors(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestAgentErrors(t *testing.T) {
 			if took := time.Since(begin); took > 40*time.Second {
 				t.Errorf("it took %s to end it", took)
 			}
-			if a.kind == KindOpencode || a.kind == KindCodex { // gemini does not say so, claude asks the model to go on
+			if a.kind == KindOpencode || a.kind == KindCodex { // gemini does not say so, claude continues
 				if reply, err := r.ask(t, Request{Prompt: "cut\n"}); err != nil || !reply.Truncated {
 					t.Errorf("cut off: got %+v, %v", reply, err)
 				}
@@ -277,7 +277,7 @@ func TestAgentUsable(t *testing.T) {
 	}
 }
 
-// Programs in the place of the real ones print what no server can make those print.
+// Fake programs print what no server can make the real ones print.
 func TestAgentOutput(t *testing.T) {
 	unixOnly(t)
 	tests := []struct {
@@ -316,7 +316,7 @@ func TestAgentOutput(t *testing.T) {
 	}
 }
 
-// Keys and prompts are in no argument, a prompt is on standard input, and nothing of it is a command.
+// No argument contains a key or prompt. The prompt goes to standard input, and no part of it is a command.
 func TestAgentArguments(t *testing.T) {
 	unixOnly(t)
 	for _, a := range agents {
@@ -354,7 +354,7 @@ func TestAgentArguments(t *testing.T) {
 	}
 }
 
-// gemini gets no repository, in which it could write, and trusts no directory that brings settings along.
+// gemini gets no repository, because it could write there, and trusts no directory that has settings.
 func TestGeminiDirectories(t *testing.T) {
 	inputs, worktree, bare, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(worktree, ".git"), filepath.Join(bare, "HEAD"), filepath.Join(own, ".gemini")} {

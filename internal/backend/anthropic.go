@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// anthropic is Anthropic's Messages API. It is read as a stream: without one, the vendor refuses requests whose answer
-// may take longer than ten minutes.
+// anthropic is Anthropic's Messages API. We stream: otherwise the vendor refuses requests that may take longer than ten
+// minutes.
 type anthropic struct{ service }
 
 func newAnthropic(c Config, environ []string) anthropic {
@@ -68,7 +68,7 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 	})
 }
 
-// message is an answer of the Messages API as far as its stream has come.
+// message is an answer of the Messages API, as far as its stream has come.
 type message struct {
 	model  string
 	stop   string // why it ended; "" before the end
@@ -106,7 +106,7 @@ type messageEvent struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// readMessage reads the stream to its end. An overload in the middle comes as an event, after the status 200.
+// readMessage reads the stream to its end. An overload in mid-stream comes as an event, after status 200.
 func readMessage(stream io.Reader) (Reply, error) {
 	var m message
 	for e, err := range events(stream) {
@@ -123,7 +123,7 @@ func readMessage(stream io.Reader) (Reply, error) {
 	return m.reply()
 }
 
-// add takes one event in. Events of unknown names come with new features of the service and are passed over.
+// add handles one event. It ignores unknown names, which come with new features of the service.
 func (m *message) add(e event) error {
 	switch e.name {
 	case "message_start", "message_delta", "content_block_start", "content_block_delta":
@@ -141,7 +141,7 @@ func (m *message) add(e event) error {
 	case "message_start":
 		*m = message{model: in.Message.Model, stop: in.Message.StopReason}
 		return m.count(in.Message.Usage)
-	case "message_delta": // its numbers are totals, and those that it leaves out stay
+	case "message_delta": // its numbers are totals; missing ones keep their value
 		m.stop = in.Delta.StopReason
 		return m.count(in.Usage)
 	case "content_block_start":
@@ -192,7 +192,7 @@ func (m *message) reply() (Reply, error) {
 	}, nil
 }
 
-// anthropicReason is what Anthropic's own types of error mean, whatever the status; "" for all others.
+// anthropicReason is the meaning of Anthropic's own error types, whatever the status; "" for all others.
 func anthropicReason(said vendorError) Reason {
 	switch said.Type {
 	case "overloaded_error", "rate_limit_error", "api_error", "timeout_error":

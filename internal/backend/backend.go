@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Backend asks one agent. Ask's error is an *Error, or wraps the context's cause if that was cancelled. Usable says why
-// the agent can't be asked here and what would mend it, without asking the model; nil means that it may well work. Missing
-// says so too, as far as that can be told at once, without starting anything.
+// Backend asks one agent. Ask fails with an *Error, or with the context's cause if that was cancelled. Usable returns
+// why the agent can't be asked here and what would mend it, without asking the model; nil means that it will probably
+// work. Missing does the same as far as it can tell at once, without starting anything.
 type Backend interface {
 	Ask(ctx context.Context, r Request) (Reply, error)
 	Usable(ctx context.Context) error
 	Missing() error
 }
 
-// Config says how an agent is reached. It comes from the user's own configuration.
+// Config says how to reach an agent. It comes from the user's own configuration.
 type Config struct {
-	Name      string        // of the agent, for messages and Reply.Agent
+	Name      string        // the agent's name, for messages and Reply.Agent
 	Kind      string        // one of Kinds
-	Command   string        // of kind command: a line for the shell. Of a command-line agent: its program, if not found on PATH by its own name
-	Args      []string      // more arguments for a command-line agent, after ours
+	Command   string        // a shell line (kind command), or the program of an agent that is not on PATH by its name
+	Args      []string      // extra arguments for a command-line agent, after ours
 	Model     string        // "" leaves the choice to the agent; the API kinds need one
 	BaseURL   string        // of the service, if not the vendor's
-	KeyEnv    string        // the environment variable that holds the key; "" is the vendor's usual one. opencode knows a key by another name only for a BaseURL
-	Timeout   time.Duration // of one Ask with all its tries; zero means DefaultTimeout
-	MaxTokens int64         // of a reply, for the API kinds; zero leaves the vendor's limit, or DefaultMaxTokens where one must be given
+	KeyEnv    string        // variable with the key; "": the vendor's. opencode takes another only with a BaseURL
+	Timeout   time.Duration // for one Ask, including retries; zero means DefaultTimeout
+	MaxTokens int64         // of a reply, for API kinds; zero: the vendor's limit, or DefaultMaxTokens if it needs one
 	Shell     bool          // whether a command-line agent without a sandbox may run shell commands
-	Fallback  []string      // the agents to ask, in this order, when this one can't answer; see NewChain
-	Workspace string        // where the caller lets it work: scratch or worktree. Nothing here depends on it
+	Fallback  []string      // the agents to ask, in this order, if this one can't answer; see NewChain
+	Workspace string        // where the caller lets it work: scratch or worktree. This package ignores it
 	Wrong     error         // what the caller found wrong with the settings; nil if nothing
 }
 
 // SettingError is a setting that can't work anywhere.
 type SettingError struct {
-	Agent, Key, Reason string // Key is the setting's last part: kind
+	Agent, Key, Reason string // Key is the last part of the setting's name: kind
 }
 
 func (e *SettingError) Error() string {
@@ -55,51 +55,51 @@ const (
 // Request is one question.
 type Request struct {
 	Prompt    string
-	System    string    // said before the prompt
-	Refused   []Refusal // replies to Prompt that could not be used, oldest first
-	Session   string    // Reply.Session of an earlier reply, the last refused one if there is any, to go on from there; "" starts a new one
-	SessionOf string    // Reply.Agent of that reply, so that another agent of a chain does not get the session
+	System    string    // precedes the prompt
+	Refused   []Refusal // unusable replies to Prompt, oldest first
+	Session   string    // Reply.Session to continue, of the last refused reply if any; "" starts a new one
+	SessionOf string    // Reply.Agent of that reply, so that no other agent of a chain gets the session
 	Dir       string    // where a command works: its own scratch directory or worktree
 	Writable  []string  // directories besides Dir that it may write to, such as WF_OUT
 	Readable  []string  // directories that it may read
-	Environ   []string  // the environment of whoever runs the tool
-	Vars      []string  // variables for a command, which WF_* and GIT_* of Environ don't reach
+	Environ   []string  // the environment of the tool's user
+	Vars      []string  // variables for a command; Environ's WF_* and GIT_* never reach it
 	Timeout   time.Duration
 	Log       io.Writer // gets what a command prints, without keys and within limits; may be nil
 }
 
-// Refusal is a reply that could not be used, and what the agent is told about it. One that still has the conversation
-// hears that alone; any other is asked the whole question again, with it.
+// Refusal is an unusable reply and what to tell the agent about it. An agent that still has the conversation gets only
+// that; any other gets the whole question again as well.
 type Refusal struct {
 	Reply string
 	Wrong string
 }
 
-// Reply is what came back.
+// Reply is the answer to a Request.
 type Reply struct {
 	Text      string
-	Truncated bool   // the text is cut off: the model came to its limit
-	Agent     string // Config.Name of who answered
-	Session   string // to go on from here; "" if there is no such thing
-	Resumed   bool   // whether this went on from Request.Session; if not, that was lost and the agent started anew
-	Model     string // that answered, where that is reported
+	Truncated bool   // the model reached its limit and the text is cut off
+	Agent     string // Config.Name of the agent that answered
+	Session   string // to continue from; "" if the agent has no sessions
+	Resumed   bool   // whether this continued Request.Session; otherwise that was lost and the agent started anew
+	Model     string // the model that answered, if reported
 	Usage     Usage
 	ExitCode  int           // of a command
-	Duration  time.Duration // with all tries and the time between them
+	Duration  time.Duration // including retries and pauses
 	Tries     int
-	Skipped   []string // why other agents of a chain did not answer, one line for each
+	Skipped   []string // why other agents of a chain did not answer, one line each
 	LogTail   string   // the end of what a command printed besides its reply, fit to be shown
 }
 
-// Usage is what a reply took, as far as the agent says so. Known is false if it says nothing.
+// Usage is what a reply cost, as far as the agent reports it. Known is false if it reports nothing.
 type Usage struct {
-	InputTokens  int64 // all of them, cached ones included
+	InputTokens  int64 // in all, including cached ones
 	OutputTokens int64
-	CachedTokens int64 // input tokens that came from a cache
+	CachedTokens int64 // input tokens from a cache
 	CostUSD      float64
 	CostKnown    bool
 	Known        bool
-	Session      bool // the numbers are those of the whole session so far and not of this reply alone
+	Session      bool // the numbers cover the whole session so far, not only this reply
 }
 
 // The kinds of agent.
@@ -118,9 +118,8 @@ func Kinds() []string {
 	return []string{KindCommand, KindClaude, KindCodex, KindGemini, KindOpencode, KindOpenAI, KindAnthropic}
 }
 
-// New returns the backend of a configuration, without its fallbacks. environ is where keys and programs are looked up.
-// It fails if the configuration can't work anywhere, with its Wrong or a *SettingError; whether it can work here is
-// Usable's to say.
+// New returns the backend of a configuration, without its fallbacks. It looks up keys and programs in environ. It fails
+// if the configuration can't work anywhere, with its Wrong or a *SettingError; Usable tells whether it can work here.
 func New(c Config, environ []string) (Backend, error) {
 	if c.Wrong != nil {
 		return nil, c.Wrong
@@ -148,7 +147,7 @@ func New(c Config, environ []string) (Backend, error) {
 	return &base, nil
 }
 
-// Check finds the first setting that can't work anywhere, nil if all can.
+// Check returns the first setting that can't work anywhere, nil if all can.
 func (c Config) Check() *SettingError {
 	fail := func(key, format string, args ...any) *SettingError {
 		return &SettingError{Agent: c.Name, Key: key, Reason: fmt.Sprintf(format, args...)}

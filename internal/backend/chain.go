@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// NewChain returns the backend of the agent named, with its fallbacks behind it: those that its configuration names, and
-// after each of them its own, nobody twice. Whoever answers is named in Reply.Agent, and why the others did not in
-// Reply.Skipped.
+// NewChain returns the backend of the named agent, followed by its fallbacks: those in its configuration, each followed
+// by its own, nobody twice. Reply.Agent names the agent that answered, and Reply.Skipped says why earlier ones did not.
 //
-// The next one is asked when one is unavailable, busy to the end of its tries, or timed out. It is not asked when one
-// refused the content or failed at it: that would be shopping for another opinion. A fallback whose settings can't be
-// used is one that is unavailable; a fallback that nobody has set up, or wrong settings of the first, are an error.
+// The chain asks the next agent if one is unavailable, busy to the end of its retries, or timed out. It does not if one
+// refused the content or failed at it: that would be shopping for another opinion. A fallback with unusable settings
+// counts as unavailable; a fallback that is not set up, or wrong settings of the first agent, are an error.
 func NewChain(name string, configs map[string]Config, environ []string) (Backend, error) {
 	if _, ok := configs[name]; !ok {
 		return nil, fmt.Errorf("no agent is called %s", shown(name))
@@ -55,7 +54,7 @@ func NewChain(name string, configs map[string]Config, environ []string) (Backend
 	return c, nil
 }
 
-// lost is the error of a fallback that nobody has set up, nil if there is none.
+// lost returns the error for a fallback that is not set up, nil if there is none.
 func (c Config) lost(configs map[string]Config) *SettingError {
 	for _, name := range c.Fallback {
 		if _, ok := configs[name]; !ok {
@@ -72,7 +71,7 @@ func (b broken) Ask(context.Context, Request) (Reply, error) { return Reply{}, b
 func (b broken) Usable(context.Context) error                { return b.err }
 func (b broken) Missing() error                              { return b.err }
 
-// chain asks the first, and the next when one can't answer.
+// chain asks the first agent, and the next if one can't answer.
 type chain []Backend
 
 func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
@@ -81,14 +80,14 @@ func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
 	for i, b := range c {
 		ask := r
 		if i > 0 && r.SessionOf == "" {
-			ask.Session = "" // it is the first one's
+			ask.Session = "" // it is the first agent's
 		}
 		reply, err := b.Ask(ctx, ask)
 		if err == nil {
 			reply.Skipped = append(skipped, reply.Skipped...)
 			return reply, nil
 		}
-		failures = append([]error{err}, failures...) // ReasonOf finds the first: what ended it
+		failures = append([]error{err}, failures...) // newest first: ReasonOf returns the first, which ended the chain
 		if !passesOn(err) {
 			break
 		}
@@ -97,15 +96,15 @@ func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
 	return Reply{}, errors.Join(failures...)
 }
 
-// Usable is nil if anybody in the chain is.
+// Usable is nil if any agent of the chain is usable.
 func (c chain) Usable(ctx context.Context) error {
 	return c.nobody(func(b Backend) error { return b.Usable(ctx) })
 }
 
-// Missing is nil if anybody in the chain is there.
+// Missing is nil if any agent of the chain is there.
 func (c chain) Missing() error { return c.nobody(Backend.Missing) }
 
-// nobody is what keeps each from being asked, nil if there is one whom nothing does.
+// nobody joins the reasons why no agent can be asked; nil if one can.
 func (c chain) nobody(why func(Backend) error) error {
 	var reasons []string
 	for _, b := range c {

@@ -31,7 +31,7 @@ func TestChain(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		agent  string // who answers
+		agent  string // the agent that answers
 		reason Reason
 		words  string // in what is skipped, or in the error
 	}{
@@ -41,7 +41,7 @@ func TestChain(t *testing.T) {
 		{"wrong", "", Failed, "exit status 1"},
 		{"never", "", Failed, "exit status 69"},
 		{"hopeless", "", Unavailable, "none: unavailable"},
-		// Fallbacks whose settings can't be used are passed over, and their own fallbacks asked.
+		// The chain skips fallbacks with unusable settings, but asks their own fallbacks.
 		{"careful", "good", "", "lost: unavailable: agent lost: fallback: no agent is called nobody"},
 		{"careful", "good", "", "typo: unavailable: agent typo: kind: comand is none of"},
 		{"careful", "good", "", "late: unavailable: timeout: soon is no time"},
@@ -86,7 +86,7 @@ func hurry(b Backend) {
 	}
 }
 
-// A session is for the agent that began it.
+// A session belongs to the agent that began it.
 func TestChainSession(t *testing.T) {
 	var got []string
 	spy := func(name string, reason Reason) Backend { return spying{name, reason, &got} }
@@ -129,7 +129,7 @@ func TestChainUsable(t *testing.T) {
 	}
 }
 
-// spying notes the sessions that it is asked to go on from.
+// spying records the sessions that it is asked to continue.
 type spying struct {
 	name   string
 	reason Reason

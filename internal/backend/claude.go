@@ -21,7 +21,7 @@ func (claude) about() about {
 func (claude) call(c Config, r Request) (args, env []string) {
 	args = []string{
 		"--print", "--output-format", "json", "--permission-mode", "acceptEdits",
-		// The settings, hooks and servers of a repository would run its commands here.
+		// Keep out the repository's settings, hooks and servers: they would run its commands here.
 		"--setting-sources", "user", "--strict-mcp-config",
 	}
 	for _, dir := range r.Writable {
@@ -44,7 +44,7 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		args = append(args, "--resume", sessionFile(r.Session, claudeDir(r.Environ), "projects", "*", r.Session+".jsonl"))
 	}
 	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
-	// It tries ten times, also with a key that is refused, which takes minutes; the retries here follow its own.
+	// It tries ten times, even with a refused key, which takes minutes; our retries come on top.
 	if lookup(r.Environ, "CLAUDE_CODE_MAX_RETRIES") == "" {
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=3")
 	}
@@ -62,9 +62,8 @@ func claudeDir(environ []string) string {
 	return filepath.Join(homeDir(environ), ".claude")
 }
 
-// sessionFile is the file of a session, which programs that look for a session only in the directory where it began
-// accept in place of its id. It is the id itself if there is no such file. dir is a directory, and the elements a
-// pattern below it.
+// sessionFile returns the file of a session. Programs that look up an id only in the session's own directory accept the
+// file instead. Without such a file, it returns the id. dir is a directory; the elements are a pattern below it.
 func sessionFile(id, dir string, elements ...string) string {
 	if !filepath.IsAbs(dir) || strings.ContainsAny(dir, `*?[\`) && filepath.Separator == '/' {
 		return id

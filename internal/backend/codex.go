@@ -10,7 +10,7 @@ import (
 // codex is OpenAI's Codex.
 type codex struct{}
 
-// codexProvider is the name under which a base URL is made known to it.
+// codexProvider is our provider name for a base URL in its configuration.
 const codexProvider = "git-wf"
 
 func (codex) about() about {
@@ -21,7 +21,7 @@ func (codex) about() about {
 	}
 }
 
-// call gives the sandbox as configuration and not as flags: to go on from a session it takes fewer flags.
+// call passes the sandbox as configuration, not as flags: resuming a session accepts fewer flags.
 func (codex) call(c Config, r Request) (args, env []string) {
 	args = []string{"exec"}
 	if r.Session != "" {
@@ -53,7 +53,7 @@ func (codex) call(c Config, r Request) (args, env []string) {
 	return args, nil
 }
 
-// codexEvent is one line of what it prints.
+// codexEvent is one line of its output.
 type codexEvent struct {
 	Type     string `json:"type"`
 	ThreadID string `json:"thread_id"`
@@ -81,7 +81,7 @@ func (codex) read(out output) (Reply, error) {
 		case "thread.started":
 			reply.Session = e.ThreadID
 		case "item.completed":
-			if e.Item.Type == "agent_message" { // the last one is the answer; those before it say what it is doing
+			if e.Item.Type == "agent_message" { // the last one is the answer; earlier ones report progress
 				reply.Text = e.Item.Text
 			}
 		case "turn.completed":
@@ -91,7 +91,7 @@ func (codex) read(out output) (Reply, error) {
 			}
 		case "turn.failed":
 			failure = e.Error.Message
-		case "error": // also of tries that are followed by another
+		case "error": // also reports tries that it will repeat
 			if failure == "" {
 				failure = e.Message
 			}
@@ -133,7 +133,7 @@ func codexError(message string) *Error {
 	return e
 }
 
-// firstError is the line that says what went wrong; a stack follows it.
+// firstError is the line that says what went wrong; a stack trace follows it.
 func firstError(out output) string {
 	for line := range strings.Lines(out.stderr) {
 		if strings.HasPrefix(strings.ToLower(line), "error") {

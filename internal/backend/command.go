@@ -18,7 +18,7 @@ type command struct {
 	env []string
 }
 
-// Exit statuses that say more than that a command failed: two of sysexits.h, and the shell's own.
+// Exit statuses with a meaning beyond failure: two of sysexits.h, and the shell's own.
 const (
 	exitUnavailable = 69
 	exitTryAgain    = 75
@@ -48,8 +48,8 @@ func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 
 func (c command) usable(context.Context) error { return c.missing() }
 
-// missing looks the first word up, if that is a plain name or path: anything else is the shell's to understand. On Windows
-// the shell finds programs of its own, which are not on PATH.
+// missing looks up the first word if it is a plain name or path; only the shell understands anything else. On Windows
+// the shell also finds its own programs, which are not on PATH.
 func (c command) missing() error {
 	word := strings.Fields(c.cfg.Command)[0]
 	if runtime.GOOS == "windows" && !strings.ContainsAny(word, `/\`) {
@@ -61,7 +61,7 @@ func (c command) missing() error {
 	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(word)), Hint: "install it, or correct the agent's command"}
 }
 
-// builtin reports whether the shell itself knows a word with which a command line may well begin.
+// builtin reports whether a first word is likely the shell's own.
 func builtin(word string) bool {
 	switch word {
 	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit", "umask", "trap", "exit", "read",
@@ -71,8 +71,8 @@ func builtin(word string) bool {
 	return false
 }
 
-// childEnv is the environment of a command: the request's, without the variables by which an agent that runs us
-// would take its child for a part of itself, then what the kind wants, then the request's own variables.
+// childEnv is the environment of a command: the request's, then what the kind wants, then the request's own variables.
+// It drops the variables by which an agent that runs us would take its child for a part of itself.
 func childEnv(r Request, more []string) []string {
 	var base []string
 	for _, kv := range r.Environ {

@@ -2,13 +2,13 @@ package backend
 
 import "strings"
 
-// turn is one turn of a conversation with a model service, which keeps none itself.
+// turn is one turn of a conversation. A model service keeps none itself.
 type turn struct {
 	own  bool // the model's
 	text string
 }
 
-// role is the turn's side, in the word that both vendors have for it.
+// role is the turn's side, in the word that both vendors use.
 func (t turn) role() string {
 	if t.own {
 		return "assistant"
@@ -16,7 +16,7 @@ func (t turn) role() string {
 	return "user"
 }
 
-// turns is the whole conversation so far. No turn is empty, and none follows one of the same side: services refuse both.
+// turns is the whole conversation so far. No turn is empty, and sides alternate: services refuse anything else.
 func (r Request) turns() []turn {
 	all := []turn{{text: r.Prompt}}
 	for _, no := range r.Refused {
@@ -29,7 +29,7 @@ func (r Request) turns() []turn {
 	return all
 }
 
-// text is all that a command reads. What it was told before it knows only in a session.
+// text is all that a command reads. It knows earlier messages only within a session.
 func (r Request) text() string {
 	text := r.Prompt
 	if n := len(r.Refused); n > 0 {

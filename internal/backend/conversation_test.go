@@ -21,7 +21,7 @@ func TestWhatACommandReads(t *testing.T) {
 	}
 }
 
-// A fallback that is told what was wrong with a reply gets the whole question, whatever the first agent's kind is.
+// A fallback that hears what was wrong with a reply gets the whole question too, whatever the first agent's kind.
 func TestFallbackHearsTheQuestion(t *testing.T) {
 	env := environ(t)
 	b := chain{made(t, Config{Name: "gone", Kind: KindClaude, Command: "no-such-program-here"}, env), made(t, Config{Name: "b", Kind: KindCommand, Command: "cat"}, env)}

@@ -15,11 +15,11 @@ type Reason string
 
 // The reasons.
 const (
-	Unavailable Reason = "unavailable"       // program missing, not logged in, key missing or refused: trying again is no use
-	Transient   Reason = "busy"              // rate limit, overload, broken connection: all tries are used up
+	Unavailable Reason = "unavailable"       // program missing, not logged in, key missing or refused: a retry is useless
+	Transient   Reason = "busy"              // rate limit, overload, broken connection: all retries are used up
 	TimedOut    Reason = "timed out"         // Config.Timeout or Request.Timeout
 	Refused     Reason = "refused"           // the model, or a filter before it, declined the content
-	Malformed   Reason = "unreadable answer" // the answer is not what the agent's own format says, or too large
+	Malformed   Reason = "unreadable answer" // the answer violates the agent's own format, or is too large
 	Failed      Reason = "failed"            // anything else
 )
 
@@ -30,9 +30,9 @@ type Error struct {
 	Message    string        // what went wrong, on one line
 	Hint       string        // what would mend it; may be empty
 	Status     int           // of HTTP, if there was one
-	RetryAfter time.Duration // what the service asked for; zero if it did not
+	RetryAfter time.Duration // the service's request; zero if none
 	ExitCode   int           // of a command
-	LogTail    string        // the end of what a command printed, in several lines
+	LogTail    string        // the end of a command's output, in several lines
 }
 
 func (e *Error) Error() string {
@@ -52,13 +52,13 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// errSessionLost says that the session to go on from is not there any more.
+// errSessionLost says that the session to continue no longer exists.
 var errSessionLost = errors.New("the session is gone")
 
 // errTooLarge says that an answer is longer than MaxReply.
 var errTooLarge = fmt.Errorf("longer than %d MiB", MaxReply>>20)
 
-// statusReason is what an HTTP status of a model service means. 529 is Anthropic's overload.
+// statusReason is the meaning of a model service's HTTP status. 529 is Anthropic's overload.
 func statusReason(status int) Reason {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
@@ -69,7 +69,7 @@ func statusReason(status int) Reason {
 	return Failed
 }
 
-// oneLine is text on one line, without control characters, and not endless.
+// oneLine is text on one line, without control characters and of limited length.
 func oneLine(s string) string {
 	const most = 600
 	s = strings.Join(strings.Fields(process.Printable([]byte(s))), " ")

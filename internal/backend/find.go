@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// findProgram looks a program up on the PATH of the environment given, which need not be our own. A name with a
-// separator in it is a path. "" means that it is not there.
+// findProgram looks up a program on the PATH of the given environment, which need not be our own. A name with a
+// separator is a path. It returns "" if there is no such program.
 func findProgram(name string, environ []string) string {
 	if name == "" {
 		return ""
@@ -24,7 +24,7 @@ func findProgram(name string, environ []string) string {
 		return withExtension(abs, environ)
 	}
 	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
-		if !filepath.IsAbs(dir) { // what is found would depend on the directory of the task
+		if !filepath.IsAbs(dir) { // a relative entry would depend on the task's directory
 			continue
 		}
 		if found := withExtension(filepath.Join(dir, name), environ); found != "" {
@@ -34,7 +34,7 @@ func findProgram(name string, environ []string) string {
 	return ""
 }
 
-// withExtension returns the path if it is a program; on Windows with the extension that makes it one.
+// withExtension returns the path if it is a program; on Windows, with the extension that makes it one.
 func withExtension(path string, environ []string) string {
 	if executable(path) {
 		return path
@@ -53,14 +53,14 @@ func withExtension(path string, environ []string) string {
 	return ""
 }
 
-// executable reports whether there is a file that may be run. Windows has no bit for that: there the extension counts,
-// and a script of the shell's has none.
+// executable reports whether there is an executable file. Windows has no bit for that: the extension counts, and a
+// shell script has none.
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
 }
 
-// homeDir is the user's home directory in the environment given.
+// homeDir is the user's home directory in the given environment.
 func homeDir(environ []string) string {
 	if runtime.GOOS == "windows" {
 		return lookup(environ, "USERPROFILE")

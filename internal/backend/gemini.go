@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// gemini is Google's Gemini CLI. It does not report a reply that was cut off.
+// gemini is Google's Gemini CLI. It does not report truncated replies.
 type gemini struct{}
 
 func (gemini) about() about {
@@ -47,8 +47,8 @@ func (gemini) call(c Config, r Request) (args, env []string) {
 	return args, env
 }
 
-// copies are the readable directories for an agent that has no right to read alone, and may also write wherever it may
-// read: copies of inputs bear that, a repository does not.
+// copies are the readable directories for an agent without read-only rights, which may write wherever it may read:
+// copies of inputs can bear that, a repository can't.
 func copies(readable []string) []string {
 	return slices.DeleteFunc(slices.Clone(readable), func(dir string) bool { return has(dir, ".git", "HEAD") })
 }
@@ -63,14 +63,14 @@ func has(dir string, names ...string) bool {
 	return false
 }
 
-// geminiSession goes on from a session: by its file, since it looks for ids only among the sessions of one directory.
-// That makes a copy with an id of its own.
+// geminiSession continues a session by its file, because gemini looks up ids only among the sessions of one directory.
+// That creates a copy with an id of its own.
 func geminiSession(r Request) []string {
 	home := lookup(r.Environ, "GEMINI_CLI_HOME")
 	if home == "" {
 		home = homeDir(r.Environ)
 	}
-	const idInName = 8 // characters of the id that the file's name ends in
+	const idInName = 8 // characters of the id at the end of the file's name
 	file := sessionFile("", filepath.Join(home, ".gemini"), "tmp", "*", "chats", "session-*-"+r.Session[:min(len(r.Session), idInName)]+".jsonl")
 	if file == "" {
 		return []string{"--resume", r.Session}
@@ -78,7 +78,8 @@ func geminiSession(r Request) []string {
 	return []string{"--session-file", file}
 }
 
-// largest is the largest file of a pattern, "" if there is none: of two with one id the other is only begun.
+// largest is the largest file that matches a pattern, "" if there is none: of two files with one id, the other was only
+// begun.
 func largest(pattern string) string {
 	names, err := filepath.Glob(pattern)
 	if err != nil {
@@ -93,7 +94,7 @@ func largest(pattern string) string {
 	return found
 }
 
-// geminiResult is what it prints at its end: on standard output, or if it failed on standard error.
+// geminiResult is what it prints at its end: on standard output or, after a failure, on standard error.
 type geminiResult struct {
 	SessionID string  `json:"session_id"`
 	Response  *string `json:"response"`
@@ -175,7 +176,7 @@ func (res geminiResult) failure(exit int) *Error {
 	return e
 }
 
-// lastObject decodes the last JSON object that begins at the beginning of a line and reaches to the end.
+// lastObject decodes the last JSON object that starts a line and reaches to the end.
 func lastObject(s string, v any) bool {
 	s = strings.TrimSpace(s)
 	for end := len(s); end > 0; {

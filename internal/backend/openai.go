@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// openAI is any service that speaks OpenAI's chat completions, local servers among them.
+// openAI is any service that speaks OpenAI's chat completions, including local servers.
 type openAI struct{ service }
 
 func newOpenAI(c Config, environ []string) openAI {
@@ -101,7 +101,7 @@ func (a chatAnswer) reply() (Reply, error) {
 	}, nil
 }
 
-// openAIReason is what OpenAI's own codes mean beyond the status; "" if the status says it all.
+// openAIReason is the meaning of OpenAI's own codes beyond the status; "" if the status says it all.
 func openAIReason(said vendorError) Reason {
 	switch said.Code {
 	case "insufficient_quota": // a 429 that waiting does not mend

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// opencode is the agent of that name. It tries an overloaded service again without end; the time-out ends it.
+// opencode is the agent of that name. It retries an overloaded service without end; our timeout stops it.
 type opencode struct{}
 
 func (opencode) about() about {
@@ -18,11 +18,11 @@ func (opencode) about() about {
 		program: "opencode", keyVar: "GIT_WF_OPENCODE_KEY",
 		install: "install it (npm install -g opencode-ai)",
 		login:   "run opencode auth login, or set the key's variable of its provider",
-		bound:   true, // in another directory it does the work and then never ends
+		bound:   true, // in another directory it does the work but never exits
 	}
 }
 
-// opencodeProvider is the name under which a base URL is made known to it.
+// opencodeProvider is our provider name for a base URL in its configuration.
 const opencodeProvider = "git-wf"
 
 func (o opencode) call(c Config, r Request) (args, env []string) {
@@ -45,7 +45,7 @@ func (o opencode) call(c Config, r Request) (args, env []string) {
 	return args, env
 }
 
-// permission allows what needs no asking. Nothing may stay to be asked for: the answer would be no, and ends the turn.
+// permission allows what needs no asking. No other permission may ask: the answer would be no, which ends the turn.
 func (opencode) permission(c Config, r Request) string {
 	outside := map[string]string{"*": "deny"}
 	for _, dir := range slices.Concat(r.Writable, copies(r.Readable)) {
@@ -78,13 +78,13 @@ func (o opencode) config(c Config, model string) string {
 
 func encode(v map[string]any) string {
 	data, err := json.Marshal(v)
-	if err != nil { // of maps of strings there is none
+	if err != nil { // never fails for maps of strings
 		return "{}"
 	}
 	return string(data)
 }
 
-// opencodeEvent is one line of what it prints.
+// opencodeEvent is one line of its output.
 type opencodeEvent struct {
 	Type      string `json:"type"`
 	SessionID string `json:"sessionID"`
@@ -123,7 +123,7 @@ func (opencode) read(out output) (Reply, error) {
 			reply.Session = e.SessionID
 		}
 		switch e.Type {
-		case "text": // of several messages the last is the answer; those before it say what it is doing
+		case "text": // the last of several messages is the answer; earlier ones report progress
 			if e.Part.MessageID != message {
 				message, reply.Text = e.Part.MessageID, ""
 			}
@@ -140,7 +140,7 @@ func (opencode) read(out output) (Reply, error) {
 			failure = e.failure()
 		}
 	})
-	reply.Usage.CostKnown = reply.Usage.CostUSD > 0 // zero is also what it says of a model without a price
+	reply.Usage.CostKnown = reply.Usage.CostUSD > 0 // it also reports zero for a model without a price
 	reply.Truncated = last == "length"
 	switch {
 	case failure != nil:

@@ -15,20 +15,20 @@ import (
 	"gitwf/internal/plan"
 )
 
-// vendor is what sets one command-line agent apart.
+// vendor is what distinguishes one command-line agent.
 type vendor interface {
 	about() about
 	call(c Config, r Request) (args, env []string)
 	read(out output) (Reply, error)
 }
 
-// about is what has to be known of an agent before it runs.
+// about is what we must know about an agent before it runs.
 type about struct {
 	program string
-	keyVar  string // the variable in which it looks for a key
-	install string // the hint for those who don't have it
-	login   string // the hint for those who are not logged in
-	bound   bool   // whether a session can be gone on from only in the directory where it began
+	keyVar  string // the variable where it looks for a key
+	install string // the hint if it is not installed
+	login   string // the hint if the user is not logged in
+	bound   bool   // whether a session can be continued only in the directory where it began
 }
 
 // program is a vendor's command-line agent, run once for each question, without a terminal.
@@ -80,7 +80,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	return reply, nil
 }
 
-// boundTo is what the name of a session ends in that belongs to a directory.
+// boundTo is the suffix of the name of a session that is bound to a directory.
 func boundTo(dir string) string {
 	const digits = 12
 	sum := sha256.Sum256([]byte(filepath.Clean(dir)))
@@ -112,7 +112,7 @@ func (p program) path() (string, error) {
 	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(name)), Hint: a.install + ", or name its path in the agent's command"}
 }
 
-// key is the value of the variable that the configuration names; "" if it names none, and the agent knows its own.
+// key is the value of the variable that the configuration names; "" if it names none and the agent has its own.
 func (p program) key(environ []string) (string, error) {
 	if p.cfg.KeyEnv == "" {
 		return "", nil
@@ -136,7 +136,7 @@ func (p program) missing() error {
 	return err
 }
 
-// usable runs the program as far as its version.
+// usable runs the program to print its version.
 func (p program) usable(ctx context.Context) error {
 	if err := p.missing(); err != nil {
 		return err
@@ -173,8 +173,8 @@ func (o output) messages() string {
 	return output{stderr: o.stderr}.tail()
 }
 
-// lines decodes an output of one JSON object on each line and calls each with it. Lines that are none are passed over:
-// programs print warnings too. It reports whether there was any.
+// lines decodes output of one JSON object per line and calls each with it. It skips other lines, because programs print
+// warnings too. It reports whether it found any object.
 func lines[T any](stdout []byte, each func(T)) bool {
 	any := false
 	for text := range strings.Lines(string(stdout)) {
@@ -191,17 +191,16 @@ func lines[T any](stdout []byte, each func(T)) bool {
 	return any
 }
 
-// toml is a value for codex's -c, which reads TOML: a basic string is written as in JSON.
+// toml formats a value for codex's -c, which reads TOML: a basic string is written as in JSON.
 func toml(v any) string {
 	data, err := json.Marshal(v)
-	if err != nil { // of strings and lists of strings there is none
+	if err != nil { // never fails for strings and lists of strings
 		return `""`
 	}
 	return string(data)
 }
 
-// network reports whether an agent's message speaks of a connection that broke or could not be made. No agent has a
-// code for that.
+// network reports whether an agent's message speaks of a failed connection. No agent has a code for that.
 func network(message string) bool {
 	m := strings.ToLower(message)
 	for _, sign := range []string{

@@ -10,7 +10,7 @@ import (
 // vendors are the readers of what agents print.
 var vendors = map[string]vendor{KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{}, KindOpencode: opencode{}}
 
-// TestRead reads what the real programs were seen to print, shortened.
+// TestRead reads shortened output of the real programs.
 func TestRead(t *testing.T) {
 	tests := []struct {
 		name, kind     string
@@ -109,7 +109,7 @@ not an event
 	}
 }
 
-// Whatever an agent prints, there is a reply or an error that says what to do next.
+// Any output of an agent yields a reply or an error that says what to do next.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"type":"result","result":"x"}`, "", 0)
 	f.Add(`{"type":"turn.completed","usage":{}}`, "{\n\"error\":{\"code\":1}}", 1)

@@ -14,15 +14,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// trier makes one try at a request; what it returns is not yet fit to be shown. usable and missing are Backend's Usable
-// and Missing.
+// trier tries a request once; its result is not yet fit to be shown. usable and missing are Backend's Usable and
+// Missing.
 type trier interface {
 	ask(ctx context.Context, r Request, deadline time.Time) (Reply, error)
 	usable(ctx context.Context) error
 	missing() error
 }
 
-// asker is a Backend: tries within limits of time and number.
+// asker is a Backend that retries within limits of time and number.
 type asker struct {
 	cfg   Config
 	env   []string
@@ -30,8 +30,9 @@ type asker struct {
 	try   trier
 }
 
-// retry is how often and when a transient failure is tried again: after what the service asks for, or after a time that
-// doubles from first to most, less up to half of it by chance, so that many who failed together don't return together.
+// retry says how often and when to retry a transient failure: after what the service asks for, or after a time that
+// doubles from first to most. A random part of up to half is subtracted, so that many who failed together don't return
+// together.
 type retry struct {
 	tries       int
 	first, most time.Duration
@@ -88,7 +89,7 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 	}
 }
 
-// once tries to go on from the session, and starts anew if that is gone: a prompt says all that has to be known.
+// once tries to continue the session, and starts anew if it is gone: a prompt is complete by itself.
 func (a *asker) once(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
 	if r.Session != "" && !validSession(r.Session) {
 		return Reply{}, &Error{Reason: Failed, Message: "the session to go on from has an impossible name"}
@@ -130,8 +131,8 @@ func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time,
 	}
 }
 
-// finish makes an error one of ours, with the agent's name and without secrets. It wraps nothing: the text of what is
-// beneath may hold them.
+// finish turns an error into an *Error with the agent's name and without secrets. It wraps nothing: the text of the
+// cause may contain them.
 func (a *asker) finish(err error) error {
 	if err == nil {
 		return nil
@@ -148,7 +149,7 @@ func (a *asker) finish(err error) error {
 	return &done
 }
 
-// validSession reports whether a session's name can be an argument of a program: it comes from a record.
+// validSession reports whether a session's name, which comes from a record, can be an argument of a program.
 func validSession(s string) bool {
 	const most = 200
 	if s[0] == '-' || len(s) > most {
@@ -162,7 +163,8 @@ func validSession(s string) bool {
 	return true
 }
 
-// retryAfter reads the header of that name: seconds, or a date; and OpenAI's in milliseconds. Zero if there is none.
+// retryAfter reads that header, in seconds or as a date, and OpenAI's in milliseconds. It returns zero if there is
+// none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {

@@ -40,7 +40,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The pause is at least half of the doubled time, never more than the most, and what the service asks for goes first.
+// The pause is at least half of the doubled time, never more than the most, and the service's own wish goes first.
 func TestDelay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
@@ -68,7 +68,7 @@ func TestValidSession(t *testing.T) {
 	}
 }
 
-// However the output is cut into pieces, no secret and no control character gets into the log, and all else does.
+// However the output is split, the log gets everything but secrets and control characters.
 func TestLog(t *testing.T) {
 	const secret = "sk-0123456789"
 	rapid.Check(t, func(t *rapid.T) {

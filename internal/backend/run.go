@@ -35,24 +35,24 @@ type output struct {
 	duration time.Duration
 }
 
-// maxStderr is how much of what a program prints besides its reply is looked at.
+// maxStderr is how much we read of what a program prints besides its reply.
 const maxStderr = 64 << 10
 
-// do runs the program until it has ended. Its standard output is kept apart, at most MaxReply bytes. An exit status is
-// no error; the errors are *Error, and the context's.
+// do runs the program until it ends. It keeps standard output separate, at most MaxReply bytes. An exit status is no
+// error; the errors are *Error, and the context's.
 func (r run) do(ctx context.Context) (output, error) {
 	scratch, err := process.Scratch()
 	if err != nil {
 		return output{}, err
 	}
 	defer os.RemoveAll(scratch)
-	// A shell can send standard error elsewhere, so it need not be mixed with a reply.
+	// The shell redirects standard error, so that it does not mix with a reply.
 	errFile := filepath.Join(scratch, "stderr")
 	log := newLog(r.log, r.secrets)
 	var stdout bytes.Buffer
 	ran, err := process.Run(ctx, process.Command{
 		Line: "{ " + r.line + "\n} 2>" + shell.Quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin, Timeout: r.timeout,
-		// Twice what may be printed, since half is kept from each end: then nothing is dropped.
+		// Half of MaxOutput is kept from each end, so twice MaxTotal drops nothing.
 		Output: io.MultiWriter(&stdout, log), MaxOutput: 2 * MaxReply, MaxTotal: MaxReply,
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (r run) do(ctx context.Context) (output, error) {
 	return out, failure
 }
 
-// tail is the end of what the program printed, fit to be shown: of its messages, or of its output if it has none.
+// tail is the end of the program's messages, or of its output if it has none, fit to be shown.
 func (o output) tail() string {
 	s := strings.TrimSpace(o.stderr)
 	if s == "" {
@@ -91,7 +91,7 @@ func (o output) tail() string {
 	return s
 }
 
-// failed is the error for a program that gave no reply and did not say why in its own format.
+// failed is the error of a program that gave no reply and did not say why in its own format.
 func (o output) failed(reason Reason, what string) *Error {
 	e := &Error{Reason: reason, Message: fmt.Sprintf("%s, exit status %d", what, o.exit), ExitCode: o.exit, LogTail: o.tail()}
 	if end := lastLine(o.tail()); end != "" {
@@ -100,7 +100,7 @@ func (o output) failed(reason Reason, what string) *Error {
 	return e
 }
 
-// lastLine is the last line that says something: that of a program written for people is the one to show.
+// lastLine is the last line with text: a program written for people ends with the line to show.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

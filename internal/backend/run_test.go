@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// environ is the environment of a test: nothing of the developer's own but PATH.
+// environ is the environment of a test: of the developer's own, only PATH.
 func environ(t *testing.T, more ...string) []string {
 	t.Helper()
 	home := t.TempDir()
@@ -37,7 +37,7 @@ func made(t *testing.T, c Config, environ []string) Backend {
 	return b
 }
 
-// wantReason checks that err is an *Error with the reason, whose text holds the words.
+// wantReason checks that err is an *Error with the reason, whose text contains the words.
 func wantReason(t *testing.T, err error, reason Reason, words ...string) *Error {
 	t.Helper()
 	var e *Error
@@ -62,7 +62,7 @@ func unixOnly(t *testing.T) {
 	}
 }
 
-// Whatever an argument holds, the program gets it as it is.
+// The program gets every argument unchanged.
 func TestLine(t *testing.T) {
 	unixOnly(t)
 	if testing.Short() {
@@ -123,7 +123,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A time-out ends everything that the command started, and a log still has what it said.
+// A timeout ends everything that the command started, and the log keeps its output.
 func TestCommandTimeout(t *testing.T) {
 	unixOnly(t)
 	env := environ(t)

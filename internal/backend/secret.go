@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/process"
 )
 
-// lookup finds a variable of an environment; the last one wins, as it does for a process.
+// lookup finds a variable of an environment; the last one wins, as for a process.
 func lookup(environ []string, name string) string {
 	for _, kv := range slices.Backward(environ) {
 		k, v, ok := strings.Cut(kv, "=")
@@ -30,8 +30,8 @@ type logWriter struct {
 	line    []byte
 }
 
-// Limits of a log: bytes of all of it, and of one line before it is cut in two. A secret that the cut goes through
-// would not be found, so what is written keeps back the length of the longest.
+// Limits of a log, in bytes: of all of it, and of one line before it is cut in two. A cut through a secret would hide
+// it, so the writer keeps back the length of the longest one.
 const (
 	maxLog  = 1 << 20
 	maxLine = 64 << 10
@@ -67,7 +67,7 @@ func (w *logWriter) longest() int {
 	return min(w.secrets.Longest(), maxLine/2)
 }
 
-// flush writes the first n bytes of the line; of a line that is cut, secrets are struck out before.
+// flush writes the first n bytes of the line. Before it cuts a line, it removes secrets.
 func (w *logWriter) flush(n int) {
 	text := string(w.line)
 	if clean := w.secrets.Text(text); n < len(w.line) && clean != text {
@@ -85,7 +85,7 @@ func (w *logWriter) flush(n int) {
 	io.WriteString(w.out, out)
 }
 
-// Close writes what is left of the last line.
+// Close writes the rest of the last line.
 func (w *logWriter) Close() {
 	if w.out != nil && w.left > 0 && len(w.line) > 0 {
 		w.flush(len(w.line))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// service is what the model services have in common: a client that answers within limits, and a key.
+// service is what the model services share: a client with limits, and a key.
 type service struct {
 	cfg    Config
 	keyEnv string
@@ -21,11 +21,11 @@ type service struct {
 	client *http.Client
 }
 
-// newService looks the key up; usual is the vendor's own name for its variable.
+// newService looks up the key; usual is the vendor's own name for its variable.
 func newService(c Config, environ []string, usual string) service {
 	s := service{cfg: c, keyEnv: c.KeyEnv, client: &http.Client{
 		Transport: limited{http.DefaultTransport},
-		// A redirect would take the key to wherever it leads; no service of this kind needs one.
+		// A redirect would send the key wherever it leads; no service of this kind needs one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if s.keyEnv == "" {
@@ -37,7 +37,7 @@ func newService(c Config, environ []string, usual string) service {
 
 func (s service) usable(context.Context) error { return s.missing() }
 
-// missing wants a key for the vendor's own service; another one may need none, unless its variable is named.
+// missing requires a key for the vendor's own service; another one may need none, unless its variable is named.
 func (s service) missing() error {
 	if s.key == "" && (s.cfg.BaseURL == "" || s.cfg.KeyEnv != "") {
 		return missingKey(s.keyEnv)
@@ -45,7 +45,7 @@ func (s service) missing() error {
 	return nil
 }
 
-// within runs one request until the deadline, and says what its error means.
+// within runs one request until the deadline and interprets its error.
 func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error)) (Reply, error) {
 	if err := s.missing(); err != nil {
 		return Reply{}, err
@@ -75,8 +75,8 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 	return Reply{}, connection(err)
 }
 
-// post sends one request and returns the body of the answer, which the caller closes. An answer that is an HTTP error
-// is an *Error, whose reason judge may know better by what the vendor's own body says.
+// post sends one request and returns the body of the answer, which the caller closes. An HTTP error becomes an *Error;
+// judge may find a better reason in the vendor's error body.
 func (s service) post(ctx context.Context, address string, header http.Header, body any, judge func(vendorError) Reason) (io.ReadCloser, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -113,7 +113,7 @@ func (s service) post(ctx context.Context, address string, header http.Header, b
 	return nil, answered(response.StatusCode, response.Header, readVendorError(said), judge)
 }
 
-// endpoint is the address of a path below the service's base, which is usual unless the user set another.
+// endpoint is the address of a path below the service's base: usual, unless the user set another.
 func (s service) endpoint(usual, path string) (string, error) {
 	base := s.cfg.BaseURL
 	if base == "" {
@@ -126,8 +126,8 @@ func (s service) endpoint(usual, path string) (string, error) {
 	return u.JoinPath(path).String(), nil
 }
 
-// decode reads JSON. A value of another type than expected is left out, because services that imitate a vendor differ
-// in details that don't matter here.
+// decode reads JSON. It leaves out values of an unexpected type, because services that imitate a vendor differ in
+// details that don't matter here.
 func decode(data []byte, into any) error {
 	var mismatch *json.UnmarshalTypeError
 	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mismatch) {
@@ -140,13 +140,13 @@ func unreadable(err error) *Error {
 	return &Error{Reason: Malformed, Message: "the answer can't be read: " + err.Error()}
 }
 
-// connection is the error of a request that got no answer. A name that does not exist and a port that nobody listens
-// on may be so for a moment, when a network or a local server starts.
+// connection is the error of a request that got no answer. It is transient: an unknown host or a closed port may only
+// last until a network or a local server has started.
 func connection(err error) *Error {
 	return &Error{Reason: Transient, Message: "no answer from the service: " + err.Error()}
 }
 
-// answered is the error that an HTTP response is.
+// answered turns an HTTP response into an error.
 func answered(status int, header http.Header, said vendorError, judge func(vendorError) Reason) *Error {
 	if said.Message == "" {
 		said.Message = cmp.Or(http.StatusText(status), "no message")
@@ -169,8 +169,8 @@ type vendorError struct {
 	Code    string `json:"code"`
 }
 
-// readVendorError reads the form that both vendors have, an object called error, and those of services that imitate
-// them: a text of that name, or the fields without the object. What has another form says nothing.
+// readVendorError reads the form of both vendors, an object called error, and those of services that imitate them: a
+// string of that name, or the fields without the object. It ignores any other form.
 func readVendorError(body []byte) vendorError {
 	var whole struct {
 		Error   json.RawMessage `json:"error"`
@@ -189,7 +189,7 @@ func readVendorError(body []byte) vendorError {
 	return said
 }
 
-// limited ends a response that is longer than MaxReply.
+// limited cuts off a response that is longer than MaxReply.
 type limited struct{ next http.RoundTripper }
 
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {

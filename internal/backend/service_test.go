@@ -9,7 +9,7 @@ import (
 	"gitwf/internal/wiretest"
 )
 
-// services are the two kinds that ask over HTTP, each on its own wire.
+// services are the two kinds that ask over HTTP, each with its own protocol.
 var services = []struct{ kind, path, keyEnv string }{
 	{KindOpenAI, "/v1", "OPENAI_API_KEY"},
 	{KindAnthropic, "", "ANTHROPIC_API_KEY"},
@@ -106,7 +106,7 @@ func TestServiceRequest(t *testing.T) {
 	}
 }
 
-// Retry-After is waited for, in both of its forms.
+// Ask honours Retry-After in both of its forms.
 func TestRetryAfterWaited(t *testing.T) {
 	for _, value := range []string{"1", time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)} {
 		server := wiretest.Start(t, wiretest.Turn{Status: 429, Header: map[string]string{"Retry-After": value}}, wiretest.Turn{Text: "hello"})
@@ -121,7 +121,7 @@ func TestRetryAfterWaited(t *testing.T) {
 	}
 }
 
-// A local server needs no key; the vendor's own does, and so does one whose variable is named.
+// A local server needs no key; the vendor's own service does, and so does one whose variable is named.
 func TestServiceKey(t *testing.T) {
 	for _, s := range services {
 		server := wiretest.Start(t, wiretest.Turn{Text: "hello"})
@@ -161,7 +161,7 @@ func TestOverloadInStream(t *testing.T) {
 	}
 }
 
-// A service can't send the key elsewhere.
+// A service can't redirect the key elsewhere.
 func TestRedirect(t *testing.T) {
 	for _, s := range services {
 		thief := wiretest.Start(t, wiretest.Turn{Text: "thanks"})

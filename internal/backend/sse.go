@@ -7,14 +7,14 @@ import (
 	"iter"
 )
 
-// event is one server-sent event (WHATWG HTML, 9.2). Its data is without the last line feed.
+// event is one server-sent event (WHATWG HTML, 9.2). Its data has no final line feed.
 type event struct {
 	name string
 	data []byte
 }
 
-// events reads a stream of events. An event that no empty line ends is dropped, as the specification wants it: it may
-// be cut off. An error of the stream comes last.
+// events reads a stream of events. As the specification requires, it drops an event that no empty line ends: it may be
+// cut off. An error of the stream comes last.
 func events(stream io.Reader) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		lines := bufio.NewScanner(stream)

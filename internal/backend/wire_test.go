@@ -14,8 +14,8 @@ import (
 	"gitwf/internal/wiretest"
 )
 
-// What is sent is this and nothing else. The vendors' programs read more variables; here only what docs/agents.md names
-// counts.
+// A request contains this and nothing else. The vendors' programs read more variables; here only those in
+// docs/agents.md count.
 func TestWireRequest(t *testing.T) {
 	vars := []string{
 		"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_AUTH_TOKEN=other-token", "ANTHROPIC_CUSTOM_HEADERS=X-Other: 1",
@@ -73,7 +73,7 @@ func TestWireRequest(t *testing.T) {
 	}
 }
 
-// Without a base of its own, a service is asked at the vendor's address.
+// Without a base URL, a service is asked at the vendor's address.
 func TestEndpoint(t *testing.T) {
 	for _, tt := range []struct{ base, usual, path, want string }{
 		{"", "https://api.openai.com/v1", "chat/completions", "https://api.openai.com/v1/chat/completions"},
@@ -118,7 +118,7 @@ func TestWireErrors(t *testing.T) {
 	}
 }
 
-// Streams that a test server does not make: answers in parts, cut off, and with what a client does not know.
+// Streams that a test server does not make: answers in parts, cut off, and with events unknown to the client.
 func TestMessageStream(t *testing.T) {
 	const start = `event: message_start
 data: {"type":"message_start","message":{"model":"m-2","content":[],"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":30,"output_tokens":1}}}
@@ -197,7 +197,7 @@ data: {"type":"message_stop"}
 	}
 }
 
-// FuzzMessageStream holds that no stream does more than give a reply or an *Error.
+// FuzzMessageStream checks that every stream yields a reply or an *Error.
 func FuzzMessageStream(f *testing.F) {
 	f.Add("event: message_start\ndata: {\"message\":{}}\n\nevent: content_block_start\ndata: {\"index\":0}\n\n")
 	f.Fuzz(func(t *testing.T, stream string) {
@@ -209,7 +209,7 @@ func FuzzMessageStream(f *testing.F) {
 	})
 }
 
-// Who cancels in the middle of an answer has the cause at once, and no second try.
+// Cancelling in mid-answer returns the cause at once, without a retry.
 func TestCancelInAnswer(t *testing.T) {
 	for _, s := range services {
 		t.Run(s.kind, func(t *testing.T) {
