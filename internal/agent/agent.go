@@ -13,11 +13,11 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Job is one attempt at a task: all that an agent gets. Whoever makes it has prepared the directories and files.
+// Job is one attempt at a task: everything that an agent gets. The caller has prepared its directories and files.
 type Job struct {
 	Task    *plan.Task
 	PlanID  plan.ID
-	TopTask string // what the user asked for, verbatim
+	TopTask string // the user's request, verbatim
 	Attempt int    // 1 for the first
 	Version int    // of the deliverable that this attempt would make
 
@@ -29,23 +29,23 @@ type Job struct {
 	Prompt   string        // WF_PROMPT: the file with the text of Prompt
 	Repo     string        // WF_REPO: the repository, to read
 	Role     contract.Role // WF_ROLE is its Env
-	Thread   string        // the conversation to go on with, "" for a new one
+	Thread   string        // the conversation to continue, "" for a new one
 
 	Limits plan.Config // of the plan; zero means the defaults
 
 	Timeout time.Duration // zero means the default of plan.DefaultConfig
-	Environ []string      // the environment of whoever runs the tool
+	Environ []string      // the environment of the tool's user
 	Log     io.Writer     // gets what the agent prints, within limits; may be nil
 }
 
-// Kind says what an attempt came to.
+// Kind is the kind of an attempt's outcome.
 type Kind string
 
 // The kinds of result.
 const (
 	Artifact   Kind = "ARTIFACT"    // there are files in Job.Out; Collect decides whether they are a version
 	NeedsInput Kind = "NEEDS_INPUT" // the task can't be done without an answer; Message is the question
-	Noop       Kind = "NOOP"        // it ended well and left nothing
+	Noop       Kind = "NOOP"        // it succeeded but left nothing
 	Error      Kind = "ERROR"       // it failed; Message says how
 )
 
@@ -62,26 +62,26 @@ func (k Kind) Attempt() string {
 	return plan.AttemptError
 }
 
-// Result is what an attempt came to. Its texts are fit to be printed.
+// Result is the outcome of an attempt. Its texts are fit to be printed.
 type Result struct {
 	Kind     Kind
 	Summary  string        // what the agent says about its work; may be empty
-	Message  string        // for people: what happened and the end of what was printed; the question if input is needed
+	Message  string        // for people: what happened and the end of the output; the question if input is needed
 	ExitCode int           // of a command; zero for agents that are none
 	Duration time.Duration // of the work
-	LogTail  string        // the end of what was printed
+	LogTail  string        // the end of the output
 
-	Needs  []plan.Question // of kind NEEDS_INPUT, what is asked
-	Agent  string          // who answered, if that was a fallback of the agent that was asked
+	Needs  []plan.Question // the questions of kind NEEDS_INPUT
+	Agent  string          // the agent that answered, if that was a fallback
 	Thread string          // the agent's own name for the conversation
-	Usage  *plan.Usage     // nil if it is not known
+	Usage  *plan.Usage     // nil if unknown
 
-	Skipped []string            // why others of a chain of fallbacks did not answer, one line for each
-	Replies int                 // how often it answered, replies that broke the contract included
+	Skipped []string            // why others of a chain of fallbacks did not answer, one line each
+	Replies int                 // number of its answers, including replies that broke the contract
 	Broken  *contract.Violation // how the last reply broke the contract; nil if it did not
 }
 
-// MadeBy is the agent that did the work, when asked is the one that was to do it.
+// MadeBy is the agent that did the work; asked is the one that was to do it.
 func (r Result) MadeBy(asked string) string {
 	if r.Agent != "" {
 		return r.Agent
@@ -89,14 +89,14 @@ func (r Result) MadeBy(asked string) string {
 	return asked
 }
 
-// Agent does the work of tasks. Run returns when the work is over and nothing of it still runs. Its error is not nil
-// if the work could not be tried at all, or ctx was cancelled (then it wraps ctx's error); the Result is that of a
-// failed attempt all the same. An agent that tried and failed returns a Result of kind ERROR and no error.
+// Agent does the work of tasks. Run returns when the work is over and nothing of it still runs. It returns an error
+// only if the work could not be tried, or ctx was cancelled (the error then wraps ctx's); the Result is still that of a
+// failed attempt. An agent that tried and failed returns a Result of kind ERROR and no error.
 type Agent interface {
 	Run(ctx context.Context, job Job) (Result, error)
 }
 
-// The names of the agents that need no setting up.
+// The names of the agents that need no setup.
 const (
 	NameExec   = "exec"
 	NameManual = "manual"
@@ -104,7 +104,7 @@ const (
 	NameOutline = plan.AgentOutline // makes a plan from Markdown
 )
 
-// ErrManual says that a task is a person's: nothing can be run, the task waits for git wf submit.
+// ErrManual says that a person does the task: there is nothing to run, and the task waits for git wf submit.
 var ErrManual = errors.New("a person does this task: git wf submit hands the deliverable in")
 
 // UnknownError says that a name belongs to no agent.
@@ -117,11 +117,11 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown agent %s; known are %s", visible(e.Name), strings.Join(e.Known, ", "))
 }
 
-// Exit has the command that lists the agents.
+// Exit returns the command that lists the agents.
 func (e *UnknownError) Exit() (int, string) { return fault.ExitUsage, "git wf agents" }
 
-// Name is the name of the agent that does a task: the one that the task names; without that, exec if the task has a
-// run line, and otherwise a person.
+// Name is the agent that does a task: the one that the task names; without that, exec if the task has a run line, and
+// otherwise a person.
 func Name(t *plan.Task) string {
 	switch {
 	case t.Agent != "":

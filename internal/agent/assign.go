@@ -17,18 +17,18 @@ import (
 // AssignFile is the name of the table's file among the templates.
 const AssignFile = "assign.yaml"
 
-// Assignment says which agent does a task that names none, by the kind of the task and the words of its title (seed 1).
+// Assignment says which agent does a task that names none, by the task's kind and the words of its title (seed 1).
 type Assignment struct {
-	Rules []AssignRule // the first that fits and whose agent there is
+	Rules []AssignRule // the first that fits and whose agent is set up wins
 }
 
-// AssignRule is one row of the table, and what it fits.
+// AssignRule is one row of the table and what it matches.
 type AssignRule struct {
 	Name       string   `yaml:"name"`
 	Agent      string   `yaml:"agent"`
 	Types      []string `yaml:"types"`       // of meta.type, whatever the title says
-	Words      []string `yaml:"words"`       // of the title; of several rules that whose word comes first
-	OtherTypes []string `yaml:"other_types"` // of meta.type, where no word decides
+	Words      []string `yaml:"words"`       // of the title; among several rules, the one whose word comes first wins
+	OtherTypes []string `yaml:"other_types"` // of meta.type, if no word decides
 	Checks     bool     `yaml:"checks"`      // every CHECK
 }
 
@@ -37,7 +37,7 @@ const (
 	maxAssignRules = 1000
 )
 
-// ParseAssignment reads the table, in YAML or JSON. Errors begin with the name of the file.
+// ParseAssignment reads the table, in YAML or JSON. Errors begin with the file's name.
 func ParseAssignment(name string, data []byte) (Assignment, error) {
 	if len(data) > maxAssignBytes {
 		return Assignment{}, fmt.Errorf("%s: %d bytes; a table of agents has at most %d", name, len(data), maxAssignBytes)
@@ -69,8 +69,8 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 	return Assignment(doc), nil
 }
 
-// Of is the agent for a task, "" if no rule fits. there reports whether an agent of a name is set up: a rule whose agent is not
-// is passed over.
+// Of returns the agent for a task, "" if no rule fits. there reports whether a named agent is set up; Of skips rules
+// whose agent is not.
 func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
 	var able []AssignRule
 	for _, r := range a.Rules {
@@ -102,8 +102,8 @@ func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
 	return first(func(r AssignRule) bool { return slices.Contains(r.OtherTypes, t.MetaType()) })
 }
 
-// wordAt is where the first of the words stands in a title, -1 if none does: one of Chinese, Japanese or Korean anywhere, of
-// other scripts at the beginning of a word ("review" is in "reviewing").
+// wordAt is the position of the first of the words in a title, -1 if there is none. A Chinese, Japanese or Korean word
+// matches anywhere, others at the beginning of a word ("review" is in "reviewing").
 func wordAt(title string, words []string) int {
 	title = strings.ToLower(title)
 	at := -1

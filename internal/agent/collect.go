@@ -22,7 +22,7 @@ type File struct {
 	Mode   string // as git writes it: ModeFile, ModeExecutable or ModeSymlink
 	Size   int64  // bytes; of a link, of its target's name
 	Target string // of a link, with slashes
-	Source string // where its bytes lie; "" if at its path below the collected directory
+	Source string // where its bytes are; "" if at its path below the collected directory
 }
 
 // The modes that a file of an artifact can have.
@@ -53,8 +53,8 @@ const (
 	RuleTwice      Rule = "handed in twice"
 )
 
-// Lasting reports whether the same work breaks the rule again: it is about names and sizes, which no second try changes by
-// itself.
+// Lasting reports whether the same work would break the rule again: names and sizes don't change by themselves on a
+// retry.
 func (r Rule) Lasting() bool {
 	switch r {
 	case RuleName, RuleCollision, RulePattern, RuleTooBig, RuleTooMany:
@@ -86,12 +86,12 @@ func (e *CollectError) Exit() (int, string) { return fault.ExitUsage, "" }
 // thousand.
 const maxProblems = 20
 
-// Collect decides what the artifact in the directory out is, after the agent has ended: it lists the files, ordered by
-// path, if they keep every rule and are those that spec declares. A spec without filename and files declares
-// everything below its output_dir. Zero limits mean the defaults. Empty directories are ignored, as git does.
+// Collect decides what the artifact in the directory out is, after the agent has ended. It lists the files by path if
+// they keep every rule and match what spec declares. A spec without filename and files declares everything below its
+// output_dir. Zero limits mean the defaults. Like git, it ignores empty directories.
 //
-// The error is a *CollectError, or joins several. Nothing is read but names and file metadata; since a file's bytes are
-// read later, whoever reads them must open it below out without following links, too.
+// The error is a *CollectError, or joins several. Collect reads only names and file metadata. So whoever reads the
+// bytes later must also open each file below out without following links.
 func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
 	c := newCollection(limits)
 	err := withRoot(out, func(root *os.Root, info fs.FileInfo) error {
@@ -100,13 +100,13 @@ func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File
 		return w.dir(".", info, 0)
 	})
 	if err != nil {
-		return nil, err // a walk that was cut short says nothing about what is missing
+		return nil, err // a walk that was cut short can't tell what is missing
 	}
 	return c.judge(spec)
 }
 
-// Gather is Collect for files that lie elsewhere, and stay there: of each path that is a directory everything below it is
-// taken as it is; a file is taken under its own name, below the spec's output_dir.
+// Gather is Collect for files that lie elsewhere and stay there. It takes everything below a directory as it is, and a
+// file under its own name, below the spec's output_dir.
 func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
 	c := newCollection(limits)
 	dir := ""
@@ -121,7 +121,7 @@ func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]F
 	return c.judge(spec)
 }
 
-// gather takes in what lies at one path, which may be a link: it is what the person named.
+// gather collects what lies at one path. The path may be a link: the person named it.
 func (c *collection) gather(name, outputDir string) error {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -153,13 +153,13 @@ func newCollection(limits plan.Config) *collection {
 	return c
 }
 
-// judge holds all that was found against the rules.
+// judge checks everything found against the rules.
 func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
 	if spec == nil {
 		spec = &plan.DeliverableSpec{}
 	}
 	slices.SortStableFunc(c.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	c.twice()
+	c.duplicates()
 	if err := c.declared(spec); err != nil {
 		return nil, err
 	}
@@ -168,8 +168,8 @@ func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
 	return c.files, c.err()
 }
 
-// twice reports files that are to lie at one path.
-func (c *collection) twice() {
+// duplicates reports files that claim the same path.
+func (c *collection) duplicates() {
 	for i := range c.files[min(1, len(c.files)):] {
 		if a, b := c.files[i], c.files[i+1]; a.Path == b.Path {
 			c.report(a.Path, RuleTwice, "one file of each path", visible(a.Source)+" and "+visible(b.Source))
@@ -177,10 +177,10 @@ func (c *collection) twice() {
 	}
 }
 
-// collection is what has been found so far, and what is wrong with it.
+// collection is what we have found so far, and what is wrong with it.
 type collection struct {
-	root     *os.Root                 // what visit is told of lies below it
-	source   func(name string) string // where; nil if that need not be said
+	root     *os.Root                 // visit's names are below it
+	source   func(name string) string // where a file's bytes are; nil if they are in place
 	limits   plan.Config
 	files    []File
 	links    map[string]string // path -> target
@@ -188,7 +188,7 @@ type collection struct {
 	problems []*CollectError
 }
 
-// visit takes in one file. Its error ends the walk: a limit is passed and no more need be seen.
+// visit adds one file. Its error ends the walk: a limit is exceeded.
 func (c *collection) visit(name string, info fs.FileInfo) error {
 	f := File{Path: name, Mode: ModeFile, Size: info.Size()}
 	if c.source != nil {
@@ -225,7 +225,7 @@ func (c *collection) visit(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// declared compares the files with the spec. Its error is for a pattern that is none.
+// declared compares the files with the spec. It fails on an invalid pattern.
 func (c *collection) declared(spec *plan.DeliverableSpec) error {
 	patterns, err := patternsOf(spec)
 	if err != nil {
@@ -235,7 +235,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 		c.report(".", RuleEmpty, describe(patterns), "no file")
 		return nil
 	}
-	used, strangers := make([]bool, len(patterns)), 0
+	used, undeclared := make([]bool, len(patterns)), 0
 	for _, f := range c.files {
 		known := false
 		for i, p := range patterns {
@@ -244,7 +244,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 			}
 		}
 		if !known {
-			strangers++
+			undeclared++
 			c.report(f.Path, RuleUndeclared, describe(patterns)+" (temporary files belong into the working directory, not into WF_OUT)", "this file")
 		}
 	}
@@ -253,13 +253,13 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 			c.report(p.String(), RuleMissing, "a file "+p.String(), c.names())
 		}
 	}
-	if spec.SingleFile && len(c.files)-strangers > 1 {
+	if spec.SingleFile && len(c.files)-undeclared > 1 {
 		c.report(".", RuleSingleFile, "one file", c.names())
 	}
 	return nil
 }
 
-// names lists what is there, as far as a message can hold.
+// names lists the files, as many as a message can hold.
 func (c *collection) names() string {
 	const most = 5
 	var names []string
@@ -293,7 +293,7 @@ func (c *collection) err() error {
 	return errors.Join(errs...)
 }
 
-// visible is a name as a message can show it: quoted if it has anything in it that can't be printed.
+// visible is a name for a message: quoted if it has unprintable characters.
 func visible(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

@@ -162,7 +162,7 @@ func TestCollectRefuses(t *testing.T) {
 			t.Parallel()
 			files, err := Collect(output(t, tt.script), &tt.spec, small)
 			got := broken(t, err)
-			if tt.name == "too big together" { // which of the two comes first is up to the file system
+			if tt.name == "too big together" { // the file system decides which of the two comes first
 				got = strings.Replace(got, "a:", "b:", 1)
 			}
 			if got != tt.want {
@@ -216,8 +216,7 @@ func TestCollectLongLink(t *testing.T) {
 	}
 }
 
-// Somebody who swaps a directory for a link, or for a FIFO, while it is collected can make Collect fail, but not lead
-// it outside nor hold it up.
+// Swapping a directory for a link or a FIFO during Collect can make it fail, but can't lead it outside or block it.
 func TestCollectRace(t *testing.T) {
 	out := output(t, "mkdir d; : >d/inside; mkdir ../secret; : >../secret/outside")
 	ctx, stop := context.WithCancel(t.Context())
@@ -253,7 +252,7 @@ func TestCollectRace(t *testing.T) {
 	}
 }
 
-// What took a directory's place between listing and opening is not entered, and not waited for.
+// The walk neither enters nor waits for what replaced a directory between listing and opening.
 func TestWalkReplaced(t *testing.T) {
 	tests := []struct{ name, script string }{
 		{"FIFO", "rmdir d; mkfifo d"},

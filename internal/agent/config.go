@@ -20,23 +20,23 @@ import (
 // Config is how a user has set up one agent, under wf.agent.NAME in their git config or under NAME in agents.yaml.
 type Config struct {
 	backend.Config
-	TrustCommands bool // command lines in the plans that it makes may run unseen
+	TrustCommands bool // command lines in the plans that it makes may run without a person seeing them
 	Budget        int  // of a prompt, in bytes; zero means the default
 }
 
 // Where an agent works.
 const (
 	WorkspaceScratch  = "scratch"  // an empty directory
-	WorkspaceWorktree = "worktree" // a linked working tree of the repository
+	WorkspaceWorktree = "worktree" // a linked worktree of the repository
 )
 
 // Setting is one line of git's configuration: wf.agent.NAME.KEY and its value. Git gives keys in lower case.
 type Setting struct{ Key, Value string }
 
-// ParseConfig reads the agents that a user has set up: first agents.yaml, which may be empty, then git's settings, which
-// win. An agent without a kind has the kind of its name, if there is such a kind. An agent with a setting that can't be
-// used is there, with a *ConfigError as its Wrong: it stops nothing but what needs it. The error is that of a file that
-// can't be read as a whole.
+// ParseConfig reads the agents that a user has set up: first agents.yaml, which may be empty, then git's settings,
+// which win. An agent without a kind has the kind of its name, if there is one. An agent with an unusable setting is
+// included, with a *ConfigError as its Wrong: it stops only what needs it. ParseConfig fails if it can't read the file
+// as a whole.
 func ParseConfig(file string, data []byte, settings []Setting) (map[string]Config, error) {
 	r := configReader{agents: map[string]Config{}, wrong: map[string][]*ConfigError{}}
 	if err := r.file(file, data); err != nil {
@@ -80,8 +80,8 @@ type configReader struct {
 	wrong  map[string][]*ConfigError // by agent, in the order of their settings
 }
 
-// note keeps what is wrong with a setting, nil for nothing. What was wrong with an earlier one of the same key does not
-// count any more: the last one does.
+// note records what is wrong with a setting, nil for nothing. It drops the verdict on an earlier setting of the same
+// key: the last setting counts.
 func (r *configReader) note(err *ConfigError, name, key string) {
 	r.wrong[name] = slices.DeleteFunc(r.wrong[name], func(e *ConfigError) bool { return e.Key == key })
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *configReader) file(file string, data []byte) error {
 	return nil
 }
 
-// set takes up one setting.
+// set applies one setting.
 func (c *Config) set(name, key, value string) *ConfigError {
 	bad := func(reason string) *ConfigError {
 		return &ConfigError{Name: name, Key: key, Value: value, Reason: reason}
@@ -180,7 +180,7 @@ func (c *Config) flag(name, key, value string, into *bool) *ConfigError {
 	return nil
 }
 
-// check finds settings that do not go together, or with what else is set up.
+// check finds settings that conflict with each other or with the rest of the setup.
 func (c Config) check(agents map[string]Config) []*ConfigError {
 	bad := func(key, value, reason string) []*ConfigError {
 		return []*ConfigError{{Name: c.Name, Key: key, Value: value, Reason: reason}}

@@ -8,16 +8,16 @@ import (
 	"gitwf/internal/shell"
 )
 
-// keys are what can be set of an agent.
+// keys are the settings of an agent.
 var keys = [...]string{"kind", "command", "args", "model", "baseurl", "keyenv", "timeout", "fallback", "workspace", "shell", "trustcommands", "budget"}
 
 // ConfigError says which setting of which agent can't be used, and what would mend it.
 type ConfigError struct {
-	Name, Key string // Key is "" where it is the name that can't be used
+	Name, Key string // Key is "" if the name itself can't be used
 	Value     string // "" if it is not set
 	Reason    string
 	File      string // "" for git's configuration
-	Scope     string // where in git's configuration: local, global, system; "" if that is not known
+	Scope     string // which git configuration: local, global, system; "" if unknown
 }
 
 // Setting is the setting as its user knows it.
@@ -34,7 +34,7 @@ func (e *ConfigError) Setting() string {
 
 func (e *ConfigError) Error() string { return e.Setting() + ": " + e.Reason }
 
-// Exit has the command that mends the setting.
+// Exit returns the command that mends the setting.
 func (e *ConfigError) Exit() (int, string) { return fault.ExitUsage, e.Mend() }
 
 // Mend is the command that mends the setting, where it stands.
@@ -59,7 +59,7 @@ func (e *ConfigError) Mend() string {
 	return command + key + " " + value
 }
 
-// example is a value that may be right for a setting that can be wrong, or what it stands for.
+// example is a plausible value for a setting that can be wrong, or a placeholder for one.
 func example(key string) (value string, known bool) {
 	switch key {
 	case "kind", "command", "model":

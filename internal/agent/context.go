@@ -18,14 +18,14 @@ type Context struct {
 	HandedIn []HandedIn       `json:"handed_in"` // by people
 	Notes    []Note           `json:"notes"`
 
-	Preparation []Prepared `json:"preparation,omitempty"` // steps that were taken before the attempt
+	Preparation []Prepared `json:"preparation,omitempty"` // steps taken before the attempt
 }
 
 // PlanContext is the plan that the task belongs to.
 type PlanContext struct {
 	PlanID  plan.ID `json:"plan_id"`
 	Title   string  `json:"title"`
-	TopTask string  `json:"top_task"` // what the user asked for, verbatim
+	TopTask string  `json:"top_task"` // the user's request, verbatim
 }
 
 // Input is an approved version that the task builds on. Its files are at $WF_IN/<task id>/<path>.
@@ -33,7 +33,7 @@ type Input struct {
 	TaskID  plan.TaskID `json:"task_id"`
 	Version int         `json:"version"`
 	Files   []InputFile `json:"files"`
-	Summary string      `json:"summary,omitempty"` // what was done, and what its review says; for ACTIONs
+	Summary string      `json:"summary,omitempty"` // what was done and what its review says; for ACTIONs
 }
 
 // Prepared is a step of the task's preparation. Its output is at $WF_IN/<file>, and here as far as there is room.
@@ -62,7 +62,7 @@ type Note struct {
 	Text     string `json:"text"`
 }
 
-// Write writes the context as JSON. A list without entries is [], so that readers need not ask whether it is there.
+// Write writes the context as JSON. An empty list is [], so readers need not check whether it is there.
 func (c Context) Write(path string) error {
 	if c.Criteria == nil {
 		c.Criteria = []plan.Criterion{}

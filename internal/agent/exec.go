@@ -22,8 +22,8 @@ const (
 	maxPrint = 256 << 20
 )
 
-// Run runs the line in job.Dir, with the environment that docs/format.md promises to commands. It is an artifact if
-// the line exits with 0 and something is in job.Out.
+// Run runs the line in job.Dir, with the environment that docs/format.md promises to commands. The result is an
+// artifact if the line exits with 0 and job.Out has something in it.
 func (Exec) Run(ctx context.Context, job Job) (Result, error) {
 	if job.Task.Run == "" {
 		err := fmt.Errorf("%s: the agent %s needs a run line, and the task has none", job.Task.TaskID, NameExec)
@@ -57,7 +57,7 @@ func (Exec) Run(ctx context.Context, job Job) (Result, error) {
 	return res, nil
 }
 
-// failure says what ended a command that did not succeed, and where its limit is set if it ran into one.
+// failure says how a failed command ended, and where its limit is set if it ran into one.
 func failure(ran process.Result, timeout time.Duration) string {
 	after := ran.Duration.Round(time.Millisecond)
 	switch ran.Reason {
@@ -82,7 +82,7 @@ func message(ran process.Result, what string) string {
 	return text
 }
 
-// environ is what a command that works for us finds in its environment.
+// environ is the environment of a command that works for us.
 func (j Job) environ() []string { return append(process.Environ(j.Environ), j.vars()...) }
 
 // vars are the variables that describe the job. One without a value is not set.
@@ -108,8 +108,8 @@ func (j Job) vars() []string {
 	return vars
 }
 
-// wrote reports whether there is anything in out but empty directories. What can't be read is something too: Collect
-// says what is wrong with it.
+// wrote reports whether out has anything but empty directories. An unreadable entry counts: Collect says what is wrong
+// with it.
 func wrote(out string) bool {
 	err := walk(out, func(string, fs.FileInfo) error { return errFound })
 	return err != nil

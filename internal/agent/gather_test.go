@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Files are taken where they lie, under the path that they will have: nothing is copied.
+// Gather leaves files where they are and lists them under their future path: it copies nothing.
 func TestGather(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege there")

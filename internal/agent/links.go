@@ -7,15 +7,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Bounds of a link's resolution: how many links it may lead through (the limit of Linux), and how many components of
-// names. Without the second, thousands of links with long targets would take minutes.
+// Limits of a link's resolution: the number of links on the way (Linux's limit), and of name components. Without the
+// second, thousands of links with long targets would take minutes.
 const (
 	maxLinks = 40
 	maxSteps = 1000
 )
 
-// checkLinks judges every link by the listing, not by the file system: what counts is where the link leads in the
-// artifact, and a listing does not change between one look and the next.
+// checkLinks judges every link by the listing, not by the file system: it matters where the link leads in the artifact,
+// and a listing does not change between two looks.
 func (c *collection) checkLinks() {
 	t := tree{files: map[string]bool{}, dirs: map[string]bool{".": true}, links: c.links, toDir: map[string]string{}}
 	for _, f := range c.files {
@@ -41,7 +41,7 @@ func (c *collection) checkLinks() {
 }
 
 // checkNested refuses a link to a directory that has another such link below it: two of them, each in the directory
-// that the other leads to, make a tree without end. Not every nesting does, but telling them apart is worth nothing.
+// that the other leads to, make an endless tree. Not every nesting does, but telling them apart is worth nothing.
 func (c *collection) checkNested(toDir map[string]string) {
 	holds := map[string]string{} // directory -> a link to a directory below it
 	for _, f := range c.files {
@@ -62,7 +62,7 @@ func (c *collection) badLink(f File, problem string) {
 	c.report(f.Path, RuleSymlink, "a relative target inside WF_OUT", visible(f.Target)+": "+problem)
 }
 
-// tree is an artifact as its listing shows it. Directories without files are not in it, as they are not in git.
+// tree is an artifact as its listing shows it. Like git, it has no empty directories.
 type tree struct {
 	files map[string]bool // and links
 	dirs  map[string]bool
@@ -114,8 +114,8 @@ func (t tree) resolve(name string) (end, problem string) {
 // within reports whether a path is below a directory.
 func within(name, dir string) bool { return dir == "." || strings.HasPrefix(name, dir+"/") }
 
-// collisions reports names, of files or of directories, that are one on a file system which ignores case or the way
-// in which a letter is composed.
+// collisions reports names of files or directories that coincide on a file system which ignores case or Unicode
+// composition.
 func (c *collection) collisions() {
 	seen := map[string]string{}
 	for _, f := range c.files {
@@ -129,7 +129,7 @@ func (c *collection) collisions() {
 			if first != name {
 				c.report(f.Path, RuleCollision, "names that differ in more than case and composition", visible(name)+" and "+visible(first))
 			}
-			break // the directories above it were looked at with the first
+			break // the directories above it were checked with the first
 		}
 	}
 }

@@ -17,7 +17,7 @@ type pattern struct {
 	optional bool // nothing need match
 }
 
-// patternsOf gives the paths that a spec declares, at least one.
+// patternsOf returns the paths that a spec declares, at least one.
 func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	names := slices.Clone(spec.Files)
 	if spec.Filename != "" {
@@ -58,7 +58,7 @@ func (p pattern) match(file string) bool {
 	return glob.Match(p.glob, strings.Join(names[len(p.dir):], "/"))
 }
 
-// describe says in a message what is declared.
+// describe lists the declared patterns for a message.
 func describe(patterns []pattern) string {
 	const most = 5
 	var names []string

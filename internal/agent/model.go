@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// model is an agent that is told what to do in words, and answers under the contract.
+// model is an agent that takes instructions in words and answers under the contract.
 type model struct {
 	name    string
 	backend backend.Backend
@@ -53,8 +53,8 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	return res, nil
 }
 
-// Judge asks, and tells the agent what was wrong with a reply that breaks the contract, a few times. Nothing of such a
-// reply is used.
+// Judge asks and, a few times, tells the agent what was wrong with a reply that breaks the contract. It uses nothing of
+// such a reply.
 func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
 	text, err := os.ReadFile(job.Prompt)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 	}
 }
 
-// violations are all ways in which a reply breaks the contract, one on each line: for people, who read no schema.
+// violations lists, one per line, how a reply breaks the contract: for people, who read no schema.
 func violations(v *contract.Violation) string {
 	lines := []string{v.Error()}
 	for _, also := range v.Also {
@@ -105,7 +105,7 @@ func violations(v *contract.Violation) string {
 	return strings.Join(lines, "\n")
 }
 
-// retries is how often an agent is told what was wrong with its reply.
+// retries is how often an agent hears what was wrong with its reply.
 func retries(job Job) int {
 	if n := job.Limits.MaxContractRetries; n > 0 {
 		return n
@@ -120,7 +120,7 @@ func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {
 	return contract.Parse(want, []byte(answer.Text))
 }
 
-// fail makes the result that of a backend's error.
+// fail turns a backend's error into the result.
 func (r *Result) fail(err error) {
 	r.Kind, r.Message, r.Skipped = Error, err.Error(), nil
 	if all, ok := err.(interface{ Unwrap() []error }); ok { // of a chain, the last first
@@ -176,7 +176,7 @@ func writeFiles(out string, files []contract.File) error {
 	return nil
 }
 
-// usage adds up what the replies of one attempt took.
+// usage adds up the cost of one attempt's replies.
 type usage struct {
 	sum   plan.Usage
 	known bool
@@ -187,7 +187,7 @@ func (u *usage) add(r backend.Reply) {
 		return
 	}
 	u.known = true
-	if r.Usage.Session { // the numbers include what was added before
+	if r.Usage.Session { // the numbers include earlier ones
 		u.sum = plan.Usage{}
 	}
 	u.sum.Model = r.Model

@@ -17,15 +17,16 @@ import (
 	"gitwf/internal/plan"
 )
 
-// outliner is the agent that makes a plan from Markdown, by itself: from what was handed in last when it asked, from the
-// files that came with the top task or, if none of them is Markdown, from the top task. The same text makes the same plan,
-// so where that can't be had, or was rejected, it asks for another text instead of failing until its attempts are used up.
+// outliner is the built-in agent that makes a plan from Markdown: from what was handed in last when it asked, from the
+// files that came with the top task or, if none of them is Markdown, from the top task. The same text makes the same
+// plan. So if the text is unusable or its plan was rejected, it asks for another text instead of failing until its
+// attempts are used up.
 type outliner struct{}
 
-// mostOutline is the most that is read of one file, a byte more than an outline may have.
+// mostOutline is how much of a file is read: one byte more than an outline may have.
 const mostOutline = outline.MaxBytes + 1
 
-// Run makes plan.yaml in Job.Out, or asks for Markdown with all that is wrong with what there is.
+// Run makes plan.yaml in Job.Out, or asks for Markdown and lists what is wrong with the current text.
 func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	began := time.Now()
 	if job.Role != contract.RolePlan {
@@ -52,7 +53,7 @@ func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	return res, nil
 }
 
-// Outline makes the text of a plan of Markdown, or finds all that is wrong with it, with its lines.
+// Outline makes the text of a plan from Markdown, or returns everything that is wrong with it, with line numbers.
 func Outline(name string, data []byte) ([]byte, plan.Findings) {
 	o, findings := outline.Parse(name, data)
 	if len(findings) > 0 {
@@ -61,15 +62,15 @@ func Outline(name string, data []byte) ([]byte, plan.Findings) {
 	return o.Plan(outline.Defaults{})
 }
 
-// IsMarkdown reports whether a file is one that an outline is read from, by its name.
+// IsMarkdown reports whether an outline is read from a file of this name.
 func IsMarkdown(name string) bool {
 	return slices.Contains([]string{".md", ".markdown", ".mdown"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// askedName is the beginning of the names of what the outliner asks for; the number of the attempt follows.
+// askedName begins the names of what the outliner asks for; the number of the attempt follows.
 const askedName = "markdown-"
 
-// askMarkdown ends an attempt in the question for another text.
+// askMarkdown ends an attempt by asking for another text.
 func askMarkdown(job Job, why string) Result {
 	q := plan.Question{
 		Name: askedName + strconv.Itoa(job.Attempt), Kind: plan.AskFile,
@@ -78,7 +79,7 @@ func askMarkdown(job Job, why string) Result {
 	return Result{Kind: NeedsInput, Message: q.Question, Needs: []plan.Question{q}}
 }
 
-// some are findings on one line, not all of them if they are many.
+// some puts findings on one line; if they are many, only the first.
 func some(fs plan.Findings) string {
 	const most = 5
 	var lines []string
@@ -92,15 +93,16 @@ func some(fs plan.Findings) string {
 	return strings.Join(lines, "; ")
 }
 
-// markdown is a text that a plan is made of.
+// markdown is a text to make a plan from.
 type markdown struct {
 	name  string
 	data  []byte
 	asked int // the attempt that asked for it; zero if nobody did
-	n     int // of what was handed in under one name, the number
+	n     int // its number among those handed in under one name
 }
 
-// outlineSource finds the text: what was asked for last, or the first Markdown file of what was handed in, or the top task.
+// outlineSource finds the text: the answer to the last request, the first Markdown file that was handed in, or the top
+// task.
 func outlineSource(job Job) (markdown, error) {
 	var files []markdown
 	err := filepath.WalkDir(job.In, func(path string, d fs.DirEntry, err error) error {

@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The same text makes the same plan: where that is of no use the outliner asks for another, and takes what it asked for.
+// The same text makes the same plan: if it is useless, the outliner asks for another, and uses what it asked for.
 func TestOutliner(t *testing.T) {
 	const good = "# Pages\n\n- [ ] R1: There are pages\n\n## Task 1: Pages (1d)\n\n- deliverable: `pages.txt`\n- acceptance:\n  - `test -s pages.txt` -> exit 0\n"
 	tests := []struct {

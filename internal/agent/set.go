@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/contract"
 )
 
-// Set is the agents of this machine: those that need no setting up, and those that its user has set up. Names that
-// nobody has set up but that are a kind of command-line agent stand for that, as it comes.
+// Set is the agents of this machine: the built-in ones and those that the user has set up. A name that is not set up
+// but is a kind of command-line agent stands for that agent with its defaults.
 type Set struct {
 	load    func() (Settings, error)
 	environ []string
@@ -22,21 +22,21 @@ type Set struct {
 	missing map[string]error
 }
 
-// Settings are what a user has set up: agents, and who works where nobody is named.
+// Settings are what a user has set up: agents, and the defaults for each job.
 type Settings struct {
 	Agents   map[string]Config
 	Planner  string // makes plans
 	Executor string // does the tasks that name no agent and have no run line; "" leaves them to people
-	Reviewer string // judges what no list of reviewers gives to somebody; "" leaves it to people
+	Reviewer string // judges what no list of reviewers assigns; "" leaves it to people
 
-	Ignored []*ConfigError // settings of names that no agent can have, by name
+	Ignored []*ConfigError // settings of impossible agent names, by name
 }
 
 // vendors are the command-line agents that need no settings.
 var vendors = [...]string{backend.KindClaude, backend.KindCodex, backend.KindGemini, backend.KindOpencode}
 
-// NewSet makes the set. What the user has set up is read when it is first needed, and once: most plans name nobody but
-// the built-in agents. environ is where programs and keys are looked up.
+// NewSet makes the set. It loads the user's settings once, on first use: most plans name only built-in agents. It looks
+// up programs and keys in environ.
 func NewSet(load func() (Settings, error), environ []string) *Set {
 	return &Set{environ: environ, missing: map[string]error{}, load: sync.OnceValues(func() (Settings, error) {
 		s, err := load()
@@ -59,8 +59,8 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 	})}
 }
 
-// Settings is what the user has set up; the error says which file can't be read. Which agents can't be used is theirs to
-// say.
+// Settings returns what the user has set up; the error says which file can't be read. The agents themselves report
+// unusable settings.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
 // Executor is the agent of tasks that name none and have no run line.
@@ -69,13 +69,13 @@ func (s *Set) Executor() string {
 	return set.Executor
 }
 
-// Reviewer is the agent that judges what no list of reviewers gives to somebody.
+// Reviewer is the agent that judges what no list of reviewers assigns.
 func (s *Set) Reviewer() string {
 	set, _ := s.load()
 	return set.Reviewer
 }
 
-// Judge gives an answer in the roles that make no deliverable.
+// Judge answers in the roles that make no deliverable.
 type Judge interface {
 	// Judge asks for what want describes. A Result of kind ARTIFACT means that there is a reply; otherwise it says why
 	// not, like that of Agent.Run.
@@ -93,7 +93,7 @@ func (s *Set) Names() []string {
 	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(set.Agents))...)
 }
 
-// Config is how an agent was set up; ok is false for the built-in ones and for unknown names.
+// Config returns an agent's settings; ok is false for the built-in ones and for unknown names.
 func (s *Set) Config(name string) (Config, bool) {
 	if isBuiltIn(name) || name == "" {
 		return Config{}, false
@@ -103,7 +103,7 @@ func (s *Set) Config(name string) (Config, bool) {
 	return c, ok
 }
 
-// Chain is an agent and those that are asked when it can't answer, in order. It is alone if nobody is.
+// Chain is an agent and its fallbacks, in order. Without fallbacks, it is the agent alone.
 func (s *Set) Chain(name string) []string {
 	chain := []string{}
 	var add func(name string)
@@ -121,8 +121,8 @@ func (s *Set) Chain(name string) []string {
 	return chain
 }
 
-// Knows reports whether the name is an agent's that can be asked for something. Where the settings can't be used it may
-// be: whoever asks it then learns why not.
+// Knows reports whether the name is that of an agent that can be asked. If the settings can't be read, it says yes:
+// asking the agent then reports why not.
 func (s *Set) Knows(name string) bool {
 	if name == NameOutline || name == "" || isBuiltIn(name) {
 		return name == NameOutline
@@ -132,14 +132,14 @@ func (s *Set) Knows(name string) bool {
 	return ok || err != nil
 }
 
-// TrustsCommandsOf reports whether the user lets the command lines of the agent's plans run unseen.
+// TrustsCommandsOf reports whether the user lets the command lines of the agent's plans run without seeing them.
 func (s *Set) TrustsCommandsOf(name string) bool {
 	c, _ := s.Config(name)
 	return c.TrustCommands
 }
 
-// WritesFiles reports whether the agent can write to WF_OUT itself, and run commands of its own. The others answer with
-// text alone.
+// WritesFiles reports whether the agent can write to WF_OUT itself, and run commands of its own. The others answer only
+// with text.
 func (s *Set) WritesFiles(name string) bool {
 	c, _ := s.Config(name)
 	switch c.Kind {
@@ -149,9 +149,9 @@ func (s *Set) WritesFiles(name string) bool {
 	return true
 }
 
-// Lookup finds an agent by its name. It fails with ErrManual for the work of people, so that a caller learns before it
-// claims the task that there is nothing to run, with an *UnknownError for a name that nobody has, and with a *ConfigError
-// for an agent with a setting that can't be used.
+// Lookup finds an agent by its name. It fails with ErrManual for a person's work, so that a caller learns before it
+// claims the task that there is nothing to run; with an *UnknownError for an unknown name; and with a *ConfigError for
+// an agent with an unusable setting.
 func (s *Set) Lookup(name string) (Agent, error) {
 	switch name {
 	case NameExec:
@@ -164,12 +164,12 @@ func (s *Set) Lookup(name string) (Agent, error) {
 	return s.model(name, nil)
 }
 
-// Judge finds an agent that can review and estimate; only those can that a user has set up. Of its fallbacks those are asked
-// that may be; a nil function allows all.
+// Judge finds an agent that can review and estimate; only those that the user has set up can. It asks only the
+// fallbacks that may allows; a nil function allows all.
 func (s *Set) Judge(name string, may func(fallback string) bool) (Judge, error) {
 	m, err := s.model(name, may)
 	if err != nil {
-		return nil, err // and not an interface that holds nothing
+		return nil, err // and not an interface that holds nil
 	}
 	return m, nil
 }
@@ -186,9 +186,9 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 	return m.backend.Usable(ctx)
 }
 
-// Missing says why nobody of an agent's chain is there to be asked, as far as that can be told at once: a program that is
-// not installed, a key that is not set. Of its fallbacks those count that may be asked; a nil function allows all. It is nil
-// for the built-in agents, and where the settings are wrong: Lookup says that.
+// Missing says why no agent of a chain can be asked, as far as it can tell at once: a program that is not installed, a
+// key that is not set. It considers only the fallbacks that may allows; a nil function allows all. It is nil for the
+// built-in agents, and if the settings are wrong, which Lookup reports.
 func (s *Set) Missing(name string, may func(fallback string) bool) error {
 	var reasons []string
 	for _, n := range s.Chain(name) {
@@ -207,7 +207,7 @@ func (s *Set) Missing(name string, may func(fallback string) bool) error {
 	return errors.New(strings.Join(reasons, "\n"))
 }
 
-// missingAlone is Missing without fallbacks. What it found out once it does not look up again.
+// missingAlone is Missing without fallbacks. It remembers what it found.
 func (s *Set) missingAlone(name string, first bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Settings that can't be used stop the work that needs them, and no other.
+// Unusable settings stop only the work that needs them.
 func TestBrokenSettings(t *testing.T) {
 	set := NewSet(func() (Settings, error) { return Settings{}, errors.New("no good") }, nil)
 	if _, err := set.Lookup("exec"); err != nil {
@@ -99,7 +99,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// A setting that can't be used is its agent's alone, and says what would mend it.
+// An unusable setting affects only its agent, and the error says what would mend it.
 func TestParseConfigWrong(t *testing.T) {
 	tests := []struct {
 		name, yaml string

@@ -11,24 +11,25 @@ import (
 	"syscall"
 )
 
-// Bounds of a walk, whatever the plan allows: what is deeper or has more directories is a runaway, not a deliverable.
+// Limits of a walk, whatever the plan allows: a deeper tree, or one with more directories, is a runaway, not a
+// deliverable.
 const (
 	maxDepth = 100
 	maxDirs  = 100000
 	readDirs = 256 // entries read at once
 )
 
-// walker visits what is below a directory. Everything is opened relative to a handle of that directory (os.Root), and
-// a directory only if it is still the one that was listed: somebody who puts a symlink in its place while we walk
-// can't lead us outside, nor make us wait on a FIFO.
+// walker visits what is below a directory. It opens everything relative to a handle of that directory (os.Root), and a
+// directory only if it is still the one that it listed: swapping in a symlink during the walk can't lead us outside,
+// and a FIFO can't block us.
 type walker struct {
 	root  *os.Root
 	visit func(path string, info fs.FileInfo) error
 	dirs  int
 }
 
-// walk calls visit for everything below out but directories, with its slash path and what lstat says about it. A
-// missing out holds nothing. An error of visit ends the walk and is returned.
+// walk calls visit for everything below out but directories, with its slash path and lstat's result. A missing out is
+// empty. An error from visit ends the walk and is returned.
 func walk(out string, visit func(path string, info fs.FileInfo) error) error {
 	return withRoot(out, func(root *os.Root, info fs.FileInfo) error {
 		w := &walker{root: root, visit: visit}
@@ -63,7 +64,7 @@ func (w *walker) dir(name string, info fs.FileInfo, depth int) error {
 	if depth > maxDepth {
 		return &CollectError{Path: name, Rule: RuleName, Want: fmt.Sprintf("at most %d directories deep", maxDepth), Got: "deeper"}
 	}
-	// Non-blocking, so that a FIFO that took the directory's place can't hold us up.
+	// Non-blocking, so that a FIFO in the directory's place can't block us.
 	f, err := w.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return unreadable(name, err)
@@ -106,7 +107,7 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 func unreadable(name string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		err = pathErr.Err // the path is said already, and the temporary directory's name helps nobody
+		err = pathErr.Err // the error has the path already, and the temporary directory's name helps nobody
 	}
 	return &CollectError{Path: name, Rule: RuleUnreadable, Want: "something that can be read", Got: err.Error()}
 }
