@@ -12,18 +12,18 @@ import (
 // leastKept is the size below which a text is left out rather than shortened.
 const leastKept = 256
 
-// A fitter cuts the parts of a skeleton until it keeps within a budget.
+// A fitter cuts the parts of a skeleton until it fits a budget.
 type fitter struct {
 	*skeleton
 	budget   int
-	mostName int // bytes of names that the list of what is missing has for each kind
+	mostName int // bytes of names in the list of what is missing, for each kind
 	gone     []Dropped
-	size     int // of the pieces and the parts as they are cut now
+	size     int // of the pieces and the parts as currently cut
 	missing  ledger
 }
 
-// fit cuts the least binding parts first and returns the prompt; gone is what is missing already. need is the size of
-// what it could get to: more than the budget if that can't be kept.
+// fit cuts the least binding parts first and returns the prompt; gone is what is missing already. need is the smallest
+// size it reached: more than the budget if the budget can't be kept.
 func fit(k *skeleton, budget, mostName int, gone []Dropped) (p Prompt, need int) {
 	f := &fitter{skeleton: k, budget: budget, mostName: mostName, gone: gone}
 	for _, d := range gone {
@@ -60,7 +60,7 @@ func (f *fitter) used() []*part {
 	return used
 }
 
-// order lists what may be cut, the least binding first. Of notes and answers the oldest go first, of other texts the
+// order lists what may be cut, the least binding first: among notes and answers the oldest, among other texts the
 // largest, so that as many as possible stay whole.
 func order(used []*part) []*part {
 	list := slices.DeleteFunc(slices.Clone(used), func(p *part) bool { return p.kind == binding })
@@ -73,7 +73,7 @@ func order(used []*part) []*part {
 	return list
 }
 
-// change shows a part otherwise than now, and keeps the sums.
+// change applies another cut to a part and updates the sums.
 func (f *fitter) change(p *part, c cut) {
 	if c == p.cut {
 		return
@@ -83,7 +83,7 @@ func (f *fitter) change(p *part, c cut) {
 	p.cut = c
 }
 
-// shrink shortens a part as far as needed, or leaves it out if too little of it would remain.
+// shrink shortens a part as far as needed, or leaves it out if too little would remain.
 func (f *fitter) shrink(p *part) {
 	before := p.cut
 	if before.state == leftOut {
@@ -106,7 +106,7 @@ func (f *fitter) shrink(p *part) {
 	was := f.over()
 	f.change(p, cut{state: leftOut})
 	if f.over() >= was {
-		f.change(p, before) // what says that it is missing is longer than it is
+		f.change(p, before) // the line about what is missing is longer than the part
 	}
 }
 
@@ -131,7 +131,7 @@ func (f *fitter) prompt(used []*part) Prompt {
 	return p
 }
 
-// dropped says what is missing of a part that is shown so.
+// dropped says what a cut removes from a part.
 func (p *part) dropped(c cut, why string) Dropped {
 	if c.state == shownWhole {
 		return Dropped{}
@@ -151,19 +151,19 @@ func (p *part) why(budget int) string {
 	return fmt.Sprintf("%s to keep within %d bytes", what, budget)
 }
 
-// A ledger gathers what is missing, by kind, for the last section of the prompt. It is a value: adding makes a new one.
+// A ledger sums up what is missing, by kind, for the prompt's last section. It is a value: adding makes a new one.
 type ledger [len(kinds) + len(lists)]account
 
 type account struct {
 	kind         string
 	count, bytes int
-	names        []string // of some, as far as there is room for them
-	nameBytes    int      // of the names with a comma and a space behind each
+	names        []string // of some, as many as there is room for
+	nameBytes    int      // of the names, each with a comma and a space
 }
 
 func (l ledger) with(d Dropped, mostName int) ledger { return l.replaced(Dropped{}, d, mostName) }
 
-// replaced is the ledger with one entry for another one. An entry without bytes is none.
+// replaced is the ledger with one entry replaced. An entry without bytes is none.
 func (l ledger) replaced(old, new Dropped, mostName int) ledger {
 	if old.Bytes > 0 {
 		a := l.account(old.kind)
@@ -186,14 +186,14 @@ func (l ledger) replaced(old, new Dropped, mostName int) ledger {
 	return l
 }
 
-// account is that of a kind; the first free one is opened for a new kind.
+// account is the account of a kind; a new kind takes the first free one.
 func (l *ledger) account(kind string) *account {
 	i := slices.IndexFunc(l[:], func(a account) bool { return a.kind == kind || a.kind == "" })
 	l[i].kind = kind
 	return &l[i]
 }
 
-// frame is what stands around the names in the account's line.
+// frame is what surrounds the names in the account's line.
 func (a account) frame() (before, after string) {
 	before = fmt.Sprintf("- %s: %s, %s", a.kind, plan.Count(a.count, "text"), plan.Count(a.bytes, "byte"))
 	if len(a.names) == 0 {
@@ -207,7 +207,7 @@ func (a account) frame() (before, after string) {
 
 const leftOutTitle = "\n## Left out\n\nThis prompt has a limit. Left out or shortened is this, and nothing else:\n\n"
 
-// size is the length of String. It is asked for often, and joins no names.
+// size is the length of String. It is called often, so it joins no names.
 func (l ledger) size() int {
 	n := 0
 	for _, a := range l {

@@ -10,29 +10,29 @@ import (
 	"gitwf/internal/fault"
 )
 
-// DefaultBudget is the size of a prompt, in bytes, where nobody sets another: some 50,000 tokens of English.
+// DefaultBudget is a prompt's default size limit, in bytes: some 50,000 tokens of English.
 const DefaultBudget = 192 << 10
 
-// Prompt is what an agent is told, and what it is not told for want of room.
+// Prompt is what an agent is told, and what was left out for lack of room.
 type Prompt struct {
 	Text    string
-	Dropped []Dropped // in the order of Text, lists that were cut first
+	Dropped []Dropped // in the order of Text, cut lists first
 }
 
-// Dropped is a text that is missing, or that has its middle missing.
+// Dropped is a text that is missing, in whole or in its middle.
 type Dropped struct {
 	What  string // input IMPL-3 v1: report.md
-	Bytes int    // that are missing; of a line without a text, those of its name
+	Bytes int    // bytes missing; for a line without a text, those of its name
 	Why   string
 	kind  string
 }
 
-// BudgetError says that what can't be left out takes more than the budget.
+// BudgetError says that the parts that must stay exceed the budget.
 type BudgetError struct {
 	Role   contract.Role
 	Task   string
 	Budget int // bytes
-	Need   int // bytes of the smallest prompt that there is
+	Need   int // bytes of the smallest possible prompt
 }
 
 func (e *BudgetError) Error() string {
@@ -40,14 +40,14 @@ func (e *BudgetError) Error() string {
 		e.Role, e.Task, e.Need, e.Need-e.Budget, e.Budget, e.Need)
 }
 
-// Exit has the command that allows as much.
+// Exit returns the command that allows as much.
 func (e *BudgetError) Exit() (int, string) {
 	return fault.ExitUsage, fmt.Sprintf("git config wf.agent.NAME.budget %d, or shorten the task", e.Need)
 }
 
 // Build makes the prompt for a role from the templates in files, prompts/<role>.md and prompts/parts.md, in at most
-// budget bytes. It leaves out the least binding parts first; the text itself says at its end what is missing. It fails
-// with a *BudgetError if the binding parts alone take more, and with the file and the line if a template is wrong.
+// budget bytes. It leaves out the least binding parts first; the prompt's end says what is missing. It fails with a
+// *BudgetError if the binding parts alone exceed the budget, and with the file and the line if a template is wrong.
 func Build(files fs.FS, role contract.Role, d Data, budget int) (Prompt, error) {
 	t, err := load(files, role)
 	if err != nil {
@@ -71,7 +71,7 @@ type builder struct {
 	cleaned  map[Text]cleaned
 }
 
-// build leaves texts out, and where that is not enough cuts one list after the other.
+// build leaves texts out and, if that is not enough, cuts one list after the other.
 func (b *builder) build(d Data) (Prompt, int, error) {
 	var gone []Dropped
 	p, need, err := b.try(d, gone)
@@ -104,7 +104,7 @@ func (b *builder) cutList(d Data, gone []Dropped, list, n int) (Prompt, int, err
 	return b.try(d, gone)
 }
 
-// without is the data with n entries of a list left, and all that is missing then.
+// without returns the data with n entries of a list left, and everything missing then.
 func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped) {
 	gone = gone[:len(gone):len(gone)]
 	for _, x := range lists[list].keep(&d, n) {
@@ -116,9 +116,9 @@ func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped)
 	return d, gone
 }
 
-// try renders the data and cuts its texts. Names of what is missing are worth some room, but no more than there is.
+// try renders the data and cuts its texts. Names of what is missing get some room, but no more than there is.
 func (b *builder) try(d Data, gone []Dropped) (Prompt, int, error) {
-	k, err := render(b.template, b.role, d, &sealer{cleaned: b.cleaned})
+	k, err := render(b.template, b.role, d, &masker{cleaned: b.cleaned})
 	if err != nil {
 		return Prompt{}, 0, err
 	}

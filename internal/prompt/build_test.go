@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestEmpty: a prompt without anything that may be missing has no empty sections and no stray marks.
+// TestEmpty: a prompt without its optional parts has no empty sections and no stray marks.
 func TestEmpty(t *testing.T) {
 	for _, role := range contract.Roles() {
 		p := build(t, role, Data{Title: "T", Task: Task{ID: "IMPL-1", Title: "X"}, Contract: answerForm}, DefaultBudget)
@@ -92,7 +92,7 @@ func TestFiftyInputs(t *testing.T) {
 	}
 }
 
-// TestNoRoomForNames: where not even the names have room, the lists are cut, and the text says so.
+// TestNoRoomForNames: if even the names have no room, lists are cut, and the text says so.
 func TestNoRoomForNames(t *testing.T) {
 	d := wide(50, 600)
 	for i := range d.Inputs {
@@ -206,7 +206,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWays: what a template says only on some occasions.
+// TestWays: what a template says only in some cases.
 func TestWays(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -238,7 +238,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestNoStory: what its maker says about a version has no way into the packet of its reviewer.
+// TestNoStory: what a version's maker says about it never reaches its reviewer's prompt.
 func TestNoStory(t *testing.T) {
 	p := build(t, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget)
 	if strings.Contains(p.Text, "wonderful") {

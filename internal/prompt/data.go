@@ -2,27 +2,27 @@ package prompt
 
 import "gitwf/internal/plan"
 
-// Text is what somebody wrote: a file, a description, an answer. It is printed in a fence that it can't close, on lines of
-// its own, and may be shortened or left out. A template prints it as it is ({{.Text}}) or asks whether there is any.
-// Every other string of Data is printed on one line, Contract apart.
+// Text is what somebody wrote: a file, a description, an answer. It is printed on lines of its own in a fence that it
+// can't close, and may be shortened or left out. A template prints it as {{.Text}} or asks whether there is any. Every
+// other string of Data is printed on one line, except Contract and Way.
 type Text string
 
-// Data is everything that a prompt can hold. Which fields are set depends on the role: docs/prompts.md has the table. What
-// a template does not print the agent is not told.
+// Data is everything that a prompt can hold. The table in docs/prompts.md says which fields each role has. An agent
+// learns only what a template prints.
 type Data struct {
 	PlanID   plan.ID
 	Title    string // of the plan
-	TopTask  Text   // what the user asked for, verbatim. Binding for plan and plan-review, background for the others
+	TopTask  Text   // the user's request, verbatim. Binding for plan and plan-review, background for the others
 	Root     []RootCriterion
-	Task     Task       // that the prompt is about; of a review, the task under review; of a split, the leaf
+	Task     Task       // the prompt's subject; of a review, the task under review; of a split, the leaf
 	Attempt  int        // number of the attempt, from 1
 	Inputs   []Input    // approved versions and files handed in
 	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
-	Answers  []Answer   // to what was asked earlier, oldest first
+	Answers  []Answer   // to earlier questions, oldest first
 	Steps    []Step     // of the task's preparation, in order; of an action
 	Notes    []Note     // oldest first
-	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers with text alone
-	HandIn   string     // the command with which an agent that was not started by git wf hands its files in; "" for one that answers
+	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
+	HandIn   string     // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract string     // the form of the answer: Markdown, printed as it is. Binding
 	Way      string     // what the plan's type says to this role: Markdown, printed as it is. Binding
 
@@ -34,8 +34,8 @@ type Data struct {
 	Limits       Limits
 	Floors       plan.Floors // of the policy
 	Agents       []Agent     // that tasks may name
-	Current      Text        // the plan as it is, of one that is amended
-	Reason       Text        // why it is amended, or why the leaf is split, by whoever wanted it
+	Current      Text        // the current plan, if it is amended
+	Reason       Text        // why the plan is amended or the leaf split, from the person who wants it
 	TooLarge     Text        // what the feasibility check found too large about the leaf, and who said so. Not binding
 	Leaves       []Leaf      // to be estimated
 	Dependants   []plan.TaskID
@@ -48,7 +48,7 @@ type Task struct {
 	ID          plan.TaskID
 	Title       string
 	Description Text
-	Details     Text // the task's meta, context and flow_control, as JSON; "" where it has none
+	Details     Text // the task's meta, context and flow_control, as JSON; "" without any
 	Days        float64
 	Covers      []string // root criteria
 	DependsOn   []plan.TaskID
@@ -73,7 +73,7 @@ type Criterion struct {
 	ID        string
 	Severity  string // MUST or SHOULD
 	Statement string
-	Run       Text // command line whose exit code decides; "" where a reviewer does
+	Run       Text // command line whose exit code decides; "" if a reviewer does
 	Bundle    bool // Run runs in a preview of the whole bundle, not in a copy of the deliverable
 	Covers    []string
 }
@@ -94,11 +94,11 @@ type Requirement struct {
 
 // Input is something that the task builds on.
 type Input struct {
-	Name    string // a task's id, or the name of what was handed in
-	Version int    // of the task; zero for what was handed in
+	Name    string // a task's id, or the name of a file handed in
+	Version int    // of the task; zero for a file handed in
 	Dir     string // below $WF_IN, where the paths of Files start
 	Files   []File
-	Summary Text // what was done and what its review says; "" for what was handed in, and for reviewers
+	Summary Text // what was done and what its review says; "" for files handed in, and for reviewers
 }
 
 // Step is one step of the task's preparation.
@@ -121,11 +121,11 @@ type File struct {
 	Size   int64  // bytes
 	SHA256 string
 	Binary bool // it is no text
-	Unread bool // its content is not known here
-	Text   Text // "" for what is empty, binary or was not read
+	Unread bool // its content is unknown
+	Text   Text // "" if the file is empty, binary or was not read
 }
 
-// Rejection is the last review that rejected. All but Text is binding.
+// Rejection is the last rejecting review. All but Text is binding.
 type Rejection struct {
 	Version  int
 	Reviewer string
@@ -143,7 +143,7 @@ type Failed struct {
 	Evidence             string // the end of it, short
 }
 
-// Answer is a question of an earlier attempt and what was answered.
+// Answer is the answer to a question of an earlier attempt.
 type Answer struct {
 	ID       string // q1
 	Question string
@@ -162,7 +162,7 @@ type Candidate struct {
 	Version  int
 	Dir      string // where an agent with a shell finds Files; "" if nowhere
 	Files    []File
-	DiffFrom int   // the last version that was reviewed; zero if there is none
+	DiffFrom int   // the last reviewed version; zero if there is none
 	Diff     Text  // unified, from that version to this one
 	Ran      []Ran // what the engine ran. Results are binding, output is not
 }
@@ -170,7 +170,7 @@ type Candidate struct {
 // Ran is a criterion that the engine tried, and what it saw.
 type Ran struct {
 	ID, Result string
-	Exit       string // exit code; "" where there was none
+	Exit       string // exit code; "" if there was none
 	Output     Text
 }
 
@@ -182,7 +182,7 @@ type Limits struct {
 	MinScore  int
 }
 
-// Agent is somebody that tasks may name.
+// Agent is an agent that tasks may name.
 type Agent struct{ Name, Kind, About string }
 
 // Leaf is an ACTION to be estimated.

@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/contract"
 )
 
-// TestDocumented holds docs/prompts.md against the code: every field, every role, the order and the limits.
+// TestDocumented compares docs/prompts.md with the code: every field, every role, the order and the limits.
 func TestDocumented(t *testing.T) {
 	data, err := os.ReadFile("../../docs/prompts.md")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"text/template/parse"
 )
 
-// checkFields follows the types through a template and every block that it calls, and fails at the first field that does
-// not exist. text/template finds those only when it comes to them.
+// checkFields follows the types through a template and every block that it calls, and fails at the first unknown field.
+// text/template finds those only when it reaches them.
 func checkFields(t *template.Template) error {
 	c := &fieldChecker{set: t, seen: map[visit]bool{}}
 	c.block(t.Name(), reflect.TypeFor[Data]())
@@ -22,7 +22,7 @@ type visit struct {
 	dot  reflect.Type
 }
 
-// fieldChecker knows types as far as they follow from Data; nil is a type that it does not know, and lets pass.
+// fieldChecker knows types as far as they follow from Data; it accepts anything of an unknown type, which is nil.
 type fieldChecker struct {
 	set  *template.Template
 	tree *parse.Tree
@@ -112,7 +112,7 @@ func (c *fieldChecker) pipe(p *parse.PipeNode, dot reflect.Type, vars variables)
 			}
 		}
 		if i > 0 || len(command.Args) > 1 {
-			result = nil // what a function returns
+			result = nil // a function's result
 		}
 	}
 	for _, v := range p.Decl {

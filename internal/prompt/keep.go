@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/contract"
 )
 
-// Keep is files of which Build parses each template once. It is for programs that make many prompts: what changes in a
-// file after its first use is not seen.
+// Keep makes Build parse each template of files only once, for programs that make many prompts. Build does not see
+// later changes of a file.
 func Keep(files fs.FS) fs.FS { return &kept{FS: files, parsed: map[contract.Role]*template.Template{}} }
 
 type kept struct {

@@ -11,7 +11,7 @@ import (
 	"gitwf/templates"
 )
 
-// Kept templates make the same prompts, for several at once, and a broken one stays an error.
+// Kept templates make the same prompts, also concurrently, and a broken one stays an error.
 func TestKeep(t *testing.T) {
 	d := prompt.Data{PlanID: "WFS-x", Title: "x", Task: prompt.TaskOf(&plan.Task{TaskID: "IMPL-1", Title: "a"}, 90)}
 	want, err := prompt.Build(templates.FS, contract.RoleAction, d, prompt.DefaultBudget)

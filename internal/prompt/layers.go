@@ -5,14 +5,14 @@ import (
 	"io/fs"
 )
 
-// Layer is a place where templates may lie. Name is how errors call it: the directory, for one that a user can edit.
+// Layer is a place for templates. Name is what errors call it: the directory, if a user can edit it.
 type Layer struct {
 	Name string
 	FS   fs.FS
 }
 
-// Layers is the first layer that has a file, for each file. Only a file that does not exist is looked for further down:
-// one that can't be read is an error.
+// Layers reads each file from the first layer that has it. It searches on only if a file does not exist: an unreadable
+// one is an error.
 func Layers(layers ...Layer) fs.FS { return layered(layers) }
 
 type layered []Layer
@@ -34,7 +34,7 @@ func (l layered) find(name string) (Layer, fs.File, error) {
 	return Layer{}, nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// place is how an error calls the file: with the layer that it lies in, where there are layers.
+// place is what errors call the file: with its layer, if there are layers.
 func place(files fs.FS, name string) string {
 	l, ok := files.(layered)
 	if !ok {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Where even the lines that name what was left out are too many, lists are cut: these, in this order. Of notes and
-// answers the newest stay, of the others the first.
+// If even the lines that name what was left out are too many, lists are cut, in this order. Notes and answers keep the
+// newest entries, the others the first.
 var lists = [...]struct {
 	name string
 	most func(d *Data) int                  // length of the list, or of the longest
-	keep func(d *Data, n int) (gone []lost) // cuts the list in place of a copy
+	keep func(d *Data, n int) (gone []lost) // replaces the list by a shorter copy
 }{
 	{"notes, with what they are about", func(d *Data) int { return len(d.Notes) }, func(d *Data, n int) (gone []lost) {
 		cut := max(len(d.Notes)-n, 0)
@@ -54,7 +54,7 @@ var lists = [...]struct {
 	}},
 }
 
-// lost is an entry of a list that was cut.
+// lost is a removed list entry.
 type lost struct {
 	what string
 	text Text
@@ -68,7 +68,7 @@ func mostInputFiles(d *Data) int {
 	return most
 }
 
-// keepInputFiles keeps so many files of each input.
+// keepInputFiles keeps n files of each input.
 func keepInputFiles(d *Data, n int) (gone []lost) {
 	d.Inputs = slices.Clone(d.Inputs)
 	for i := range d.Inputs {

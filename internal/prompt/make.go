@@ -41,7 +41,7 @@ func specFiles(s *plan.DeliverableSpec) []string {
 	return files
 }
 
-// details are the parts of a task that people fill as they like.
+// details are the free-form parts of a task.
 func details(t *plan.Task) Text {
 	all := map[string]any{}
 	for key, part := range map[string]map[string]any{"meta": t.Meta, "context": t.Context, "flow_control": t.FlowControl} {
@@ -55,8 +55,8 @@ func details(t *plan.Task) Text {
 	return Text(plan.Document(all))
 }
 
-// LeafOf is a leaf as its estimator sees it. What a rule makes of it is no part: two estimates are worth more than one
-// when they are made apart.
+// LeafOf is a leaf as its estimator sees it. It leaves out what a rule estimates: two estimates are worth more than one
+// only if they are independent.
 func LeafOf(t *plan.Task) Leaf {
 	l := Leaf{
 		ID: t.TaskID, Title: t.Title, Days: t.EstimatedPersonDays, Criteria: len(t.AcceptanceCriteria), Inputs: len(t.DependsOn),
@@ -69,16 +69,16 @@ func LeafOf(t *plan.Task) Leaf {
 	return l
 }
 
-// binarySample is how much of a file decides whether it is text, as in git: text has no NUL there.
+// binarySample is how much of a file decides whether it is text. As in git, text has no NUL there.
 const binarySample = 8000
 
 // MaxInputText is the size, in bytes, of the largest input whose text a prompt shows: larger ones need not be read.
 const MaxInputText = 16 << 10
 
-// MaxFileText is the size, in bytes, up to which other files are shown whole. Of larger ones both ends are.
+// MaxFileText is the size, in bytes, up to which other files are shown whole. Larger ones show both ends.
 const MaxFileText = 128 << 10
 
-// FileOf is a file with its content; nil means that it was not read. A file that is empty has content without bytes.
+// FileOf is a file with its content; nil means that it was not read. The content of an empty file is empty but not nil.
 func FileOf(info plan.FileInfo, content []byte) File {
 	f := File{Path: info.Path, Mode: info.Mode, Size: info.Size, SHA256: info.SHA256, Unread: content == nil}
 	f.Binary = bytes.IndexByte(content[:min(len(content), binarySample)], 0) >= 0
@@ -88,11 +88,11 @@ func FileOf(info plan.FileInfo, content []byte) File {
 	return f
 }
 
-// mostEvidence is how much of a reason, or of a failed criterion's evidence, is binding, in characters. The rest is in the
-// review.
+// mostEvidence is how much of a reason, or of a failed criterion's evidence, is binding, in characters. The rest is in
+// the review.
 const mostEvidence = 300
 
-// RejectionOf is a review that rejected, with its REJECTED.md.
+// RejectionOf is a rejecting review with its REJECTED.md.
 func RejectionOf(r plan.Review, file []byte) *Rejection {
 	j := &Rejection{
 		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
@@ -106,7 +106,7 @@ func RejectionOf(r plan.Review, file []byte) *Rejection {
 	return j
 }
 
-// end is the end of a text, which of an output says most.
+// end is the end of a text, the most telling part of an output.
 func end(s string) string {
 	if r := []rune(strings.TrimSpace(s)); len(r) > mostEvidence {
 		return "..." + string(r[len(r)-mostEvidence:])
@@ -121,8 +121,8 @@ func beginning(s string) string {
 	return s
 }
 
-// RanOf is what the engine itself saw, by run lines or by its own review of a plan; what others say of a criterion is no
-// part of it.
+// RanOf is what the engine itself saw, from run lines or its own review of a plan. It leaves out what others say of a
+// criterion.
 func RanOf(results []plan.CriterionResult) []Ran {
 	var ran []Ran
 	for _, r := range results {

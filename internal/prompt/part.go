@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// kind says what a text is, and with it how soon it may be left out.
+// kind says what a text is, and so how soon it may be left out.
 type kind uint8
 
-// The kinds of text. The order is that in which they are left out; what is binding stays.
+// The kinds of text, in the order in which they are left out; binding text stays.
 const (
 	aNote kind = iota
 	anAnswer
@@ -26,8 +26,8 @@ const (
 	binding
 )
 
-// kinds has for each kind what the prompt calls it, and the bytes of one such text beyond which it is shortened however
-// much room there is. An input beyond its limit is not shown at all: its path and its size are.
+// kinds has, for each kind, its name in the prompt and the size in bytes beyond which its texts are shortened even if
+// there is room. An input beyond its limit shows only its path and size.
 var kinds = [...]struct {
 	name  string
 	limit int
@@ -53,10 +53,10 @@ type part struct {
 	kind    kind
 	name    string // what it is, on one line
 	text    string // clean
-	removed int    // control characters that clean took out
+	removed int    // control characters that clean removed
 	uses    int    // how often the template prints it
 	cut     cut
-	all     int // length of the whole block; zero until it is known
+	all     int // length of the whole block; zero until known
 }
 
 // cut says how much of a part is shown.
@@ -73,7 +73,7 @@ const (
 	leftOut
 )
 
-// limited is how a part is shown when there is room for everything.
+// limited is how a part is shown if there is room for everything.
 func (p *part) limited() cut {
 	switch limit := kinds[p.kind].limit; {
 	case limit == 0 || len(p.text) <= limit:
@@ -85,7 +85,7 @@ func (p *part) limited() cut {
 	}
 }
 
-// block is the part as it stands in the prompt, and the bytes of it that are missing.
+// block is the part as it stands in the prompt, and the number of bytes missing from it.
 func (p *part) block(c cut) (text string, missing int) {
 	switch c.state {
 	case leftOut:
@@ -97,7 +97,7 @@ func (p *part) block(c cut) (text string, missing int) {
 	return fenced(p.label(), p.header(0), p.text), 0
 }
 
-// label says what the text is to whoever reads the prompt: the task itself, or something that gives no orders.
+// label tells the prompt's reader what the text is: the task itself, or something that gives no orders.
 func (p *part) label() string {
 	if p.kind == binding {
 		return "task"

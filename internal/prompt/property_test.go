@@ -12,8 +12,7 @@ import (
 	"gitwf/templates"
 )
 
-// anyText has a mark of its own at its beginning, in its middle and at its end, so that the test can tell whether all of
-// it is there.
+// anyText has a unique mark at its beginning, middle and end, so that the test can tell whether all of it is there.
 func anyText(r *rapid.T, most int) Text {
 	word := rapid.StringMatching(`[a-z~\x{4ef7}#`+"`"+`]{1,12}`).Draw(r, "word")
 	n := rapid.IntRange(1, most/len(word)+1).Draw(r, "times")

@@ -10,7 +10,7 @@ import (
 
 const answerForm = "Answer with one JSON object and nothing else:\n\n```json\n{\"schema_version\": 1, \"result_type\": \"ARTIFACT\"}\n```"
 
-// sample is data for a role with something in every field that the role has.
+// sample is data for a role, with every field of the role set.
 func sample(role contract.Role) Data {
 	code := 1
 	task := &plan.Task{
@@ -81,7 +81,7 @@ func sample(role contract.Role) Data {
 	return d
 }
 
-// wide is a task with n inputs of the size each.
+// wide is a task with n inputs of the given size.
 func wide(n, size int) Data {
 	d := sample(contract.RoleAction)
 	d.Inputs = nil

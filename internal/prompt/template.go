@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// load reads a role's template and the blocks that all roles share, and checks both against Data, so that a misspelt
-// field is found although nothing leads to it today. Errors begin with the file and the line.
+// load reads a role's template and the shared blocks, and checks both against Data, so that it finds a misspelt field
+// even if no data reaches it today. Errors begin with the file and the line.
 func load(files fs.FS, role contract.Role) (*template.Template, error) {
 	if k, ok := files.(*kept); ok {
 		return k.load(role)
@@ -39,20 +39,20 @@ func load(files fs.FS, role contract.Role) (*template.Template, error) {
 	return main, nil
 }
 
-// TemplateError is a template that can't be used: where, and what is wrong.
+// TemplateError says where a template is wrong, and why.
 type TemplateError struct {
-	File string // with the layer that it lies in, if that has a name
+	File string // with its layer, if that has a name
 	text string // begins with file and line
 }
 
 func (e *TemplateError) Error() string { return e.text }
 
-// Exit has what to do about the file.
+// Exit returns what to do about the file.
 func (e *TemplateError) Exit() (int, string) {
 	return fault.ExitUsage, "mend " + e.File + ", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
 }
 
-// functions are what templates can call beside the built-in functions of text/template.
+// functions are what templates can call besides text/template's own functions.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"join":   func(list []string, between string) string { return strings.Join(list, between) },
@@ -70,7 +70,7 @@ func templateError(err error) error {
 	return &TemplateError{file, text}
 }
 
-// Vet checks the templates of all roles. It fails with the first thing that is wrong: the file, the line and what it is.
+// Vet checks the templates of all roles. It fails at the first mistake, with the file and the line.
 func Vet(files fs.FS) error {
 	for _, r := range contract.Roles() {
 		if _, err := load(files, r); err != nil {
@@ -80,26 +80,26 @@ func Vet(files fs.FS) error {
 	return nil
 }
 
-// A skeleton is what a template makes of sealed data: literal text, and between one piece and the next a part.
+// A skeleton is what a template makes of masked data: literal text with a part between each two pieces.
 type skeleton struct {
 	pieces []string
 	parts  []*part // one less than pieces; a part may come more than once
 }
 
 var (
-	lineOf     = pattern.Compile(`:[0-9]+:`)
-	seal       = pattern.Compile(sealMark + `([0-9]+)` + sealMark)
-	blankLines = pattern.Compile(`\n[ \t]*\n(?:[ \t]*\n)+`)
+	lineOf      = pattern.Compile(`:[0-9]+:`)
+	placeholder = pattern.Compile(placeholderMark + `([0-9]+)` + placeholderMark)
+	blankLines  = pattern.Compile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 )
 
-// render runs the template and takes the result apart at the seals. Parts stand on lines of their own.
-func render(t *template.Template, role contract.Role, d Data, s *sealer) (*skeleton, error) {
+// render runs the template and splits the result at the placeholders. Parts stand on lines of their own.
+func render(t *template.Template, role contract.Role, d Data, s *masker) (*skeleton, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, s.data(role, d)); err != nil {
 		return nil, templateError(err)
 	}
 	text, k, from := strings.TrimSpace(blankLines.Get().ReplaceAllString(b.String(), "\n\n"))+"\n", &skeleton{}, 0
-	for _, m := range seal.Get().FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholder.Get().FindAllStringSubmatchIndex(text, -1) {
 		n, err := strconv.Atoi(text[m[2]:m[3]])
 		if err != nil || n >= len(s.parts) {
 			return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
@@ -120,7 +120,7 @@ func render(t *template.Template, role contract.Role, d Data, s *sealer) (*skele
 		last = "\n" + last
 	}
 	k.pieces = append(k.pieces, last)
-	if i := strings.Index(strings.Join(k.pieces, ""), sealMark); i >= 0 {
+	if i := strings.Index(strings.Join(k.pieces, ""), placeholderMark); i >= 0 {
 		return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
 	}
 	return k, nil

@@ -65,7 +65,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestOverrideOfOne: the other roles keep their templates, and one role's mistake is not another's.
+// TestOverrideOfOne: the other roles keep their templates, and one role's mistake does not affect another.
 func TestOverrideOfOne(t *testing.T) {
 	files := layersWith("prompts/check.md", "mine: {{.Task.ID}}")
 	p, err := Build(files, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget)
@@ -80,7 +80,7 @@ func TestOverrideOfOne(t *testing.T) {
 	}
 }
 
-// TestOverrideUnreadable: a file that is there and can't be read is no reason to take the next one.
+// TestOverrideUnreadable: an unreadable file does not fall back to the next layer.
 func TestOverrideUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "prompts", "check.md"), 0o777); err != nil {
@@ -95,8 +95,8 @@ func TestOverrideUnreadable(t *testing.T) {
 	}
 }
 
-// TestForgedSeal: nothing that others wrote can stand for another text.
-func TestForgedSeal(t *testing.T) {
+// TestForgedPlaceholder: nothing that others wrote can stand for another text.
+func TestForgedPlaceholder(t *testing.T) {
 	d := sample(contract.RoleAction)
 	d.Title, d.Contract, d.Notes[0].Text = "\x000\x00", "\x001\x00", "\x002\x00"
 	p := build(t, contract.RoleAction, d, DefaultBudget)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes a text fit to be printed: control characters but newline and tab are removed, and how many is returned;
-// what is not UTF-8, and what turns the direction of writing or can't be seen at all, becomes U+FFFD, so that whoever
-// reads it sees that there is something. Lines end in a newline.
+// clean makes a text fit to be printed. It removes control characters except newline and tab, and returns how many.
+// Invalid UTF-8, and characters that are invisible or change the writing direction, become U+FFFD, so that the reader
+// sees that there is something. Lines end in a newline.
 func clean(s string) (text string, removed int) {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
 	text = strings.Map(func(r rune) rune {
@@ -29,7 +29,7 @@ func clean(s string) (text string, removed int) {
 	return text, removed
 }
 
-// hidden reports marks that reorder what is shown, and the tag characters, in which a text can hide another one.
+// hidden reports marks that reorder the shown text, and tag characters, which can hide a text.
 func hidden(r rune) bool {
 	return unicode.Is(unicode.Bidi_Control, r) || r >= 0xE0000 && r <= 0xE007F || r == '\ufeff'
 }
@@ -48,7 +48,7 @@ func lines(list []string) []string {
 	return clean
 }
 
-// paragraphs is a text that the program itself wrote: as it is, but without what no prompt may hold.
+// paragraphs is a text that the program itself wrote, without what no prompt may hold.
 func paragraphs(s string) string {
 	s, _ = clean(s)
 	return s
@@ -57,7 +57,7 @@ func paragraphs(s string) string {
 // leastFence is the length of the shortest fence.
 const leastFence = 4
 
-// fenced sets a clean text apart, with a label and a name. The fence is longer than any run of tildes in the text, so no
+// fenced fences a clean text, with a label and a name. The fence is longer than any run of tildes in the text, so no
 // line of the text ends it. The result ends without a newline.
 func fenced(label, name, text string) string {
 	fence := strings.Repeat("~", max(leastFence, longestRun(text, '~')+1))
@@ -77,8 +77,8 @@ func longestRun(s string, of byte) int {
 	return longest
 }
 
-// shortened is the text with its middle left out, keep bytes of it or a little less, and the number of bytes that are
-// missing. The mark says so on a line of its own. Both ends are whole characters, and whole lines where those are short.
+// shortened is the text without its middle, keep bytes of it or a little less, and the number of missing bytes. A mark
+// on a line of its own says so. Both ends are whole characters, and whole lines if those are short.
 func shortened(text string, keep int) (short string, missing int) {
 	if keep >= len(text) {
 		return text, 0

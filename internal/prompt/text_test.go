@@ -45,8 +45,8 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// endOfFence reads like a Markdown parser: it returns what stands in the first fence and what follows it. A line of at
-// least as many tildes, indented by at most three spaces and with nothing behind it, is the end.
+// endOfFence reads like a Markdown parser: it returns the content of the first fence and what follows it. The fence
+// ends at a line with at least as many tildes, indented by at most three spaces, with nothing after them.
 func endOfFence(s string) (inside, after string) {
 	open, rest, _ := strings.Cut(s, "\n")
 	least := len(open) - len(strings.TrimLeft(open, "~"))

@@ -10,12 +10,12 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A sealer makes the data that a template is run on: every string on one line, and in the place of every Text a seal, for
-// which the text is put in when it is known how much of it there is room for. A seal is a number between two NULs; no
-// other string has any, so nobody can forge one.
-type sealer struct {
+// A masker prepares the data that a template runs on: every string is on one line, and a placeholder stands for every
+// Text until it is known how much of the text there is room for. A placeholder is a number between two NULs. No other
+// string has a NUL, so nobody can forge one.
+type masker struct {
 	parts   []*part
-	cleaned map[Text]cleaned // shared by all sealers of one prompt: a long text is cleaned once
+	cleaned map[Text]cleaned // shared by all maskers of one prompt: a long text is cleaned once
 }
 
 type cleaned struct {
@@ -23,9 +23,9 @@ type cleaned struct {
 	removed int
 }
 
-const sealMark = "\x00"
+const placeholderMark = "\x00"
 
-func (s *sealer) text(k kind, t Text, format string, args ...any) Text {
+func (s *masker) text(k kind, t Text, format string, args ...any) Text {
 	c, ok := s.cleaned[t]
 	if !ok {
 		c.text, c.removed = clean(string(t))
@@ -35,10 +35,10 @@ func (s *sealer) text(k kind, t Text, format string, args ...any) Text {
 		return ""
 	}
 	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: c.text, removed: c.removed})
-	return Text(sealMark + strconv.Itoa(len(s.parts)-1) + sealMark)
+	return Text(placeholderMark + strconv.Itoa(len(s.parts)-1) + placeholderMark)
 }
 
-func (s *sealer) data(role contract.Role, d Data) Data {
+func (s *masker) data(role contract.Role, d Data) Data {
 	d.PlanID, d.Title, d.Contract = plan.ID(line(string(d.PlanID))), line(d.Title), paragraphs(d.Contract)
 	top := theTopTask
 	if role.TopTask() {
@@ -81,7 +81,7 @@ func (s *sealer) data(role contract.Role, d Data) Data {
 
 func taskID(id plan.TaskID) plan.TaskID { return plan.TaskID(line(string(id))) }
 
-func (s *sealer) task(t Task) Task {
+func (s *masker) task(t Task) Task {
 	t.ID, t.Title, t.Covers, t.DependsOn = taskID(t.ID), line(t.Title), lines(t.Covers), mapped(t.DependsOn, taskID)
 	t.Description = s.text(binding, t.Description, "task %s", t.ID)
 	t.Details = s.text(binding, t.Details, "details of %s", t.ID)
@@ -98,7 +98,7 @@ func (s *sealer) task(t Task) Task {
 	return t
 }
 
-func (s *sealer) input(in Input) Input {
+func (s *masker) input(in Input) Input {
 	name := in.what()
 	in.Name, in.Dir = line(in.Name), line(in.Dir)
 	in.Files = mapped(in.Files, func(f File) File { return s.file(anInput, name, f) })
@@ -106,7 +106,7 @@ func (s *sealer) input(in Input) Input {
 	return in
 }
 
-// what an input is called where something of it is missing.
+// what names an input if something of it is missing.
 func (in Input) what() string {
 	if in.Version == 0 {
 		return "input " + in.Name
@@ -114,7 +114,7 @@ func (in Input) what() string {
 	return fmt.Sprintf("input %s v%d", in.Name, in.Version)
 }
 
-func (s *sealer) file(k kind, what string, f File) File {
+func (s *masker) file(k kind, what string, f File) File {
 	f.Path, f.Bundle, f.Mode, f.SHA256 = line(f.Path), line(f.Bundle), line(f.Mode), line(f.SHA256)
 	if f.Binary {
 		f.Text = ""
@@ -123,7 +123,7 @@ func (s *sealer) file(k kind, what string, f File) File {
 	return f
 }
 
-func (s *sealer) rejected(r *Rejection) *Rejection {
+func (s *masker) rejected(r *Rejection) *Rejection {
 	if r == nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *sealer) rejected(r *Rejection) *Rejection {
 	return &c
 }
 
-func (s *sealer) candidate(c *Candidate) *Candidate {
+func (s *masker) candidate(c *Candidate) *Candidate {
 	if c == nil {
 		return nil
 	}
