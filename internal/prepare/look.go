@@ -20,13 +20,12 @@ import (
 const (
 	maxMatches  = 200
 	maxFiles    = 200_000
-	maxFileRead = 1 << 20  // of a file that is searched; larger ones are passed over
-	maxReadAll  = 64 << 20 // of all files that are searched
-	maxLine     = 300      // of a line that is shown
+	maxFileRead = 1 << 20  // of one file; larger ones are skipped
+	maxReadAll  = 64 << 20 // of all searched files
+	maxLine     = 300      // of a printed line
 )
 
-// look does a command that no shell is needed for. It can't see anything outside of the directory: neither .. nor a link leads
-// out of it.
+// look runs a command that needs no shell. It sees nothing outside the directory: neither .. nor a link leads out.
 func (r *runner) look(ctx context.Context, c plan.StepCommand, out *bytes.Buffer) error {
 	args := make([]string, len(c.Args))
 	for i, arg := range c.Args {
@@ -80,7 +79,7 @@ func readFile(root *os.Root, name string, out *bytes.Buffer) error {
 	return err
 }
 
-// reason is what is wrong with a file whose name is said already.
+// reason is what is wrong with a file, without the file's name.
 func reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -89,7 +88,7 @@ func reason(err error) error {
 	return err
 }
 
-// search prints the lines that match, as FILE:LINE:TEXT. A pattern that is no regular expression is taken as it is.
+// search prints the matching lines as FILE:LINE:TEXT. It matches a pattern that is no regular expression literally.
 func search(ctx context.Context, root *os.Root, pattern, below string, out *bytes.Buffer) error {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -103,7 +102,7 @@ func search(ctx context.Context, root *os.Root, pattern, below string, out *byte
 		data, err := root.ReadFile(name)
 		left -= info.Size()
 		if err != nil || bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-			return nil // what can't be read, or is no text, matches nothing
+			return nil // an unreadable or binary file matches nothing
 		}
 		n := 0
 		for line := range bytes.Lines(data) {
@@ -125,7 +124,7 @@ func search(ctx context.Context, root *os.Root, pattern, below string, out *byte
 	return err
 }
 
-// find prints the names of files that match: * ? and [...] within a name, ** for any number of directories.
+// find prints the names of matching files: * ? and [...] within a name, ** for any number of directories.
 func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer) error {
 	if err := glob.Check(pattern); err != nil {
 		return fmt.Errorf("the pattern %s: %w", plan.OneLine(pattern), err)
@@ -149,7 +148,7 @@ func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer)
 	return err
 }
 
-// files calls f for every regular file below a path, in order of names; git's own directory is none of them.
+// files calls f for every regular file below a path, in order of names, except those in .git.
 func files(ctx context.Context, root *os.Root, below string, f func(name string, info fs.FileInfo) error) error {
 	if below = inside(below); below == "" {
 		below = "."
@@ -163,7 +162,7 @@ func files(ctx context.Context, root *os.Root, below string, f func(name string,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return nil // what can't be read has no files
+			return nil // an unreadable directory has no files
 		case d.Name() == ".git":
 			if d.IsDir() {
 				return fs.SkipDir
@@ -177,7 +176,7 @@ func files(ctx context.Context, root *os.Root, below string, f func(name string,
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it has gone meanwhile
+			return nil // it is gone by now
 		}
 		return f(name, info)
 	})

@@ -21,25 +21,25 @@ type Ground struct {
 	Task    *plan.Task // with what it inherits
 	Plan    plan.ID
 	Dir     string            // where command lines run, and what Read and Search see
-	Results string            // an existing directory, where each output is put under its name
+	Results string            // an existing directory, which gets each output under its name
 	Environ []string          // of the command lines
 	Timeout time.Duration     // of a step that has none of its own
-	Answers map[string]string // by the name of a step: what a person said when it had failed
+	Answers map[string]string // by step name: a person's answer after it failed
 }
 
-// Limits of what a step leaves, in bytes.
+// Limits of a step's output, in bytes.
 const (
-	MaxOutput   = 1 << 20   // of one step that is kept for later steps and the agent
-	maxPrinted  = 256 << 20 // after which a command is stopped
+	MaxOutput   = 1 << 20   // of one step, kept for later steps and the agent
+	maxPrinted  = 256 << 20 // more than this stops a command
 	maxRecorded = 16 << 10  // of one step in the record of the attempt
 	maxRecords  = 128 << 10 // of all of them
 )
 
-// Outcome is what became of the steps.
+// Outcome is the result of the steps.
 type Outcome struct {
 	Steps  []Result
 	Failed *Result // the step that ended the preparation, nil if all are done
-	Ask    bool    // a person is to say how it goes on from there
+	Ask    bool    // a person has to say how to go on
 }
 
 // Result is one step that was taken.
@@ -64,8 +64,8 @@ func (o Outcome) Records() []plan.Prepared {
 	return all
 }
 
-// Run takes the steps of a task in order, up to the first one that fails and is not to be passed over. Every command line must
-// be trusted. An error means that the preparation itself broke off, by ctx or because its directory can't be written, and says
+// Run takes the steps of a task in order, up to the first failure that must not be skipped. Every command line must be
+// trusted. An error means that the preparation itself broke off, because of ctx or an unwritable directory, and says
 // nothing about the task.
 func Run(ctx context.Context, g Ground) (Outcome, error) {
 	r := &runner{Ground: g, outputs: map[string]string{}}
@@ -93,7 +93,7 @@ func Run(ctx context.Context, g Ground) (Outcome, error) {
 type runner struct {
 	Ground
 	outputs map[string]string // by output_to
-	files   []string          // WF_FILE_<name>=path of them
+	files   []string          // WF_FILE_<name>=path for each output
 }
 
 // take does one step as often as it may be tried.
@@ -134,7 +134,7 @@ func (r *runner) take(ctx context.Context, s plan.Step) (Result, error) {
 	return res, nil
 }
 
-// settle decides what a failed step comes to.
+// settle decides the result of a failed step.
 func (r *runner) settle(res *Result, failed error) {
 	res.Record.Problem = plan.Printable(failed.Error())
 	answer, answered := r.Answers[res.Name]
@@ -160,7 +160,7 @@ func joined(a, b string) string {
 	return a + "\n" + b
 }
 
-// try runs the step's commands once. What they print is the step's output, also when one of them fails and ends it.
+// try runs the step's commands once. The step's output is what they print, including a command that fails and ends it.
 func (r *runner) try(ctx context.Context, res *Result) error {
 	limit := r.Timeout
 	if res.TimeoutSeconds > 0 {
@@ -241,13 +241,13 @@ func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Durat
 	return fmt.Errorf("ended by a signal (%s)", ran.Signal)
 }
 
-// inBash is a line that bash runs where there is one: bash(...) says that it is written for it.
+// inBash is a line that bash runs if installed: bash(...) marks a line as bash.
 func inBash(line string) string {
 	return "wf_line=" + shell.Quote(line) + "\n" +
 		"if command -v bash >/dev/null 2>&1; then exec bash -c \"$wf_line\"; fi\nexec sh -c \"$wf_line\""
 }
 
-// values are what the references of a line stand for: outputs of earlier steps and properties of the task.
+// values are what a line's references stand for: outputs of earlier steps and properties of the task.
 func (r *runner) values(line string) (map[string]plan.Value, error) {
 	values := make(map[string]plan.Value, len(r.outputs))
 	for name, text := range r.outputs {

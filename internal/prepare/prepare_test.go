@@ -125,7 +125,7 @@ func TestWhoDecides(t *testing.T) {
 	}
 }
 
-// Whatever a step prints, the next one gets it as data: nothing of it is run, split, or taken for a pattern.
+// A step's output reaches the next one as data: it is never run, split or taken for a pattern.
 func TestHostileOutput(t *testing.T) {
 	hostile := []string{
 		"'; touch pwned; '", "\"; touch pwned; \"", "$(touch pwned)", "`touch pwned`", "a\ntouch pwned\nb", "; touch pwned", "| touch pwned", "&& touch pwned",
@@ -156,8 +156,8 @@ func TestHostileOutput(t *testing.T) {
 	}
 }
 
-// An output of a megabyte is too long for a variable of the environment: the next step gets its ends there, and all of it as a
-// file. The record keeps still less.
+// A megabyte is too long for an environment variable: the next step gets both ends there, and everything in a file. The
+// record keeps even less.
 func TestLongOutput(t *testing.T) {
 	g := ground(t,
 		step("step", "a", "command", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo last", "output_to", "x"),

@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// maxVariable is the size of one variable's value, in bytes. Systems have limits of their own, after which no program starts:
-// 128 KiB on Linux, 32,767 characters on Windows.
+// maxVariable is the size of one variable's value, in bytes. Beyond a system's limit no program starts: 128 KiB on
+// Linux, 32,767 characters on Windows.
 func maxVariable() int {
 	if runtime.GOOS == "windows" {
 		return 30_000
@@ -23,8 +23,8 @@ func maxVariable() int {
 // maxVariables is the size of all of them.
 const maxVariables = 480_000
 
-// variables are the values of a line's references, and the outputs of all earlier steps, for programs that read them themselves.
-// What is too long for a variable is there without its middle; the file beside it is whole.
+// variables are the values of a line's references, and all earlier outputs for programs that read them. A value that is
+// too long lacks its middle; the file next to it is whole.
 func (r *runner) variables(referred map[string]string) []string {
 	all := maps.Clone(referred)
 	for name, text := range r.outputs {
@@ -45,7 +45,7 @@ func (r *runner) variables(referred map[string]string) []string {
 	return env
 }
 
-// shortened is a text of at most the given length: without its middle, which a line in its place speaks of.
+// shortened is a text of at most the given length. A line in place of its middle says what is missing.
 func shortened(s string, most int) string {
 	if len(s) <= most {
 		return s
