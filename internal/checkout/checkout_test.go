@@ -56,7 +56,7 @@ func files(pairs ...string) map[string][]byte {
 	return m
 }
 
-// sync brings the group g up to date and compares what it says it did.
+// sync brings the group g up to date and compares what it reports.
 func (s *site) sync(f map[string][]byte, o Options, want string) Result {
 	s.Helper()
 	o.Now = s.now
@@ -134,7 +134,7 @@ func TestSyncLosesNoEdit(t *testing.T) {
 	s.has("g/a", "4")
 }
 
-// An edit that leaves size and time as they were is found when the file is to be replaced, at the latest.
+// At the latest before it replaces a file, Sync finds an edit that keeps size and time.
 func TestSyncReadsBeforeItReplaces(t *testing.T) {
 	s := newSite(t)
 	s.sync(files("g/a", "1"), Options{}, "[g/a] [] [] []")
@@ -147,7 +147,7 @@ func TestSyncReadsBeforeItReplaces(t *testing.T) {
 	s.has("g/a", "x")
 }
 
-// A writer that was killed has left some files new and some old, and its record says so.
+// A killed writer has left some files new and some old, and its record says so.
 func TestSyncAfterAKill(t *testing.T) {
 	s := newSite(t)
 	s.sync(files("g/a", "1", "g/b", "1"), Options{}, "[g/a g/b] [] [] []")
@@ -226,8 +226,8 @@ func TestDrop(t *testing.T) {
 	s.has("g/a", "edited")
 }
 
-// Bytes are a program of writers and editors: whatever a person wrote last and did not give up is still there, under its name
-// or beside it, and what nobody edited is what it should be.
+// Bytes are a program of writers and editors. What a person wrote last and did not give up is still there, under its
+// name or next to it; files that nobody edited have the right content.
 func FuzzSync(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 	f.Add([]byte{1, 9, 3, 17, 5, 2, 200, 4, 66, 31})
@@ -245,7 +245,7 @@ func FuzzSync(f *testing.F) {
 				delete(want, name)
 			case 2:
 				if data, err := os.ReadFile(s.path(name)); err == nil && edits[string(data)] {
-					delete(edits, string(data)) // given up by whoever wrote it
+					delete(edits, string(data)) // its writer gave it up
 				}
 				s.put(name, "mine"+text)
 				edits["mine"+text] = true

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// record is what was written of one group of files, by their names.
+// record is what we wrote of one group of files, by name.
 type record map[string]entry
 
-// entry is one file as it was written.
+// entry is one file as we wrote it.
 type entry struct {
 	Hash string `json:"sha256"`
-	// Next is the hash of what is about to be written: should the writer be killed, the file has one content or the other.
+	// Next is the hash of what we are about to write: if the writer is killed, the file has one content or the other.
 	Next     string    `json:"next,omitempty"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	// Settled says that the file was read when its time of modification was long past: then size and time tell whether its
-	// content is still the same, and it need not be read again.
+	// Settled says that we read the file well after its modification time: then size and time tell whether the content
+	// is the same, without reading it again.
 	Settled bool `json:"settled,omitempty"`
 }
 
-// settling is the coarsest step in which file systems keep time.
+// settling is the coarsest timestamp step of any file system.
 const settling = 2 * time.Second
 
 func (e entry) fits(info fs.FileInfo) bool {
@@ -39,8 +39,7 @@ const recordSuffix = ".json"
 
 func (p Place) recordFile(group string) string { return filepath.Join(p.Record, group+recordSuffix) }
 
-// load reads the record of a group. One that can't be read is none: what it spoke of is then looked at as what somebody else
-// has written.
+// load reads the record of a group. An unreadable record counts as none: its files then look like somebody else's.
 func (p Place) load(group string) (record, error) {
 	data, err := os.ReadFile(p.recordFile(group))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,8 +89,8 @@ func (p Place) save(group string, r record) error {
 	return err
 }
 
-// keep holds a copy of what was written of a file, so that an edit can be told from what has changed since; nil removes it.
-// Without the copy an edit is found all the same, so that it can't be made is no failure.
+// keep stores a copy of what we wrote to a file, to tell an edit from later changes; nil removes it. Edits are found
+// even without the copy, so failing to make it is no error.
 func (p Place) keep(group, name string, data []byte) {
 	file := filepath.Join(p.Record, group, filepath.FromSlash(name))
 	_ = os.Remove(file)
@@ -100,7 +99,7 @@ func (p Place) keep(group, name string, data []byte) {
 	}
 }
 
-// written is the copy, nil if there is none that the record speaks of.
+// written is the copy, nil if none matches the record.
 func (p Place) written(group, name string, e entry) []byte {
 	data, err := os.ReadFile(filepath.Join(p.Record, group, filepath.FromSlash(name)))
 	if err != nil || hashOf(data) != e.Hash {
@@ -109,7 +108,7 @@ func (p Place) written(group, name string, e entry) []byte {
 	return data
 }
 
-// Groups are the groups that something was written of, in the order of their names.
+// Groups are the groups that have written files, by name.
 func (p Place) Groups() ([]string, error) {
 	entries, err := os.ReadDir(p.Record)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// Place is where files are kept equal to what they should be. Groups of files are written there one by one, each with a record
-// of its own.
+// Place is where files are kept up to date. They are written in groups, each with a record of its own.
 type Place struct {
-	Top    string // absolute path of the working tree
+	Top    string // absolute path of the worktree
 	Dir    string // the directory in it
-	Record string // absolute path of the directory with the records: in the git directory, of this working tree alone
+	Record string // absolute path of the directory with the records: in this worktree's git directory
 }
 
-// Options say how a group is brought up to date.
+// Options say how to bring a group up to date.
 type Options struct {
 	Now   time.Time
-	Force func(name string, have []byte) bool // whether an edited file gives way, with a copy kept beside it; nil: none does
-	Look  bool                                // change nothing, only say what would be
+	Force func(name string, have []byte) bool // whether to replace an edited file and keep a copy; nil: none
+	Look  bool                                // change nothing, only report
 }
 
 // Result is what was done. Names are relative to the directory and have slashes.
@@ -30,24 +29,24 @@ type Result struct {
 	Written []string
 	Removed []string
 	Edited  []Edit // left as they are
-	Kept    []Kept // edited files that gave way
+	Kept    []Kept // edited files that were replaced
 }
 
 // Edit is something that stands where a file should, and was not written by us.
 type Edit struct {
 	Name string
 	Want []byte // what the file should have
-	Base []byte // what was written there, nil if nothing was: the edit is the difference from it
+	Base []byte // what we wrote there, nil for nothing: the edit is the difference from it
 	Gone bool   // there should be no such file any more
-	Have []byte // nil for what is no regular file, and for one that is too large
+	Have []byte // nil if it is no regular file, or is too large
 	What string // "" for a regular file; else what it is
 }
 
-// Kept is an edited file and the name of the copy that is left of it.
+// Kept is an edited file and the name of its copy.
 type Kept struct{ Name, Copy string }
 
-// Sync makes the files of a group what they should be: written where they are missing or differ, removed where they have no
-// counterpart any more. Edited ones are left, and reported. The caller keeps others from doing the same meanwhile.
+// Sync makes the files of a group what they should be: it writes missing and different ones and removes those that are
+// obsolete. It leaves and reports edited files. The caller keeps others from syncing at the same time.
 func (p Place) Sync(group string, files map[string][]byte, o Options) (Result, error) {
 	var r Result
 	if !fs.ValidPath(group) || filepath.Base(group) != group {
@@ -81,12 +80,12 @@ type syncing struct {
 	result   *Result
 }
 
-// step is one file that is to be changed.
+// step is one file to change.
 type step struct {
 	name   string
 	data   []byte
 	remove bool
-	aside  bool // what is there is kept under another name
+	aside  bool // keep what is there under another name
 }
 
 func (s *syncing) run(files map[string][]byte) error {
@@ -121,7 +120,7 @@ func (s *syncing) run(files map[string][]byte) error {
 	return s.carryOut(steps)
 }
 
-// carryOut does the steps. The record says before what the files are about to be, and after what they are.
+// carryOut does the steps. Before, the record says what the files will be; afterwards, what they are.
 func (s *syncing) carryOut(steps []step) error {
 	if len(steps) > 0 {
 		if err := s.tree.sweep(); err != nil {
@@ -142,7 +141,7 @@ func (s *syncing) carryOut(steps []step) error {
 	var failed error
 	for _, st := range steps {
 		if failed = s.do(st); failed != nil {
-			break // what was done until now is recorded all the same
+			break // record what was done so far all the same
 		}
 	}
 	if maps.EqualFunc(s.was, s.now, entry.equal) {
@@ -202,12 +201,12 @@ func (s *syncing) report(st step, copied string) {
 	}
 }
 
-// entryOf is the record of a file that was read, or written, just now.
+// entryOf is the record of a file that we have just read or written.
 func (s *syncing) entryOf(hash string, info fs.FileInfo) entry {
 	return entry{Hash: hash, Size: info.Size(), Modified: info.ModTime(), Settled: s.o.Now.Sub(info.ModTime()) > settling}
 }
 
-// compare finds what is to be done about a file that should be there; nil if nothing is.
+// compare finds out what to do about a file that should be there; nil for nothing.
 func (s *syncing) compare(name string, want []byte) (*step, error) {
 	info, err := s.tree.look(name)
 	if err != nil {
@@ -240,7 +239,7 @@ func (s *syncing) compare(name string, want []byte) (*step, error) {
 	return nil, nil
 }
 
-// obsolete finds what is to be done about a file that was written, and should not be there any more.
+// obsolete finds out what to do about a file that we wrote and that should be gone.
 func (s *syncing) obsolete(name string) (*step, error) {
 	info, err := s.tree.look(name)
 	if err != nil {
@@ -263,7 +262,7 @@ func (s *syncing) obsolete(name string) (*step, error) {
 	return nil, nil
 }
 
-// wrote reports whether a content is one that was written here.
+// wrote reports whether a content is one that we wrote here.
 func (e entry) wrote(have []byte) bool {
 	hash := hashOf(have)
 	return hash == e.Hash || hash == e.Next
@@ -293,7 +292,7 @@ func (s *syncing) content(name string, info fs.FileInfo) (have []byte, what stri
 	return have, "", err
 }
 
-// Drop removes one file of a group that has no counterpart any more, if it still is what was written.
+// Drop removes one obsolete file of a group if it still is what we wrote.
 func (p Place) Drop(group, name string, o Options) (removed bool, err error) {
 	r, err := p.load(group)
 	if _, ok := r[name]; err != nil || !ok {

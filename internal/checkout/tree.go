@@ -15,9 +15,9 @@ import (
 	"gitwf/internal/shell"
 )
 
-// InTheWayError is something that is no directory where one is needed.
+// InTheWayError is something else where a directory is needed.
 type InTheWayError struct {
-	Path string // from the top of the working tree
+	Path string // from the top of the worktree
 	Link bool   // a symbolic link, which may lead anywhere
 }
 
@@ -29,20 +29,20 @@ func (e *InTheWayError) Error() string {
 	return fmt.Sprintf("%s is %s", e.Path, what)
 }
 
-// Exit has the command that takes it out of the way.
+// Exit returns the command that moves it out of the way.
 func (e *InTheWayError) Exit() (int, string) {
 	move := "mv " + shell.Word(e.Path) + " " + shell.Word(e.Path+".orig")
 	return fault.ExitRefused, move + ", at the top of the working tree, then git wf checkout"
 }
 
-// tree is the directory that files are written below. Names in it have slashes.
+// tree is the directory below which files are written. Names in it have slashes.
 type tree struct {
 	*os.Root
 	dir string // as messages call it
 }
 
-// openTree opens the directory below the top of a working tree. It is made if there is none, unless it is only looked at:
-// then the tree is nil.
+// openTree opens the directory below the top of a worktree. It creates a missing one, unless look is set: then the tree
+// is nil.
 func openTree(top, dir string, look bool) (*tree, error) {
 	root, err := os.OpenRoot(top)
 	if err != nil {
@@ -69,7 +69,7 @@ func openTree(top, dir string, look bool) (*tree, error) {
 	return &tree{below, dir}, nil
 }
 
-// look is what stands at a name: nil if nothing does. It fails if something on the way there is no directory.
+// look is what stands at a name, nil for nothing. It fails if something on the way there is no directory.
 func (t *tree) look(name string) (fs.FileInfo, error) {
 	if t == nil {
 		return nil, nil
@@ -95,10 +95,10 @@ func (t *tree) look(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// maxRead is the size in bytes above which a file is nothing that was written here.
+// maxRead is the size in bytes of the largest file that can be ours.
 const maxRead = 64 << 20
 
-// read returns a regular file's content; ok is false for one that is too large to be one of ours.
+// read returns a regular file's content; ok is false for one that is too large to be ours.
 func (t *tree) read(name string) (data []byte, ok bool, err error) {
 	f, err := t.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *tree) read(name string) (data []byte, ok bool, err error) {
 
 const tempPrefix = ".checkout-"
 
-// sweep removes what writers that were killed have left.
+// sweep removes what killed writers left.
 func (t *tree) sweep() error {
 	dir, err := t.Open(".")
 	if err != nil {
@@ -132,7 +132,7 @@ const (
 	writable = 0o644
 )
 
-// write puts a read-only file in the place of what is there, whole or not at all.
+// write replaces what is there with a read-only file, whole or not at all.
 func (t *tree) write(name string, data []byte) error {
 	if up := path.Dir(name); up != "." {
 		if err := t.MkdirAll(filepath.FromSlash(up), 0o777); err != nil {
@@ -149,12 +149,12 @@ func (t *tree) write(name string, data []byte) error {
 		err = t.move(temp, name)
 	}
 	if err != nil {
-		_ = t.Remove(temp) // the reason why is err
+		_ = t.Remove(temp) // err has the reason
 	}
 	return err
 }
 
-// move renames over what is there. Where read-only files can't be replaced, what is there is made writable first.
+// move renames over what is there. If read-only files can't be replaced, it first makes that file writable.
 func (t *tree) move(from, to string) error {
 	from, to = filepath.FromSlash(from), filepath.FromSlash(to)
 	err := t.Rename(from, to)
@@ -164,7 +164,7 @@ func (t *tree) move(from, to string) error {
 	return err
 }
 
-// setAside renames what stands at a name to NAME.orig, or the first of NAME.orig-2, NAME.orig-3 and so on that is free.
+// setAside renames what stands at a name to NAME.orig, or the first free one of NAME.orig-2, NAME.orig-3 and so on.
 func (t *tree) setAside(name string) (copied string, err error) {
 	for n := 1; ; n++ {
 		if copied = name + ".orig"; n > 1 {
@@ -185,10 +185,10 @@ func (t *tree) setAside(name string) (copied string, err error) {
 	return copied, nil
 }
 
-// removeEmpty removes the directories above a name that have nothing in them any more.
+// removeEmpty removes the empty directories above a name.
 func (t *tree) removeEmpty(name string) {
 	for up := path.Dir(name); up != "."; up = path.Dir(up) {
-		if t.Remove(filepath.FromSlash(up)) != nil { // it has something in it
+		if t.Remove(filepath.FromSlash(up)) != nil { // it is not empty
 			return
 		}
 	}
