@@ -6,15 +6,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Overview is where a plan stands. Its texts may say anything: they are made fit to be drawn when they are.
+// Overview is the state of a plan. Its texts may contain anything; drawing makes them safe.
 type Overview struct {
 	ID      plan.ID
 	Title   string
 	Status  plan.Status
-	Notes   string // what else is to be said of the plan as a whole, such as that it is paused
-	Done    int    // deliverables that are approved
+	Notes   string // more about the plan as a whole, such as that it is paused
+	Done    int    // approved deliverables
 	Total   int
-	Tasks   []Task // as the plan's tree has them, from the top
+	Tasks   []Task // in the order of the plan's tree, from the top
 	Running []Running
 }
 
@@ -24,8 +24,8 @@ type Task struct {
 	Depth    int // of the root, 0
 	Title    string
 	Status   plan.Status
-	Notes    string        // what stands behind the status: version, score, reason
-	Needs    []plan.TaskID // that come before it
+	Notes    string        // what follows the status: version, score, reason
+	Needs    []plan.TaskID // tasks that come before it
 	NeededBy []plan.TaskID
 	Held     string // what it waits for, in a sentence; "" for nothing
 	Command  string // that helps
@@ -33,7 +33,7 @@ type Task struct {
 	Review   Review
 }
 
-// Review is what a person's review of a task's newest version would be about. Without a version there is none.
+// Review is what a person's review of a task's newest version covers. Without a version there is none.
 type Review struct {
 	Version  string
 	Criteria []Criterion // that a person judges
@@ -53,9 +53,9 @@ type Running struct {
 // Kind says what a page shows.
 type Kind int
 
-// The pages that somebody else fills.
+// The pages that the program fills.
 const (
-	TaskPage     Kind = iota + 1 // a task whole
+	TaskPage     Kind = iota + 1 // everything about a task
 	ReviewPage                   // the newest review file
 	VersionsPage                 // its versions, to choose one
 	VersionPage                  // one version: reviews and files
@@ -69,7 +69,7 @@ type Want struct {
 	Version int // of VersionPage and DiffPage
 }
 
-// Page is what was asked for: lines of text, each of which may be longer than a row, or versions to choose from.
+// Page is the answer: lines of text, each of which may be longer than a row, or versions to choose from.
 type Page struct {
 	Want
 	Title    string
@@ -87,7 +87,7 @@ type Version struct {
 // Decision is a review that a person gave.
 type Decision struct {
 	Task    plan.TaskID
-	Version string // that was looked at
+	Version string // the version that the person saw
 	Approve bool
 	Rulings []Ruling
 	Message string
@@ -100,10 +100,10 @@ type Ruling struct {
 	Evidence  string
 }
 
-// Wish is what a key asked for that the model can't do itself. At most one of its fields is set.
+// Wish is what a key asks for that the model can't do itself. At most one of its fields is set.
 type Wish struct {
 	Leave  bool
-	Pause  bool // stop the program, to go on later
+	Pause  bool // stop the program, to continue later
 	Redraw bool
 	Open   *Want
 	Decide *Decision

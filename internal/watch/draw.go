@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/terminal"
 )
 
-// Style is how a piece of a line looks where there are colours. Nothing is said by it alone.
+// Style is how a piece of a line looks on a colour terminal. No fact is shown by style alone.
 type Style string
 
 // The styles, as parameters of the sequence that selects them.
@@ -36,7 +36,7 @@ type Span struct {
 // Line is a row of the screen.
 type Line []Span
 
-// Render cuts a line to so many columns and puts the sequences of its looks in, if there are to be colours.
+// Render cuts a line to a number of columns and, with colour, adds the sequences of its styles.
 func Render(l Line, columns int, colour bool) string {
 	var b strings.Builder
 	for _, s := range l {
@@ -53,7 +53,7 @@ func Render(l Line, columns int, colour bool) string {
 	return b.String()
 }
 
-// styleOf is the style of a status; none where there is no status.
+// styleOf is the style of a status; none without a status.
 func styleOf(s plan.Status) Style {
 	if s == "" {
 		return Plain
@@ -61,7 +61,7 @@ func styleOf(s plan.Status) Style {
 	return Style(graph.ClassOf(s).Colour())
 }
 
-// mark is the sign of a status, of one column.
+// mark is the sign of a status, one column wide.
 func (m *Model) mark(s plan.Status) string {
 	mark, ascii := graph.ClassOf(s).Mark()
 	switch {
@@ -73,10 +73,10 @@ func (m *Model) mark(s plan.Status) string {
 	return mark
 }
 
-// text makes what a plan says fit to be drawn, in one line.
+// text makes what a plan says safe to draw, on one line.
 func (m *Model) text(s string) string { return terminal.Text(plan.OneLine(s), m.ASCII) }
 
-// clip cuts a text to so many columns, and shows that.
+// clip cuts a text to a number of columns, and shows that.
 func (m *Model) clip(s string, columns int) string {
 	if m.ASCII {
 		return terminal.Clip(s, max(columns, 0), "..")
@@ -91,7 +91,7 @@ func (m *Model) rule(columns int) string {
 	return strings.Repeat("─", columns)
 }
 
-// Lines are the rows of a screen of this size, all of them.
+// Lines are all rows of a screen of this size.
 func (m *Model) Lines(columns, height int, now time.Time) []Line {
 	m.wide = columns
 	var head, body, foot []Line
@@ -137,7 +137,7 @@ func (m *Model) frame(columns int, title, keys string) (head, body, foot []Line)
 	return head, nil, []Line{m.footer(columns, keys)}
 }
 
-// footer is the last row: what is typed, what has happened, or which keys there are.
+// footer is the last row: what is typed, what has just happened, or the keys.
 func (m *Model) footer(columns int, keys string) Line {
 	switch {
 	case m.typing != nil:
@@ -206,7 +206,7 @@ func diffStyle(row string) Style {
 	return Plain
 }
 
-// window is the first of so many rows that are seen, such that one of them is among them, moved as little as possible.
+// window is the first of the seen rows, moved as little as possible from top so that at is among them.
 func window(top, at, seen int) int {
 	switch {
 	case at < top:
@@ -217,7 +217,7 @@ func window(top, at, seen int) int {
 	return top
 }
 
-// keys is the page that says which keys there are.
+// keys is the help page about the keys.
 func keys() []string {
 	return []string{
 		"Up, Down, k, j        one task, or one row, up or down",

@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/terminal"
 )
 
-// form asks for a review of one version: a ruling and evidence for each criterion that a person judges, a reason, and
-// whether that is meant.
+// form asks for a review of one version: a ruling and evidence for each criterion that a person judges, a reason, and a
+// confirmation.
 type form struct {
 	task    plan.TaskID
 	title   string
@@ -18,13 +18,13 @@ type form struct {
 	rulings []ruling
 	message string
 	at      int // field: two for each ruling, then the message, then the button
-	top     int // first row that is seen
+	top     int // first visible row
 	wrong   string
 }
 
 type ruling struct {
 	Criterion
-	word     string // pass, fail, or "" for no word
+	word     string // pass, fail, or "" for undecided
 	evidence string
 }
 
@@ -39,7 +39,7 @@ func newForm(t *Task, approve bool) *form {
 func (f *form) messageField() int { return 2 * len(f.rulings) }
 func (f *form) button() int       { return f.messageField() + 1 }
 
-// pressForm takes a key while a review is written.
+// pressForm handles a key while a review is written.
 func (m *Model) pressForm(k terminal.Key) Wish {
 	f := m.form
 	f.wrong = ""
@@ -87,7 +87,7 @@ func (r *ruling) turn(k terminal.Key) {
 	}
 }
 
-// submit makes the decision, if the form says enough for one.
+// submit makes the decision, if the form is complete.
 func (m *Model) submit() Wish {
 	f := m.form
 	d := &Decision{Task: f.task, Version: f.version, Approve: f.approve, Message: strings.TrimSpace(f.message)}
@@ -118,7 +118,7 @@ func someFail(rulings []Ruling) bool {
 	return false
 }
 
-// lines are the form's rows, and which of them the field that is filled in has.
+// lines are the form's rows, and the row of the current field.
 func (f *form) lines(columns int, ascii bool) (rows []Line, at int) {
 	add := func(field int, style Style, text string) {
 		lead := "  "
@@ -165,7 +165,7 @@ func (f *form) lines(columns int, ascii bool) (rows []Line, at int) {
 	return rows, at
 }
 
-// text is what a field has, with a cursor in the one that is filled in.
+// text is a field's content, with a cursor in the current field.
 func (f *form) text(field int, value string) string {
 	if field == f.at {
 		return value + "_"

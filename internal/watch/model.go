@@ -8,7 +8,7 @@ import (
 	"gitwf/internal/terminal"
 )
 
-// Model is what is seen now and where one is in it.
+// Model is what the screen shows now, and the position in it.
 type Model struct {
 	ASCII bool // the terminal shows nothing else
 
@@ -16,25 +16,25 @@ type Model struct {
 	byID     map[plan.TaskID]*Task
 	folded   map[plan.TaskID]bool
 	selected plan.TaskID
-	top      int // first row of the tree that is seen
+	top      int // first visible row of the tree
 
-	pages  []*view // above the tree, the last on top
+	pages  []*view // above the tree; the last is on top
 	form   *form
 	help   bool
-	typing *string // what is being searched for, while it is typed
+	typing *string // the search text while it is typed
 	sought string
 	said   string // what has just happened, until the next key
-	body   int    // rows of the part that moves, when it was last drawn
+	body   int    // rows of the scrolling part when last drawn
 	wide   int    // columns then
 }
 
-// view is a page and where one is in it.
+// view is a page and the position in it.
 type view struct {
 	Page
 	top, at int
 }
 
-// Show takes up where the plan stands. What was selected stays so.
+// Show takes a new state of the plan. It keeps the selection.
 func (m *Model) Show(o Overview) {
 	m.over, m.byID = o, map[plan.TaskID]*Task{}
 	for i := range o.Tasks {
@@ -42,7 +42,7 @@ func (m *Model) Show(o Overview) {
 	}
 	if m.byID[m.selected] == nil && len(o.Tasks) > 0 {
 		m.selected = o.Tasks[0].ID
-		for _, t := range o.Tasks { // what a person can do something about comes first
+		for _, t := range o.Tasks { // first what a person can act on
 			if t.Waits {
 				m.selected = t.ID
 				break
@@ -51,7 +51,7 @@ func (m *Model) Show(o Overview) {
 	}
 }
 
-// Open puts a page on top. One that shows the same thing, and what lay on it, goes.
+// Open puts a page on top. It closes an open page that shows the same thing, and the pages above that.
 func (m *Model) Open(p Page) {
 	at := slices.IndexFunc(m.pages, func(v *view) bool { return v.Want == p.Want })
 	if at >= 0 {
@@ -60,7 +60,7 @@ func (m *Model) Open(p Page) {
 	m.pages = append(m.pages, &view{Page: p})
 }
 
-// Update takes up what an open page shows now. One that was closed meanwhile stays so.
+// Update gives an open page new content. A closed one stays closed.
 func (m *Model) Update(p Page) {
 	for _, v := range m.pages {
 		if v.Want == p.Want {
@@ -70,7 +70,7 @@ func (m *Model) Update(p Page) {
 	}
 }
 
-// Wanted are the open pages, which have to be asked for anew when the plan has changed.
+// Wanted are the open pages, which need new content when the plan changes.
 func (m *Model) Wanted() []Want {
 	var all []Want
 	for _, v := range m.pages {
@@ -79,7 +79,7 @@ func (m *Model) Wanted() []Want {
 	return all
 }
 
-// Say shows a message until the next key; one of several lines as a page.
+// Say shows a message until the next key; several lines become a page.
 func (m *Model) Say(text string) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) > 1 {
@@ -177,7 +177,7 @@ func (m *Model) about(k terminal.Key, id plan.TaskID) Wish {
 	return Wish{}
 }
 
-// moved is the place to which a key goes from one place of so many, of which so many are seen at once.
+// moved is the place that a key leads to from at, among of places, of which seen are visible.
 func moved(k terminal.Key, at, of, seen int) (int, bool) {
 	to, page := at, max(seen-1, 1)
 	switch k {
@@ -199,7 +199,7 @@ func moved(k terminal.Key, at, of, seen int) (int, bool) {
 	return min(max(to, 0), max(of-1, 0)), true
 }
 
-// fold closes the selected goal, or goes to the one that the task is part of.
+// fold closes the selected goal, or goes to the goal that the task is part of.
 func (m *Model) fold(rows []*Task, at int, goTo func(int)) {
 	if at < 0 {
 		return
@@ -245,8 +245,7 @@ func (m *Model) nextWaiting() {
 	}
 }
 
-// next goes to the next task, or the one before, that is wanted; step 0 begins with the selected one. One in a folded goal
-// is unfolded.
+// next goes to the next wanted task, or the previous one; step 0 begins with the selected one. It unfolds the goals above.
 func (m *Model) next(forward bool, step int, wanted func(*Task) bool) bool {
 	all := m.over.Tasks
 	if len(all) == 0 {
@@ -277,7 +276,7 @@ func (m *Model) unfold(i int) {
 	}
 }
 
-// typed takes a key while a search is typed.
+// typed handles a key while a search is typed.
 func (m *Model) typed(k terminal.Key) {
 	switch k {
 	case terminal.Escape:
@@ -304,7 +303,7 @@ func edit(s *string, k terminal.Key) {
 	}
 }
 
-// find goes to the next place that has what is sought.
+// find goes to the next place that has the search text.
 func (m *Model) find(forward bool, step int) {
 	if m.sought == "" {
 		return

@@ -11,7 +11,7 @@ import (
 
 const treeKeys = "Enter open  r review  v versions  a approve  x reject  / search  ? keys  q leave"
 
-// treeLines is the overview. On a small screen, what says least about the whole goes first.
+// treeLines is the overview. A small screen drops first what says least about the whole.
 func (m *Model) treeLines(columns, height int, now time.Time) (head, body, foot []Line) {
 	const small, tiny = 14, 7
 	head = []Line{m.titleLine(columns), m.progressLine(columns)}
@@ -53,7 +53,7 @@ func (m *Model) titleLine(columns int) Line {
 	return Line{{title, Strong}, {"  " + m.text(id), Plain}, {"  " + notes, Warn}}
 }
 
-// progressLine has the plan's status, a bar, and how many deliverables are approved.
+// progressLine has the plan's status, a bar, and the number of approved deliverables.
 func (m *Model) progressLine(columns int) Line {
 	line := Line{{m.mark(m.over.Status) + " " + string(m.over.Status) + " ", styleOf(m.over.Status)}}
 	const most, least = 40, 6
@@ -74,7 +74,7 @@ func (m *Model) progressLine(columns int) Line {
 	return line
 }
 
-// countsLine says how many tasks have which status. A goal counts with what stands below it.
+// countsLine counts the tasks by status. A goal counts with the tasks below it.
 func (m *Model) countsLine() Line {
 	counts := map[plan.Status]int{}
 	for i, t := range m.over.Tasks {
@@ -102,7 +102,7 @@ func (m *Model) countsLine() Line {
 	return line
 }
 
-// runningLines are what is worked on, at most so many rows.
+// runningLines are the current work, at most most rows.
 func (m *Model) runningLines(columns, most int, now time.Time) []Line {
 	var lines []Line
 	for i, r := range m.over.Running {
@@ -116,7 +116,7 @@ func (m *Model) runningLines(columns, most int, now time.Time) []Line {
 	return lines
 }
 
-// detailLines say more of the selected task: what it is, what it waits for, what is before and behind it.
+// detailLines say more of the selected task: what it is, what it waits for, what is before and after it.
 func (m *Model) detailLines(columns int) []Line {
 	t := m.byID[m.selected]
 	if t == nil {
@@ -227,7 +227,7 @@ func (m *Model) leads(rows []*Task) []string {
 	return leads
 }
 
-// Elapsed is a time in hours, minutes and seconds, as far as there are any.
+// Elapsed formats a duration as H:MM:SS, or as M:SS below an hour.
 func Elapsed(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)
 	if s >= 3600 {

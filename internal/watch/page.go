@@ -30,7 +30,7 @@ func (m *Model) pressPage(k terminal.Key, v *view) Wish {
 		v.top--
 		return Wish{}
 	} else if to, ok := moved(k, v.top, 1<<30, m.body); ok {
-		v.top = to // drawing knows how far it goes
+		v.top = to // drawing limits it
 		return Wish{}
 	}
 	switch {
@@ -42,7 +42,7 @@ func (m *Model) pressPage(k terminal.Key, v *view) Wish {
 	return m.about(k, v.Task)
 }
 
-// rows are the page's lines as they stand on a screen so wide.
+// rows are the page's lines, wrapped to the screen's width.
 func (v *view) rows(columns int, ascii bool) []string {
 	var rows []string
 	for _, line := range v.Lines {

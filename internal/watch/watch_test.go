@@ -222,8 +222,8 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// Whatever is pressed and however large the screen is: there are as many rows as it has, none is wider, and what a terminal
-// would obey is in none but as the looks that Render puts there.
+// For any keys and screen size, there are exactly as many rows as the screen has, none is too wide, and none has a
+// control sequence except the styles that Render adds.
 func TestAnyKeysOnAnyScreen(t *testing.T) {
 	keys := []terminal.Key{"j", "k", "g", "G", "h", "l", "w", "a", "x", "q", "/", "n", "N", "d", "r", "v", "?", " ", "p", "f", "好",
 		terminal.Enter, terminal.Escape, terminal.Up, terminal.Down, terminal.Tab, terminal.Backspace, terminal.PageDown, terminal.PageUp}
