@@ -16,8 +16,8 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// reviewingAgent is the agent whose turn it is to review the task's newest version: one that its list of reviewers names
-// and that this machine knows, or the one that its user's table or wf.reviewer has for what is left to anybody.
+// reviewingAgent is the agent to review the task's newest version next: one from its list of reviewers that this
+// machine knows or, if nobody is named, the one from the user's table or wf.reviewer.
 func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool) {
 	done := func(name string) bool { return hasReviewed(s, t, name) }
 	for _, name := range s.Reviewers(t.TaskID) {
@@ -41,14 +41,14 @@ func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
 	})
 }
 
-// mayReview tells which fallbacks may be asked for a review in the place of an agent: those whose verdict would count, and
-// be another one.
+// mayReview tells which fallbacks may review in an agent's place: those whose verdict would count as another
+// reviewer's.
 func (e *Engine) mayReview(s *plan.State, t *plan.TaskState) func(string) bool {
 	return func(name string) bool { return s.MayReview(t.TaskID, name) && !hasReviewed(s, t, name) }
 }
 
-// reviewByAgent has an agent judge a task's newest version, on what the engine itself ran and saw. The version is locked
-// when the review begins.
+// reviewByAgent has an agent judge a task's newest version, with what the engine itself ran and saw. It locks the
+// version when the review begins.
 func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -106,7 +106,7 @@ func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage)
 	return o
 }
 
-// askReview gives a reviewing agent its packet and takes its verdict.
+// askReview gives a reviewing agent its packet and returns its verdict.
 func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	g, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
 	if err != nil {
@@ -159,8 +159,8 @@ func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot
 	return judge.Judge(ctx, job, want)
 }
 
-// askFeasibility has an agent estimate the leaves of a plan. The result says which one did, since a fallback may have, and
-// what that took.
+// askFeasibility has an agent estimate the leaves of a plan. The result names the agent that did, possibly a fallback,
+// and its cost.
 func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
 	g, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
 	if err != nil {

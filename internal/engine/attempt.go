@@ -43,7 +43,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	began := e.Now()
 	g, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
 	var tooLong *prompt.BudgetError
-	if errors.As(err, &tooLong) { // this task can't be done so; others can
+	if errors.As(err, &tooLong) { // this task can't go on, but others can
 		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
 	}
 	if err != nil {
@@ -69,8 +69,8 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	}
 	res, err := worker.Run(work, job)
 	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); work.Err() != nil && !done {
-		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. What was finished
-		// just before is recorded, if the claim is still ours.
+		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was
+		// finished just before, if the claim is still ours.
 		return e.broken(ctx, h)
 	}
 	if err != nil && res.Message == "" {
@@ -101,7 +101,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), log.Bytes())
 }
 
-// roleOf is what an agent is asked for by a task.
+// roleOf is the role of the agent that does a task.
 func roleOf(t *plan.Task) contract.Role {
 	switch {
 	case t.SplitTargetTaskID != "":
@@ -112,7 +112,7 @@ func roleOf(t *plan.Task) contract.Role {
 	return contract.RoleAction
 }
 
-// reviewRoleOf is what an agent is asked for by the review of a task.
+// reviewRoleOf is the role of the agent that reviews a task.
 func reviewRoleOf(t *plan.Task) contract.Role {
 	if t.Planning() {
 		return contract.RolePlanReview
@@ -120,8 +120,8 @@ func reviewRoleOf(t *plan.Task) contract.Role {
 	return contract.RoleCheck
 }
 
-// nameCandidate gives the plan that an agent made the name that the task declares: plan.json is as good as plan.yaml, and
-// the content says which it is.
+// nameCandidate renames the plan that an agent made to the declared name: plan.json is as good as plan.yaml, and the
+// content says which it is.
 func nameCandidate(out, name string) error {
 	for _, other := range []string{"plan.yaml", "plan.yml", "plan.json"} {
 		if _, err := os.Lstat(filepath.Join(out, name)); err == nil || other == name {
@@ -135,7 +135,7 @@ func nameCandidate(out, name string) error {
 	return nil
 }
 
-// thread is the agent's own name for its last conversation about the task, to go on with; "" begins a new one.
+// thread is the agent's own name for its last conversation about the task, to continue; "" begins a new one.
 func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, name string) (string, error) {
 	if t.Active == 0 || !e.Agents.Knows(name) {
 		return "", nil
@@ -147,8 +147,7 @@ func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.Ta
 	return a.Thread, nil
 }
 
-// broken is the error of work that ended before it was done: the user's interrupt, or the loss of its claim, which is
-// reported.
+// broken is the error of interrupted work: the user's interrupt, or the loss of its claim, which it reports.
 func (e *Engine) broken(ctx context.Context, h *hold) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -157,13 +156,13 @@ func (e *Engine) broken(ctx context.Context, h *hold) error {
 	return gitstore.ErrClaimed
 }
 
-// fenced says that work counts for nothing because somebody else has taken its task over.
+// fenced reports that work counts for nothing because somebody else has taken over its task.
 func (e *Engine) fenced(h *hold) {
 	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours any more", h.claim.Number))
 }
 
-// afterClaim looks at the plan again now that nobody else can work on the task; a nil task means that there is nothing
-// left to do.
+// afterClaim reads the plan again now that nobody else can work on the task; a nil task means that nothing is left to
+// do.
 func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (*gitstore.Snapshot, *plan.State, *plan.TaskState, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -181,8 +180,8 @@ func ready(t *plan.TaskState) bool {
 	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())
 }
 
-// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a working tree. Both have claimed
-// their tasks before they look, so at least one of the two sees the other, and nobody begins who has seen one.
+// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree. Both claim their
+// tasks before they look, so at least one sees the other, and nobody begins after seeing one.
 func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
 	if len(t.FocusPaths()) == 0 {
 		return nil
@@ -201,7 +200,7 @@ func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *p
 func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, files []agent.File, res agent.Result, took time.Duration) error {
 	ctx = context.WithoutCancel(ctx)
 	batch := e.Store.NewBatch()
-	defer batch.Discard() // if nothing comes of it
+	defer batch.Discard() // if it is not recorded
 	tree, infos, err := batch.AddDir(ctx, g.out, fileRefs(files))
 	if err != nil {
 		return err
@@ -234,8 +233,8 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 	}
 }
 
-// needs records the questions that an attempt ended in. What was asked and answered before is not asked again: an agent
-// that does so has failed.
+// needs records the questions that an attempt ended with. It does not ask again what was asked and answered before: an
+// agent that asks again has failed.
 func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
 	for _, need := range res.Needs {
 		q, err := e.asked(ctx, snap, t.TaskID, need.Name)
@@ -258,7 +257,7 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	return nil
 }
 
-// asked is the question of a name that the task has asked, nil if there is none.
+// asked is the task's question of a name, nil if there is none.
 func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, name string) (*plan.Question, error) {
 	for _, n := range snap.Records.Of(id).Questions {
 		if q, err := e.documents(ctx, snap, id).Question(n); err != nil || q.Name == name {
@@ -268,11 +267,12 @@ func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 	return nil, nil
 }
 
-// refusedFile is the name of the question that a refused file becomes.
+// refusedFile is the name of the question about a refused file.
 const refusedFile = "a file that was refused"
 
-// refused records that a file was refused for what no second try changes by itself. A command line would make the same
-// again, so a person is asked at once; an agent may do otherwise once. After the answer it is an attempt like any other.
+// refused records that a file was refused for a reason that a retry does not change. A command line would produce the
+// same file, so refused asks a person at once; an agent gets one more try. After the answer it is an attempt like any
+// other.
 func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
 	again := h.claim.Agent == agent.NameExec
 	if list := snap.Records.Of(t.TaskID).Attempts; !again && len(list) > 0 {

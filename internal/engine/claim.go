@@ -18,7 +18,7 @@ import (
 // DefaultLease is how long a claim holds unless its owner renews it.
 const DefaultLease = 5 * time.Minute
 
-// leaseKey is the setting of git's configuration that says otherwise.
+// leaseKey is the git setting that overrides DefaultLease.
 const leaseKey = "wf.lease"
 
 const shortestLease = time.Second
@@ -66,8 +66,8 @@ func (e *Engine) owner() owner {
 	return e.self
 }
 
-// standing says until when a claim holds, by the clock here; ok is false if it does not hold any more, and why says so.
-// Of one whose times can't be true nobody here knows the end: it holds, and a run watches whether it is renewed.
+// standing returns until when a claim holds, by the clock here; if it no longer holds, ok is false and why says so.
+// Nobody here knows the end of a claim with impossible times: it holds, and a run watches whether it is renewed.
 func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why string, ok bool) {
 	until = c.Until(e.owner().host)
 	switch {
@@ -86,8 +86,8 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	return until, "", true
 }
 
-// Standing are those of the claims that hold, as seen from here, with the time until when others here have to respect
-// them as the end.
+// Standing returns the claims that hold, as seen from here. Their end is the time until which others here have to
+// respect them.
 func (e *Engine) Standing(claims plan.Claims, now time.Time) plan.Claims {
 	all := plan.Claims{}
 	for id, c := range claims {
@@ -99,17 +99,17 @@ func (e *Engine) Standing(claims plan.Claims, now time.Time) plan.Claims {
 	return all
 }
 
-// hold is a claim on a task, renewed until it is given up.
+// hold is a claim on a task that is renewed until it is released.
 type hold struct {
 	claim    plan.Claim
 	ended    int  // claims of the task that have left a record
-	released bool // with the event that it was for
-	lost     bool // a claim was taken over whose owner did not come back
+	released bool // together with its event
+	lost     bool // we took over a claim whose owner did not come back
 	stop     func()
 	prepared []plan.Prepared // of the attempt under the claim
 }
 
-// take takes a claim, over from somebody whose claim no longer holds if need be, or fails with gitstore.ErrClaimed.
+// take takes a claim, if necessary over from somebody whose claim no longer holds, or fails with gitstore.ErrClaimed.
 func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -126,13 +126,13 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 		if !errors.Is(err, gitstore.ErrClaimed) || tries == 0 {
 			return h, err
 		}
-		var lookErr error // one that ended just before it was looked at is not in the way
+		var lookErr error // a claim that ended just before we looked does not block us
 		if found, there, lookErr = e.claimOn(ctx, id, want.Task); lookErr != nil {
 			return nil, lookErr
 		}
 	}
 	_, _, stands := e.standing(found, want.Started)
-	ours := e.owner().owns(found) // whoever held it in this process has let go of it, or would not ask for it again
+	ours := e.owner().owns(found) // its holder in this process has released it, or would not ask again
 	if stands && !ours {
 		return nil, &gitstore.ClaimedError{Held: found}
 	}
@@ -142,7 +142,8 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 	return h, err
 }
 
-// mayClaim is refused in a plan whose session takes no new work. A person may still review what is there in a paused one.
+// mayClaim refuses new work in a plan whose session takes none. A person may still review existing versions in a paused
+// one.
 func mayClaim(s *plan.State, want plan.Claim) error {
 	if s.SessionStatus() == plan.SessionPaused && want.Agent == plan.ReviewerPerson {
 		return nil
@@ -158,13 +159,13 @@ func (e *Engine) claimOn(ctx context.Context, id plan.ID, task plan.TaskID) (c p
 	return c, there, err
 }
 
-// claim takes the task for this process, or fails with gitstore.ErrClaimed. The context it returns ends when the claim is
-// lost.
+// claim claims the task for this process, or fails with gitstore.ErrClaimed. The returned context ends when the claim
+// is lost.
 func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context, error) {
 	return e.claimAs(ctx, id, plan.Claim{Task: task, Agent: agent})
 }
 
-// claimAs is claim for one that says more than who claims what.
+// claimAs is claim with all details of the wanted claim.
 func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hold, context.Context, error) {
 	lease, err := e.LeaseTime(ctx)
 	if err != nil {
@@ -186,14 +187,14 @@ func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hol
 	return h, work, nil
 }
 
-// keep renews a claim until it is given up. The context it returns ends when the claim is lost: without it somebody else
-// may do the same work.
+// keep renews a claim until it is released. The returned context ends when the claim is lost, because somebody else may
+// then do the same work.
 func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Duration) context.Context {
 	work, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	h.stop = sync.OnceFunc(func() {
 		cancel()
-		<-done // a renewal that is under way would undo the release that follows
+		<-done // a renewal in progress would undo the release that follows
 	})
 	claim, expires := h.claim, h.claim.Expires
 	go func() {
@@ -215,14 +216,14 @@ func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Durat
 				cancel()
 				return
 			}
-			// Else it could not be written now, and there is time to try again.
+			// Otherwise the renewal failed for now, and there is time to retry.
 		}
 	}()
 	return work
 }
 
-// recordLost records that the worker did not come back whose claim was taken over. Such attempts have a limit of
-// their own (max_lost), so that a task which kills its worker can't go on for ever.
+// recordLost records that the worker whose claim we took over did not come back. Such attempts have a limit of their
+// own (max_lost), so that a task that kills its worker can't go on for ever.
 func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 	if !h.lost {
 		return nil
@@ -238,7 +239,7 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 		version = t.Active
 	}
 	if t == nil || t.NodeType == plan.Check && version == 0 {
-		return nil // nothing was there to be worked on
+		return nil // there was nothing to work on
 	}
 	lost := plan.AddAttempt{Version: version, Author: agentActor(h.claim.Agent), Attempt: plan.Attempt{
 		TaskID: h.claim.Task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
@@ -252,23 +253,23 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 	return nil
 }
 
-// letGo gives up a claim, unless an event has released it.
+// letGo releases a claim, unless an event has released it.
 func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
 	h.stop()
 	if h.released {
 		return
 	}
-	// A claim that can't be given back now expires by itself.
+	// A claim that can't be released now expires by itself.
 	ctx = context.WithoutCancel(ctx)
 	if h.claim.Number > h.ended+1 {
-		_ = e.Store.Vacate(ctx, id, h.claim) // the next number would be one that somebody else has had
+		_ = e.Store.Vacate(ctx, id, h.claim) // otherwise the next claim would reuse a number
 		return
 	}
 	_ = e.Store.Release(ctx, id, h.claim)
 }
 
-// append records an event and releases the claim in the same transaction. What was done is recorded even if the user
-// wants to stop: a cancelled context must not throw finished work away.
+// append records an event and releases the claim in the same transaction. It records finished work even if the user
+// cancels: a cancelled context must not throw it away.
 func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold, batch *gitstore.Batch) (*gitstore.Appended, error) {
 	recording(ctx)
 	ctx = context.WithoutCancel(ctx)
@@ -286,7 +287,7 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 	}
 	h.released = true
 	if h.claim.Number > done.Snapshot.State().ClaimsEnded(h.claim.Task) {
-		// More claims have ended than have left a record: the number must not be given out again.
+		// More claims have ended than have left a record: keep the number, so that it is not used again.
 		_, _ = e.Store.Claim(ctx, id, plan.Claim{Task: h.claim.Task, Number: h.claim.Number})
 	}
 	return done, nil

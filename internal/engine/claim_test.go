@@ -31,7 +31,7 @@ func TestParseLease(t *testing.T) {
 	}
 }
 
-// Whether the process of a claim is gone, seen from a process of its host or what seems to be one.
+// Whether a claim's process is gone, seen from a process on its host or on what looks like its host.
 func TestGone(t *testing.T) {
 	self := thisOwner()
 	if self.process == "" {
@@ -43,7 +43,7 @@ func TestGone(t *testing.T) {
 		p[i] = other
 		return strings.Join(p, ":")
 	}
-	zombie := exec.Command("git", "version") // ends, and is not waited for
+	zombie := exec.Command("git", "version") // it ends, and nobody waits for it
 	if err := zombie.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A claim of another host is respected for as long as its clock may differ, and one from the future until a run has
-// watched it for a lease.
+// A claim of another host holds as long as its clock may differ, and one from the future until a run has watched it for
+// a lease.
 func TestStanding(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	now := time.Now()
@@ -135,7 +135,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// The numbers of a task's claims grow, whatever becomes of them.
+// The numbers of a task's claims grow, whatever happens to the claims.
 func TestNumbersGrow(t *testing.T) {
 	b := newWorkshop(t, page("max_attempts: 99", writes, passes))
 	ctx := context.Background()
@@ -211,7 +211,7 @@ func TestNumbersGrow(t *testing.T) {
 	}
 }
 
-// Two that find the same expired claim: one gets it, and one attempt is recorded as lost.
+// Two processes find the same expired claim: one gets it, and one attempt is recorded as lost.
 func TestTakeOverRace(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	ctx := context.Background()
@@ -242,7 +242,7 @@ func TestTakeOverRace(t *testing.T) {
 	}
 }
 
-// A chain is found through any plan, also one that nobody validated, in time.
+// Explain finds a chain quickly in any plan, even an invalid one.
 func TestExplainShapes(t *testing.T) {
 	const n = 3000
 	p := &plan.Plan{PlanID: "WFS-p", RootTaskID: "GOAL-1", Tasks: []*plan.Task{{TaskID: "GOAL-1", NodeType: plan.Goal}}}
@@ -286,7 +286,7 @@ func TestExplainShapes(t *testing.T) {
 	}
 }
 
-// Who has claimed a task looks once more at who else works on the same paths: there is no moment in which two can begin.
+// After claiming a task, a worker checks again who else works on the same paths: two can never both begin.
 func TestKeepsClear(t *testing.T) {
 	task := func(id, focus string) string {
 		return "  - {task_id: " + id + ", title: " + id + ", context: {focus_paths: [" + focus + "]}, estimated_person_days: 1, run: " + strconv.Quote(writes) +

@@ -14,8 +14,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Complete ends the work on a plan: it collects what the work took and what it taught, and records both. It fails with a
-// *plan.OpenError while anything is open.
+// Complete ends the work on a plan: it records what the work cost and what it taught. It fails with a *plan.OpenError
+// while anything is open.
 func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, author plan.Actor) (*gitstore.Appended, plan.CompletionDocument, error) {
 	for tries := 5; ; tries-- {
 		snap, err := e.Store.Snapshot(ctx, id)
@@ -41,7 +41,7 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 	}
 }
 
-// measure counts what the work on a plan took, and notes what went wrong on the way.
+// measure sums up what the work on a plan cost and what went wrong.
 func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.CompletionDocument, lessons, error) {
 	s := snap.State()
 	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType, Complexity: snap.Plan.AssessComplexity(), Tasks: []plan.TaskCost{}}
@@ -86,7 +86,7 @@ type measurement struct {
 	ctx     context.Context
 	engine  *Engine
 	snap    *gitstore.Snapshot
-	first   time.Time // of all that was seen; after a prune the history begins late, but the records are whole
+	first   time.Time // of all records; after a prune the history begins late, but the records are complete
 	lessons lessons
 }
 
@@ -96,7 +96,7 @@ func (m *measurement) saw(t time.Time) {
 	}
 }
 
-// task adds up what a task and its CHECK took.
+// task adds up the cost of a task and its CHECK.
 func (m *measurement) task(t *plan.Task, c *plan.TaskCost) error {
 	r, docs := m.snap.Records.Of(t.TaskID), m.engine.documents(m.ctx, m.snap, t.TaskID)
 	work, err := docs.Work()
@@ -114,7 +114,7 @@ func (m *measurement) task(t *plan.Task, c *plan.TaskCost) error {
 	return m.decisions(t, r, docs)
 }
 
-// effort adds up what was done, judged and tried in vain. What agents reported is not in it.
+// effort counts versions, reviews and failed attempts. It leaves out what agents reported.
 func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work, effort *plan.Effort) {
 	effort.Versions, effort.Reviews, effort.Attempts = len(r.Artifacts), len(r.Reviews), len(r.Attempts)
 	effort.Retries, effort.Waivers = len(r.Resets), len(r.Waivers)
@@ -151,7 +151,7 @@ func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// decisions reads what was waived or given up.
+// decisions reads what was waived or abandoned.
 func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.Documents) error {
 	for _, rec := range r.Waivers {
 		w, err := docs.Waiver(rec)
@@ -170,7 +170,7 @@ func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.D
 	return nil
 }
 
-// lessons is what a plan's end has to tell, ready to be written: each a line of text from plans and people.
+// lessons is what a plan taught, ready to be written: each a line of text from plans and people.
 type lessons struct {
 	criteria                          []criterionLesson // in the order in which they first failed
 	reasons, again, waived, abandoned []string
@@ -219,7 +219,7 @@ func decided(what string, d plan.Decision) string {
 	return fmt.Sprintf("%s, by %s: %s", what, d.By, firstLine(d.Reason))
 }
 
-// write makes the note: Markdown, in which whatever comes from plans, commands and people stays text.
+// write makes the note: Markdown that escapes everything from plans, commands and people.
 func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	var b strings.Builder
 	m := doc.Metrics

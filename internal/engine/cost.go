@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Cost is what the agents say that a piece of work took.
+// Cost is what agents report about one piece of work.
 type Cost struct {
 	Task  plan.TaskID `json:"task_id"`
 	Agent string      `json:"agent"`
@@ -20,8 +20,8 @@ type Cost struct {
 	plan.Usage
 }
 
-// Costs lists what was recorded of each version, review and attempt, in plan order. Work of which its agent said nothing,
-// and work of people, is not in it.
+// Costs lists the reported cost of each version, review and attempt, in plan order. It omits work without a report, and
+// work of people.
 func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, error) {
 	all := []Cost{}
 	for _, t := range snap.Plan.Tasks {
@@ -56,7 +56,7 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 		var f estimate.Record
 		err := docs.Read(plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID)), &f)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // estimated by nobody
+			continue // no agent estimated it
 		}
 		if err != nil {
 			return nil, err

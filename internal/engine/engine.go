@@ -18,31 +18,31 @@ type Engine struct {
 	Store     *gitstore.Store
 	Trust     *Trust
 	Agents    *agent.Set
-	Weights   func() (estimate.Weights, error) // of the rule that estimates tasks; read when it is needed
-	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read when it is needed; may be nil
+	Weights   func() (estimate.Weights, error) // of the rule that estimates tasks; read on demand
+	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read on demand; may be nil
 	Policy    plan.Policy                      // of the repository
 	Now       func() time.Time
 	Environ   []string                 // of the agents that the user has set up, before the WF_ variables
-	Commands  func() ([]string, error) // of a plan's command lines, before the WF_ variables; nil: the defaults of Environ
-	Secrets   func() plan.Mask         // what must not be recorded; nil: what Environ tells
+	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ
+	Secrets   func() plan.Mask         // what must not be recorded; nil: derived from Environ
 	Templates fs.FS                    // prompts/<role>.md
-	Report    func(Progress)           // called for each thing that happens, from several goroutines; may be nil
+	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
-	Lease     time.Duration            // of a claim; zero means what wf.lease says, see LeaseTime
+	Lease     time.Duration            // of a claim; zero means wf.lease, see LeaseTime
 
-	// Watch is told by a run what is worked on, whenever that changes, from one goroutine; may be nil. The state may be
-	// kept, not changed.
+	// Watch receives a run's current work whenever that changes, from one goroutine; may be nil. It may keep the state
+	// but not change it.
 	Watch func(*plan.State, []Doing)
 
-	scratch *scratch // of the run that is under way, nil outside of one
+	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings
 
-	leaseMu   sync.Mutex // guards Lease while it is found out
+	leaseMu   sync.Mutex // guards Lease while it is looked up
 	ownerOnce sync.Once
 	self      owner
 }
 
-// Doing is one piece of work that a run has under way.
+// Doing is one piece of a run's current work.
 type Doing struct {
 	Task      plan.TaskID // the ACTION, also while it is reviewed
 	What      string      // attempt, review, ...
@@ -63,8 +63,8 @@ func (e *Engine) report(id plan.TaskID, text string) {
 	}
 }
 
-// Run carries the plan out until it is done or nothing can go on without somebody. The state it returns says which;
-// an error means that the work itself broke off (a cancelled context, a repository that can't be written).
+// Run carries the plan out until it is done or can't go on without somebody. The returned state says which; an error
+// means that the work itself broke off (a cancelled context, a repository that can't be written).
 func (e *Engine) Run(ctx context.Context, id plan.ID) (*plan.State, error) {
 	return e.newRun(id).loop(ctx)
 }
@@ -85,7 +85,7 @@ func (e *Engine) commandEnv() ([]string, error) {
 	return e.Commands()
 }
 
-// mask takes secrets out of what is recorded or shown.
+// mask removes secrets from what is recorded or shown.
 func (e *Engine) mask() plan.Mask {
 	if e.Secrets == nil {
 		return plan.NewMask(e.Environ)

@@ -11,19 +11,19 @@ import (
 	"gitwf/internal/plan"
 )
 
-// ClaimState is a claim and what it is worth, seen from here.
+// ClaimState is a claim and whether it holds, seen from here.
 type ClaimState struct {
 	plan.Claim
 	Until   time.Time `json:"until"` // from then on others may take it over
 	Holds   bool      `json:"holds"`
-	Why     string    `json:"why,omitempty"`     // it does not hold any more, or what else is the matter with it
-	Command string    `json:"command,omitempty"` // that takes it over, now or after Until
+	Why     string    `json:"why,omitempty"`     // why it no longer holds, or what else is wrong with it
+	Command string    `json:"command,omitempty"` // takes it over, now or after Until
 }
 
 // Owner says for people who holds the claim.
 func (c ClaimState) Owner() string { return ownerOf(c.Claim) }
 
-// ClaimStates are the claims on a plan's tasks, by task id. What was given back is not in it.
+// ClaimStates are the claims on a plan's tasks, by task id. It omits released ones.
 func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, error) {
 	claims, err := e.Store.Claims(ctx, id)
 	if err != nil {
@@ -48,8 +48,8 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 	return all, nil
 }
 
-// Explain says of each open ACTION, in plan order, what it waits for; of a version under review, what the review waits
-// for. waits and claims are those of the state.
+// Explain says for each open ACTION, in plan order, what it waits for; for a version under review, what the review
+// waits for. waits and claims are those of the state.
 func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	x := explainer{s: s, waits: map[plan.TaskID]Wait{}, claims: map[plan.TaskID]ClaimState{}, known: map[plan.TaskID]cause{}}
 	for _, w := range waits {
@@ -74,8 +74,8 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 // How far a task is from being done.
 const (
 	failed   = iota // somebody has to decide
-	person          // somebody has to do something
-	inWork          // somebody does it
+	person          // somebody has to act
+	inWork          // somebody is working on it
 	possible        // the engine can do it now
 )
 
@@ -93,7 +93,7 @@ func possibly(text string) cause {
 	return cause{rank: possible, Wait: Wait{Text: text, Command: "git wf run"}}
 }
 
-// fails is the cause of a task that nothing but a decision helps.
+// fails is the cause of a task that only a decision helps.
 func fails(text string) cause { return cause{rank: failed, Wait: Wait{Text: text}} }
 
 type explainer struct {
@@ -124,7 +124,7 @@ func (x *explainer) wait(t *plan.TaskState) Wait {
 // mostChain is how many tasks of a chain are listed, before its end.
 const mostChain = 50
 
-// chainText is a chain in words, with its middle left out where it is long.
+// chainText is a chain in words. It leaves out the middle of a long one.
 func chainText(chain []plan.TaskID) string {
 	const most = 6
 	var names []string
@@ -139,8 +139,8 @@ func chainText(chain []plan.TaskID) string {
 	return strings.Join(names, ", which waits for ")
 }
 
-// cause finds what keeps a task from being done, and remembers it. A plan that nobody validated may go round in a circle:
-// the answer is there before it is known.
+// cause finds what keeps a task from being done, and remembers it. It stores a preliminary answer first, because an
+// invalid plan may have cycles.
 func (x *explainer) cause(id plan.TaskID) cause {
 	if c, ok := x.known[id]; ok {
 		return c
@@ -187,7 +187,7 @@ func (x *explainer) find(id plan.TaskID) cause {
 	return possibly("can be done now")
 }
 
-// worst is the dependency that has the most in the way.
+// worst is the cause of the dependency that is furthest from done.
 func (x *explainer) worst(ids []plan.TaskID) cause {
 	var worst cause
 	for i, id := range ids {

@@ -17,8 +17,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// graft makes an approved plan part of plan.json, after each of its leaves was found to be feasible: leaves that are too
-// large for one attempt get a task that splits them or, where that can't be, a question.
+// graft makes an approved plan part of plan.json, once each of its leaves is found feasible. A leaf that is too large
+// for one attempt gets a task that splits it or, if that is impossible, a question.
 func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	h, work, err := e.claim(ctx, id, t.TaskID, plan.ReviewerPlan)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	case work.Err() != nil:
 		return e.broken(ctx, h)
 	case errors.As(err, &unknown):
-		// What could not be checked has not passed: the plan waits, and after a few attempts for a person.
+		// A check that could not run has not passed: the plan waits, and after a few attempts it waits for a person.
 		return e.fail(ctx, id, t.TaskID, 0, h, unknown.res, e.Now().Sub(began), nil)
 	case err != nil:
 		return err
@@ -75,8 +75,8 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	return nil
 }
 
-// overturn rejects an approved plan that has not been grafted and no longer fits: what it changes has been done meanwhile,
-// or the policy has become stricter. The next version has the reasons in hand.
+// overturn rejects an approved, ungrafted plan that no longer fits: tasks that it changes are done by now, or the
+// policy has become stricter. The next version gets the reasons.
 func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, wrong plan.Findings) error {
 	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
 	if err != nil {
@@ -92,8 +92,8 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	return nil
 }
 
-// feasible estimates the leaves that the candidate brings and says in the event what follows. A person's own numbers
-// stand: there the rule's are recorded beside them.
+// feasible estimates the candidate's new leaves and puts the consequences into the event. A person's own estimates
+// stand; the rule's are recorded next to them.
 func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, made plan.Artifact, ev *plan.GraftPlan) error {
 	weights, err := e.Weights()
 	if err != nil {
@@ -131,12 +131,12 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	return nil
 }
 
-// feasibilityError: nobody could say how large the leaves are.
+// feasibilityError: nobody could estimate the leaves.
 type feasibilityError struct{ res agent.Result }
 
 func (e *feasibilityError) Error() string { return "estimate the tasks: " + e.res.Message }
 
-// tooLarge asks what is to become of a leaf that no split can make smaller.
+// tooLarge asks what to do with a leaf that no split can make smaller.
 func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Time) plan.Question {
 	why := fmt.Sprintf("it stands at level %d of %d", depth, limits.MaxDecompositionDepth)
 	if depth < limits.MaxDecompositionDepth {
@@ -144,7 +144,7 @@ func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Tim
 	}
 	large := fmt.Sprintf("can't be done in one go (%s)", r.Why)
 	if r.Days > limits.OneShotThresholdPersonDays {
-		because, _, _ := strings.Cut(r.Why, "; more than the threshold") // which is said here
+		because, _, _ := strings.Cut(r.Why, "; more than the threshold") // the question itself says that
 		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays, because)
 	}
 	return plan.Question{
@@ -154,7 +154,7 @@ func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Tim
 	}
 }
 
-// Judgement is what a feasibility check said of one task.
+// Judgement is a feasibility check's verdict on one task.
 type Judgement struct {
 	Record     string      `json:"record"` // the path of the whole record in the plan's tree
 	PlanTask   plan.TaskID `json:"plan_task_id"`
@@ -165,8 +165,8 @@ type Judgement struct {
 	estimate.TaskResult
 }
 
-// Judgements are what the feasibility checks of a plan's grafts said of a task, oldest first: the last one counts. For a
-// task that makes plans, what was said of each leaf of its plan.
+// Judgements are the feasibility checks' verdicts on a task from a plan's grafts, oldest first: the last one counts.
+// For a task that makes plans, they are the verdicts on each leaf of its plan.
 func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) ([]Judgement, error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {

@@ -22,10 +22,10 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// ground is the scratch directory of one attempt or review, and what was put there.
+// ground is the scratch directory of one attempt or review, and its content.
 type ground struct {
 	place    *scratch
-	ownPlace bool   // the place is this ground's alone, and goes with it
+	ownPlace bool   // the place belongs to this ground and is removed with it
 	dir      string // of everything below
 	work     string // where the command runs
 	out      string // WF_OUT
@@ -36,18 +36,18 @@ type ground struct {
 	repo     string // WF_REPO
 	role     contract.Role
 	source   plan.OID     // HEAD when the attempt began
-	inputs   []plan.Input // what lies in in/
+	inputs   []plan.Input // the content of in/
 	attempt  int
 
 	told      []prompt.Input   // the same, as a prompt shows it
-	rejected  *plan.Review     // the last review of the newest version, if that was rejected
+	rejected  *plan.Review     // the last review of the newest version, if it rejected
 	rejection []byte           // its REJECTED.md
 	dropped   []prompt.Dropped // what the prompt had no room for
-	unlink    func()           // removes the linked working tree, nil if there is none
-	onlookers onlookers        // of the work that goes on
-	about     agent.Context    // what context holds
+	unlink    func()           // removes the linked worktree, nil if there is none
+	onlookers onlookers        // of the current work
+	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
-	handIn    string           // with which an outside agent hands in, "" for others
+	handIn    string           // how an outside agent hands in, "" for others
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
@@ -76,7 +76,7 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return g, nil
 }
 
-// repo is the directory that commands may read the repository from.
+// repo is the directory from which commands may read the repository.
 func (e *Engine) repo() string {
 	if top := e.Store.WorkTree(); top != "" {
 		return top
@@ -96,7 +96,7 @@ func (g *ground) remove() {
 	g.place.discard(g.dir)
 }
 
-// fill puts in place what every command gets: inputs and context. An attempt gets the rest too.
+// fill provides what every command gets: inputs and context. An attempt gets the rest too.
 func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if err := os.Mkdir(g.in, 0o777); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (g *ground) makePlaces() error {
 	return errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777))
 }
 
-// makeWorktree makes the place where an agent works a linked working tree of the repository, at the commit from which
-// the attempt begins. What the agent changes there is thrown away with it: only what it hands in counts.
+// makeWorktree makes the agent's directory a linked worktree of the repository, at the commit where the attempt begins.
+// The agent's changes there are discarded with it: only what it hands in counts.
 func (e *Engine) makeWorktree(ctx context.Context, g *ground) error {
 	if g.source == "" {
 		return errors.New("the agent works in a linked working tree, and the repository has no commit yet")
@@ -158,8 +158,8 @@ func (e *Engine) makeWorktree(ctx context.Context, g *ground) error {
 	return nil
 }
 
-// fillAttempt puts in place what an attempt has beyond a check: where it works and writes, what it is told, and what the
-// last review said.
+// fillAttempt provides what an attempt has beyond a check: directories to work and write in, the prompt, and the last
+// review.
 func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	var err error
 	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
@@ -186,7 +186,7 @@ func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snap
 	return e.attemptPrompt(ctx, g, snap, t, name)
 }
 
-// budget is how long a prompt for the agent may be, in bytes.
+// budget is the size limit of the agent's prompts, in bytes.
 func (e *Engine) budget(name string) int {
 	if c, ok := e.Agents.Config(name); ok && c.Budget > 0 {
 		return c.Budget
@@ -194,7 +194,7 @@ func (e *Engine) budget(name string) int {
 	return prompt.DefaultBudget
 }
 
-// approvedInputs are the versions that an attempt is given: of each dependency the approved one, and nothing else.
+// approvedInputs are the versions that an attempt gets: the approved one of each dependency, and nothing else.
 func approvedInputs(snap *gitstore.Snapshot, s *plan.State, id plan.TaskID) []plan.Input {
 	inputs := []plan.Input{}
 	for _, d := range s.Inputs(id) {
@@ -264,11 +264,12 @@ func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snaps
 	return nil
 }
 
-// handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes them.
+// handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes
+// them.
 func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c *agent.Context) error {
 	from := snap.State().Lineage(t.Task)
 	if t.TaskID != plan.PlanTaskID {
-		from = append(from, plan.PlanTaskID) // what came with the top task is for everybody
+		from = append(from, plan.PlanTaskID) // everybody gets what came with the top task
 	}
 	given := map[string]int{} // files so far, by name: a GOAL and a task below it may ask for the same
 	for _, id := range from {
@@ -283,8 +284,8 @@ func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snaps
 	return nil
 }
 
-// handOver is handedOver for one name of one task. Each file is at inputs/<name>/<number>/<file> below WF_IN, numbers
-// beginning behind those that are there.
+// handOver is handedOver for one name of one task. Each file goes to inputs/<name>/<number>/<file> below WF_IN; numbers
+// continue after existing ones.
 func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there, count int, c *agent.Context) error {
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
 	for n := 1; n <= count; n++ {
@@ -318,7 +319,7 @@ func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapsho
 	return nil
 }
 
-// job is what the agent is given.
+// job is what the agent gets.
 func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) agent.Job {
 	limit := snap.Plan.Limits().TimeoutSeconds
 	if t.TimeoutSeconds > 0 {
@@ -331,7 +332,7 @@ func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) 
 	}
 }
 
-// environ is what a criterion's run line gets of the environment.
+// environ is the environment of a criterion's run line.
 func (g *ground) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
 	return []string{
 		"WF_ROLE=" + g.role.Env(), "WF_REPO=" + g.repo, "WF_IN=" + g.in, "WF_CONTEXT=" + g.context,
@@ -339,7 +340,7 @@ func (g *ground) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
 	}
 }
 
-// agentActor is the author of what an agent did. The address names no mailbox: the top-level domain is reserved.
+// agentActor is the author of an agent's work. The address names no mailbox: the top-level domain is reserved.
 func agentActor(name string) plan.Actor {
 	return plan.Actor{Name: name, Email: plan.EscapeName(name) + "@agents.git-wf.invalid"}
 }
@@ -374,7 +375,7 @@ func artifactOf(c plan.Change) string {
 	return ""
 }
 
-// what is a commit's subject without the task's id, which a report has beside it.
+// what is a commit's subject without the task's id, which a report prints separately.
 func what(c plan.Change) string {
 	_, text, _ := strings.Cut(c.Subject, ": ")
 	return text

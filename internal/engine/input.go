@@ -19,7 +19,7 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Questions reads the questions of a task that nobody has answered yet, in order.
+// Questions reads a task's unanswered questions, in order.
 func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]plan.Question, error) {
 	var open []plan.Question
 	for _, n := range snap.Records.Of(task).OpenQuestions() {
@@ -32,7 +32,7 @@ func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task pl
 	return open, nil
 }
 
-// documents reads what is recorded of a task.
+// documents reads the records of a task.
 func (e *Engine) documents(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) export.Documents {
 	return export.DocumentsOf(ctx, e.Store, snap, task)
 }
@@ -53,7 +53,7 @@ func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot) ([]agent.No
 // Reply is a person's answer to a question.
 type Reply struct {
 	Task   plan.TaskID
-	Number int    // of the question; zero means the first that is open
+	Number int    // of the question; zero means the first open one
 	Text   string // one of these three, as the question asks
 	Option string
 	Files  []string // absolute paths
@@ -105,7 +105,7 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	return done, err
 }
 
-// hinted is an error with the command that hands in a better file, if that is what is wrong.
+// hinted adds the command that hands in a better file, if a bad file is the problem.
 func hinted(err error, command string) error {
 	var wrong *InputError
 	if !errors.As(err, &wrong) {
@@ -116,7 +116,7 @@ func hinted(err error, command string) error {
 	return &better
 }
 
-// HandIn records files for a requirement of a task. Without a name they are for the only one that lacks any.
+// HandIn records files for a requirement of a task. Without a name, they are for the only one that lacks files.
 func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string, person plan.Actor) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -138,7 +138,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
 }
 
-// anyOf is the end of a file's name in a command, where only some are allowed.
+// anyOf is the file extension in a suggested command, if only some are allowed.
 func anyOf(formats []string) string {
 	if len(formats) != 1 {
 		return ""
@@ -158,8 +158,8 @@ func askedForFiles(t *plan.Task) error {
 	}
 }
 
-// wanted finds the requirement of a task that files are handed in for: the one of that name or, without one, the only one
-// that lacks files and takes all of these.
+// wanted finds the requirement that files are handed in for: the named one or, without a name, the only one that lacks
+// files and accepts all of these.
 func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requirement, error) {
 	var names []string
 	var lack, fit []plan.Requirement
@@ -197,10 +197,10 @@ type InputError struct{ File, Reason, Hint string }
 
 func (e *InputError) Error() string { return "hand in " + e.File + ": " + e.Reason }
 
-// Exit has the hint.
+// Exit returns the hint.
 func (e *InputError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
 
-// reasonOf is what is wrong with a file whose name is said already.
+// reasonOf is what is wrong with a file, without the file's name.
 func reasonOf(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -209,11 +209,11 @@ func reasonOf(err error) error {
 	return err
 }
 
-// handedIn adds the files to the batch and describes them. formats are the extensions that are allowed; none allows all.
+// handedIn adds the files to the batch and describes them. formats are the allowed extensions; none allows all.
 func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits plan.Config, name string, formats, files []string, by plan.Actor) (docs []plan.InputDocument, err error) {
 	defer func() {
 		if err != nil {
-			batch.Discard() // of the files before the one that can't be handed in
+			batch.Discard() // earlier files, if one can't be handed in
 		}
 	}()
 	for _, file := range files {
@@ -253,7 +253,7 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 	return docs, nil
 }
 
-// source is where a file came from, as far as that is anybody's business: its path in the working tree, else nothing.
+// source is where a file came from, as far as others may know: its path in the worktree, else nothing.
 func (e *Engine) source(file string) string {
 	rel, err := filepath.Rel(e.Store.WorkTree(), file)
 	if err != nil || e.Store.WorkTree() == "" || !filepath.IsLocal(rel) {
@@ -271,7 +271,7 @@ func addOne(ctx context.Context, batch *gitstore.Batch, path, name string) (plan
 		}
 		return tree, infos[0], nil
 	}
-	data, err := os.ReadFile(path) // a link by another name
+	data, err := os.ReadFile(path) // a link with another name
 	if err != nil {
 		return "", plan.FileInfo{}, err
 	}
@@ -290,14 +290,14 @@ func allowed(formats []string, name string) bool {
 	return slices.ContainsFunc(formats, func(f string) bool { return strings.ToLower(strings.TrimPrefix(f, ".")) == ext })
 }
 
-// InputDir is where a person can put the files that a task requires, below the top of the working tree: one directory for
+// InputDir is where a person can put the files that a task requires, below the top of the worktree: one directory for
 // each requirement.
 func InputDir(id plan.ID, name string) string {
 	return path.Join(".workflow", string(id), "inputs", plan.EscapeName(name))
 }
 
-// takeInputs hands in what lies in the plan's input directories for tasks that still lack it, and reports how many files
-// it took. What was handed in before, by its content, is not handed in again.
+// takeInputs hands in what lies in the plan's input directories for tasks that still lack it, and reports how many
+// files it took. It skips content that was handed in before.
 func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
 	top := e.Store.WorkTree()
 	if top == "" {
@@ -328,8 +328,8 @@ func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
 	return nil
 }
 
-// reallyBelow reports whether the directory exists and no part of it is a link: a repository's content must not choose
-// what is taken from outside of it.
+// reallyBelow reports whether the directory exists without any link on its path: a repository's content must not choose
+// files from outside it.
 func reallyBelow(top string, parts ...string) bool {
 	for _, part := range parts {
 		top = filepath.Join(top, part)

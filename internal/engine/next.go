@@ -14,17 +14,17 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// Offer is a task for an agent that works outside of a run, and what it has to know.
+// Offer is a task for an agent that works outside a run, with what the agent must know.
 type Offer struct {
 	Snapshot *gitstore.Snapshot
 	Task     *plan.TaskState
-	Claim    *plan.Claim // nil unless it was asked for
+	Claim    *plan.Claim // nil unless requested
 	Prompt   prompt.Prompt
 	Inputs   []plan.Input
-	Feedback string // the REJECTED.md of the version that is to be redone
+	Feedback string // the REJECTED.md of the version to redo
 }
 
-// HandIn is the command that hands the task's files in, PATH standing for them.
+// HandIn is the command that hands in the task's files, with PATH in their place.
 func (o *Offer) HandIn() string {
 	claim := ""
 	if o.Claim != nil {
@@ -35,13 +35,13 @@ func (o *Offer) HandIn() string {
 
 // Wanted says which task an outside agent wants.
 type Wanted struct {
-	Task  plan.TaskID   // "" is any
+	Task  plan.TaskID   // "" means any
 	Agent string        // its name
-	Claim bool          // take it
+	Claim bool          // claim it
 	Lease time.Duration // of the claim; zero means LeaseTime
 }
 
-// Offer finds the next task for an outside agent, and claims it if that is wanted. It is nil when there is none now.
+// Offer finds the next task for an outside agent, and claims it if requested. It returns nil if there is none now.
 // Tasks for that agent come first, then those for anybody, then those that a run would do by their run line.
 func (e *Engine) Offer(ctx context.Context, id plan.ID, w Wanted) (*Offer, error) {
 	for {
@@ -75,7 +75,7 @@ func (e *Engine) Offer(ctx context.Context, id plan.ID, w Wanted) (*Offer, error
 	}
 }
 
-// choose finds the task that is wanted.
+// choose finds the wanted task.
 func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.TaskState, error) {
 	if w.Task != "" {
 		t := s.Tasks[w.Task]
@@ -110,7 +110,7 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 	return best, nil
 }
 
-// suits says how well a task suits an outside agent: less is better.
+// suits ranks how well a task suits an outside agent: less is better.
 func (e *Engine) suits(t *plan.Task, name string) (rank int, ok bool) {
 	switch by := agent.Name(t); {
 	case name != "" && by == name:
@@ -123,8 +123,8 @@ func (e *Engine) suits(t *plan.Task, name string) (rank int, ok bool) {
 	return 0, false
 }
 
-// claimOutside takes a claim that no process keeps: it holds until its end, unless it is renewed. The agent is taken to
-// work in a working tree of the repository.
+// claimOutside takes a claim that no process renews: it ends unless the agent renews it. The agent is assumed to work
+// in a worktree of the repository.
 func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID, w Wanted) (*plan.Claim, error) {
 	lease := w.Lease
 	if lease == 0 {
@@ -151,7 +151,7 @@ func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID,
 	}
 	switch {
 	case err == nil && (t == nil || h.claim.Number <= s.ClaimsEnded(task)):
-		// The task was done, or claimed by somebody else and recorded, since it was chosen.
+		// Since we chose the task, somebody has done it, or claimed it and recorded something.
 		err = fmt.Errorf("%s: %w", task, gitstore.ErrClaimed)
 	case err == nil:
 		return &h.claim, nil
@@ -160,7 +160,7 @@ func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID,
 	return nil, err
 }
 
-// describe fills in what the agent has to know.
+// describe fills in what the agent must know.
 func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer) error {
 	s := snap.State()
 	t := s.Tasks[o.Task.TaskID]
@@ -175,7 +175,7 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	return err
 }
 
-// adopt takes up a claim by its number, which its owner was told. An older number is refused: somebody else has claimed
+// adopt continues a claim by its number, which its owner knows. It refuses an older number: somebody else has claimed
 // the task since.
 func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number int) (*hold, error) {
 	found, _, err := e.claimOn(ctx, id, task)
@@ -211,8 +211,8 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 	return refused
 }
 
-// RenewClaim moves the end of an outside agent's claim; lease zero means LeaseTime. One that has expired can be renewed
-// as long as nobody has taken it over.
+// RenewClaim extends an outside agent's claim; lease zero means LeaseTime. An expired claim can be renewed until
+// somebody takes it over.
 func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int, lease time.Duration) (plan.Claim, error) {
 	if lease == 0 {
 		var err error
@@ -228,8 +228,8 @@ func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, n
 	return c, e.orNotHeld(err, task, number)
 }
 
-// ReleaseClaim gives an outside agent's claim back. With a reason, that is recorded as an attempt that failed, which
-// counts; without, it says nothing about the task.
+// ReleaseClaim releases an outside agent's claim. With a reason, it records a failed attempt, which counts; without
+// one, it says nothing about the task.
 func (e *Engine) ReleaseClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int, reason string) error {
 	h, err := e.adopt(ctx, id, task, number)
 	if err != nil {
@@ -250,10 +250,10 @@ func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {
 	return err
 }
 
-// reservedNames are those that an outside agent can't have: they mean somebody else in a plan.
+// reservedNames are names that an outside agent can't have: they mean somebody else in a plan.
 var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutline, plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson}
 
-// CheckAgentName says what is wrong with the name of an outside agent, "" if nothing is.
+// CheckAgentName says what is wrong with the name of an outside agent, "" for nothing.
 func CheckAgentName(name string) string {
 	const most = 100
 	switch {

@@ -12,7 +12,7 @@ func machine() string  { return "-" }
 func boot() string     { return "-" }
 func pidSpace() string { return "-" }
 
-// processStart is when a process began, in microseconds. A zombie has ended: only its parent has not noticed.
+// processStart is when a process began, in microseconds. A zombie has ended; only its parent has not noticed.
 func processStart(pid int) (string, processState) {
 	const zombie = 5 // SZOMB
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// firstPidSpace is the number of the process namespace that no container has.
+// firstPidSpace is the number of the PID namespace outside all containers.
 const firstPidSpace = "4026531836"
 
-// machine stands for /etc/machine-id, which is confidential itself.
+// machine is derived from /etc/machine-id, which itself is confidential.
 func machine() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if id = bytes.TrimSpace(id); err != nil || len(id) == 0 {
@@ -39,7 +39,7 @@ func pidSpace() string {
 	return strings.TrimSuffix(number, "]")
 }
 
-// processStart is when a process began, in ticks since the boot. A zombie has ended: only its parent has not noticed.
+// processStart is when a process began, in ticks since the boot. A zombie has ended; only its parent has not noticed.
 func processStart(pid int) (string, processState) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

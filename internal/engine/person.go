@@ -12,18 +12,18 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Submission is a candidate that a person, or an agent from outside, hands in.
+// Submission is a candidate from a person or an outside agent.
 type Submission struct {
 	Task    plan.TaskID
-	Paths   []string // absolute; a file keeps its name, of a directory everything below it is taken
+	Paths   []string // absolute; a file keeps its name; a directory means everything below it
 	Person  plan.Actor
-	Session string // of an agent that hands in its work
+	Session string // of the agent that hands in its work
 	Message string
-	Claim   int // the number of the claim under which it is made, zero for none
+	Claim   int // the number of its claim, zero for none
 }
 
-// Submit records a submission as the task's next version: under the claim that it names or, if it names none, under one
-// for as long as that takes.
+// Submit records a submission as the task's next version, under the claim that it names or else under a claim for just
+// that long.
 func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitstore.Appended, error) {
 	h, err := e.holdFor(ctx, id, sub)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 		e.letGo(ctx, id, h)
 		return done, err
 	}
-	h.stop() // what was refused can be mended and handed in again, under the same claim
+	h.stop() // a refused submission can be mended and handed in again, under the same claim
 	var claimed *gitstore.ClaimedError
 	if errors.As(err, &claimed) {
 		return nil, e.notHeld(sub.Task, sub.Claim, claimed.Held)
@@ -77,7 +77,7 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 		return nil, err
 	}
 	batch := e.Store.NewBatch()
-	defer batch.Discard() // if nothing comes of it
+	defer batch.Discard() // if it is not recorded
 	tree, infos, err := batch.AddDir(ctx, "", fileRefs(files))
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 		return nil, err
 	}
 	by, author, session := sub.Person.Name, sub.Person, sub.Session
-	if agent := h.claim.Agent; agent != by { // who claimed it under an agent's name
+	if agent := h.claim.Agent; agent != by { // the agent name of the claim
 		by, author = agent, agentActor(agent)
 		if session == "" {
 			session = h.claim.Session
@@ -101,7 +101,7 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
 }
 
-// PersonReview is a person's review of one version, which stays locked from its beginning to its end.
+// PersonReview is a person's review of one version, which stays locked from beginning to end.
 type PersonReview struct {
 	Subject check.Subject
 	Ran     []plan.CriterionResult // what the engine saw
@@ -111,8 +111,8 @@ type PersonReview struct {
 	checkID string
 }
 
-// BeginReview locks the newest version of a task for a person's review. What the engine ran on it is read from its
-// record, or run and recorded now: an opinion rests on evidence.
+// BeginReview locks the newest version of a task for a person's review. It reads what the engine saw from its record,
+// or runs the criteria now and records that: an opinion rests on evidence.
 func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) (*PersonReview, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 type evidence struct {
 	subject check.Subject
 	ran     []plan.CriterionResult
-	checkID string // of the record that holds them, "" if nothing was to be run
+	checkID string // of its record, "" if there was nothing to run
 }
 
 // evidence finds what the engine saw of a task's newest version: in its record, or by running the criteria now and
@@ -211,5 +211,5 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 	return done, rev, err
 }
 
-// End gives the version free.
+// End unlocks the version.
 func (r *PersonReview) End() { r.engine.letGo(context.Background(), r.id, r.hold) }

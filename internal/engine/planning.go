@@ -31,9 +31,9 @@ func (d Draft) candidateName() string {
 }
 
 // CreatePlan records the draft as the first version of a new plan or, if a plan of the same name still waits for an
-// acceptable one, as its next version. It has the built-in review judge it and, if that approves, grafts it: one commit
-// for each. Where a process that did the same was killed in between, it goes on from there. The new plan becomes the
-// active one as soon as it exists. The plan's trusted lines must have been tried (RedFirst) before.
+// acceptable version, as its next one. The built-in review judges it; CreatePlan grafts it if approved: one commit for
+// each step. If another process was killed on the way, it continues from there. The new plan becomes active as soon as
+// it exists. The plan's trusted lines must have been tried (RedFirst) before.
 func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State, error) {
 	if err := e.BeginType(d); err != nil {
 		return "", nil, err
@@ -83,8 +83,8 @@ const (
 	planUnsettled                 // this very plan, neither rejected nor grafted yet
 )
 
-// choosePlan finds the id for a plan: its own or one made from its title. tree is that of its candidate, "" if it has
-// none yet. A plan of that id that is accepted already is another plan, and the new one gets a number.
+// choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, "" if it has none
+// yet. An accepted plan of that id is another plan, and the new one gets a number.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := plan.NewID(p.Title, n)
@@ -111,7 +111,7 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 	}
 }
 
-// Asked is what a plan is to be made of, by an agent.
+// Asked is a request that an agent make a plan.
 type Asked struct {
 	TopTask string   // verbatim
 	Files   []string // that belong to it; absolute paths
@@ -119,11 +119,11 @@ type Asked struct {
 	Config  plan.Config
 	Person  plan.Actor
 
-	Type       string          // what the plan begins with, see PlanType; may be empty
+	Type       string          // the plan's type, see PlanType; may be empty
 	Complexity plan.Complexity // the least; may be empty
 }
 
-// BeginPlan records what was asked for. The plan is then made like any deliverable: by Plan, or by Run.
+// BeginPlan records a request. The plan is then made like any deliverable: by Plan, or by Run.
 func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err := e.canPlan(); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 		return "", err
 	}
 	next := found == planRejected
-	for n := 2; next; n++ { // a rejected plan of that name is another one
+	for n := 2; next; n++ { // a rejected plan of that name is another plan
 		id = plan.NewID(asked.Title, n)
 		_, err := e.Store.Snapshot(ctx, id)
 		next = !errors.Is(err, gitstore.ErrNoPlan)
@@ -155,8 +155,8 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	return id, err
 }
 
-// canPlan fails if one of the user's own files that planning by an agent needs can't be used: nothing is recorded for work
-// that would break off.
+// canPlan fails if one of the user's own files that planning needs is unusable: it records nothing for work that would
+// break off.
 func (e *Engine) canPlan() error {
 	if err := prompt.Vet(e.Templates); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (e *Engine) canPlan() error {
 
 const (
 	planFile     = "plan.yaml"    // the candidate of an agent
-	requirements = "requirements" // the input of PLAN-1 that holds what came with the top task
+	requirements = "requirements" // the input of PLAN-1 with what came with the top task
 )
 
 // titleOf is a plan's title for a top task: its first line, or the beginning of that.
@@ -193,7 +193,7 @@ func titleOf(task string) string {
 	return "Plan"
 }
 
-// Plan makes a plan ready to be carried out: it works on the tasks that make plans, and on nothing else.
+// Plan makes a plan ready to be carried out: it works only on the tasks that make plans.
 func (e *Engine) Plan(ctx context.Context, id plan.ID) (*plan.State, error) {
 	r := e.newRun(id)
 	r.planning = true
@@ -224,7 +224,7 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (
 	}
 }
 
-// waitForOthers gives another process, which does what is to be done now, a moment for it.
+// waitForOthers waits a moment: another process is doing this.
 func waitForOthers(ctx context.Context) error {
 	select {
 	case <-time.After(pulseTime):

@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// candidate is the newest version of a planning task, read.
+// candidate is the newest version of a planning task, parsed.
 type candidate struct {
 	name  string
 	data  []byte
@@ -19,7 +19,7 @@ type candidate struct {
 	wrong plan.Findings
 }
 
-// candidate reads and validates the plan that is the newest version of a planning task.
+// candidate reads and validates the newest version of a planning task.
 func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (candidate, error) {
 	c := candidate{name: t.DeliverableSpec.Filename}
 	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
@@ -43,7 +43,7 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 }
 
 // reviewPlan has the built-in review judge the newest version of a plan. A plan that breaks no rule is judged only once
-// its command lines may run: its criteria are tried on nothing first, and must fail.
+// its command lines may run: first, its criteria must fail on an empty candidate.
 func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	return nil
 }
 
-// describePlanReview is describeReview; of a plan that breaks hard rules it says which, as far as there is room.
+// describePlanReview is describeReview; if a plan breaks hard rules, it names them, as far as there is room.
 func describePlanReview(r plan.Review, c plan.Change, wrong plan.Findings) string {
 	if len(wrong) == 0 {
 		return describeReview(r, c)
@@ -121,7 +121,7 @@ func (e *untrustedError) Error() string {
 	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, plan.Count(e.lines, "command line"))
 }
 
-// NewLines are the command lines of a plan, and of the candidates for it that await review, that may not run here yet.
+// NewLines are the command lines of a plan, and of its candidates that await review, that may not run here yet.
 func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]plan.CommandLine, error) {
 	lines := e.Trust.New(snap.Plan)
 	s := snap.State()

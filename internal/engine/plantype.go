@@ -20,7 +20,7 @@ import (
 
 var typeName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// TypeError says what is wrong with a type of plans.
+// TypeError says what is wrong with a plan type.
 type TypeError struct {
 	Name string
 	Why  string
@@ -30,13 +30,13 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("plan type %q: %s", plan.OneLine(e.Name), e.Why)
 }
 
-// Exit has the types that there are.
+// Exit returns the available types.
 func (e *TypeError) Exit() (int, string) {
 	return fault.ExitUsage, "git wf plan --type TYPE, one of " + templates.TypeNames() + ", or one of your own templates"
 }
 
-// PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is none of the name,
-// or if its file is not one.
+// PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is no such type
+// or its file is invalid.
 func (e *Engine) PlanType(name string) (plan.Type, error) {
 	if !typeName.Get().MatchString(name) {
 		return plan.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
@@ -65,7 +65,7 @@ func (e *Engine) PlanType(name string) (plan.Type, error) {
 	return y, nil
 }
 
-// parseType reads the file of a type. What it does not know is an error: a demand that is skipped is not met.
+// parseType reads the file of a type. An unknown field is an error: a skipped demand is not met.
 func parseType(data []byte) (plan.Type, error) {
 	var file struct {
 		plan.Type `yaml:",inline"`
@@ -93,8 +93,8 @@ func parseType(data []byte) (plan.Type, error) {
 	return file.Type, nil
 }
 
-// BeginType gives a draft what its type sets, and holds it against the type's rules: it fails with Findings that have their
-// places in the file, or with a *TypeError. It may be called more than once.
+// BeginType applies a type to a draft and checks the draft against the type's rules. It fails with Findings that have
+// their places in the file, or with a *TypeError. It may be called more than once.
 func (e *Engine) BeginType(d Draft) error {
 	err := e.beginType(d.Plan)
 	var fs plan.Findings
@@ -104,7 +104,7 @@ func (e *Engine) BeginType(d Draft) error {
 	return err
 }
 
-// beginType gives a plan that is to begin what its type sets, and holds what it has against the type's rules.
+// beginType applies a type to a new plan and checks the plan against the type's rules.
 func (e *Engine) beginType(p *plan.Plan) error {
 	if p.PlanType == "" {
 		return nil
@@ -120,8 +120,8 @@ func (e *Engine) beginType(p *plan.Plan) error {
 	return nil
 }
 
-// typeFindings finds where a plan is not one of its type. A type that is not here can't be looked at, and what could not be
-// looked at has not passed.
+// typeFindings finds where a plan breaks the rules of its type. If the type is not here, the check can't run, so it has
+// not passed.
 func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 	if p == nil || p.PlanType == "" {
 		return nil, nil
@@ -137,8 +137,8 @@ func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 	return y.Check(p), nil
 }
 
-// way is what the plan's type says to a role; "" where nothing is said. A plan of a type that is not known here goes on
-// without: its rules are looked at when a plan is reviewed.
+// way is what the plan's type says to a role; "" for nothing. A plan of an unknown type goes on without: its rules are
+// checked when a plan is reviewed.
 func (e *Engine) way(p *plan.Plan, role contract.Role) string {
 	if p.PlanType == "" {
 		return ""

@@ -24,8 +24,8 @@ import (
 // preparation is the directory below WF_IN with the outputs of a task's steps, and the role of their commands.
 const preparation = "preparation"
 
-// takeSteps takes the steps of a task's preparation, and puts what they found where the agent learns of it. ready is false if the
-// attempt is over with them: then it is recorded, as failed or as a question.
+// takeSteps takes the steps of a task's preparation and tells the agent what they found. ready is false if the attempt
+// ended with them; takeSteps has then recorded it, as failed or as a question.
 func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, name string) (ready bool, err error) {
 	task := snap.State().Effective(t.Task)
 	if len(g.steps) == 0 || g.role != contract.RoleAction {
@@ -33,7 +33,7 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	}
 	began := e.Now()
 	out, err := e.runSteps(work, snap, task, g)
-	if work.Err() != nil { // as of an attempt: it says nothing about the task
+	if work.Err() != nil { // as for an attempt: it says nothing about the task
 		return false, e.broken(ctx, h)
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	return err == nil, err
 }
 
-// runSteps runs them in a working tree of the repository: the agent's own if it has one, else one that lasts as long as they do.
+// runSteps runs them in a worktree of the repository: the agent's own, or else one that lasts as long as they do.
 func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome, error) {
 	if !e.Trust.Preparation(task) {
 		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID, Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
@@ -65,7 +65,7 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 		tree := *g
 		tree.work, tree.unlink = filepath.Join(g.dir, "repository"), nil
 		dir = tree.work
-		if g.source == "" { // nothing was committed yet, and nothing can be read
+		if g.source == "" { // without a commit there is nothing to read
 			if err := os.Mkdir(dir, 0o777); err != nil {
 				return prepare.Outcome{}, err
 			}
@@ -92,8 +92,8 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	})
 }
 
-// layOutSummaries puts the summaries of the inputs where seed 1 has them, so that its commands find them. Where the repository
-// itself has something else there, it stays: the summaries are in WF_CONTEXT too.
+// layOutSummaries puts the summaries of the inputs where seed 1 has them, so that its commands find them. It overwrites
+// nothing of the repository's: WF_CONTEXT has the summaries too.
 func layOutSummaries(dir string, id plan.ID, inputs []agent.Input) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -113,10 +113,10 @@ func layOutSummaries(dir string, id plan.ID, inputs []agent.Input) {
 	}
 }
 
-// stepQuestion is the name of the question that a failed step becomes.
+// stepQuestion is the name of the question about a failed step.
 func stepQuestion(step string) string { return "preparation: " + plan.OneLine(step) }
 
-// stepAnswers are the answers to questions that steps became, by the name of the step: the newest of each.
+// stepAnswers are the newest answers to questions about failed steps, by the name of the step.
 func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task) (map[string]string, error) {
 	answers := map[string]string{}
 	r := snap.Records.Of(task.TaskID)
@@ -137,7 +137,7 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 	return answers, nil
 }
 
-// unprepared records an attempt that ended with a step: as a question where the step wants a person, else as failed.
+// unprepared records an attempt that ended with a step: as a question if the step wants a person, else as failed.
 func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, out prepare.Outcome, took time.Duration) error {
 	s := out.Failed
 	message := fmt.Sprintf("the preparation failed: step %s: %s", plan.OneLine(s.Name), s.Record.Problem)
@@ -160,7 +160,7 @@ func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *pla
 	return e.needs(ctx, snap, t, h, res, took, log)
 }
 
-// lastPart is the end of an output, as far as a message has room.
+// lastPart is the end of an output, as much as a message can hold.
 func lastPart(s string) string {
 	const most = 2000
 	if len(s) <= most {
@@ -169,7 +169,7 @@ func lastPart(s string) string {
 	return "..." + strings.ToValidUTF8(s[len(s)-most:], "")
 }
 
-// stepLog is the log of an attempt that went no further than its preparation.
+// stepLog is the log of an attempt that ended in its preparation.
 func stepLog(out prepare.Outcome) []byte {
 	var b strings.Builder
 	for _, s := range out.Steps {
@@ -178,7 +178,7 @@ func stepLog(out prepare.Outcome) []byte {
 	return []byte(b.String())
 }
 
-// tellSteps makes prompt and context again, with what the steps found.
+// tellSteps rewrites prompt and context with the findings of the steps.
 func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, out prepare.Outcome) error {
 	g.steps, g.about.Preparation = nil, nil
 	for i, s := range out.Steps {
@@ -199,7 +199,7 @@ func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapsh
 	return e.attemptPrompt(ctx, g, snap, t, name)
 }
 
-// stepsAhead are the steps of a task's preparation before any of them is taken.
+// stepsAhead are the steps of a task's preparation before any is taken.
 func stepsAhead(t *plan.Task) []prompt.Step {
 	if t.NodeType != plan.Action || t.Planning() {
 		return nil
@@ -215,7 +215,7 @@ func promptStep(s plan.Step, i int) prompt.Step {
 	return prompt.Step{Number: i + 1, Name: s.Name, Action: s.Action, Result: "not taken yet"}
 }
 
-// summary is what a dependency's approved version says for those who build on it: the same text that .summaries/ has.
+// summary is what a dependency's approved version tells those who build on it: the same text as in .summaries/.
 func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, version int) (string, error) {
 	s, err := export.Summarize(ctx, e.Store, snap, t.TaskID, version)
 	if err != nil {
@@ -224,8 +224,8 @@ func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return s.Text(t, snap.State().Dependents(t.TaskID)), nil
 }
 
-// assigned is the agent that does a task which names none: the one that its meta.agent names, or its kind and title by the user's
-// table; "" if there is none, or none of that name is set up here.
+// assigned is the agent for a task that names none: the one in its meta.agent, or the one for its kind and title in the
+// user's table; "" if there is none, or none of that name is set up here.
 func (e *Engine) assigned(t *plan.Task) string {
 	if t.NodeType != plan.Action || t.Planning() {
 		return ""
@@ -236,7 +236,7 @@ func (e *Engine) assigned(t *plan.Task) string {
 	return e.byTable(t)
 }
 
-// byTable is the agent that the user's table has for a task or a CHECK, "" if there is none.
+// byTable is the agent for a task or a CHECK in the user's table, "" if there is none.
 func (e *Engine) byTable(t *plan.Task) string {
 	if e.Assign == nil {
 		return ""
@@ -253,7 +253,7 @@ func (e *Engine) isSetUp(name string) bool {
 	return ok
 }
 
-// canAssign fails if the user's table can't be read: tasks would go to somebody else than it says.
+// canAssign fails if the user's table can't be read: tasks would go to the wrong agent.
 func (e *Engine) canAssign() error {
 	if e.Assign == nil {
 		return nil
@@ -262,7 +262,7 @@ func (e *Engine) canAssign() error {
 	return err
 }
 
-// MissingPaths finds the focus_paths of a strict draft that HEAD does not have, placed in the draft's file.
+// MissingPaths finds the focus_paths of a strict draft that HEAD lacks, placed in the draft's file.
 func (e *Engine) MissingPaths(ctx context.Context, d Draft) (plan.Findings, error) {
 	if d.Plan.Config.TaskDocument != plan.StrictTaskDocument {
 		return nil, nil

@@ -27,12 +27,12 @@ func (e *Engine) writePrompt(g *ground, d prompt.Data, budget int) error {
 	return os.WriteFile(g.prompt, []byte(p.Text), 0o666)
 }
 
-// Prompt is what an agent would be told about a task: its maker or, when a version awaits review, its reviewer.
+// Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer.
 func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (prompt.Prompt, error) {
 	return e.promptFor(ctx, snap, id, "")
 }
 
-// promptFor is Prompt; with a command, for an agent that hands its files in with it.
+// promptFor is Prompt; with a command, for an agent that hands in its files with it.
 func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt, error) {
 	s := snap.State()
 	t := s.Tasks[id]
@@ -66,8 +66,7 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	return prompt.Prompt{Text: string(text), Dropped: g.dropped}, err
 }
 
-// reviewPrompt writes the prompt of a review that is to come. Nothing is run for it: what the engine will see then is not
-// in it yet, if there is no record of it.
+// reviewPrompt writes the prompt of a future review. It runs nothing: what the engine has not recorded yet is missing.
 func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if err := g.makePlaces(); err != nil {
 		return err
@@ -114,7 +113,7 @@ func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskStat
 	return d
 }
 
-// attemptData is what the prompt of an attempt holds beyond that.
+// attemptData is what the prompt of an attempt holds in addition.
 func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) (prompt.Data, error) {
 	d := e.promptData(g, snap, t)
 	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
@@ -148,8 +147,8 @@ func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Sn
 	return e.writePrompt(g, d, e.budget(name))
 }
 
-// takeRequirements makes of the files that came with the top task what they are for those who plan: not one input among
-// others, but part of what was asked for.
+// takeRequirements turns the files that came with the top task from inputs into a part of the request, which they are
+// for planners.
 func takeRequirements(d *prompt.Data) {
 	d.Inputs = slices.DeleteFunc(slices.Clone(d.Inputs), func(in prompt.Input) bool {
 		if in.Name != requirements {
@@ -163,7 +162,7 @@ func takeRequirements(d *prompt.Data) {
 	})
 }
 
-// planningData is what the maker of a plan, or of a fragment, has to know.
+// planningData is what the maker of a plan, or of a fragment, must know.
 func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, d *prompt.Data) error {
 	takeRequirements(d)
 	d.Reason = prompt.Text(t.Description)
@@ -200,8 +199,8 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 	return nil
 }
 
-// tellTooLarge tells who splits a leaf what the last feasibility check found too large about it, and who said so: they
-// have to know what the size comes from.
+// tellTooLarge tells the agent that splits a leaf what the last feasibility check found too large about it, and who
+// said so: the agent must know where the size comes from.
 func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf *plan.Task, d *prompt.Data) error {
 	all, err := Judgements(ctx, e.Store, snap, leaf.TaskID)
 	if err != nil || len(all) == 0 {
@@ -209,7 +208,7 @@ func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf
 	}
 	j := all[len(all)-1]
 	if j.OneShotPass {
-		return nil // a person wants it split all the same, and d.Reason is theirs
+		return nil // a person wants the split anyway, and d.Reason is theirs
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "The feasibility check found it too large: %s.\n", strings.TrimRight(j.Why, ".;"))
@@ -234,7 +233,7 @@ func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf
 	return nil
 }
 
-// answers are the questions of a task, and of the tasks above it, that have their answers.
+// answers are the answered questions of a task and of the tasks above it.
 func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) ([]prompt.Answer, error) {
 	var all []prompt.Answer
 	r := snap.Records.Of(t.TaskID)
@@ -261,8 +260,8 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return all, nil
 }
 
-// packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, what changed since the last
-// version that was reviewed, and what the engine itself ran and saw. What the maker says about it is no part of it.
+// packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, the changes since the last
+// reviewed version, and what the engine itself ran and saw. It leaves out what the maker says about it.
 func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence) (prompt.Data, error) {
 	d := e.promptData(g, snap, t)
 	d.Attempt, d.Inputs = g.attempt, g.told
@@ -300,14 +299,14 @@ func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot,
 	return d, nil
 }
 
-// mostJudged is the size up to which the text of a file under review can be part of a prompt, in bytes.
+// mostJudged is the size, in bytes, of the largest reviewed file whose text can be part of a prompt.
 const mostJudged = 64 << 10
 
 // mostRead is how much text of one version's files is read for a prompt, in bytes: no agent is told more.
 const mostRead = 4 << 20
 
-// filesOf describes the files of a version that lie below dir, with the text of those of at most the given size; bundle is
-// the directory that they will have in the bundle.
+// filesOf describes the files of a version below dir, with the text of those up to the given size; bundle is their
+// directory in the bundle.
 func filesOf(dir string, infos []plan.FileInfo, bundle string, most int64) ([]prompt.File, error) {
 	files := make([]prompt.File, 0, len(infos))
 	left := int64(mostRead)

@@ -18,13 +18,13 @@ import (
 	"gitwf/internal/process"
 )
 
-// redFirstTimeout bounds one criterion that is tried on nothing. One that takes longer has not passed.
+// redFirstTimeout bounds one criterion on an empty candidate. One that takes longer has not passed.
 const redFirstTimeout = time.Minute
 
-// RedFirst tries the run lines of the draft's criteria on an empty candidate and finds the ACTIONs that would pass
+// RedFirst tries the run lines of the draft's criteria on an empty candidate. It finds the ACTIONs that would pass
 // without any work, placed in the draft's file. Every line must be trusted, or handed in just now by the person who
-// runs this. A line is tried once, however many criteria share it, and several at a time. Who follows the context's
-// progress is told how many are done.
+// runs this. It tries each line once, however many criteria share it, and several at a time, and reports progress
+// through the context.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	p := d.Plan
 	dir, release, err := e.Store.Scratch(ctx)
@@ -59,7 +59,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			}
 			key := c.CheckMethod + "\x00" + c.Run
 			if strings.Contains(c.Run, "WF_TASK") {
-				key += "\x00" + string(id) // the only thing in its surroundings that differs between tasks
+				key += "\x00" + string(id) // the only part of its environment that differs between tasks
 			}
 			if known[key] == nil {
 				if environ == nil {
@@ -85,14 +85,14 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	return plan.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
 }
 
-// trial is a run line that is tried on nothing.
+// trial is a run line to try on an empty candidate.
 type trial struct {
 	criterion plan.Criterion
 	environ   []string
 	passed    bool
 }
 
-// try runs the lines on all processors, each in a directory of its own. The first line that can't be run ends it.
+// try runs the lines on all processors, each in its own directory. It stops at the first line that can't be run.
 func try(ctx context.Context, trials []*trial, ground check.Ground) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Replanning is a change of a plan that has been accepted: a leaf that is split or, without one, an amendment.
+// Replanning changes an accepted plan: it splits a leaf or, without one, amends the plan.
 type Replanning struct {
 	Leaf   plan.TaskID
 	Agent  string // who makes it; plan.AgentManual for what a person hands in
@@ -45,8 +45,8 @@ func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.Tas
 	return done.Snapshot.Plan.PlanningOf(r.Leaf).TaskID, nil
 }
 
-// DraftFor reads what a person hands in for a split, an amendment or the first plan, and holds what would come of it
-// against the rules. Nothing is recorded. The draft's Plan is what the file holds.
+// DraftFor reads what a person hands in for a split, an amendment or the first plan, and checks the resulting plan
+// against the rules. It records nothing. The draft's Plan is the content of the file.
 func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name string, data []byte) (Draft, error) {
 	d := Draft{Name: name, Data: data, Author: r.Person}
 	snap, err := e.Store.Snapshot(ctx, id)
@@ -70,8 +70,8 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	return d, err
 }
 
-// taken says of the ids in a fragment that belong to another task which task that is. The findings themselves count the
-// tasks of the plan that would come of the fragment, which nobody has before their eyes.
+// taken names the tasks that already have ids of a fragment. The findings themselves count the tasks of the resulting
+// plan, which nobody can see.
 func taken(p *plan.Plan, by *plan.Task, err error) error {
 	var fs plan.Findings
 	if !errors.As(err, &fs) || by.SplitTargetTaskID == "" {
@@ -91,8 +91,8 @@ func taken(p *plan.Plan, by *plan.Task, err error) error {
 	return fs
 }
 
-// HandInPlan records a draft as the next version of a planning task, has it reviewed and, if it is approved, grafts it.
-// Its trusted lines must have been tried (RedFirst) before.
+// HandInPlan records a draft as the next version of a planning task, has it reviewed and, if approved, grafts it. Its
+// trusted lines must have been tried (RedFirst) before.
 func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d Draft) (*plan.State, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {

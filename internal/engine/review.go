@@ -16,8 +16,8 @@ import (
 	"gitwf/internal/process"
 )
 
-// review runs the criteria of a task's newest version and records what follows: a verdict where the engine can judge
-// alone, else what it saw, for the person who has the last word. The version is locked when the review begins.
+// review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
+// else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	return e.conclude(ctx, snap, state, subject, results, h)
 }
 
-// reviewPlanAlone has the built-in review judge a plan while nobody else does.
+// reviewPlanAlone runs the built-in review of a plan under a claim.
 func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -81,7 +81,7 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 	return action.CheckID()
 }
 
-// conclude records the engine's verdict or, where a person has the last word and no MUST failed, what it saw.
+// conclude records the engine's verdict or, if a person has the last word and no MUST failed, what it saw.
 func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject, results []plan.CriterionResult, h *hold) error {
 	t := s.Tasks[subject.Task.TaskID]
 	alone := len(results) == len(t.AcceptanceCriteria) && s.MayReview(t.TaskID, plan.ReviewerChecks)
@@ -127,7 +127,7 @@ func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s che
 	return nil
 }
 
-// Examine runs the criteria of one version of a task that have a run line.
+// Examine runs the criteria with a run line on one version of a task.
 func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, version int) (check.Subject, []plan.CriterionResult, error) {
 	subject, err := e.subject(ctx, snap, s, id, version)
 	if err != nil {
@@ -163,8 +163,8 @@ func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	return check.Subject{Task: s.Tasks[id].Task, Artifact: a, MinScore: s.MinScore(id)}, nil
 }
 
-// preview lays out the bundle as it would be if the candidate were approved: every approved deliverable, and the
-// candidate in its place.
+// preview lays out the bundle as if the candidate were approved: every approved deliverable, with the candidate in its
+// place.
 func (e *Engine) preview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, candidate plan.Artifact, dir string) error {
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		t := s.Tasks[id]

@@ -16,17 +16,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// run is one call of Run or Step: a step over the derived state, in a loop that sleeps until something changes. All that
-// it remembers between two steps is what it has under way itself, and what it need not say or try twice.
+// run is one call of Run or Step: a step over the derived state, in a loop that sleeps until something changes. Between
+// steps it remembers only its own current work, and what it need not say or try twice.
 type run struct {
 	*Engine
 	id      plan.ID
 	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
 	done    chan outcome
-	freed   chan struct{}        // a piece of work has come to where only its record is left
+	freed   chan struct{}        // signals that only recording remains
 	held    plan.Claims          // of other processes, as last read
-	claims  plan.Claims          // those of them that stand
-	waited  map[plan.TaskID]bool // of these it was said that the run waits for them
+	claims  plan.Claims          // those of them that hold
+	waited  map[plan.TaskID]bool // the user knows that the run waits for these
 	once    bool
 	started int
 
@@ -78,7 +78,7 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	return r.steps(ctx)
 }
 
-// mayBegin is refused in a plan whose session takes no new work.
+// mayBegin refuses new work in a plan whose session takes none.
 func (r *run) mayBegin(ctx context.Context) error {
 	snap, err := r.Store.Snapshot(ctx, r.id)
 	if err != nil {
@@ -87,11 +87,11 @@ func (r *run) mayBegin(ctx context.Context) error {
 	return snap.State().MayBegin()
 }
 
-// steps repeats the step until nothing is left to do, or to wait for.
+// steps repeats the step until nothing is left to do or to wait for.
 func (r *run) steps(ctx context.Context) (*plan.State, error) {
 	var failed error
 	for {
-		pulse := r.Store.Pulse(r.id) // before the state is read: what changes from now on is a reason to look again
+		pulse := r.Store.Pulse(r.id) // before reading the state: any later change is a reason to look again
 		state, err := r.state(ctx)
 		failed = errors.Join(failed, err)
 		if failed == nil && ctx.Err() == nil {
@@ -112,7 +112,7 @@ func (r *run) steps(ctx context.Context) (*plan.State, error) {
 	}
 }
 
-// rests reports whether a run that has nothing under way is over, and with which error.
+// rests reports whether a run without current work is over, and with which error.
 func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	if failed == nil {
 		failed = ctx.Err()
@@ -120,7 +120,7 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	if failed != nil || r.once {
 		return true, failed
 	}
-	if len(r.claims) == 0 { // nobody's way was crossed yet; that does not mean that nobody is there
+	if len(r.claims) == 0 { // no claim has blocked us yet; that does not mean that nobody works here
 		if err := r.readClaims(ctx); err != nil {
 			return true, err
 		}
@@ -128,19 +128,19 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	return !r.othersWork(), nil
 }
 
-// took takes note of how a piece of work ended. What failed before is not said twice: a store that can't be written fails
-// for all.
+// took records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
+// fails for all.
 func (r *run) took(ctx context.Context, out outcome, failed error) error {
 	delete(r.running, out.task)
 	var untrusted *untrustedError
 	var session *plan.SessionError
 	switch {
 	case errors.As(out.err, &session):
-		r.started-- // it was paused before the work began; the next look at it ends the run
+		r.started-- // paused before the work began; the next look ends the run
 	case errors.As(out.err, &untrusted):
 		r.untrusted[untrusted.task] = untrusted.version
 	case errors.Is(out.err, gitstore.ErrClaimed):
-		// Another process has it. Look at what the others hold before choosing again.
+		// Another process has it. Read the others' claims before choosing again.
 		r.started--
 		return r.readClaims(ctx)
 	case failed == nil:
@@ -149,13 +149,13 @@ func (r *run) took(ctx context.Context, out outcome, failed error) error {
 	return nil
 }
 
-// How a run that has room for more work finds out that there is some. Looking at the pulse costs a few microseconds.
+// How a run with room for more work learns of some. Looking at the pulse costs a few microseconds.
 const (
 	pulseTime = 200 * time.Millisecond
-	lookTime  = 5 * time.Second // after which the repository itself is looked at, whatever the pulse says
+	lookTime  = 5 * time.Second // after this, look at the repository itself, whatever the pulse says
 )
 
-// await sleeps until a piece of work has ended, or something has changed that may make more work.
+// await sleeps until a piece of work ends, or a change may allow more work.
 func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, ended bool) {
 	var tick <-chan time.Time
 	if !r.once && r.room() > 0 && ctx.Err() == nil {
@@ -183,7 +183,7 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 	}
 }
 
-// fallen reports whether a claim of another process stands no more: it expired, or its process is gone.
+// fallen reports whether a claim of another process no longer holds: it expired, or its process is gone.
 func (r *run) fallen() bool {
 	for id := range r.claims {
 		if _, _, ok := r.standing(r.held[id], r.Now()); !ok {
@@ -193,7 +193,7 @@ func (r *run) fallen() bool {
 	return false
 }
 
-// readClaims reads what other processes hold. Our own claims are left out: r.running knows them better.
+// readClaims reads other processes' claims. It omits ours: r.running knows them better.
 func (r *run) readClaims(ctx context.Context) error {
 	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
 	if err != nil {
@@ -205,8 +205,8 @@ func (r *run) readClaims(ctx context.Context) error {
 	return nil
 }
 
-// othersWork reports whether another process is at work on the plan, and says so once for each task. What a person
-// reviews, or an outside agent has claimed, does not count: it takes as long as it takes.
+// othersWork reports whether another process works on the plan, and says so once for each task. A person's review or an
+// outside agent's claim does not count: it takes as long as it takes.
 func (r *run) othersWork() bool {
 	work := false
 	for _, id := range slices.Sorted(maps.Keys(r.claims)) {
@@ -224,7 +224,7 @@ func (r *run) othersWork() bool {
 }
 
 func (r *run) state(ctx context.Context) (*plan.State, error) {
-	if len(r.claims) > 0 { // they change without a word to us
+	if len(r.claims) > 0 { // they change without telling us
 		if err := r.readClaims(ctx); err != nil {
 			return nil, err
 		}
@@ -242,17 +242,17 @@ type work struct {
 	do       func(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	what     string // attempt, review, ...
 	agent    string
-	worktree bool // the agent works in a linked working tree
+	worktree bool // the agent works in a linked worktree
 	since    time.Time
-	records  *atomic.Bool // it only has to be recorded
+	records  *atomic.Bool // only recording remains
 }
 
-// mostRecords bounds what waits to be recorded, for each job. All of it is recorded at once (gitstore): many that wait cost
-// little more than one.
+// mostRecords bounds the number of waiting records for each job. gitstore records them all at once: many cost little
+// more than one.
 const mostRecords = 8
 
-// room is how many pieces of work can be started. What only has to be recorded waits for the disk and leaves its place to
-// others; but where there is one job, one thing comes after the other.
+// room is how many pieces of work can be started. Work that only has to be recorded waits for the disk and frees its
+// slot; but with a single job, one thing comes after the other.
 func (r *run) room() int {
 	jobs := max(r.Jobs, 1)
 	busy := len(r.running)
@@ -275,7 +275,7 @@ func (r *run) room() int {
 // next chooses what to start, up to the number of jobs.
 func (r *run) next(s *plan.State) []work {
 	if s.MayBegin() != nil {
-		return nil // somebody paused the plan meanwhile: what is under way ends, and nothing follows it
+		return nil // the plan was paused meanwhile: finish the current work and start nothing
 	}
 	free := r.room()
 	var chosen []work
@@ -307,7 +307,7 @@ func (r *run) may(t *plan.TaskState) bool {
 	return !waits || version != t.Active
 }
 
-// crossed reports whether work in a linked working tree would be about the same paths as what is under way in another.
+// crossed reports whether work in a linked worktree would touch the same paths as current work in another.
 func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 	if !w.worktree {
 		return false
@@ -320,8 +320,8 @@ func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 	return crossedBy(s, w.task.Task, r.claims) != ""
 }
 
-// crossedBy is a task that is worked on in a working tree, under one of the claims, and is about the same paths; "" if
-// there is none.
+// crossedBy is a task that somebody works on in a worktree, under one of the claims, and that touches the same paths;
+// "" if there is none.
 func crossedBy(s *plan.State, t *plan.Task, claims plan.Claims) plan.TaskID {
 	for id, c := range claims {
 		if other := s.Tasks[id]; c.Worktree && id != t.TaskID && other != nil && plan.SameFocus(other.Task, t) {
@@ -331,7 +331,7 @@ func crossedBy(s *plan.State, t *plan.Task, claims plan.Claims) plan.TaskID {
 	return ""
 }
 
-// work says what the engine itself can do about a ready task; ok is false when somebody else must act.
+// work says what the engine itself can do about a ready task; ok is false if somebody else must act.
 func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	if t.NodeType == plan.Check {
 		return e.reviewWork(s, s.Tasks[t.ReviewTargetTaskID])
@@ -377,13 +377,13 @@ func (e *Engine) agentOf(t *plan.Task) string {
 	return agent.Name(t)
 }
 
-// inWorktree reports whether a task's agent works in a linked working tree of the repository.
+// inWorktree reports whether a task's agent works in a linked worktree of the repository.
 func (e *Engine) inWorktree(t *plan.Task) bool {
 	c, _ := e.Agents.Config(e.agentOf(t))
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction
 }
 
-// recordingKey is the context's key of what a run is told when a piece of its work only has to be recorded.
+// recordingKey is the context key of the function to call when only recording remains.
 type recordingKey struct{}
 
 func recording(ctx context.Context) {
@@ -406,14 +406,14 @@ func (r *run) start(ctx context.Context, w work) {
 	go func() {
 		err := w.do(ctx, r.id, w.task)
 		if errors.Is(err, gitstore.ErrClaimed) {
-			// Two that are in each other's way must not try again in step.
+			// Two that block each other must not retry in step.
 			time.Sleep(time.Duration(1+rand.IntN(30)) * time.Millisecond)
 		}
 		r.done <- outcome{w.task.TaskID, err}
 	}()
 }
 
-// show tells whoever watches what is under way, here first.
+// show tells Watch the current work, ours first.
 func (r *run) show(s *plan.State) {
 	if r.Watch == nil || s == nil {
 		return

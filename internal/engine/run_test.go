@@ -64,7 +64,7 @@ func newWorkshop(t *testing.T, text string) *workshop {
 	return b
 }
 
-// records are all that is recorded of the task, in the order of names.
+// records are all records of the task, in the order of names.
 func (b *workshop) records() string {
 	b.t.Helper()
 	dir := plan.TaskID("IMPL-1").Dir()
@@ -107,11 +107,11 @@ func (b *workshop) run(ctx context.Context) (*plan.State, error) {
 	return b.Run(ctx, repotest.ID)
 }
 
-// What a stop interrupts says nothing about the task: no attempt, and nobody waits for the claim.
+// An interrupt says nothing about the task: no attempt is recorded, and nobody waits for the claim.
 func TestInterrupted(t *testing.T) {
 	tests := []struct {
 		name, run, criteria string
-		held                string // the claim that shows that the work is under way
+		held                string // the claim that shows that the work has begun
 		want                string
 	}{
 		{"an attempt", "touch $WF_OUT/page.txt; sleep 60", passes, "IMPL-1", ""},
@@ -126,7 +126,7 @@ func TestInterrupted(t *testing.T) {
 				for range 1000 {
 					if claims, err := b.Store.Claims(ctx, repotest.ID); err == nil {
 						if _, ok := claims[plan.TaskID(tt.held)]; ok {
-							time.Sleep(100 * time.Millisecond) // so that it is the command that is stopped
+							time.Sleep(100 * time.Millisecond) // so that the interrupt hits the command
 							break
 						}
 					}
@@ -151,7 +151,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// endedProcess is the id of a process that has been and gone.
+// endedProcess is the id of a process that has ended.
 func endedProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("git", "version")
@@ -204,7 +204,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// A claim that is alive is left alone, by Step too.
+// Even Step leaves a living claim alone.
 func TestClaimOfAnother(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	now := time.Now()
@@ -229,7 +229,7 @@ func TestClaimOfAnother(t *testing.T) {
 	}
 }
 
-// Who has the next word, when the engine has done what it can.
+// Who has the next word after the engine has done what it can.
 func TestReviewSteps(t *testing.T) {
 	const (
 		file    = "artifacts/v1/files/page.txt"
@@ -279,7 +279,7 @@ func TestReviewSteps(t *testing.T) {
 	}
 }
 
-// Of a plan that came from elsewhere nothing runs before somebody has said so.
+// Nothing of a foreign plan runs before somebody has trusted it.
 func TestUntrusted(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	all := b.Trust.New

@@ -7,16 +7,16 @@ import (
 	"gitwf/internal/plan"
 )
 
-// RunningLog is the file that has what the work on an ACTION, or the review of it, has printed so far, for those who look
-// on; commonDir is the repository's. It is there only while the work goes on, and only on the machine that does it.
+// RunningLog is the file with the output so far of the work on an ACTION, or of its review, for onlookers; commonDir is
+// the repository's. It exists only during the work, and only on the machine that does it.
 func RunningLog(commonDir string, id plan.ID, task plan.TaskID) string {
 	return filepath.Join(commonDir, "wf", "running", string(id), string(task)+".log")
 }
 
-// mostShown is how much of a log those who look on can see.
+// mostShown is how much of a log onlookers can see.
 const mostShown = 1 << 20
 
-// onlookers is a log's second writer. That it can't be written must not disturb the work.
+// onlookers is a log's second writer. A write error must not disturb the work.
 type onlookers struct {
 	path   string
 	file   *os.File
@@ -24,7 +24,7 @@ type onlookers struct {
 	failed bool
 }
 
-// Write appends to the file, which the first words make.
+// Write appends to the file and creates it at the first words.
 func (o *onlookers) Write(p []byte) (int, error) {
 	if o.file == nil && !o.failed && len(p) > 0 {
 		err := os.MkdirAll(filepath.Dir(o.path), 0o777)
@@ -41,11 +41,11 @@ func (o *onlookers) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end removes the file: what is worth keeping is recorded with the attempt.
+// end removes the file: the attempt's record keeps what is worth keeping.
 func (o *onlookers) end() {
 	if o.file != nil {
 		o.file.Close()
-		_ = os.Remove(o.path) // a leftover is overwritten by the next attempt
+		_ = os.Remove(o.path) // the next attempt overwrites a leftover
 		o.file = nil
 	}
 }

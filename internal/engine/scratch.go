@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// scratch is the directory below which a run's attempts and reviews have theirs. A finished one that is small stays
-// until the run ends: a file system such as ext4 takes long to find a free inode in a place where many were just given
-// up, and a run of many short tasks would spend half of its time there (bench, "run").
+// scratch is the directory that holds those of a run's attempts and reviews. A small finished one stays until the run
+// ends: a file system such as ext4 takes long to find a free inode where many were just freed, and a run of many short
+// tasks would spend half of its time there (bench, "run").
 type scratch struct {
 	root string
 	end  func() // removes what is left of it
@@ -20,7 +20,7 @@ type scratch struct {
 	kept int64 // bytes
 }
 
-// mostKept bounds what stays of finished work, in bytes; each file counts as one block at least.
+// mostKept bounds what stays of finished work, in bytes; each file counts as at least one block.
 const (
 	mostKept = 64 << 20
 	block    = 4096
@@ -36,7 +36,7 @@ func (s *scratch) mkdir() (string, error) {
 	return os.MkdirTemp(s.root, "")
 }
 
-// discard gives a directory up: at once if it is large, else at the end of the run.
+// discard drops a directory: at once if it is large, else at the end of the run.
 func (s *scratch) discard(dir string) {
 	size := int64(0)
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -55,11 +55,11 @@ func (s *scratch) discard(dir string) {
 	}
 	s.mu.Unlock()
 	if !keep {
-		_ = os.RemoveAll(dir) // what can't be removed now is tried again at the end
+		_ = os.RemoveAll(dir) // remove tries again at the end
 	}
 }
 
-// remove ends it all, with all processors: the user waits for it. What a killed run leaves, the next run removes.
+// remove deletes everything, with all processors: the user waits for it. The next run removes what a killed run leaves.
 func (s *scratch) remove() {
 	names, _ := os.ReadDir(s.root)
 	var wg sync.WaitGroup

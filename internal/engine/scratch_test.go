@@ -20,7 +20,7 @@ func scratchFor(t *testing.T) *scratch {
 	return s
 }
 
-// used makes a directory with files of a size, which take no room.
+// used makes a directory with sparse files of a size.
 func used(t *testing.T, s *scratch, files int, size int64) string {
 	t.Helper()
 	dir, err := s.mkdir()
@@ -83,10 +83,10 @@ func TestScratchDiscard(t *testing.T) {
 	}
 }
 
-// Even files of no size are counted: a run of many tasks must give room back.
+// Even empty files count: a run of many tasks must free space.
 func TestScratchCountsSmallFiles(t *testing.T) {
 	s := scratchFor(t)
-	s.kept = mostKept - 5*block // room for the directories, where these have a size
+	s.kept = mostKept - 5*block // room for the directories, if these have a size
 	dir := used(t, s, 3, 0)
 	s.discard(dir)
 	if there(dir) {

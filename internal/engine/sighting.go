@@ -8,7 +8,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// sightings are the misdated claims that a run has seen. Their times say nothing here, so what counts is how long they
+// sightings are the misdated claims that a run has seen. Their times mean nothing here; what counts is how long they
 // have not been renewed, by the clock of the run.
 type sightings struct {
 	mu    sync.Mutex
@@ -17,10 +17,10 @@ type sightings struct {
 
 type sighting struct {
 	claim plan.Claim
-	at    time.Time // when it was first seen as it is
+	at    time.Time // when we first saw it unchanged
 }
 
-// note takes up what the claims are now.
+// note records the current claims.
 func (s *sightings) note(claims plan.Claims, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *sightings) note(claims plan.Claims, now time.Time) {
 	}
 }
 
-// overdue reports whether a claim has been seen for longer than its owner can have gone without renewing it.
+// overdue reports whether we have seen a claim unchanged for longer than its owner can go without renewing it.
 func (s *sightings) overdue(c plan.Claim, now time.Time, lease time.Duration) bool {
 	if s == nil {
 		return false
@@ -40,6 +40,6 @@ func (s *sightings) overdue(c plan.Claim, now time.Time, lease time.Duration) bo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen, ok := s.first[c.Task]
-	longest := max(lease, min(c.Expires.Sub(c.Started), plan.MaxLease)) // the owner may have another lease than we
+	longest := max(lease, min(c.Expires.Sub(c.Started), plan.MaxLease)) // the owner's lease may differ from ours
 	return ok && seen.claim == c && now.Sub(seen.at) > longest
 }

@@ -15,15 +15,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Trust is the local set of command lines that may run here. A repository's content runs no command on the machine
-// that cloned it: a line from a ref runs only after its user has seen it and said so.
+// Trust is the local set of command lines that may run here. A repository's content runs no command on the machine that
+// cloned it: a line from a ref runs only after its user has seen and trusted it.
 type Trust struct {
 	path  string
 	mu    sync.Mutex
 	lines map[string]bool // sha256 of the line, hex
 }
 
-// OpenTrust reads the set of a repository; dir is its common git directory. A set that does not exist is empty.
+// OpenTrust reads the set of a repository; dir is its common git directory. A missing set is empty.
 func OpenTrust(dir string) (*Trust, error) {
 	t := &Trust{path: filepath.Join(dir, "wf", "trust"), lines: map[string]bool{}}
 	f, err := os.Open(t.path)
@@ -100,7 +100,7 @@ func (t *Trust) Add(lines []plan.CommandLine) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteByte('\n') // ends a line that a killed writer left half written; an empty line trusts nothing
+	b.WriteByte('\n') // ends a line that a killed writer left unfinished; an empty line trusts nothing
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range lines {

@@ -27,7 +27,7 @@ func lines(texts ...string) []plan.CommandLine {
 	return all
 }
 
-// Several processes, each with a set of its own, add to one file at once.
+// Several processes, each with its own set, add to one file at once.
 func TestTrustConcurrentAdds(t *testing.T) {
 	dir := t.TempDir()
 	const writers, each = 8, 20
@@ -61,7 +61,7 @@ func TestTrustConcurrentAdds(t *testing.T) {
 	}
 }
 
-// A line that a power cut tore apart trusts nothing, and takes nothing with it.
+// A line that a power cut tore apart trusts nothing and damages no other line.
 func TestTrustTornLine(t *testing.T) {
 	dir := t.TempDir()
 	if err := openTrust(t, dir).Add(lines("one", "two", "three")); err != nil {

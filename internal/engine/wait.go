@@ -11,29 +11,29 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Wait is why an open task is not done yet, and what helps. State.Reason says what the plan alone knows of it; this adds
-// what depends on the repository: agents, trust, questions, claims.
+// Wait is why an open task is not done yet, and what helps. State.Reason is what the plan alone knows; Wait adds what
+// depends on the repository: agents, trust, questions, claims.
 type Wait struct {
 	Task      plan.TaskID     `json:"task_id"`
 	Status    plan.Status     `json:"status"`
 	Text      string          `json:"text"`
-	Chain     []plan.TaskID   `json:"chain,omitempty"`     // the task that it waits for, the one that this waits for, and so on
+	Chain     []plan.TaskID   `json:"chain,omitempty"`     // the task that it waits for, the one that this one needs, ...
 	Command   string          `json:"command,omitempty"`   // that helps, at the end of the chain
-	Stuck     bool            `json:"stuck"`               // without a person it can't go on
-	Failed    bool            `json:"failed"`              // because the task, or the one at the end of the chain, used up its attempts
+	Stuck     bool            `json:"stuck"`               // it can't go on without a person
+	Failed    bool            `json:"failed"`              // the task, or the end of the chain, used up its attempts
 	Spent     string          `json:"spent,omitempty"`     // by the task itself, on what
 	Questions []plan.Question `json:"questions,omitempty"` // what the task itself asks
-	Missing   []Missing       `json:"missing,omitempty"`   // the inputs that the task itself requires and does not have
+	Missing   []Missing       `json:"missing,omitempty"`   // required inputs that the task itself lacks
 }
 
-// Missing is a required input of which there is not enough.
+// Missing is a required input that lacks files.
 type Missing struct {
 	plan.Requirement
 	Have int    `json:"have"`
-	Dir  string `json:"dir"` // where files for it can be put, below the top of the working tree
+	Dir  string `json:"dir"` // where to put files for it, below the top of the worktree
 }
 
-// Waits lists what only a person can do to let a plan go on, in plan order. Tasks that wait for other tasks are not in it:
+// Waits lists what only a person can do to let a plan go on, in plan order. It omits tasks that wait for other tasks:
 // Explain has those.
 func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	waits := []Wait{}
@@ -177,8 +177,8 @@ func areOrIs(n int) string {
 	return "are"
 }
 
-// waitForAgent says what an agent lacks that is to do something; ok is false if it lacks nothing. It is not tried: that
-// would use up the task's attempts without a word about the task.
+// waitForAgent says what an agent lacks before it can work; ok is false if it lacks nothing. It does not try the agent:
+// that would use up attempts and say nothing about the task.
 func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bool) {
 	if why := e.Agents.Missing(name, may); why != nil {
 		return Wait{Text: plan.OneLine(why.Error()), Command: "git wf agents"}, true

@@ -9,9 +9,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Waive passes one criterion of a task's newest version on a person's word. If the engine rejected the version, its
-// verdict is made anew with the waiver taken into account, in the same event; a person's rejection stands until that
-// person changes it.
+// Waive passes one criterion of a task's newest version on a person's word. If the engine rejected the version, the
+// same event renews its verdict with the waiver; a person's rejection stands until that person changes it.
 func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criterion string, d plan.Decision) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -29,7 +28,7 @@ func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criter
 	return e.append(ctx, id, ev, nil, nil)
 }
 
-// rejudge makes the engine's last review of the version again, with one criterion waived; nil if it made none.
+// rejudge repeats the engine's last review of the version with one criterion waived; nil if there was none.
 func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState, criterion string, d plan.Decision) (*plan.AddReview, error) {
 	var last *plan.ReviewRecord
 	for i, r := range snap.Records.Of(t.TaskID).Reviews {
