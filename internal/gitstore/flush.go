@@ -25,7 +25,7 @@ const (
 // journal commit metadata in order and as a whole. There, it is enough to write the data out before it gets its name:
 // one later flush covers both, and an event leaves that flush to git, which flushes the ref's lock file next.
 // Elsewhere, Flush flushes the data first and the names after it. Without any journal, one flush of the whole file
-// system, before a ref names anything, covers both; writeOne recognizes what a power cut leaves of an unfinished one.
+// system, before a ref names anything, covers both; writeOne recognises what a power cut leaves of an unfinished one.
 func (b *Batch) Flush(ctx context.Context) error {
 	if err := b.write(ctx); err != nil {
 		return err
