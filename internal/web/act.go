@@ -15,9 +15,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// act carries out what a person decided, by the command that would do it on the command line, and goes back to the page.
-// By now the request is known to come from the page itself (guard.go). What the form says becomes part of a flag
-// ("--message=...") or stands behind "--", so that nothing of it is taken for a flag.
+// act carries out a person's decision with the command that would do it on the command line, and goes back to the page.
+// By now guard.go has checked that the request comes from the page itself. Form values become part of a flag
+// ("--message=...") or follow "--", so that none of them can become a flag.
 func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	snap, state, err := s.asked(r)
 	if err != nil {
@@ -46,19 +46,19 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer clean()
 	}
-	// The decision was made: that the browser goes elsewhere meanwhile does not take it back.
+	// The decision was made: a browser that leaves the page does not cancel it.
 	o := s.Commands(context.WithoutCancel(r.Context()), append([]string{name}, args...))
 	o.Output = plan.Printable(o.Output)
 	http.Redirect(w, r, back+"?said="+s.said.keep(o), http.StatusSeeOther)
 	return nil
 }
 
-// written is a text of a form, with the ends of lines as files have them.
+// written is a text of a form, with line ends as in files.
 func written(r *http.Request, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(name), "\r\n", "\n"))
 }
 
-// decision is the rest of a command line about one task, and what removes the files that it names.
+// decision is the rest of a command line about one task, with a function that removes the files that it names.
 func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
 	clean := func() {}
 	message := written(r, "message")
@@ -92,7 +92,7 @@ func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([
 	return nil, clean, notFound("there is no such action")
 }
 
-// reviewArgs are the verdict, and a ruling on each criterion that a person judges and the form says something about.
+// reviewArgs are the verdict and the form's rulings on the criteria that a person judges.
 func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 	var args []string
 	switch r.PostFormValue("verdict") {
@@ -106,7 +106,7 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
 		return nil, &problem{http.StatusConflict, fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest, plan.OneLine(seen))}
 	}
-	args = append(args, "--artifact="+plan.VersionID(t.Active)) // it may have a newer one by the time it is locked
+	args = append(args, "--artifact="+plan.VersionID(t.Active)) // by the time it is locked, there may be a newer one
 	if score := r.PostFormValue("score"); score != "" {
 		n, err := strconv.Atoi(score)
 		if err != nil || n < 0 || n > 100 {
@@ -161,13 +161,13 @@ func answerArgs(args []string, t *plan.TaskState, r *http.Request) ([]string, fu
 	return args, clean, nil
 }
 
-// uploaded writes the files of a form to a directory of their own, under the names that they had.
+// uploaded writes the files of a form to a directory of their own, under their own names.
 func uploaded(files []*multipart.FileHeader) (dir string, names []string, err error) {
 	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
 		return dir, nil, err
 	}
 	for i, f := range files {
-		base := f.Filename // of which mime/multipart keeps the last element alone
+		base := f.Filename // mime/multipart keeps only its last element
 		if plan.CheckPath(base) != nil || strings.ContainsAny(base, `/\`) {
 			return dir, nil, badRequest("%s is no name for a file that can be handed in", plan.OneLine(base))
 		}

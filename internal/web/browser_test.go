@@ -16,9 +16,9 @@ import (
 )
 
 // These tests run browsertest/*.mjs in a real browser against a real git wf ui. They need a Chromium on PATH, node, and
-// in $GIT_WF_TEST_TOOLS the npm packages that browsertest/package.json names (.ci/tools puts them there). With
-// $GIT_WF_TEST_SHOTS they put the pictures of the documentation into that directory; with $GIT_WF_TEST_STRICT_TIMES they
-// hold the times to what is promised for a machine that does nothing else.
+// in $GIT_WF_TEST_TOOLS the npm packages of browsertest/package.json (.ci/tools puts them there). With
+// $GIT_WF_TEST_SHOTS they write the documentation's pictures to that directory. With $GIT_WF_TEST_STRICT_TIMES they
+// check the times that are promised for an otherwise idle machine.
 
 // surroundings finds what the tests need, or skips them.
 func surroundings(t *testing.T) (env []string) {
@@ -57,11 +57,11 @@ func surroundings(t *testing.T) (env []string) {
 	wanted := []string{"SHOTS=" + shots, "STRICT_TIMES=" + os.Getenv("GIT_WF_TEST_STRICT_TIMES")}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
-			t.Setenv(name, "") // which puts it back at the end
+			t.Setenv(name, "") // restores it at the end
 			os.Unsetenv(name)
 		}
 	}
-	for _, name := range []string{"GOMODCACHE", "GOCACHE"} { // which follow HOME
+	for _, name := range []string{"GOMODCACHE", "GOCACHE"} { // they follow HOME
 		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func (l *lab) serve() string {
 	return strings.TrimSpace(line)
 }
 
-// play runs one script and logs what it says.
+// play runs one script and logs its output.
 func (l *lab) play(env []string, script string) {
 	l.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
@@ -161,7 +161,7 @@ func (l *lab) play(env []string, script string) {
 	}
 }
 
-// release is the plan of testdata, with a note that was rejected and made again, and a page with scripts.
+// release is the plan of testdata, with a note that was rejected and redone, and a page with scripts.
 func (l *lab) release() {
 	l.t.Helper()
 	plan, err := filepath.Abs("browsertest/testdata/plan.yaml")
@@ -185,12 +185,12 @@ func TestPersonInTheBrowser(t *testing.T) {
 	env := surroundings(t)
 	l := newLab(t)
 	l.release()
-	// PAGE-1 needs an approved note; it is handed in by the script's second process, when the note is approved.
+	// PAGE-1 needs an approved note; the script's second process hands it in after that.
 	env = append(env, "PAGE_DIR="+l.pageDir())
 	l.play(env, "person.mjs")
 }
 
-// pageDir is a directory with what PAGE-1 hands in, beside the repository.
+// pageDir is a directory next to the repository with what PAGE-1 hands in.
 func (l *lab) pageDir() string {
 	l.t.Helper()
 	dir := filepath.Join(filepath.Dir(l.dir), "page")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// chart is the burn-up: how many deliverables were approved, and how many there were, over time.
+// chart is the burn-up: the number of approved deliverables, and of all deliverables, over time.
 type chart struct {
 	Width, Height  int
-	Done, All      string // what the lines are drawn by, as points of an SVG polyline
+	Done, All      string // the points of an SVG polyline
 	Area           string
 	Most           int
 	Last           int // approved at the end

@@ -2,8 +2,8 @@ package web
 
 import "sync"
 
-// chinese has every text of the page in Chinese, by the English one. What a plan, a command or the engine says is shown
-// as they say it.
+// chinese maps every English text of the page to Chinese. The texts of a plan, a command or the engine stay as they
+// are.
 var chinese = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"Task":             "任务",

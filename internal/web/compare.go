@@ -15,7 +15,7 @@ type comparePage struct {
 	Task     *plan.TaskState
 	Versions []string
 	A, B     string
-	Whole    bool // unchanged lines are shown too
+	Whole    bool // show unchanged lines, too
 	Files    []change
 }
 
@@ -25,14 +25,14 @@ type change struct {
 	Kind  string // added, removed, changed, same
 	A, B  *preview
 	Lines []pair // of a text
-	Large bool   // too large to be compared line by line
+	Large bool   // too large to compare line by line
 }
 
-// pair is one row: a line of each side. A number of zero is no line.
+// pair is one row: a line of each side. A number of zero means no line.
 type pair struct {
 	A, B        int
 	Left, Right []span
-	Gap         bool // lines that are the same on both sides were left out before this one
+	Gap         bool // unchanged lines were left out before this one
 	Changed     bool
 }
 
@@ -42,7 +42,7 @@ type span struct {
 	Marked bool
 }
 
-// The limits of what is compared line by line: bytes of each file, rows of each file, files.
+// The limits of a comparison line by line: bytes of each file, rows of each file, files.
 const (
 	largestCompared = 1 << 20
 	mostRows        = 3000
@@ -121,7 +121,7 @@ func (s *Server) compare(r *http.Request, a, b plan.OID, whole bool) ([]change, 
 	return all, nil
 }
 
-// sides fills in what is to be seen of a file on either side.
+// sides fills in what to show of a file on either side.
 func (s *Server) sides(r *http.Request, c *change, a, b plan.OID, l, n *gitstore.TreeEntry, whole bool) error {
 	for _, side := range []struct {
 		tree  plan.OID
@@ -158,7 +158,7 @@ func (s *Server) sides(r *http.Request, c *change, a, b plan.OID, l, n *gitstore
 	return err
 }
 
-// lines asks git how two texts differ; nothing of the user's configuration has a say in it.
+// lines asks git how two texts differ, regardless of the user's configuration.
 func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []pair, large bool, err error) {
 	around := "--unified=4"
 	if whole {
@@ -177,7 +177,7 @@ func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []p
 	return rows, false, nil
 }
 
-// sideBySide makes rows of a unified diff: what was taken away stands beside what came in its place.
+// sideBySide makes rows of a unified diff: a removed line stands next to its replacement.
 func sideBySide(diff string) []pair {
 	var p pairing
 	for line := range strings.Lines(diff) {
@@ -218,7 +218,7 @@ func (p *pairing) row(r pair) {
 	p.rows = append(p.rows, r)
 }
 
-// settle pairs the lines that were taken away with those that came.
+// settle pairs the removed lines with the added ones.
 func (p *pairing) settle() {
 	for i := range max(len(p.out), len(p.in)) {
 		r := pair{Changed: true}

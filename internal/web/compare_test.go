@@ -56,7 +56,7 @@ func spans(all []span) string {
 	return b.String()
 }
 
-// FuzzSideBySide holds that of any diff every line is on its side, in order.
+// FuzzSideBySide checks that every line of any diff is on its side, in order.
 func FuzzSideBySide(f *testing.F) {
 	f.Add("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n")
 	f.Add("@@ -1 +1 @@\n-\n+\n@@ -9 +9 @@\n x\n")

@@ -1,13 +1,13 @@
 // Package web is the page of git wf ui: a plan as a picture and as a list, each task with its versions and reviews, the
-// history, and what a person decides.
+// history, and a person's decisions.
 //
-// It hides one decision: how a browser on the same machine may look at a plan and act on it while no other page, and
-// nothing that a plan brings along, may. So every request has to name a loopback host and carry a cookie that only the
-// printed address gives; what changes something needs the page's own token and origin too (guard.go); and a deliverable
-// is served as a document of its own that has no origin (raw.go). Pages are made on the server; the scripts in static/
-// only add to them.
+// It hides one decision: how a browser on the same machine may look at a plan and act on it, while no other page may,
+// and nothing in the plan may. So every request must name a loopback host and carry a cookie that only the printed
+// address gives. A request that changes something also needs the page's own token and origin (guard.go). A deliverable
+// is served as a separate document without an origin (raw.go). The server makes the pages; the scripts in static/ only
+// add to them.
 //
-// It does not own: what a command does (Commands of Options runs the same commands as the terminal), what a status is
-// (internal/plan), how a plan is drawn (internal/graph), how it is read (internal/gitstore). How people use it is in
-// docs/ui.md.
+// It does not decide what a command does (Commands of Options runs the same commands as the terminal) or what a status
+// is (internal/plan). It does not draw a plan (internal/graph) or read it (internal/gitstore). docs/ui.md describes how
+// people use it.
 package web

@@ -9,7 +9,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// version is one version of a deliverable with all that was said of it.
+// version is one version of a deliverable with its checks and reviews.
 type version struct {
 	plan.ArtifactRecord
 	ID       string
@@ -26,7 +26,7 @@ type version struct {
 // file is one file of a version, from its tree.
 type file struct {
 	gitstore.TreeEntry
-	Size int64 // as its artifact.json says; -1 if it does not
+	Size int64 // from its artifact.json; -1 if missing there
 	URL  string
 }
 
@@ -42,8 +42,8 @@ type attempt struct {
 	HasLog bool
 }
 
-// documents are the records of one task. What can't be read is named in Problems, and the rest is there all the same: a
-// foreign ref may hold anything.
+// documents are the records of one task. Problems names the unreadable ones, and the rest is still there: a foreign ref
+// may hold anything.
 type documents struct {
 	Versions  []version // newest first
 	Tries     []attempt // newest first
@@ -53,7 +53,7 @@ type documents struct {
 	Problems  []string
 }
 
-// reading is what documents come from.
+// reading is the source of documents.
 type reading struct {
 	export.Documents
 	ctx   context.Context
@@ -79,7 +79,7 @@ func (s *Server) documents(ctx context.Context, snap *gitstore.Snapshot, state *
 	return r.docs
 }
 
-// ok notes what can't be read.
+// ok records what can't be read.
 func (r *reading) ok(err error) bool {
 	if err != nil {
 		r.docs.Problems = append(r.docs.Problems, plan.OneLine(err.Error()))
@@ -87,7 +87,7 @@ func (r *reading) ok(err error) bool {
 	return err == nil
 }
 
-// readable are the documents of the records that can be read.
+// readable are the documents of the readable records.
 func readable[R, D any](r *reading, records []R, read func(R) (D, error)) []D {
 	var all []D
 	for _, rec := range records {

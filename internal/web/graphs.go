@@ -15,8 +15,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// pictures keeps drawings: where the boxes stand follows from the plan alone, so that an event needs no new one. The
-// page's script gives each box the status that it has now.
+// pictures caches drawings: the plan alone determines where the boxes are, so an event needs no new drawing. The page's
+// script gives each box its current status.
 type pictures struct {
 	mu    sync.Mutex
 	kept  map[[32]byte][]byte
@@ -28,12 +28,12 @@ type pictures struct {
 
 const mostPictures = 12
 
-// css is the style of the drawings. It stands in a file of its own, because the page allows no style within.
+// css is the style of the drawings. It is a separate file because the page allows no inline style.
 func (p *pictures) css() []byte {
 	p.once.Do(func() {
 		var out bytes.Buffer
 		if err := graph.SVG(context.Background(), &out, graph.Graph{}); err != nil {
-			return // the picture itself will say so
+			return // drawing reports the error
 		}
 		_, rest, _ := bytes.Cut(out.Bytes(), []byte("<style>"))
 		style, _, _ := bytes.Cut(rest, []byte("</style>"))
@@ -42,9 +42,9 @@ func (p *pictures) css() []byte {
 	return p.style
 }
 
-// draw gives the SVG of a graph, without its style.
+// draw returns the SVG of a graph, without its style.
 func (p *pictures) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
-	for i := range g.Nodes { // a picture is kept for every state of the plan
+	for i := range g.Nodes { // one drawing serves every state of the plan
 		g.Nodes[i].Status, g.Nodes[i].Class, g.Nodes[i].Critical = plan.StatusPending, graph.Pending, false
 	}
 	text, err := json.Marshal(g)
@@ -53,7 +53,7 @@ func (p *pictures) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
 	}
 	key := sha256.Sum256(text)
 	p.mu.Lock()
-	defer p.mu.Unlock() // two who ask for one picture do not draw it twice
+	defer p.mu.Unlock() // two requests for one picture draw it once
 	if svg, ok := p.kept[key]; ok {
 		return svg, nil
 	}
@@ -76,8 +76,8 @@ func (p *pictures) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
 	return svg, nil
 }
 
-// folded is the graph with each of the goals named as one box, without what is in it. What its parts are bound to, it is
-// bound to.
+// folded is the graph with each of the named goals as one box, without its parts. The box takes over the edges of its
+// parts.
 func folded(g graph.Graph, goals map[plan.TaskID]bool) graph.Graph {
 	parent := map[plan.TaskID]plan.TaskID{}
 	for _, n := range g.Nodes {
@@ -114,7 +114,8 @@ func folded(g graph.Graph, goals map[plan.TaskID]bool) graph.Graph {
 	return out
 }
 
-// picture is the drawing of a plan: ?checks=1 with the CHECKs, ?fold=A,B with goals as single boxes, ?at=COMMIT as it was.
+// picture is the drawing of a plan: ?checks=1 with the CHECKs, ?fold=A,B with goals as single boxes, ?at=COMMIT as it
+// was.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	_, state, _, err := s.askedAt(r)
 	if err != nil {

@@ -77,7 +77,8 @@ func TestPictureIsDrawnOnceForAllStates(t *testing.T) {
 	mustHave(t, s.page("/static/graph.css"), ".wf .done .box", "prefers-color-scheme:dark")
 }
 
-// largePlan is a plan of n tasks in goals of ten, each task needing the one before it in its goal and one of another goal.
+// largePlan is a plan of n tasks in goals of ten. Each task needs the one before it in its goal and one of another
+// goal.
 func largePlan(n int) string {
 	var b strings.Builder
 	b.WriteString("title: Large\nroot_acceptance_criteria: [{id: R1, statement: All is there}]\ntasks:\n")
@@ -116,7 +117,7 @@ func TestLargePlan(t *testing.T) {
 		times = append(times, time.Since(began))
 		mustHave(t, text, `data-task="IMPL-1000"`, `data-fold="G-1,G-2,`, "many")
 	}
-	// The bound leaves room for a machine that does other work; what is measured is a tenth of it.
+	// The limit leaves room for a machine with other work; the measured time is a tenth of it.
 	if least := slices.Min(times); least > 2*time.Second {
 		t.Errorf("the list takes %s", times)
 	}

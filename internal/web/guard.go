@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// policy of every page: nothing from elsewhere, no script or style in the page itself, no frame around it.
+// policy of every page: nothing from elsewhere, no inline script or style, no frame around it.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // largestForm is how many bytes a form may send, files included.
 const largestForm = 128 << 20
 
-// ServeHTTP lets through only what the person at this machine asks for. The order of the checks is that of what they
-// protect: a name that was bound to this address, the address that was printed, the page itself.
+// ServeHTTP admits only what the person at this machine asks for. It checks, in this order, the host name (which may be
+// bound to this address by others), the cookie of the printed address, and the page itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -32,7 +32,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMisdirectedRequest, "this page answers to localhost alone, and was asked for as another host")
 		return
 	}
-	if strings.HasPrefix(r.URL.Path, "/raw/") { // its address is the key to it
+	if strings.HasPrefix(r.URL.Path, "/raw/") { // its address is its key
 		s.mux.ServeHTTP(w, r)
 		return
 	}
@@ -57,7 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// enter takes the token of the printed address and gives a cookie for it, so that the token does not stay in sight.
+// enter exchanges the token of the printed address for a cookie, so that the token does not stay visible.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get("token"), s.token) {
 		refuse(w, http.StatusForbidden, "this is not the address that git wf ui has printed: it was started anew, or the token was cut off")
@@ -67,7 +67,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// mayChange says why a request that would change something is refused; "" if it is not.
+// mayChange returns why a request that changes something is refused; "" if it is allowed.
 func (s *Server) mayChange(w http.ResponseWriter, r *http.Request) string {
 	switch {
 	case r.Method != http.MethodPost:
@@ -90,7 +90,7 @@ func (s *Server) mayChange(w http.ResponseWriter, r *http.Request) string {
 	return ""
 }
 
-// pageToken is what a form has to bring along; another page can't read it.
+// pageToken is what a form has to send; another page can't read it.
 func (s *Server) pageToken() string { return s.mac("page") }
 
 func (s *Server) mac(text string) string {
@@ -101,7 +101,7 @@ func (s *Server) mac(text string) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// cookieName has the port, because cookies are those of a host whatever its port.
+// cookieName contains the port, because a host's cookies are shared by all its ports.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -122,7 +122,7 @@ func loopback(host string) bool {
 	return name == "localhost" || name == "127.0.0.1" || name == "::1" || name == "[::1]"
 }
 
-// refuse says no in plain text: whoever asks may be anybody, and gets nothing of the page.
+// refuse answers in plain text: anybody may ask, and gets nothing of the page.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -15,15 +15,15 @@ type historyPage struct {
 	page
 	All      int
 	Events   []moment // newest first
-	Newer    int      // the first event of the page before this one, zero if there is none
+	Newer    int      // first event of the previous page, zero if there is none
 	Older    int
 	Sampled  bool
 	Keys     bool   // the policy has some
-	Unproven string // why it could not be found out who signed
+	Unproven string // why we can't tell who signed
 	Chart    chart
 	Rejected []rejections
 	Spent    []spent
-	Slowest  int // how many tasks Spent has of all
+	Slowest  int // number of tasks in Spent, out of all
 }
 
 // rejections is how often a task was rejected.
@@ -34,7 +34,7 @@ type rejections struct {
 	Share int // of the bar, in percent
 }
 
-// spent is how long a task was in each status, as far as the history says.
+// spent is how long a task was in each status, as far as the history tells.
 type spent struct {
 	Task  plan.TaskID
 	Title string
@@ -44,7 +44,7 @@ type spent struct {
 
 const (
 	eventsOnPage = 200
-	mostSamples  = 800 // events whose state is looked at for the charts
+	mostSamples  = 800 // events whose state the charts use
 	mostSpent    = 50
 )
 
@@ -81,7 +81,7 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, "history", p)
 }
 
-// sample takes every nth moment of a long history, the first and the last included.
+// sample takes every nth moment of a long history, including the first and the last.
 func sample(all []moment) ([]moment, bool) {
 	if len(all) <= mostSamples {
 		return all, false
@@ -93,7 +93,7 @@ func sample(all []moment) ([]moment, bool) {
 	return some, true
 }
 
-// rejected counts the rejections of each task, the most first.
+// rejected counts the rejections of each task, largest first.
 func rejected(all []moment, s *plan.State) []rejections {
 	n := map[plan.TaskID]int{}
 	most := 0
@@ -118,8 +118,8 @@ func titleOf(s *plan.State, id plan.TaskID) string {
 	return ""
 }
 
-// spentIn adds up how long the tasks were in each status. What lies between two events counts for the status after the
-// first one. Claims are no part of the history, so nothing is IN_PROGRESS in it.
+// spentIn adds up how long the tasks were in each status. The time between two events counts for the status after the
+// first one. Claims are not in the history, so nothing is IN_PROGRESS there.
 func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]spent, int) {
 	place := map[graph.Class]int{}
 	for i, c := range graph.Classes() {

@@ -10,7 +10,7 @@ import (
 
 const languageCookie = "git-wf-language"
 
-// languages are those that the page speaks; the first is that of its templates.
+// languages are the page's languages; the first is that of its templates.
 func languages() []string { return []string{"en", "zh"} }
 
 func languageName(lang string) string {
@@ -20,7 +20,7 @@ func languageName(lang string) string {
 	return "English"
 }
 
-// languageOf is the language of a request: the one chosen, or the best of those that the browser accepts.
+// languageOf is the language of a request: the chosen one, or the best that the browser accepts.
 func languageOf(r *http.Request) string {
 	if c, err := r.Cookie(languageCookie); err == nil {
 		for _, lang := range languages() {
@@ -32,14 +32,14 @@ func languageOf(r *http.Request) string {
 	return accepted(r.Header.Get("Accept-Language"))
 }
 
-// accepted is the one of our languages that a browser wants most (RFC 9110, 12.5.4), the first if it wants none.
+// accepted is the language of ours that a browser wants most (RFC 9110, 12.5.4), the first if it wants none.
 func accepted(header string) string {
 	best, most := languages()[0], 0.0
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameter, _ := strings.Cut(strings.TrimSpace(part), ";")
 		q := 1.0
 		if value, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
-			q, _ = strconv.ParseFloat(value, 64) // 0, which is not wanted, if it is no number
+			q, _ = strconv.ParseFloat(value, 64) // 0, which means unwanted, if it is no number
 		}
 		name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), "-")
 		if q > most && slices.Contains(languages(), name) {
@@ -49,14 +49,14 @@ func accepted(header string) string {
 	return best
 }
 
-// switchLanguage remembers the language and goes back to the page that was shown.
+// switchLanguage remembers the language and goes back to the last page.
 func switchLanguage(w http.ResponseWriter, r *http.Request, lang string) error {
 	back, err := url.Parse(r.URL.Query().Get("back"))
 	if err != nil || back.Path == "" || back.Path[0] != '/' {
 		back = &url.URL{Path: "/"}
 	}
 	http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: lang, Path: "/", MaxAge: 1 << 25, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	// Path and query alone: not to another host, which "//host" would name.
+	// Only path and query: not to another host, which "//host" would name.
 	http.Redirect(w, r, (&url.URL{Path: "/" + trimSlashes(back.Path), RawQuery: back.RawQuery}).String(), http.StatusSeeOther)
 	return nil
 }
@@ -68,7 +68,7 @@ func trimSlashes(p string) string {
 	return p
 }
 
-// translate gives a text of the page in a language; English is what the templates say.
+// translate returns a text of the page in a language; the templates are English.
 func translate(lang, text string) string {
 	if lang == "zh" {
 		if zh, ok := chinese()[text]; ok {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// How often refs are looked at while a page is open, and how often an idle page hears that the server is still there.
+// How often to look at refs while a page is open, and how often an idle page hears that the server is still there.
 const (
 	lookEvery  = 400 * time.Millisecond
 	pulseEvery = 15 * time.Second
@@ -18,8 +18,8 @@ const (
 // mostPages is how many pages may listen at once.
 const mostPages = 64
 
-// live tells open pages that a plan or a claim has moved, whichever process moved it: git is asked what the refs are, so
-// that it does not matter how they are stored. Nobody is asked while no page is open.
+// live tells open pages that a plan or a claim has moved, whichever process moved it. It asks git for the refs, so the
+// ref format does not matter, and only while a page is open.
 type live struct {
 	s *Server
 
@@ -32,7 +32,7 @@ type live struct {
 
 func newLive(s *Server) *live { return &live{s: s, pages: map[chan string]bool{}} }
 
-// join has a page hear of what moves; the channel is closed when the server ends. It is nil when there are too many.
+// join subscribes a page to changes; the channel is closed when the server ends. It is nil if there are too many pages.
 func (l *live) join() chan string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *live) close() {
 	}
 }
 
-// look asks for the refs until nobody listens any more.
+// look asks for the refs while anybody listens.
 func (l *live) look(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -92,8 +92,7 @@ func (l *live) look(ctx context.Context) {
 	}
 }
 
-// tell has every page know what the refs are, if they are not as they were. A page that has not taken the last word yet
-// will take the newest.
+// tell sends the refs to every page if they have changed. A page that has not read the last message gets the newest.
 func (l *live) tell(ctx context.Context, refs string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +109,7 @@ func (l *live) tell(ctx context.Context, refs string) {
 	}
 }
 
-// events are server-sent events: "moved" whenever a plan or claim has moved, with a word that is the same while nothing
-// moves.
+// events are server-sent events: "moved" whenever a plan or claim has moved, with a word that changes with every move.
 func (l *live) events(w http.ResponseWriter, r *http.Request) error {
 	c := l.join()
 	if c == nil {

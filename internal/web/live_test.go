@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// listen opens the event stream and gives the words of what moved.
+// listen opens the event stream and yields the words of its "moved" events.
 func (s *site) listen(ctx context.Context) <-chan string {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+"/events", nil)

@@ -16,18 +16,18 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// markdown renders Markdown without any HTML that it brings along, and without addresses that would run something.
+// markdown renders Markdown without its raw HTML, and without addresses that would run something.
 func markdown(source []byte) template.HTML {
 	var out bytes.Buffer
 	if err := goldmark.New(goldmark.WithExtensions(github{})).Convert([]byte(shown(source)), &out); err != nil {
 		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
 	}
-	// A header without a word is none: a screen reader would announce it all the same.
+	// An empty header cell becomes a plain one: a screen reader would announce it anyway.
 	return template.HTML(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
 }
 
-// github is what GitHub's Markdown has and people use: tables, checkboxes and what is struck out. The library's package
-// for that compiles its expressions whenever the program starts; tests hold that this one renders the same.
+// github has GitHub's extensions that people use: tables, checkboxes and strikethrough. The library's own package for
+// them compiles its expressions at every program start; tests hold that this one renders the same.
 type github struct{}
 
 // Extend implements goldmark.Extender.
@@ -39,7 +39,7 @@ func (github) Extend(m goldmark.Markdown) {
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(github{}, 500)))
 }
 
-// tables makes tables of paragraphs with a line of dashes and bars.
+// tables turns paragraphs with a line of dashes and bars into tables.
 type tables struct{}
 
 // Transform implements parser.ParagraphTransformer.
@@ -105,7 +105,7 @@ func alignments(line []byte) []extension.Alignment {
 	return all
 }
 
-// tableRow reads a row. A header keeps the cells that it has too many, so that they can be counted.
+// tableRow reads a row. A header keeps surplus cells, so that they can be counted.
 func tableRow(at text.Segment, aligned []extension.Alignment, header bool, source []byte) *extension.TableRow {
 	out := extension.NewTableRow(aligned)
 	at = at.TrimLeftSpace(source)
@@ -139,7 +139,7 @@ func tableRow(at text.Segment, aligned []extension.Alignment, header bool, sourc
 	return out
 }
 
-// barsInCode takes the backslash from a bar in the code of a cell: without it the cell would end there.
+// barsInCode removes the backslash before a bar in a cell's code, which only kept the cell from ending there.
 type barsInCode struct{}
 
 // Transform implements parser.ASTTransformer.

@@ -23,12 +23,12 @@ type page struct {
 	Title    string // of the window
 	Plan     plan.ID
 	PlanName string
-	Tab      string // which part of the plan is shown
+	Tab      string // the visible part of the plan
 	Lang     string
 	Here     string // this address, to come back to
-	Token    string // of its forms; "" where nothing may be changed
+	Token    string // of its forms; "" if nothing may be changed
 	Said     *Outcome
-	Past     *moment // which state is shown, if not the newest
+	Past     *moment // the shown state, if not the newest
 }
 
 func (s *Server) page(r *http.Request, title string) page {
@@ -39,13 +39,13 @@ func (s *Server) page(r *http.Request, title string) page {
 	return p
 }
 
-// May reports whether the page offers what changes something.
+// May reports whether the page offers changes.
 func (p page) May() bool { return p.Token != "" && p.Past == nil }
 
-// PlanURL is the address of a plan's page, or of what is below it.
+// PlanURL is the address of a plan's page, or of something below it.
 func (p page) PlanURL(parts ...string) string { return planURL(p.Plan, parts...) }
 
-// TaskURL is the address of a task's page, or of what is below it.
+// TaskURL is the address of a task's page, or of something below it.
 func (p page) TaskURL(id plan.TaskID, parts ...string) string {
 	u := planURL(p.Plan, append([]string{"task", string(id)}, parts...)...)
 	if p.Past != nil && len(parts) == 0 {
@@ -74,7 +74,7 @@ func filePath(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// asked is the plan that a request is about, and where it stands.
+// asked is the plan that a request is about, and its state.
 func (s *Server) asked(r *http.Request) (*gitstore.Snapshot, *plan.State, error) {
 	id := plan.ID(r.PathValue("plan"))
 	if !id.Valid() {
@@ -149,7 +149,7 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, "plans", p)
 }
 
-// said keeps what commands have printed until the page that follows shows it.
+// said keeps the output of commands until the following page shows it.
 type said struct {
 	mu   sync.Mutex
 	next int
@@ -217,7 +217,7 @@ type choice struct {
 	Now        bool
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -228,7 +228,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n/1_000_000)
 }
 
-// took writes a duration for people.
+// took formats a duration for people.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:

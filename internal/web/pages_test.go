@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// liveMarkup is what markup of a plan would look like if it were live.
+// liveMarkup is what a plan's markup would look like if it were live.
 var liveMarkup = []string{"<script>alert", "<img src=x", "<svg onload", "<i>well", "<b>it</b>", "<b>wrong"}
 
 func TestPagesShowMarkupAsText(t *testing.T) {
@@ -100,7 +100,7 @@ func TestLanguages(t *testing.T) {
 		t.Errorf("the switch leads to %s", answer.Request.URL)
 	}
 	mustHave(t, text, `<html lang="zh">`, "时间轴")
-	mustHave(t, accept("en"), `<html lang="zh">`) // what was chosen counts
+	mustHave(t, accept("en"), `<html lang="zh">`) // the choice counts
 	s.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, back := range []string{"//evil.example/x", "https://evil.example/x", `/\evil.example`, "javascript:alert(1)"} {
 		answer, _ := s.ask(http.MethodGet, "/?lang=en&back="+back, "", nil)
@@ -110,7 +110,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestEveryTextIsTranslated reads what templates and scripts say.
+// TestEveryTextIsTranslated reads the texts of templates and scripts.
 func TestEveryTextIsTranslated(t *testing.T) {
 	texts := map[string]bool{}
 	names, err := filepath.Glob("templates/*.html")

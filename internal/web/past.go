@@ -28,7 +28,7 @@ type moment struct {
 	Signed   signed // of the events that a page lists
 }
 
-// past remembers what was found out about the history of plans. Commits do not change.
+// past caches findings about the history of plans. Commits do not change.
 type past struct {
 	mu      sync.Mutex
 	logs    map[plan.ID]history
@@ -48,7 +48,7 @@ type figure struct {
 
 const mostFigures = 6000
 
-// moments are the events of a plan up to its newest, oldest first.
+// moments are the events of a plan up to the snapshot, oldest first.
 func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment, error) {
 	s.past.mu.Lock()
 	known, ok := s.past.logs[snap.ID]
@@ -68,7 +68,7 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 	if err != nil {
 		return nil, err
 	}
-	for len(newest) > 0 && newest[0].Commit != snap.Commit { // the plan went on in between
+	for len(newest) > 0 && newest[0].Commit != snap.Commit { // the plan moved on in between
 		newest = newest[1:]
 	}
 	all := make([]moment, len(newest))
@@ -121,7 +121,7 @@ func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *mom
 	return nil, nil, nil, notFound("there is no such event in the history of %s", snap.ID)
 }
 
-// figures finds out how the plan stood after each of the moments, those that are known already apart.
+// figures finds the plan's state after each of the moments, except the cached ones.
 func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*figure, error) {
 	all := make([]*figure, len(moments))
 	for i, m := range moments {
@@ -140,7 +140,7 @@ func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case err != nil && i > 0:
-				f = all[i-1] // a commit that can't be read says nothing new
+				f = all[i-1] // an unreadable commit adds nothing new
 			case err != nil:
 				f = &figure{}
 			default:

@@ -21,14 +21,14 @@ type planPage struct {
 	Done, Total int
 	TopTask     string
 	Rows        []*row
-	Many        bool // the list is so long that what is out of sight is better not laid out
+	Many        bool // the list is so long that the browser should not lay out what is out of sight
 	Waits       []engine.Wait
 	Checklist   []export.RootCriterion
 	Running     []running
 	Classes     []tally
 	Critical    []plan.TaskID
 	Days        float64 // of the critical path
-	Fold        string  // goals that are folded at first, as the picture's address has them
+	Fold        string  // initially folded goals, as in the picture's address
 	Worth       string  // of the approvals: signed, not all signed, unsigned
 	Session     plan.SessionStatus
 	Shape       string // the same as long as the plan has the same tasks
@@ -52,7 +52,7 @@ func rootStatus(s *plan.State) plan.Status {
 	return plan.StatusPending
 }
 
-// tally is how many tasks have a class.
+// tally is the number of tasks in a class.
 type tally struct {
 	Class graph.Class `json:"class"`
 	N     int         `json:"n"`
@@ -68,7 +68,7 @@ type running struct {
 	Tail    string // the end of the log of the task, or of its review
 }
 
-// manyTasks is from how many tasks on the picture begins with folded goals.
+// manyTasks is the number of tasks from which the picture begins with folded goals.
 const manyTasks = 150
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
@@ -125,7 +125,7 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 	return p
 }
 
-// rows are the tasks at and below one, as the plan says; a plan that turns in circles ends at the second visit.
+// rows are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
 func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 	t := state.Tasks[id]
 	if t == nil || seen[id] {
@@ -153,7 +153,7 @@ func tallies(s *plan.State) []tally {
 	return all
 }
 
-// shape is another word for every set of tasks and what binds them.
+// shape is a different word for every set of tasks and edges.
 func (s *Server) shape(state *plan.State) string {
 	var b strings.Builder
 	for _, t := range state.Plan.Tasks {
@@ -176,7 +176,7 @@ func foldedAtFirst(s *plan.State) string {
 	return strings.Join(goals, ",")
 }
 
-// running lists what is being worked on, with the end of its log.
+// running lists the current work with the end of its log.
 func (s *Server) running(r *http.Request, id plan.ID, state *plan.State) ([]running, error) {
 	claims, err := s.Store.Claims(r.Context(), id)
 	if err != nil {
@@ -213,13 +213,13 @@ func (s *Server) tail(id plan.ID, task plan.TaskID) string {
 	return plan.Printable(strings.ToValidUTF8(string(data), "\ufffd"))
 }
 
-// liveDocument is what the page's script brings up to date after an event.
+// liveDocument is what the page's script updates after an event.
 type liveDocument struct {
 	Tip      plan.OID                 `json:"tip"`
 	Shape    string                   `json:"shape"`
 	Tasks    map[plan.TaskID]liveTask `json:"tasks"`
 	Critical []plan.TaskID            `json:"critical"`
-	Sections map[string]string        `json:"sections"` // by the id of the element whose content they are
+	Sections map[string]string        `json:"sections"` // by the id of the element that they fill
 }
 
 type liveTask struct {

@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The ways in which a file is shown.
+// The ways to show a file.
 const (
 	asDocument = "document" // HTML, in a frame without an origin
 	asImage    = "image"
@@ -23,14 +23,14 @@ const (
 	asBinary   = "binary"
 )
 
-// preview is how one file of a version is shown.
+// preview is how to show one file of a version.
 type preview struct {
 	Path     string
 	Mode     string
 	Kind     string
-	Raw      string // address of the file as it is
-	Scripts  string // address under which its scripts run; "" if it has none to run
-	Running  bool   // they do
+	Raw      string // address of the unchanged file
+	Scripts  string // address that runs its scripts; "" if it has none to run
+	Running  bool   // the scripts run
 	HTML     template.HTML
 	Text     string
 	Cut      bool // only the beginning is shown

@@ -13,9 +13,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Deliverables are served below /raw/KEY/, a directory of its own for each version. KEY can't be guessed and stands for one
-// tree of files, so that a document may load what is beside it without the cookie, which a document without an origin
-// does not get. It gets nothing else: its policy names its own directory alone.
+// Deliverables are served below /raw/KEY/, a separate directory for each version. KEY can't be guessed and stands for
+// one tree of files. So a document may load its neighbours without the cookie, which a document without an origin does
+// not get. It can load nothing else: its policy names only its own directory.
 
 // shelf is one version's files, under the key of its address.
 type shelf struct {
@@ -23,7 +23,7 @@ type shelf struct {
 	scripts bool // the document may run its own scripts, still without an origin
 }
 
-// shelves are the keys that were given out; the oldest are forgotten.
+// shelves are the keys given out; the oldest are forgotten.
 type shelves struct {
 	mu    sync.Mutex
 	by    map[string]shelf
@@ -58,8 +58,7 @@ func (s *shelves) find(key string) (shelf, bool) {
 	return one, ok
 }
 
-// rawPolicy keeps a deliverable apart from everything: it has no origin, sends nothing anywhere, and loads only what is in
-// its own directory.
+// rawPolicy isolates a deliverable: it has no origin, sends nothing anywhere, and loads only from its own directory.
 func rawPolicy(host, key string, scripts bool) string {
 	own := "http://" + host + "/raw/" + key + "/"
 	sandbox, script := "sandbox", "'none'"
@@ -71,10 +70,10 @@ func rawPolicy(host, key string, scripts bool) string {
 		"frame-ancestors 'self'", sandbox, script, own, own, own, own)
 }
 
-// small is up to how many bytes a file is read whole before it is sent.
+// small is the size in bytes up to which a file is read whole before it is sent.
 const small = 4 << 20
 
-// raw sends one file of a version as it is.
+// raw sends one file of a version unchanged.
 func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	key := r.PathValue("key")
@@ -110,11 +109,11 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		err = s.apart(r.Context(), func(store *gitstore.Store) error { return store.CopyBlob(r.Context(), entry.OID, w) })
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) // what was sent so far must not pass for the file
+		panic(http.ErrAbortHandler) // a partial response must not pass for the file
 	}
 }
 
-// entry finds a file by its path among those of the tree. No path is looked up anywhere else.
+// entry finds a file by its path among those of the tree. It looks up no path anywhere else.
 func (s *Server) entry(ctx context.Context, tree plan.OID, name string) (gitstore.TreeEntry, error) {
 	entries, err := s.Store.ListTree(ctx, tree, "")
 	if err != nil {
@@ -128,8 +127,8 @@ func (s *Server) entry(ctx context.Context, tree plan.OID, name string) (gitstor
 	return gitstore.TreeEntry{}, notFound("there is no such file in this version")
 }
 
-// contentType is by the name alone, from a list of what a browser shows; what is not on it is offered as a file. A
-// symbolic link is the text that it holds.
+// contentType depends only on the name, from a list of what a browser shows; anything else is a download. A symbolic
+// link is shown as its text.
 func contentType(e gitstore.TreeEntry) string {
 	if e.Mode == "120000" {
 		return "text/plain; charset=utf-8"

@@ -28,32 +28,31 @@ var templateFiles embed.FS
 // Options are what a Server works with.
 type Options struct {
 	Store    *gitstore.Store
-	Reopen   func(context.Context) (*gitstore.Store, error) // the same repository once more, for what takes long
+	Reopen   func(context.Context) (*gitstore.Store, error) // the same repository once more, for slow work
 	Now      func() time.Time
-	Plan     plan.ID // to begin with; "" for the active one
-	ReadOnly bool    // nothing is offered that changes anything, and nothing of it is done
+	Plan     plan.ID // the first plan to show; "" for the active one
+	ReadOnly bool    // offer no changes, and make none
 
-	// Commands carries out one command of git wf, without the words "git wf". Nothing it is given begins a flag but what
-	// this package puts there.
+	// Commands runs one command of git wf, without the words "git wf". Only arguments from this package begin a flag.
 	Commands func(ctx context.Context, args []string) Outcome
-	// State derives how a plan stands now, with what is being worked on.
+	// State derives the current state of a plan, with the current work.
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
 	// Waits lists what a plan waits for that only a person can do; may be nil.
 	Waits func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error)
-	// Tail is the end of what the work on an ACTION, or the review of it, has printed so far; nil if nobody knows.
+	// Tail is the end of the output so far of the work on an ACTION, or of its review; nil if unknown.
 	Tail func(id plan.ID, task plan.TaskID) []byte
 }
 
 // Outcome is how a command ended.
 type Outcome struct {
-	Output string // what it printed for people, errors too
+	Output string // what it printed for people, including errors
 	OK     bool
 }
 
 // Server shows the plans of one repository. Close ends it.
 type Server struct {
 	Options
-	token   string                        // of the address that is printed
+	token   string                        // of the printed address
 	session string                        // of the cookie
 	key     []byte                        // of page tokens and of the addresses of deliverables
 	pages   map[string]*template.Template // by language
@@ -65,11 +64,11 @@ type Server struct {
 	said     said
 	trees    shelves
 
-	second sync.Mutex // one at a time reads the past or a large file
+	second sync.Mutex // only one request at a time reads the past or a large file
 	other  *gitstore.Store
 }
 
-// New makes a server; it listens nowhere yet.
+// New makes a server; it does not listen yet.
 func New(o Options) (*Server, error) {
 	s := &Server{Options: o, pages: map[string]*template.Template{}}
 	var err error
@@ -101,12 +100,12 @@ func secret() (string, error) {
 	return hex.EncodeToString(b), err
 }
 
-// Address is the URL that opens the page on a listener, with the token that only whoever started the server sees.
+// Address is the URL that opens the page on a listener. Only the person who started the server sees its token.
 func (s *Server) Address(l net.Listener) string {
 	return "http://" + l.Addr().String() + "/?token=" + s.token
 }
 
-// Serve answers requests until ctx ends, and lets what is being carried out then come to its end.
+// Serve answers requests until ctx ends, and then finishes the current ones.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
@@ -132,10 +131,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// patience is how long a decision that is being carried out may take when the server ends.
+// patience is how long a decision in progress may take when the server ends.
 const patience = 10 * time.Second
 
-// Close ends what the server has begun. The Store stays its owner's.
+// Close ends what the server has begun. Its owner closes the Store.
 func (s *Server) Close() error {
 	s.live.close()
 	s.second.Lock()
@@ -146,7 +145,7 @@ func (s *Server) Close() error {
 	return s.other.Close()
 }
 
-// apart runs f with a store of its own, so that what takes long keeps nobody waiting.
+// apart runs f with a separate store, so that slow work delays nobody.
 func (s *Server) apart(ctx context.Context, f func(*gitstore.Store) error) error {
 	s.second.Lock()
 	defer s.second.Unlock()
@@ -182,7 +181,7 @@ func (s *Server) routes() *http.ServeMux {
 	return m
 }
 
-// handler answers a request, or says why it can't.
+// handler answers a request, or returns why it can't.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // problem is an error that knows its HTTP status.
@@ -230,7 +229,7 @@ type errorPage struct {
 	Text string
 }
 
-// show writes a page. A page that can't be made is an error before anything is sent.
+// show writes a page. If rendering fails, it returns the error and sends nothing.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
 	var out buffer
 	if err := s.pages[languageOf(r)].ExecuteTemplate(&out, name, data); err != nil {

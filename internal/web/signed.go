@@ -9,14 +9,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// signed is what the policy's keys prove of an event, or of the review that it recorded.
+// signed is what the policy's keys prove about an event, or about the review that it recorded.
 type signed struct {
-	By   string // whose key; "" if none proves it
-	Why  string // none does, or an approval does not count though one does; "" under a policy without keys
-	Lost bool   // it is an approval, and does not count
+	By   string // the owner of the key; "" if none proves it
+	Why  string // why none does, or why an approval does not count anyway; "" under a policy without keys
+	Lost bool   // an approval that does not count
 }
 
-// worth says in a word what the approvals of a plan are worth, as git wf status does.
+// worth is one word for how far a plan's approvals are signed, as in git wf status.
 func (s *Server) worth(ctx context.Context, snap *gitstore.Snapshot, state *plan.State) (string, error) {
 	policy, err := s.Store.Policy(ctx)
 	if err != nil {

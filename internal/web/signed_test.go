@@ -20,7 +20,7 @@ func TestUnsigned(t *testing.T) {
 	mustHave(t, s.page(sitePath+"/task/PAGE-1"), `<span class="tag">unsigned</span>`)
 }
 
-// Under a policy with keys each event and each review says whose key proves it, or why none does.
+// Under a policy with keys, each event and each review says whose key proves it, or why none does.
 func TestSigned(t *testing.T) {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("no ssh-keygen")

@@ -46,7 +46,7 @@ tasks:
     acceptance_criteria: [{id: A1, statement: It is short}]
 `
 
-// site is a server over a repository, and a browser that has been let in.
+// site is a server for a repository, and a browser with the cookie.
 type site struct {
 	*repotest.Repo
 	t       *testing.T
@@ -55,7 +55,7 @@ type site struct {
 	browser *http.Client
 
 	mu  sync.Mutex
-	ran [][]string // the command lines that were carried out
+	ran [][]string // the command lines that were run
 }
 
 const sitePath = "/plan/WFS-site"
@@ -103,7 +103,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	return s
 }
 
-// ask sends a request as the browser, changed by change.
+// ask sends a request as the browser, modified by change.
 func (s *site) ask(method, path, body string, change func(*http.Request)) (*http.Response, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.http.URL+path, strings.NewReader(body))
@@ -135,7 +135,7 @@ func (s *site) get(path string) (int, string) {
 	return answer.StatusCode, text
 }
 
-// page gets what must be there.
+// page gets a page that must exist.
 func (s *site) page(path string) string {
 	s.t.Helper()
 	code, text := s.get(path)
@@ -145,7 +145,7 @@ func (s *site) page(path string) string {
 	return text
 }
 
-// form is the content of a form of the page's own.
+// form is the content of one of the page's own forms.
 func (s *site) form(fields ...string) string {
 	v := url.Values{"page": {s.server.pageToken()}}
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -160,7 +160,7 @@ func (s *site) commands() [][]string {
 	return s.ran
 }
 
-// hostile is a version with all that a deliverable might bring along.
+// hostile is a version with everything that a deliverable might contain.
 func (s *site) hostile() {
 	s.Version("PAGE-1", "exec", map[string]string{
 		"index.html":        "<h1>hi</h1><script>parent.document.title='owned'</script>",
@@ -204,7 +204,7 @@ func mustHave(t *testing.T, text string, good ...string) {
 	}
 }
 
-// rejectedAndRedone is a version that was rejected, and the next.
+// rejectedAndRedone is a rejected version and the next one.
 func (s *site) rejectedAndRedone() {
 	s.Version("PAGE-1", "exec", map[string]string{"index.html": "one\ntwo\nthree\n"}, nil)
 	s.Review("PAGE-1", 1, "ann", plan.Rejected, func(r *plan.Review) { r.Reason = "two is <b>wrong</b>" })

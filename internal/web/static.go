@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// static sends the page's own scripts and styles, all of which are part of the program.
+// static sends the page's own scripts and styles, all embedded in the program.
 func (s *Server) static(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	kind := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]

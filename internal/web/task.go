@@ -30,12 +30,12 @@ type taskPage struct {
 	Claim     *plan.Claim // who works on the task, or on its CHECK
 	Tail      string
 	Waits     []string // what only a person can do about it
-	Candidate *version // that a review would be about
+	Candidate *version // the version to review
 	Evidence  map[string]plan.CriterionResult
-	Asks      *export.Asked      // the first that is open
-	Lacks     []plan.Requirement // inputs that are missing
+	Asks      *export.Asked      // the first open one
+	Lacks     []plan.Requirement // missing inputs
 	Judged    map[string]bool    // criteria that a person judges
-	Blocked   bool               // retry would let it go on
+	Blocked   bool               // retry would unblock it
 	Abandons  bool
 	Restores  bool
 }
@@ -184,7 +184,7 @@ func (p *taskPage) Names() string {
 	return plan.OneLine(strings.Join(names, ", "))
 }
 
-// taskTail is the end of the log of a task that is worked on now.
+// taskTail is the end of the log of a task that somebody works on now.
 func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
 	_, state, err := s.asked(r)
 	if err != nil {
