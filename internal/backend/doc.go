@@ -11,8 +11,8 @@
 // # What an agent may do
 //
 // A command-line agent may read and write files in Request.Dir and Request.Writable and read Request.Readable. Anything
-// else it would have to ask for, and nobody answers. Other shell commands run only if the agent has a sandbox of its own
-// (codex) or Config.Shell allows them:
+// else it would have to ask for, and nobody answers. Other shell commands run only if the agent has a sandbox of its
+// own (codex) or Config.Shell allows them:
 //
 //	claude    --permission-mode acceptEdits, --add-dir for the writable directories, Read rules for the readable ones;
 //	          it runs only commands that it considers harmless edits there; Shell allows the tool Bash
@@ -24,6 +24,6 @@
 // The last two may write wherever they may read, so no readable directory of theirs is a repository.
 //
 // A repository's settings, hooks, plugins and servers run commands, so we keep out those of the working directory:
-// claude reads only the user's settings, opencode no project configuration, codex none of a directory that the user does
-// not trust, and gemini is told to trust a directory only if it has no settings.
+// claude reads only the user's settings, opencode no project configuration, codex none of a directory that the user
+// does not trust, and gemini is told to trust a directory only if it has no settings.
 package backend

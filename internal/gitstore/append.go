@@ -307,8 +307,8 @@ func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, ba
 	})
 }
 
-// deleteClaim deletes the claim of a recorded event. git updates refs one after the other, so a git that was killed midway
-// leaves the claim. A claim that can't be deleted now expires by itself.
+// deleteClaim deletes the claim of a recorded event. git updates refs one after the other, so a git that was killed
+// midway leaves the claim. A claim that can't be deleted now expires by itself.
 func (a *appending) deleteClaim(ctx context.Context, ends []refChange) {
 	if len(ends) == 0 {
 		return

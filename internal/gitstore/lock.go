@@ -102,8 +102,8 @@ func (s *Store) leaveLine(l *line, a *appending) bool {
 	return true
 }
 
-// appendWaiting builds the waiting events on top of the first, so that one flush and one ref update serve all of them. An
-// event that can't simply follow stays in line and waits for its turn.
+// appendWaiting builds the waiting events on top of the first, so that one flush and one ref update serve all of them.
+// An event that can't simply follow stays in line and waits for its turn.
 func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, first *built) []*built {
 	group := []*built{first}
 	l := a.s.line(a.id)

@@ -245,7 +245,8 @@ func (m *Model) nextWaiting() {
 	}
 }
 
-// next goes to the next wanted task, or the previous one; step 0 begins with the selected one. It unfolds the goals above.
+// next goes to the next wanted task, or the previous one; step 0 begins with the selected one. It unfolds the goals
+// above.
 func (m *Model) next(forward bool, step int, wanted func(*Task) bool) bool {
 	all := m.over.Tasks
 	if len(all) == 0 {
