@@ -109,8 +109,10 @@ func TestQuotients(t *testing.T) {
 // What a command adds is the median of the differences, not the difference of the medians.
 func TestMarkdown(t *testing.T) {
 	const ms = time.Millisecond
-	plain := &contestant{name: "plain", memory: 7 << 20, wall: []time.Duration{1 * ms, 8 * ms, 9 * ms}, cpu: []time.Duration{ms}}
-	hooked := &contestant{name: "hooked", over: plain, wall: []time.Duration{2 * ms, 9 * ms, 30 * ms}, cpu: []time.Duration{ms}}
+	plain := &contestant{name: "plain", memory: 7 << 20, wall: []time.Duration{1 * ms, 8 * ms, 9 * ms},
+		cpu: []time.Duration{ms}}
+	hooked := &contestant{name: "hooked", over: plain, wall: []time.Duration{2 * ms, 9 * ms, 30 * ms},
+		cpu: []time.Duration{ms}}
 	r := report{
 		title:  "gate: how long: so long",
 		rows:   []*contestant{plain, hooked, {name: "lefthook", absent: true, over: plain}},

@@ -15,7 +15,8 @@ var byHand string
 
 // probe is what the hook must ask git in any case.
 var probe = []string{
-	"git", "diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "HEAD", "--", ":(top,icase)deliverables",
+	"git", "diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "HEAD", "--",
+	":(top,icase)deliverables",
 }
 
 // The git directories of the shared worktree, by their hooks.
@@ -39,7 +40,9 @@ func benchGate(ctx context.Context, l *lab, z sizes) (report, error) {
 	if err := s.prepare(ctx, left); err != nil {
 		return report{}, err
 	}
-	alone := &contestant{name: "the probe alone", dir: s.dir, args: probe, before: func(ctx context.Context) error { return s.ready(ctx, noHooks, oneFile) }}
+	alone := &contestant{name: "the probe alone", dir: s.dir, args: probe, before: func(ctx context.Context) error {
+		return s.ready(ctx, noHooks, oneFile)
+	}}
 	none := s.commit("(a) git commit, no hook", noHooks, oneFile, nil)
 	zero := s.commit("(b) a pre-commit hook that is exit 0", idle, oneFile, none)
 	gate := s.commit("(c) the gate, nothing protected staged: "+lenient, lenient, oneFile, none)
@@ -98,7 +101,8 @@ func (s *sharedTree) prepare(ctx context.Context, left string) error {
 		{together, true, preCommit("set -- together\n" + byHand)},
 	}
 	if left != "" {
-		if err := os.WriteFile(filepath.Join(s.dir, "lefthook.yml"), []byte("pre-commit:\n  jobs:\n    - run: \"true\"\n"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(s.dir, "lefthook.yml"), []byte("pre-commit:\n  jobs:\n    - run: \"true\"\n"),
+			0o666); err != nil {
 			return err
 		}
 		kits = append(kits, kit{lefthook, false, run(left, "install")})

@@ -12,7 +12,8 @@ import (
 // benchGrowth shows how cost grows: of work on one task and on a whole plan, in plans from a hundred tasks on.
 func benchGrowth(ctx context.Context, l *lab, z sizes) (report, error) {
 	r := report{title: fmt.Sprintf("growth: plans of up to %d tasks; rounds: %d", z.planTasks, z.scales)}
-	names := []string{"git wf plan -f", "git wf status, no cache", "git wf status, cached", "git ls-tree -r", "git wf run of one task"}
+	names := []string{"git wf plan -f", "git wf status, no cache", "git wf status, cached", "git ls-tree -r",
+		"git wf run of one task"}
 	r.curves = make([]curve, len(names))
 	for i, name := range names {
 		r.curves[i].name = name

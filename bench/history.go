@@ -22,7 +22,8 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 		if err != nil {
 			return report{}, err
 		}
-		if _, err := l.git(ctx, dirs[i], strings.NewReader(stream+longHistory(tasks, events)), "fast-import", "--quiet"); err != nil {
+		if _, err := l.git(ctx, dirs[i], strings.NewReader(stream+longHistory(tasks, events)), "fast-import",
+			"--quiet"); err != nil {
 			return report{}, err
 		}
 		if err := l.steps(ctx, dirs[i], []string{"git", "gc", "-q"}); err != nil {
@@ -33,11 +34,14 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 		}
 	}
 	status := func(dir string, events int) *contestant {
-		return &contestant{name: fmt.Sprintf("git wf status, %d events", events), dir: dir, args: []string{l.gitWF, "status", "--plan", string(longID)}}
+		return &contestant{name: fmt.Sprintf("git wf status, %d events", events), dir: dir,
+			args: []string{l.gitWF, "status", "--plan", string(longID)}}
 	}
 	short, long := status(dirs[0], z.events/100), status(dirs[1], z.events)
-	theirs := &contestant{name: "git log, its first line", dir: dirs[1], args: []string{"sh", "-c", "git log --oneline " + longRef + " | head -n 1"}}
-	ours := &contestant{name: "git wf log, its first line", dir: dirs[1], args: []string{"sh", "-c", l.gitWF + " log --plan " + string(longID) + " | head -n 1"}}
+	theirs := &contestant{name: "git log, its first line", dir: dirs[1],
+		args: []string{"sh", "-c", "git log --oneline " + longRef + " | head -n 1"}}
+	ours := &contestant{name: "git wf log, its first line", dir: dirs[1],
+		args: []string{"sh", "-c", l.gitWF + " log --plan " + string(longID) + " | head -n 1"}}
 	if err := l.measure(ctx, z.statuses, short, long, theirs, ours); err != nil {
 		return report{}, err
 	}
@@ -63,14 +67,16 @@ func longHistory(tasks, events int) string {
 	lines := graphLines(tasks)
 	var b strings.Builder
 	event := func(i int, subject, path, document string) {
-		fmt.Fprintf(&b, "commit %s\ncommitter Ada <ada@example.com> %d +0100\ndata %d\n%s\n", longRef, 1700000001+i, len(subject), subject)
+		fmt.Fprintf(&b, "commit %s\ncommitter Ada <ada@example.com> %d +0100\ndata %d\n%s\n", longRef, 1700000001+i,
+			len(subject), subject)
 		b.WriteString(importFile(path, document))
 	}
 	retries := min(tasks, events/2)
 	attempts := events - retries
 	for i := range attempts {
 		id := lines[i%tasks].id
-		event(i, string(id)+": attempt without a result", fmt.Sprintf("%s/attempts/a%d-noop.json", id.Dir(), i/tasks+1), "{\n  \"kind\": \"noop\"\n}\n")
+		event(i, string(id)+": attempt without a result", fmt.Sprintf("%s/attempts/a%d-noop.json", id.Dir(), i/tasks+1),
+			"{\n  \"kind\": \"noop\"\n}\n")
 	}
 	for i := range retries {
 		id := lines[i].id
@@ -91,7 +97,8 @@ func (l *lab) eventSize(ctx context.Context, tasks int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := l.steps(ctx, dir, []string{l.gitWF, "run", "--quiet", "--plan", string(longID)}, []string{"git", "gc", "-q"}); err != nil {
+	if err := l.steps(ctx, dir, []string{l.gitWF, "run", "--quiet", "--plan", string(longID)},
+		[]string{"git", "gc", "-q"}); err != nil {
 		return 0, err
 	}
 	used, err := l.number(ctx, dir, "rev-list", "--objects", "--disk-usage", begin+".."+longRef)

@@ -75,7 +75,8 @@ func (l *lab) prepare(ctx context.Context, program string) error {
 			l.env = append(l.env, kv)
 		}
 	}
-	l.env = append(l.env, "HOME="+l.dir, "TMPDIR="+scratch, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C")
+	l.env = append(l.env, "HOME="+l.dir, "TMPDIR="+scratch, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1",
+		"LC_ALL=C")
 	return nil
 }
 

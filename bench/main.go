@@ -125,7 +125,8 @@ func benchmarkNames() []string {
 }
 
 // measureAll runs the named benchmarks, or all of them, and shows each when it is done.
-func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string, show func(report) error) error {
+func measureAll(ctx context.Context, progress io.Writer, l *lab, z sizes, names []string,
+	show func(report) error) error {
 	version, err := l.git(ctx, l.dir, nil, "version")
 	if err != nil {
 		return err

@@ -66,7 +66,8 @@ func (r report) times() [][]string {
 		if c.over != nil {
 			added = short(median(c.added().wall))
 		}
-		table = append(table, line(added, short(median(c.wall)), short(slices.Min(c.wall)), short(median(c.cpu)), megabytes(c.memory), c.name))
+		table = append(table, line(added, short(median(c.wall)), short(slices.Min(c.wall)), short(median(c.cpu)),
+			megabytes(c.memory), c.name))
 	}
 	return table
 }

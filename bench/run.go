@@ -50,10 +50,12 @@ func benchRun(ctx context.Context, l *lab, z sizes) (report, error) {
 		n := strconv.Itoa(jobs)
 		return &contestant{name: "git wf run --jobs " + n + more, args: []string{l.gitWF, "run", "--quiet", "--jobs", n}}
 	}
-	script := fresh(&contestant{name: "plumbing.sh", args: []string{"sh", file("plumbing.sh"), scriptRef, file("tasks.tsv")}})
+	script := fresh(&contestant{name: "plumbing.sh", args: []string{"sh", file("plumbing.sh"), scriptRef,
+		file("tasks.tsv")}})
 	if z.syncScript {
 		script.name += ", objects flushed"
-		script.env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=loose-object,reference"}
+		script.env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync",
+			"GIT_CONFIG_VALUE_0=loose-object,reference"}
 	}
 	alone, both := fresh(run(1, "")), fresh(run(2, ""))
 	strict := fresh(run(2, ", strict mode"), []string{l.gitWF, "init"})

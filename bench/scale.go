@@ -45,7 +45,8 @@ func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 	}
 	small, flat, deep := rows[0], rows[1], rows[2]
 	run := func(name string, tasks, done int) *contestant {
-		c := &contestant{name: "git wf run, " + name, args: []string{l.gitWF, "run", "--quiet", "--plan", string(longID)}, waits: done+few < tasks}
+		c := &contestant{name: "git wf run, " + name, args: []string{l.gitWF, "run", "--quiet", "--plan", string(longID)},
+			waits: done+few < tasks}
 		round := 0
 		c.before = func(ctx context.Context) (err error) {
 			round++
@@ -75,7 +76,8 @@ func benchScale(ctx context.Context, l *lab, z sizes) (report, error) {
 			within("memory of plan -f / 300 MB", flat.memory, mostMemory),
 			within("memory of plan -f, five levels / 300 MB", deep.memory, mostMemory),
 			within("memory of run / 300 MB", last.memory, mostMemory),
-			within("what a decision takes more in the long plan, its loading included / 5 ms", median(decision), 5*time.Millisecond),
+			within("what a decision takes more in the long plan, its loading included / 5 ms", median(decision),
+				5*time.Millisecond),
 			compare("the last tasks / the first", 1.3, last, first),
 		},
 	}, nil

@@ -121,7 +121,8 @@ func (s *sharedTree) ready(ctx context.Context, name, staged string) error {
 	if err := s.place(name); err != nil {
 		return err
 	}
-	back := []string{"git", "-c", "core.hooksPath=" + filepath.Join(s.l.dir, "none"), "update-ref", "refs/heads/main", s.base}
+	back := []string{"git", "-c", "core.hooksPath=" + filepath.Join(s.l.dir, "none"), "update-ref", "refs/heads/main",
+		s.base}
 	if err := s.l.steps(ctx, s.dir, back); err != nil {
 		return err
 	}

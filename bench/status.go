@@ -74,7 +74,8 @@ func longPlan(n, done, ready int) (string, error) {
 		SchemaVersion: plan.SchemaVersion, PlanID: longID, Title: "Long", TopTask: "Make many parts.", RootTaskID: "GOAL-1",
 		Config: plan.Config{MaxLeafTasks: n},
 		Tasks: []*plan.Task{{
-			TaskID: "GOAL-1", NodeType: plan.Goal, Title: "Long", FinalDeliverableSpec: &plan.FinalDeliverableSpec{Mode: plan.PassThrough},
+			TaskID: "GOAL-1", NodeType: plan.Goal, Title: "Long",
+			FinalDeliverableSpec:   &plan.FinalDeliverableSpec{Mode: plan.PassThrough},
 			RootAcceptanceCriteria: []plan.RootCriterion{{ID: "R1", Statement: "Each part contains at least 1 line."}},
 		}},
 	}
@@ -82,7 +83,8 @@ func longPlan(n, done, ready int) (string, error) {
 	lines := graphLines(n)
 	known := byName(lines)
 	for _, g := range goals(lines) {
-		p.Tasks = append(p.Tasks, &plan.Task{TaskID: g.id, NodeType: plan.Goal, Title: "Goal " + string(g.id), ParentTaskID: cmp.Or(g.parent, "GOAL-1")})
+		p.Tasks = append(p.Tasks, &plan.Task{TaskID: g.id, NodeType: plan.Goal, Title: "Goal " + string(g.id),
+			ParentTaskID: cmp.Or(g.parent, "GOAL-1")})
 		if g.split == 0 {
 			continue
 		}
@@ -118,19 +120,22 @@ func longPlan(n, done, ready int) (string, error) {
 
 func (l taskLine) action() *plan.Task {
 	return &plan.Task{
-		TaskID: l.id, NodeType: plan.Action, Title: "Part " + string(l.id), ParentTaskID: cmp.Or(l.parent, "GOAL-1"), DependsOn: l.after,
+		TaskID: l.id, NodeType: plan.Action, Title: "Part " + string(l.id), ParentTaskID: cmp.Or(l.parent, "GOAL-1"),
+		DependsOn:   l.after,
 		Description: "One of the many parts that the whole is made of, described at the usual length.",
 		Agent:       plan.AgentExec, Run: l.run, EstimatedPersonDays: 0.1, Covers: []string{"R1"},
 		DeliverableSpec: &plan.DeliverableSpec{Format: "txt", Filename: "out.txt", SingleFile: true},
 		AcceptanceCriteria: []plan.Criterion{{
-			ID: "A1", Statement: statement, CheckMethod: plan.StaticCheck, Run: l.check, Severity: plan.Must, Covers: []string{"R1"},
+			ID: "A1", Statement: statement, CheckMethod: plan.StaticCheck, Run: l.check, Severity: plan.Must,
+			Covers: []string{"R1"},
 		}},
 	}
 }
 
 func (l taskLine) review() *plan.Task {
 	return &plan.Task{
-		TaskID: l.id.CheckID(), NodeType: plan.Check, Title: "Review " + string(l.id), ParentTaskID: cmp.Or(l.parent, "GOAL-1"),
+		TaskID: l.id.CheckID(), NodeType: plan.Check, Title: "Review " + string(l.id),
+		ParentTaskID:       cmp.Or(l.parent, "GOAL-1"),
 		ReviewTargetTaskID: l.id, ReviewOutputSpec: plan.ReviewOutput,
 	}
 }

@@ -30,7 +30,8 @@ func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 	}{
 		{"git update-ref, one commit forward", z.moves, []string{"git", "update-ref", "refs/heads/work", "refs/heads/main"},
 			func(ctx context.Context, dir string) error {
-				return l.steps(ctx, dir, []string{"git", "-c", "core.hooksPath=" + quiet, "update-ref", "refs/heads/work", "refs/heads/main^"})
+				return l.steps(ctx, dir, []string{"git", "-c", "core.hooksPath=" + quiet, "update-ref", "refs/heads/work",
+					"refs/heads/main^"})
 			}},
 		// --no-verify skips pre-commit, which the benchmark "gate" measures.
 		{"git commit --no-verify", z.moves, []string{"git", "commit", "-q", "--no-verify", "-m", "change"},
@@ -91,7 +92,8 @@ func (l *lab) strictRepos(ctx context.Context, tags int) ([5]string, error) {
 		}
 	}
 	for i, hook := range strictHooks {
-		if err := os.WriteFile(filepath.Join(dirs[2+i], ".git", "hooks", "reference-transaction"), []byte(hook), 0o777); err != nil {
+		if err := os.WriteFile(filepath.Join(dirs[2+i], ".git", "hooks", "reference-transaction"), []byte(hook),
+			0o777); err != nil {
 			return dirs, err
 		}
 	}

@@ -110,7 +110,8 @@ func history(n int, landings []string) string {
 	mark := 0
 	begin := func(parents ...int) int {
 		mark++
-		fmt.Fprintf(&b, "commit %s\nmark :%d\ncommitter Ada <ada@example.com> %d +0100\ndata 2\nc\n", historyRef, mark, 1700000000+mark)
+		fmt.Fprintf(&b, "commit %s\nmark :%d\ncommitter Ada <ada@example.com> %d +0100\ndata 2\nc\n", historyRef, mark,
+			1700000000+mark)
 		for i, p := range parents {
 			fmt.Fprintf(&b, "%s :%d\n", []string{"from", "merge"}[i], p)
 		}

@@ -53,23 +53,28 @@ func TestGlobsFindWhatIsAlike(t *testing.T) {
 	r := newRepo(t)
 	roots := []string{"deliverables", "docs/out[1]", "交付", "-x", "top/end", "an/other/end", "交易/end", "MS/end"}
 	alike := []string{
-		"d\u200celiverables/a/b", "\u206adeliverables", "deliverables./a", "deliverables \u200f/a", "deliverables:s", "deliverables\\a",
-		"DELIVE~1/a", "DE12AB~1", "deliv~10/a", "docs/out[1]./a", "docs./out[1]/a", "do\u200dcs/out[1]/a", "docs/o\u200cut[1]/a", "docs\\out[1]",
+		"d\u200celiverables/a/b", "\u206adeliverables", "deliverables./a", "deliverables \u200f/a", "deliverables:s",
+		"deliverables\\a",
+		"DELIVE~1/a", "DE12AB~1", "deliv~10/a", "docs/out[1]./a", "docs./out[1]/a", "do\u200dcs/out[1]/a",
+		"docs/o\u200cut[1]/a", "docs\\out[1]",
 		"交\u200c付/a", "\u200c交付/a", "-x./a", "\u200c-x/a", "Deliverables/a", "docs/OUT[1]/a",
 		"top", "TOP.", "t\u200cop", "an/other", "an/OTHER:s", "交易", "ms", "m\u017f",
 	}
-	plain := []string{"a", "docs/a", "docs.md", "src/deliverables/a", "src/d\u200celiverables/a", "交/付", "x/y", "de/live~1", "dist/app.js", "an/a", "tops", "stop"}
+	plain := []string{"a", "docs/a", "docs.md", "src/deliverables/a", "src/d\u200celiverables/a", "交/付", "x/y",
+		"de/live~1", "dist/app.js", "an/a", "tops", "stop"}
 	blob := r.git("hash-object", "-w", "-t", "blob", "/dev/null")
 	var list strings.Builder
 	for _, p := range append(slices.Clone(alike), plain...) {
 		list.WriteString("100644 " + blob + "\t" + p + "\x00")
 	}
-	cmd := exec.Command("git", "-c", "core.protectHFS=false", "-c", "core.protectNTFS=false", "update-index", "-z", "--index-info")
+	cmd := exec.Command("git", "-c", "core.protectHFS=false", "-c", "core.protectNTFS=false", "update-index", "-z",
+		"--index-info")
 	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, strings.NewReader(list.String())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	found := strings.Split(strings.TrimSuffix(r.git(append([]string{"ls-files", "-z", "--"}, Wide(roots)...)...), "\x00"), "\x00")
+	found := strings.Split(strings.TrimSuffix(r.git(append([]string{"ls-files", "-z", "--"}, Wide(roots)...)...), "\x00"),
+		"\x00")
 	for _, p := range alike {
 		if !Alike(roots, p) {
 			t.Errorf("%q is not alike", p)

@@ -22,9 +22,13 @@ func BenchmarkStrict(b *testing.B) {
 		rounds       int
 		reset, timed func(r *repo, round int)
 	}{
-		{name: "tag", rounds: 60, timed: func(r *repo, round int) { r.git("update-ref", "refs/tags/n"+strconv.Itoa(round), "HEAD") }},
+		{name: "tag", rounds: 60, timed: func(r *repo, round int) {
+			r.git("update-ref", "refs/tags/n"+strconv.Itoa(round), "HEAD")
+		}},
 		{name: "branch", rounds: 60, timed: func(r *repo, round int) { r.git("branch", "n"+strconv.Itoa(round)) }},
-		{name: "fetch-1000-tags-atomic", rounds: 40, reset: func(r *repo, _ int) { r.pipe(drop.String()) }, timed: func(r *repo, _ int) {
+		{name: "fetch-1000-tags-atomic", rounds: 40, reset: func(r *repo, _ int) {
+			r.pipe(drop.String())
+		}, timed: func(r *repo, _ int) {
 			r.git("fetch", "-q", "--atomic", origin.dir, "refs/tags/t*:refs/tags/t*")
 		}},
 	}

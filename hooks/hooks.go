@@ -128,7 +128,8 @@ func checkedRoots(roots []string) ([]string, error) {
 		bad := r == "" || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) ||
 			strings.ContainsFunc(r, unicode.IsControl)
 		if bad {
-			return nil, fmt.Errorf("install hooks: root %q: expected a relative path inside the worktree, such as %s", r, DefaultRoot)
+			return nil, fmt.Errorf("install hooks: root %q: expected a relative path inside the worktree, such as %s", r,
+				DefaultRoot)
 		}
 		out = append(out, clean)
 	}

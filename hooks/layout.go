@@ -55,7 +55,8 @@ func inspect(ctx context.Context, git Git) (layout, error) {
 	if _, err := fmt.Sscanf(out, "git version %d.%d", &l.git.major, &l.git.minor); err != nil {
 		return l, fmt.Errorf("read git's version from %q: %w", out, err)
 	}
-	out, err = git(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir", "--git-path", "hooks")
+	out, err = git(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir", "--git-path",
+		"hooks")
 	if err != nil {
 		return l, fmt.Errorf("find the hooks directory: %w", err)
 	}
@@ -80,7 +81,8 @@ func (l *layout) readSettings(ctx context.Context, git Git) {
 	if l.preparesHusky() {
 		l.original = huskyDir
 	}
-	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-regexp", `^(core\.hookspath|wf\.previoushookspath)$`)
+	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-regexp",
+		`^(core\.hookspath|wf\.previoushookspath)$`)
 	if err != nil {
 		return
 	}

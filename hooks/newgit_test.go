@@ -18,7 +18,8 @@ func withNewGit(t *testing.T) *repo {
 	l, err := inspect(t.Context(), r.options().Git)
 	must(t, err)
 	if !l.git.atLeast(2, 54) {
-		t.Skipf("skipped: git %d.%d runs no hooks of the config; set GIT_WF_TEST_GIT to the directory of a git 2.54 or later", l.git.major, l.git.minor)
+		t.Skipf("skipped: git %d.%d runs no hooks of the config; set GIT_WF_TEST_GIT to the directory of a git 2.54 or later",
+			l.git.major, l.git.minor)
 	}
 	return r
 }
@@ -120,7 +121,8 @@ func TestNewGit(t *testing.T) {
 	r.wantAsked("a merge", "pre-merge-commit pre-commit reference-transaction post-merge")
 	own("pre-merge-commit")
 	r.git("push", "-q", "origin", "main")
-	if got := r.calls(); strings.Count(got, "args: hook pre-push origin ") != 1 || !strings.Contains(got, "\nin: refs/heads/main ") {
+	if got := r.calls(); strings.Count(got, "args: hook pre-push origin ") != 1 ||
+		!strings.Contains(got, "\nin: refs/heads/main ") {
 		t.Errorf("a push: %q", got)
 	}
 	own("pre-push")

@@ -57,7 +57,8 @@ func (in *installer) pointWorktree(ctx context.Context, dir string) error {
 	const scope = "--" + scopeWorktree
 	raw, err := in.git(ctx, "config", scope, "--get", hooksPath)
 	if err != nil {
-		return fmt.Errorf("%s comes from an included file, which overrides the repository's own config: unset it there", hooksPath)
+		return fmt.Errorf("%s comes from an included file, which overrides the repository's own config: unset it there",
+			hooksPath)
 	}
 	if err := in.set(ctx, scope, previousPath, raw); err != nil {
 		return err
@@ -99,7 +100,8 @@ func (in *installer) dropInclude(ctx context.Context) error {
 	if err != nil || !strings.Contains("\x00"+out+"\x00", "\x00"+settingsFile+"\x00") {
 		return nil //nolint:nilerr // git exits with 1 where nothing is included
 	}
-	if _, err := in.git(ctx, "config", "--"+scopeLocal, "--fixed-value", "--unset-all", includePath, settingsFile); err != nil {
+	if _, err := in.git(ctx, "config", "--"+scopeLocal, "--fixed-value", "--unset-all", includePath,
+		settingsFile); err != nil {
 		return fmt.Errorf("unset %s: %w", includePath, err)
 	}
 	return nil

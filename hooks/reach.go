@@ -69,7 +69,8 @@ func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
 			files = append(files, file)
 		}
 		key, value, _ := strings.Cut(words[i+1], "\n")
-		if !strings.HasPrefix(key, "include.") && !strings.HasPrefix(key, "includeif.") || !strings.HasSuffix(key, ".path") || value == "" {
+		if !strings.HasPrefix(key, "include.") && !strings.HasPrefix(key, "includeif.") || !strings.HasSuffix(key, ".path") ||
+			value == "" {
 			continue
 		}
 		if strings.HasPrefix(key, "includeif.onbranch:") {
@@ -85,7 +86,9 @@ func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
 		}
 	}
 	slices.Sort(files)
-	return slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" || strings.ContainsAny(f, "\t\n") }), nil
+	return slices.DeleteFunc(slices.Compact(files), func(f string) bool {
+		return f == "" || strings.ContainsAny(f, "\t\n")
+	}), nil
 }
 
 // Installed reports whether git ever reached the gate here.

@@ -111,7 +111,8 @@ func (r renderer) section(s spec, made string) string {
 // dispatch returns the dispatcher's script for a hook of the gate; original is the path of the replaced hook.
 func (r renderer) dispatch(s spec, original string) string {
 	d := r.data(s)
-	d.Begin = beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs first, then the gate"
+	d.Begin = beginMark + " " + dispatched +
+		", written by `git wf hooks install`: the hook named below runs first, then the gate"
 	d.Original = shell.Quote(original)
 	d.HasOwn = `[ -f "$wf_original" ] && [ -x "$wf_original" ]`
 	if s.judge == judgeRefs {
@@ -128,7 +129,8 @@ fi`
 // pass returns the dispatcher's script for any other hook.
 func (r renderer) pass(original string) string {
 	return render("pass.tmpl", scriptData{
-		Begin:    beginMark + " " + dispatched + ", written by `git wf hooks install`: the hook named below runs, if it is there",
+		Begin: beginMark + " " + dispatched +
+			", written by `git wf hooks install`: the hook named below runs, if it is there",
 		Original: shell.Quote(original),
 		End:      endMark,
 	})

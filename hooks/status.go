@@ -114,7 +114,8 @@ func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 			return "", err
 		}
 		if info != nil && bytes.Contains(content, []byte(beginMark)) {
-			return fmt.Sprintf("core.hooksPath makes git look in %s, but the gate is in %s: run `git wf hooks install`", in.at.dir, dir), nil
+			return fmt.Sprintf("core.hooksPath makes git look in %s, but the gate is in %s: run `git wf hooks install`",
+				in.at.dir, dir), nil
 		}
 	}
 	if other {

@@ -27,7 +27,8 @@ func withTool(t *testing.T, tool string) *repo {
 		}
 	}
 	if found == "" {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", tool)
+		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
+			tool)
 	}
 	// With CI set lefthook installs nothing, and neither does husky with HUSKY=0.
 	r.env = slices.DeleteFunc(r.env, func(kv string) bool {
@@ -52,7 +53,8 @@ func (r *repo) tool(name string, args ...string) string {
 func (r *repo) hookFiles() map[string]string {
 	out := map[string]string{}
 	for p, content := range r.snapshot() {
-		if p == ".git/config" || strings.HasPrefix(p, ".git/hooks") || strings.HasPrefix(p, ".git/wf") || strings.HasPrefix(p, ".husky/_") {
+		if p == ".git/config" || strings.HasPrefix(p, ".git/hooks") || strings.HasPrefix(p, ".git/wf") ||
+			strings.HasPrefix(p, ".husky/_") {
 			out[p] = content
 		}
 	}
@@ -68,7 +70,8 @@ func (r *repo) wantBoth(say string) {
 		r.t.Errorf("the team's check did not run, or did not say %q: %s", say, out)
 	}
 	got := r.calls()
-	if strings.Count(got, "args: hook pre-commit\n") != 1 || strings.Count(got, "args: hook reference-transaction prepared\n") != 1 {
+	if strings.Count(got, "args: hook pre-commit\n") != 1 || strings.Count(got,
+		"args: hook reference-transaction prepared\n") != 1 {
 		r.t.Errorf("calls of git-wf: %q", got)
 	}
 	r.more = []string{"WF_EXIT=1"}
@@ -117,8 +120,9 @@ func frameworks() []framework {
 		{
 			tool: "pre-commit",
 			setup: func(r *repo, say, code string) {
-				write(r.t, r.path(".pre-commit-config.yaml"), "repos:\n- repo: local\n  hooks:\n  - id: x\n    name: x\n    entry: sh -c 'echo "+say+
-					" && exit "+code+"'\n    language: system\n    always_run: true\n    verbose: true\n", 0o644)
+				write(r.t, r.path(".pre-commit-config.yaml"),
+					"repos:\n- repo: local\n  hooks:\n  - id: x\n    name: x\n    entry: sh -c 'echo "+say+
+						" && exit "+code+"'\n    language: system\n    always_run: true\n    verbose: true\n", 0o644)
 				r.git("add", ".pre-commit-config.yaml")
 			},
 			install: func(r *repo) { r.tool("pre-commit", "install") },
@@ -142,7 +146,8 @@ func TestFrameworkFirst(t *testing.T) {
 			r.git("add", ".")
 			r.git("commit", "-qm", "checks")
 			if f.syncs {
-				if err := Probe(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "another tool has written it anew") {
+				if err := Probe(t.Context(), r.options()); err == nil ||
+					!strings.Contains(err.Error(), "another tool has written it anew") {
 					t.Errorf("the probe after a change of the configuration: %v", err)
 				}
 				r.installStrict()
@@ -176,7 +181,8 @@ func TestFrameworkLater(t *testing.T) {
 			o.Strict = true
 			all, err := Status(t.Context(), o)
 			must(t, err)
-			if got := all[0]; got.Active || !strings.Contains(got.Reason, f.after) || !strings.Contains(got.Reason, "git wf hooks install") {
+			if got := all[0]; got.Active || !strings.Contains(got.Reason, f.after) ||
+				!strings.Contains(got.Reason, "git wf hooks install") {
 				t.Errorf("status after %s: %+v", f.tool, got)
 			}
 			if err := Probe(t.Context(), o); err == nil {
@@ -238,7 +244,8 @@ func (r *repo) wantLFS(what string) {
 	if err != nil || !strings.Contains(out, "pre-push") || !strings.Contains(out, "git-lfs") {
 		r.t.Errorf("%s: git-lfs did not run: %v, %s", what, err, out)
 	}
-	if got := r.calls(); !strings.Contains(got, "args: hook pre-push origin ") || !strings.Contains(got, "in: refs/heads/main ") {
+	if got := r.calls(); !strings.Contains(got, "args: hook pre-push origin ") ||
+		!strings.Contains(got, "in: refs/heads/main ") {
 		r.t.Errorf("%s: calls of git-wf: %q", what, got)
 	}
 }
@@ -262,7 +269,8 @@ func TestGitLFS(t *testing.T) {
 		r := withTool(t, "git-lfs")
 		r.origin()
 		r.installStrict()
-		if out, err := r.run("git", "lfs", "install", "--local"); err == nil || !strings.Contains(out, "Hook already exists: pre-push") {
+		if out, err := r.run("git", "lfs", "install", "--local"); err == nil ||
+			!strings.Contains(out, "Hook already exists: pre-push") {
 			t.Fatalf("git lfs install: %v, %s", err, out)
 		}
 		r.uninstall()
@@ -295,7 +303,8 @@ func TestGitLFS(t *testing.T) {
 		r.installStrict()
 		r.wantLFS("installed again")
 		r.uninstall()
-		if got, _ := os.ReadFile(r.path(".git", "hooks", "pre-push")); !strings.HasPrefix(string(got), "#!/bin/sh\ncommand -v git-lfs") {
+		if got, _ := os.ReadFile(r.path(".git", "hooks", "pre-push")); !strings.HasPrefix(string(got),
+			"#!/bin/sh\ncommand -v git-lfs") {
 			t.Errorf("left %q", got)
 		}
 	})
@@ -372,7 +381,8 @@ func TestShippedPreCommitHook(t *testing.T) {
 	source := newRepo(t)
 	source.stage(".pre-commit-hooks.yaml", string(shipped))
 	source.git("commit", "-qm", "hooks")
-	r.stage(".pre-commit-config.yaml", "repos:\n- repo: file://"+source.dir+"\n  rev: "+source.git("rev-parse", "HEAD")+"\n  hooks:\n  - id: git-wf\n")
+	r.stage(".pre-commit-config.yaml", "repos:\n- repo: file://"+source.dir+"\n  rev: "+source.git("rev-parse",
+		"HEAD")+"\n  hooks:\n  - id: git-wf\n")
 	r.tool("pre-commit", "install")
 	r.wantCommit(true)
 	r.wantCalls("args: hook pre-commit\n")
@@ -392,7 +402,8 @@ func TestShippedLefthook(t *testing.T) {
 	r.wantCommit(true)
 	r.wantCalls("args: hook pre-commit\n")
 	r.git("push", "-q", "origin", "main")
-	r.wantCalls("args: hook pre-push origin " + r.path(".git", "origin.git") + "\nin: refs/heads/main " + r.git("rev-parse", "main") + " refs/heads/main " + zero + "\n")
+	r.wantCalls("args: hook pre-push origin " + r.path(".git", "origin.git") + "\nin: refs/heads/main " +
+		r.git("rev-parse", "main") + " refs/heads/main " + zero + "\n")
 	r.more = []string{"WF_EXIT=1"}
 	r.git("rm", "-q", "gone") // lefthook starts no job if nothing is staged, but a deletion counts
 	r.wantCommit(false)
@@ -418,7 +429,8 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		r.t.Helper()
 		r.wantBoth("team-one")
 		r.git("push", "-q", "origin", "main")
-		if got := r.calls(); strings.Count(got, "args: hook pre-push origin ") != 1 || !strings.Contains(got, "in: refs/heads/main ") {
+		if got := r.calls(); strings.Count(got, "args: hook pre-push origin ") != 1 ||
+			!strings.Contains(got, "in: refs/heads/main ") {
 			r.t.Errorf("calls of git-wf: %q", got)
 		}
 		o := r.options()

@@ -114,7 +114,9 @@ func (b *bench) together(ctx context.Context, kind string, processes int, distur
 // locks puts lock files in the way, old ones and new ones.
 func (b *bench) locks(ctx context.Context) {
 	for _, l := range chaostest.StaleLocks() {
-		b.count(ctx, "a lock file left behind an hour ago", func() (int, error) { return 1, b.stages.MeetLock(ctx, l, false) })
+		b.count(ctx, "a lock file left behind an hour ago", func() (int, error) {
+			return 1, b.stages.MeetLock(ctx, l, false)
+		})
 		b.count(ctx, "a lock file left behind just now", func() (int, error) { return 1, b.stages.MeetLock(ctx, l, true) })
 	}
 }
@@ -178,7 +180,9 @@ func (b *bench) order(ctx context.Context) {
 		if step.Name == "init" || step.Name == "export" || step.Name == "export-commit" {
 			continue // they make no event
 		}
-		b.count(ctx, "events whose order of writes was checked in a trace", func() (int, error) { return b.stages.Order(ctx, step.Name) })
+		b.count(ctx, "events whose order of writes was checked in a trace", func() (int, error) {
+			return b.stages.Order(ctx, step.Name)
+		})
 	}
 }
 

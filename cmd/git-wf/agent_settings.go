@@ -97,7 +97,8 @@ func (e *env) configDir() string {
 // layers are the places where templates may lie, the user's own before those of the program.
 func (e *env) layers(store *gitstore.Store) []prompt.Layer {
 	var layers []prompt.Layer
-	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"), filepath.Join(e.configDir(), "templates")} {
+	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"),
+		filepath.Join(e.configDir(), "templates")} {
 		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
 	}
 	return layers
@@ -126,8 +127,10 @@ func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
 		if err != nil {
 			return w, err
 		}
-		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data), w); err != nil {
-			return w, fault.Usage("mend "+filepath.Join(layers[i].Name, estimate.File)+", or remove it to get the built-in weights",
+		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data),
+			w); err != nil {
+			return w, fault.Usage("mend "+filepath.Join(layers[i].Name,
+				estimate.File)+", or remove it to get the built-in weights",
 				"%w", err)
 		}
 	}
@@ -179,8 +182,8 @@ func (e *env) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 	return process.Allowed(e.environ, names), nil
 }
 
-// mask knows the values of the user's keys: of variables with the name of one, and of those that agents are told to take
-// theirs from.
+// mask knows the values of the user's keys: of variables with the name of one, and of those that agents are told to
+// take theirs from.
 func (e *env) mask(agents *agent.Set) plan.Mask {
 	settings, _ := agents.Settings() // without them, no agent is asked that has such a variable
 	var names []string

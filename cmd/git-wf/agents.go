@@ -17,11 +17,13 @@ import (
 )
 
 func executorFlag() cli.Flag {
-	return &cli.StringFlag{Name: "executor", Usage: "the `AGENT` of tasks that name none and have no run line", DefaultText: "wf.executor"}
+	return &cli.StringFlag{Name: "executor", Usage: "the `AGENT` of tasks that name none and have no run line",
+		DefaultText: "wf.executor"}
 }
 
 func reviewerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "reviewer", Usage: "the `AGENT` that judges what no list of reviewers gives to somebody", DefaultText: "wf.reviewer"}
+	return &cli.StringFlag{Name: "reviewer", Usage: "the `AGENT` that judges what no list of reviewers gives to somebody",
+		DefaultText: "wf.reviewer"}
 }
 
 func plannerFlag() cli.Flag {
@@ -91,7 +93,8 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	roles := []struct{ role, name string }{{"planner", settings.Planner}, {"executor", settings.Executor}, {"reviewer", settings.Reviewer}}
+	roles := []struct{ role, name string }{{"planner", settings.Planner}, {"executor", settings.Executor},
+		{"reviewer", settings.Reviewer}}
 	names := set.Names()
 	for _, r := range roles {
 		if r.name != "" && !slices.Contains(names, r.name) {
@@ -164,7 +167,8 @@ func (e *env) printAgent(l agentLine, first, second int) {
 	}
 	fmt.Fprintf(e.stdout, "%s  %s  %s\n", padded(plan.OneLine(l.Name), first), padded(l.about(), second), state)
 	if l.Problem != nil {
-		fmt.Fprintf(e.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting), shownValue(l.Problem.Value), plan.OneLine(l.Problem.Mend))
+		fmt.Fprintf(e.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting),
+			shownValue(l.Problem.Value), plan.OneLine(l.Problem.Mend))
 	}
 }
 

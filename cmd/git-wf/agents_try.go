@@ -67,7 +67,8 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	if !c.Bool("json") {
-		fmt.Fprintf(e.stdout, "asking %s, as a reviewer is asked, whether two and two are four; for at most %s\n", chainWords(set, name), tryLimit)
+		fmt.Fprintf(e.stdout, "asking %s, as a reviewer is asked, whether two and two are four; for at most %s\n",
+			chainWords(set, name), tryLimit)
 	}
 	t, err := e.tryAgent(c, judge, name)
 	if err != nil {
@@ -102,9 +103,11 @@ func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 	}
 	defer os.RemoveAll(dir)
 	job := agent.Job{
-		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1, Role: contract.RoleCheck,
-		Dir: filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"), Prompt: filepath.Join(dir, "prompt.md"),
-		Repo: dir, Environ: e.environ, Timeout: tryLimit,
+		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1,
+		Role: contract.RoleCheck,
+		Dir:  filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"),
+		Prompt: filepath.Join(dir, "prompt.md"),
+		Repo:   dir, Environ: e.environ, Timeout: tryLimit,
 	}
 	for _, d := range []string{job.Dir, job.Out, job.In} {
 		if err := os.Mkdir(d, 0o777); err != nil {
@@ -116,14 +119,16 @@ func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 	if err := os.WriteFile(job.Prompt, []byte(text), 0o666); err != nil {
 		return t, err
 	}
-	want := contract.Want{Role: contract.RoleCheck, Criteria: []plan.Criterion{{ID: "A1", Statement: "Two and two are four.", Severity: plan.Must, CheckMethod: plan.ManualReview}}}
+	want := contract.Want{Role: contract.RoleCheck, Criteria: []plan.Criterion{{ID: "A1",
+		Statement: "Two and two are four.", Severity: plan.Must, CheckMethod: plan.ManualReview}}}
 	_, res, err := judge.Judge(c.Context, job, want)
 	if err != nil {
 		return t, err
 	}
 	return tried{
-		Agent: res.MadeBy(name), Pass: res.Kind == agent.Artifact, Message: res.Message, DurationMS: res.Duration.Milliseconds(),
-		Replies: res.Replies, Usage: res.Usage, res: res,
+		Agent: res.MadeBy(name), Pass: res.Kind == agent.Artifact, Message: res.Message,
+		DurationMS: res.Duration.Milliseconds(),
+		Replies:    res.Replies, Usage: res.Usage, res: res,
 	}, nil
 }
 

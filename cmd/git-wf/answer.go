@@ -29,7 +29,8 @@ func (e *env) answerCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "question", Usage: "the question to answer, such as `q2`", DefaultText: "the first open one"},
 			&cli.StringFlag{Name: "option", Usage: "the `ID` of the option that is chosen"},
-			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a `FILE` to hand in; may be given more than once"},
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"},
+				Usage: "a `FILE` to hand in; may be given more than once"},
 			&cli.StringFlag{Name: "for", Usage: "the `NAME` of the input that the files are for"},
 		},
 		Action: e.onPlan(1, -1, "a task and a text", e.answer),
@@ -56,7 +57,8 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	r := engine.Reply{Task: t.TaskID, Text: strings.Join(c.Args().Tail(), " "), Option: c.String("option"), Files: e.absoluteAll(c.StringSlice("file")), Person: person}
+	r := engine.Reply{Task: t.TaskID, Text: strings.Join(c.Args().Tail(), " "), Option: c.String("option"),
+		Files: e.absoluteAll(c.StringSlice("file")), Person: person}
 	if r.Text == "-" {
 		if r.Text, err = e.answerText(); err != nil {
 			return err

@@ -30,7 +30,8 @@ func (e *env) checkoutCommand() *cli.Command {
 			".active-<plan id> beside it. They are views, kept out of the index; the plan's history alone counts. A file that you\n" +
 			"edited stays as it is: the difference is shown, with the command that hands it in, and the command exits with 1.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on until interrupted, and follow the plan whoever changes it"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
+				Usage: "go on until interrupted, and follow the plan whoever changes it"},
 			&cli.BoolFlag{Name: "force", Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
 			planFlag(), jsonFlag(),
 		},
@@ -118,7 +119,8 @@ func (v *views) once() error {
 	}
 	return fault.Refused("hand it in as said above; git wf checkout --force puts back what the plan says, and keeps a copy",
 		"%s not what git wf checkout wrote, and stay%s as %s: the plan does not know of it",
-		plural(len(done.Edited), "file is", "files are"), pick(len(done.Edited), "s", ""), pick(len(done.Edited), "it is", "they are"))
+		plural(len(done.Edited), "file is", "files are"), pick(len(done.Edited), "s", ""),
+		pick(len(done.Edited), "it is", "they are"))
 }
 
 func plural(n int, one, many string) string { return fmt.Sprintf("%d %s", n, pick(n, one, many)) }
@@ -207,7 +209,8 @@ func (v *views) dropMarkers(ctx context.Context, place checkout.Place, o checkou
 }
 
 func (v *views) outcome(s exchange.Snapshot, r checkout.Result) checkedOut {
-	done := checkedOut{PlanID: v.id, Directory: viewDir + "/" + string(v.id), Written: below(r.Written), Removed: below(r.Removed), Edited: []editedView{}, Kept: []keptCopy{}}
+	done := checkedOut{PlanID: v.id, Directory: viewDir + "/" + string(v.id), Written: below(r.Written),
+		Removed: below(r.Removed), Edited: []editedView{}, Kept: []keptCopy{}}
 	for _, ed := range r.Edited {
 		seen := editedView{Path: path.Join(viewDir, ed.Name), What: ed.What, HandIn: waysIn(s, v.id, ed)}
 		if ed.Have != nil {
@@ -230,8 +233,8 @@ func below(names []string) []string {
 	return out
 }
 
-// How a watch finds out that there is something to write: the pulse is looked at often, and costs a few microseconds. What it
-// does not show, such as a claim that ran out, is found by looking at the plan now and then.
+// How a watch finds out that there is something to write: the pulse is looked at often, and costs a few microseconds.
+// What it does not show, such as a claim that ran out, is found by looking at the plan now and then.
 const (
 	viewPulse = 200 * time.Millisecond
 	viewLook  = 5 * time.Second

@@ -39,7 +39,8 @@ func (v *views) keepOut(ctx context.Context) error {
 			"%s is in the index; views are kept out of it", plan.OneLine(name))
 	}
 	var lines []string
-	for pattern, probe := range map[string]string{"/" + dir + "/": dir + "/TODO_LIST.md", "/" + marker: marker, "/" + viewDir + "/.checkout-*": viewDir + "/.checkout-1"} {
+	for pattern, probe := range map[string]string{"/" + dir + "/": dir + "/TODO_LIST.md", "/" + marker: marker, "/" +
+		viewDir + "/.checkout-*": viewDir + "/.checkout-1"} {
 		if v.inView(ctx, probe) {
 			lines = append(lines, pattern)
 		}
@@ -52,19 +53,23 @@ func (v *views) keepOut(ctx context.Context) error {
 		return err
 	}
 	if v.inView(ctx, dir+"/TODO_LIST.md") {
-		fmt.Fprintf(v.e.stderr, "warning: a .gitignore of this repository takes %s back into view; git add would take it\n", dir)
+		fmt.Fprintf(v.e.stderr, "warning: a .gitignore of this repository takes %s back into view; git add would take it\n",
+			dir)
 	}
 	return nil
 }
 
-// inView reports whether git does not pass a file over. Where it can't say, as behind a symbolic link, nothing is written.
+// inView reports whether git does not pass a file over. Where it can't say, as behind a symbolic link, nothing is
+// written.
 func (v *views) inView(ctx context.Context, name string) bool {
-	_, err := v.store.GitIn(ctx, gitstore.Invocation{Dir: v.store.WorkTree(), Args: []string{"check-ignore", "-q", "--no-index", "--", name}})
+	_, err := v.store.GitIn(ctx, gitstore.Invocation{Dir: v.store.WorkTree(),
+		Args: []string{"check-ignore", "-q", "--no-index", "--", name}})
 	var said *gitstore.GitError
 	return errors.As(err, &said) && said.ExitCode == 1
 }
 
-// exclude adds patterns to the file that git keeps for this, outside of the working tree. Linked working trees share it.
+// exclude adds patterns to the file that git keeps for this, outside of the working tree. Linked working trees share
+// it.
 func exclude(ctx context.Context, store *gitstore.Store, patterns []string) error {
 	name, err := store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude")
 	if err != nil {
@@ -110,8 +115,9 @@ func before(ed checkout.Edit) []byte {
 	return ed.Want
 }
 
-// viewDiff is the edit: the difference from what was written, or else from what the plan says by now. git makes it, of copies: nothing is read through
-// a link, and no setting of the repository's content is heard. It is "" where there is nothing to show.
+// viewDiff is the edit: the difference from what was written, or else from what the plan says by now. git makes it, of
+// copies: nothing is read through a link, and no setting of the repository's content is heard. It is "" where there is
+// nothing to show.
 func (e *env) viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) string {
 	was, from := before(ed), "plan"
 	if ed.Base != nil {
@@ -134,7 +140,8 @@ func (e *env) viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.E
 	}
 	// That they differ is what git's exit code says.
 	out, _ := store.GitIn(ctx, gitstore.Invocation{Dir: dir, Args: []string{
-		"-c", "core.quotePath=false", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=", "--dst-prefix=", "--", names[0], names[1],
+		"-c", "core.quotePath=false", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=",
+		"--dst-prefix=", "--", names[0], names[1],
 	}})
 	_, hunks, _ := strings.Cut(string(out), "\n--- ")
 	if hunks == "" {
@@ -177,7 +184,8 @@ func waysIn(s exchange.Snapshot, id plan.ID, ed checkout.Edit) []string {
 	case exchange.ViewTask:
 		return taskEdit(s, task, ed)
 	case exchange.ViewSession:
-		return []string{"a session is changed with git wf pause, git wf resume, git wf complete and git wf switch; " + editPlan}
+		return []string{"a session is changed with git wf pause, git wf resume, git wf complete and git wf switch; " +
+			editPlan}
 	case exchange.ViewSummary:
 		return []string{fmt.Sprintf("a summary is made of the approved version and its review; another one comes with the next version: git wf submit %s PATH... -m 'what was done'", task)}
 	case exchange.ViewMarker:

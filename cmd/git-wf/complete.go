@@ -23,7 +23,9 @@ func (e *env) completeCommand() *cli.Command {
 			if err := e.inAttempt(); err != nil {
 				return err
 			}
-			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.complete(c, store, snap.ID) })
+			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				return e.complete(c, store, snap.ID)
+			})
 		},
 	}
 }
@@ -63,8 +65,10 @@ func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	m := doc.Metrics
 	fmt.Fprintf(e.stdout, "%s: completed\n", id)
 	fmt.Fprintf(e.stdout, "  %s, %d approved, %d abandoned\n", plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
-	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plan.Count(m.Versions, "version"), plan.Count(m.Rounds, "round"), plan.Count(m.Rejections, "rejection"), m.Attempts)
-	fmt.Fprintf(e.stdout, "  %s from the first event to the last, %s in review\n", time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
+	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plan.Count(m.Versions, "version"),
+		plan.Count(m.Rounds, "round"), plan.Count(m.Rejections, "rejection"), m.Attempts)
+	fmt.Fprintf(e.stdout, "  %s from the first event to the last, %s in review\n",
+		time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
 	if m.InputTokens+m.OutputTokens > 0 {
 		fmt.Fprintf(e.stdout, "  %d tokens in, %d out, %s\n", m.InputTokens, m.OutputTokens, dollars(m.CostUSD))
 	}

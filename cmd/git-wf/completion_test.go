@@ -82,7 +82,8 @@ func TestCompletionScriptsParse(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			path := shellOrSkip(t, shell)
-			if out, err := exec.Command(path, "-n", completionScriptFile(t, shell, "script")).CombinedOutput(); err != nil || len(out) > 0 {
+			if out, err := exec.Command(path, "-n", completionScriptFile(t, shell, "script")).CombinedOutput(); err != nil ||
+				len(out) > 0 {
 				t.Errorf("%s -n: %v\n%s", shell, err, out)
 			}
 		})
@@ -197,7 +198,8 @@ func TestCompletionInFish(t *testing.T) {
 	}
 }
 
-// zsh completes on a terminal only: a pseudo-terminal runs one, which prints the line that a tab makes of the beginning.
+// zsh completes on a terminal only: a pseudo-terminal runs one, which prints the line that a tab makes of the
+// beginning.
 const zshDriver = `
 zmodload zsh/zpty || exit 77
 zpty -b z zsh -f -i

@@ -48,7 +48,8 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		if t.Model != "" {
 			name += " (" + t.Model + ")"
 		}
-		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plan.OneLine(name), t.Replies, t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
+		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plan.OneLine(name), t.Replies,
+			t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
 		sum += t.CostUSD
 	}
 	fmt.Fprintf(e.stdout, "%-32s %s\n", "all", dollars(sum))

@@ -22,8 +22,10 @@ func (e *env) doctorCommand() *cli.Command {
 			"be put right without losing anything is, and a commit of the plan's history says what was done.",
 		Flags: []cli.Flag{
 			jsonFlag(),
-			&cli.BoolFlag{Name: "fix", Usage: "put right what can harm nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
-			&cli.BoolFlag{Name: "mask", Usage: "take secrets out of the newest records of every plan; the history before keeps them (docs/doctor.md)"},
+			&cli.BoolFlag{Name: "fix",
+				Usage: "put right what can harm nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
+			&cli.BoolFlag{Name: "mask",
+				Usage: "take secrets out of the newest records of every plan; the history before keeps them (docs/doctor.md)"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -152,7 +154,8 @@ func (e *env) examinePlans(ctx context.Context, store *gitstore.Store, found *ch
 }
 
 // policyFindings reports what the policy does not allow: in its own history, and in the plans'.
-func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID, o audit.Options) ([]audit.Finding, error) {
+func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID, o audit.Options) ([]audit.Finding,
+	error) {
 	findings, err := audit.History(ctx, store, o)
 	if err != nil {
 		return nil, err
@@ -196,7 +199,8 @@ func (e *env) printCheckup(found *checkup) {
 	}
 	fmt.Fprintln(e.stdout)
 	if found.plans > 0 && !found.policy {
-		fmt.Fprintf(e.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
+		fmt.Fprintf(e.stderr,
+			"note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// fix does what can harm nobody, and records it in the history of one plan: the active one, or else the first that can be
-// read. Findings that were fixed say so afterwards.
+// fix does what can harm nobody, and records it in the history of one plan: the active one, or else the first that can
+// be read. Findings that were fixed say so afterwards.
 func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	home, err := recordPlan(ctx, store, found.sound)
 	if err != nil {
@@ -93,7 +93,8 @@ func (e *env) maskRecords(ctx context.Context, store *gitstore.Store, found *che
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.stderr, "masked in workflow/%s, %.12s; the history before still has it: revoke the key\n", id, done.Commit)
+		fmt.Fprintf(e.stderr, "masked in workflow/%s, %.12s; the history before still has it: revoke the key\n", id,
+			done.Commit)
 		for i := range found.findings {
 			if f := &found.findings[i]; f.PlanID == id && f.Masking != nil {
 				f.Fixed = "masked it"

@@ -13,8 +13,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are missing. A
-// bare repository has none of them unless it is a server.
+// setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are
+// missing. A bare repository has none of them unless it is a server.
 func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
 	if store.WorkTree() == "" {
 		return e.serverFindings(ctx, store)
@@ -27,7 +27,8 @@ func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit
 	return append(findings, more...), err
 }
 
-// serverFindings reports, in a repository whose pre-receive hook is the gate's, the settings that belong to it and are off.
+// serverFindings reports, in a repository whose pre-receive hook is the gate's, the settings that belong to it and are
+// off.
 func (e *env) serverFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
 	o, err := e.hookOptions(ctx, store, false)
 	if err != nil {
@@ -62,7 +63,8 @@ func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Findin
 	}
 	var findings []audit.Finding
 	for _, s := range wanted {
-		if _, err := store.Git(ctx, "config", "--local", "--get", "--fixed-value", s[0], s[1]); err == nil || ctx.Err() != nil {
+		if _, err := store.Git(ctx, "config", "--local", "--get", "--fixed-value", s[0], s[1]); err == nil ||
+			ctx.Err() != nil {
 			continue
 		}
 		findings = append(findings, audit.Finding{
@@ -77,13 +79,15 @@ func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Findin
 	return findings, ctx.Err()
 }
 
-// hookFindings reports the hooks that do not run the gate, or not as this program would write them for the policy's roots.
+// hookFindings reports the hooks that do not run the gate, or not as this program would write them for the policy's
+// roots.
 func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	if _, err := strictMode(ctx, store); err != nil {
 		return []audit.Finding{{
-			Code: "config", Place: "wf.strict", Message: "is neither true nor false, so nobody knows which hooks there should be",
-			Mend: "git config --local --unset-all wf.strict",
+			Code: "config", Place: "wf.strict",
+			Message: "is neither true nor false, so nobody knows which hooks there should be",
+			Mend:    "git config --local --unset-all wf.strict",
 		}}, ctx.Err()
 	}
 	o, err := e.hookOptions(ctx, store, false)
@@ -121,7 +125,8 @@ func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.
 	}
 	if active > 0 {
 		if err := hooks.Probe(ctx, o); err != nil && !errors.Is(err, hooks.ErrBare) && len(findings) == 0 {
-			findings = append(findings, audit.Finding{Code: "hook-probe", Place: "hooks", Message: err.Error(), Mend: "git wf hooks install", Fix: install})
+			findings = append(findings, audit.Finding{Code: "hook-probe", Place: "hooks", Message: err.Error(),
+				Mend: "git wf hooks install", Fix: install})
 		}
 	}
 	return findings, nil

@@ -23,8 +23,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// viewFindings reports views that are not what the plan says, and markers that mislead (seed 1, "Recovery Strategies"). It
-// looks only at plans that were checked out in this working tree, and at markers.
+// viewFindings reports views that are not what the plan says, and markers that mislead (seed 1, "Recovery Strategies").
+// It looks only at plans that were checked out in this working tree, and at markers.
 func (e *env) viewFindings(c *cli.Context, store *gitstore.Store, sound []plan.ID) ([]audit.Finding, error) {
 	if store.WorkTree() == "" {
 		return nil, nil
@@ -52,7 +52,8 @@ func (e *env) viewFindings(c *cli.Context, store *gitstore.Store, sound []plan.I
 }
 
 func viewFinding(id plan.ID, place, mend, format string, args ...any) audit.Finding {
-	return audit.Finding{Code: "view", PlanID: id, Place: plan.OneLine(place), Mend: mend, Message: fmt.Sprintf(format, args...)}
+	return audit.Finding{Code: "view", PlanID: id, Place: plan.OneLine(place), Mend: mend,
+		Message: fmt.Sprintf(format, args...)}
 }
 
 // lostViews are those of a plan that there is none of any more.
@@ -71,8 +72,8 @@ func (e *env) lostViews(store *gitstore.Store, id plan.ID) audit.Finding {
 	return f
 }
 
-// staleViews compares the views of a plan with what it says. What is no JSON any more, where a view is JSON, is broken rather
-// than edited: it is put right, and a copy of it kept.
+// staleViews compares the views of a plan with what it says. What is no JSON any more, where a view is JSON, is broken
+// rather than edited: it is put right, and a copy of it kept.
 func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]audit.Finding, error) {
 	v := &views{e: e, c: c, store: store, id: id, force: brokenView}
 	snap, err := store.Snapshot(c.Context, id)
@@ -87,7 +88,8 @@ func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]a
 	r, err := placeOf(store).Sync(string(id), files, checkout.Options{Now: e.now(), Force: brokenView, Look: true})
 	var inTheWay *checkout.InTheWayError
 	if errors.As(err, &inTheWay) {
-		return []audit.Finding{viewFinding(id, inTheWay.Path, "mv "+shell.Word(inTheWay.Path)+" "+shell.Word(inTheWay.Path+".orig")+" && "+mend, "%v", inTheWay)}, nil
+		return []audit.Finding{viewFinding(id, inTheWay.Path,
+			"mv "+shell.Word(inTheWay.Path)+" "+shell.Word(inTheWay.Path+".orig")+" && "+mend, "%v", inTheWay)}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -97,12 +99,14 @@ func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]a
 		f := viewFinding(id, dir, mend, "%s missing, broken or older than the plan", plural(n, "file is", "files are"))
 		f.Fix = func(ctx context.Context) (string, error) {
 			done, err := v.update()
-			return fmt.Sprintf("wrote %d, removed %d, kept %s of what was broken", len(done.Written), len(done.Removed), pick(len(done.Kept), "a copy", "copies")), err
+			return fmt.Sprintf("wrote %d, removed %d, kept %s of what was broken", len(done.Written), len(done.Removed),
+				pick(len(done.Kept), "a copy", "copies")), err
 		}
 		findings = append(findings, f)
 	}
 	for _, ed := range r.Edited {
-		findings = append(findings, viewFinding(id, path.Join(viewDir, ed.Name), mend+", which shows what was edited and how to hand it in", "was edited, and the plan does not know of it"))
+		findings = append(findings, viewFinding(id, path.Join(viewDir, ed.Name),
+			mend+", which shows what was edited and how to hand it in", "was edited, and the plan does not know of it"))
 	}
 	return findings, nil
 }
@@ -112,8 +116,8 @@ func brokenView(name string, have []byte) bool {
 	return path.Ext(name) == ".json" && have != nil && !json.Valid(have)
 }
 
-// markerFindings reports markers of sessions that are not there, and all but one of several: that of the active plan, or else
-// the newest. A marker is an empty file; one that has something in it is left to its owner.
+// markerFindings reports markers of sessions that are not there, and all but one of several: that of the active plan,
+// or else the newest. A marker is an empty file; one that has something in it is left to its owner.
 func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding {
 	root, err := os.OpenRoot(store.WorkTree())
 	if err != nil {
@@ -145,7 +149,8 @@ func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding 
 			continue
 		}
 		markers = append(markers, name)
-		if stay == "" || plan.ID(session) == active || stay != path.Join(viewDir, exchange.Marker(active)) && info.ModTime().After(newest) {
+		if stay == "" || plan.ID(session) == active || stay != path.Join(viewDir, exchange.Marker(active)) &&
+			info.ModTime().After(newest) {
 			stay, newest = name, info.ModTime()
 		}
 	}

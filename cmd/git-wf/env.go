@@ -90,7 +90,8 @@ func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitst
 }
 
 // onPlan is the action of a command that needs the plan, too.
-func (e *env) onPlan(least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
+func (e *env) onPlan(least, most int, names string, f func(*cli.Context, *gitstore.Store,
+	*gitstore.Snapshot) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := wantArgs(c, least, most, names); err != nil {
 			return err
@@ -101,7 +102,8 @@ func (e *env) onPlan(least, most int, names string, f func(*cli.Context, *gitsto
 
 // planFlag chooses another plan than the active one.
 func planFlag() cli.Flag {
-	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one", DefaultText: "the active plan"}
+	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one",
+		DefaultText: "the active plan"}
 }
 
 func jsonFlag() cli.Flag {
@@ -114,7 +116,8 @@ func messageFlag(what string) cli.Flag {
 }
 
 func forceFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "force", Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
+	return &cli.BoolFlag{Name: "force",
+		Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
 }
 
 func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
@@ -124,7 +127,8 @@ func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
 	return store.Active(c.Context)
 }
 
-// planNamed finds the plan of an id, or of a part of one that no other plan's id has; "-" is the plan that was active before.
+// planNamed finds the plan of an id, or of a part of one that no other plan's id has; "-" is the plan that was active
+// before.
 func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID, error) {
 	if name == "-" {
 		id, err := store.Former(ctx)

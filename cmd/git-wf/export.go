@@ -20,11 +20,13 @@ func (e *env) exportCommand() *cli.Command {
 		Flags: append(formatFlags(),
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle too; what else is staged stays out of the commit"},
-			&cli.StringFlag{Name: "root", Usage: "export below this protected directory", DefaultText: "the first one of the policy"},
+			&cli.StringFlag{Name: "root", Usage: "export below this protected directory",
+				DefaultText: "the first one of the policy"},
 			&cli.BoolFlag{Name: "partial", Usage: "export what is approved of an unfinished plan"},
 			&cli.BoolFlag{Name: "allow-stale", Usage: "export what was approved by other inputs or criteria than today's"},
 			&cli.BoolFlag{Name: "final-only", Usage: "of an assembled plan, the assembled deliverable alone"},
-			&cli.BoolFlag{Name: "include-candidates", Usage: "for a look: also what nobody approved; the gate refuses such a bundle"},
+			&cli.BoolFlag{Name: "include-candidates",
+				Usage: "for a look: also what nobody approved; the gate refuses such a bundle"},
 		),
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -127,7 +129,8 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 	if changed {
 		state = "written and staged"
 	}
-	fmt.Fprintf(e.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"), plan.Count(len(b.Entries), "file"), state)
+	fmt.Fprintf(e.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"),
+		plan.Count(len(b.Entries), "file"), state)
 	for _, i := range b.Manifest.Items {
 		note := ""
 		if i.CandidateID != "" {

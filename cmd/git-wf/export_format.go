@@ -21,8 +21,11 @@ import (
 // formatFlags choose another form of export than the bundle: the plan and its state, for another system.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Usage: "instead, write the plan and its state as `FORMAT`: ccw, json, markdown or csv"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --format, write into `PATH`: a file or, for ccw, a directory", DefaultText: "standard output; for ccw, .workflow"},
+		&cli.StringFlag{Name: "format",
+			Usage: "instead, write the plan and its state as `FORMAT`: ccw, json, markdown or csv"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+			Usage:       "with --format, write into `PATH`: a file or, for ccw, a directory",
+			DefaultText: "standard output; for ccw, .workflow"},
 	}
 }
 
@@ -74,9 +77,10 @@ func (e *env) exchangeState(c *cli.Context, store *gitstore.Store, snap *gitstor
 	return exchange.Snapshot{State: state, Active: err == nil && active == snap.ID}, nil
 }
 
-// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil: records are
-// written once, so a version that was approved by the same review need not be read again.
-func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, known summaries) (exchange.Snapshot, error) {
+// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil:
+// records are written once, so a version that was approved by the same review need not be read again.
+func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+	known summaries) (exchange.Snapshot, error) {
 	out, err := e.exchangeState(c, store, snap)
 	if err != nil {
 		return out, err
@@ -134,8 +138,8 @@ type exported struct {
 	Files  []string `json:"files"`
 }
 
-// replaceFile writes a regular file whole or not at all, and keeps its mode. It follows links, and writes into devices and
-// FIFOs: a rename would put a file in their place.
+// replaceFile writes a regular file whole or not at all, and keeps its mode. It follows links, and writes into devices
+// and FIFOs: a rename would put a file in their place.
 func replaceFile(name string, data []byte) error {
 	mode := os.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(name); err == nil {
@@ -162,8 +166,8 @@ func replaceFile(name string, data []byte) error {
 	return err
 }
 
-// exportSession writes a session directory into a directory that has none of that name yet: what somebody changed there is
-// never overwritten.
+// exportSession writes a session directory into a directory that has none of that name yet: what somebody changed there
+// is never overwritten.
 func (e *env) exportSession(c *cli.Context, store *gitstore.Store, s exchange.Snapshot) error {
 	name := c.String("output")
 	if name == "" {

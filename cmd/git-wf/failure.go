@@ -21,9 +21,9 @@ var errWaiting = fault.Waiting("", "waiting for a person")
 // errSaid ends a command with code 1 when what is wrong has been printed already.
 var errSaid = fault.Refused("", "refused")
 
-// explain returns the exit code and the hint of the outermost fault in err. An error that knows nothing of it is a refusal
-// without a hint, unless somebody interrupted the command, or the system refuses a file. A *fault.Error is a verdict, which an
-// interrupt does not change; other faults may be what the interrupt has led to.
+// explain returns the exit code and the hint of the outermost fault in err. An error that knows nothing of it is a
+// refusal without a hint, unless somebody interrupted the command, or the system refuses a file. A *fault.Error is a
+// verdict, which an interrupt does not change; other faults may be what the interrupt has led to.
 func explain(err error) (code int, hint string) {
 	var verdict *fault.Error
 	var f fault.Fault

@@ -36,7 +36,9 @@ func (e *env) graphCommand() *cli.Command {
 			case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
 				return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
 			}
-			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.drawGraph(c, store, snap) })
+			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				return e.drawGraph(c, store, snap)
+			})
 		},
 	}
 }
@@ -81,7 +83,9 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 	if !shown {
 		return graph.ASCII(e.stdout, g, 0, nil)
 	}
-	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string { return e.paint(class.Colour(), text) })
+	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string {
+		return e.paint(class.Colour(), text)
+	})
 }
 
 // columns is the width of the terminal, or what COLUMNS says; zero if nobody knows.

@@ -34,9 +34,12 @@ func (e *env) hooksCommand() *cli.Command {
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{forceFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
-			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there", Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
-			{Name: "status", Usage: "show which hooks are active, and why others are not", Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
+			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{forceFlag()},
+				Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
+			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there",
+				Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
+			{Name: "status", Usage: "show which hooks are active, and why others are not", Flags: []cli.Flag{jsonFlag()},
+				Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
 		},
 	}
 }
@@ -188,8 +191,8 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	return err
 }
 
-// noteShared reports, in one line, commits that pass only because a remote-tracking branch already has them. In strict mode
-// it does so when the branch moves: after the merge was judged, and before post-merge asks.
+// noteShared reports, in one line, commits that pass only because a remote-tracking branch already has them. In strict
+// mode it does so when the branch moves: after the merge was judged, and before post-merge asks.
 func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gate, hook string, r *gate.Report) error {
 	if len(r.Shared) == 0 {
 		return nil
@@ -216,8 +219,8 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	return nil
 }
 
-// merging returns what is being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet, but names
-// each side in the environment.
+// merging returns what is being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet,
+// but names each side in the environment.
 func merging(hook string, store *gitstore.Store) []plan.OID {
 	var heads []plan.OID
 	if hook == "pre-merge-commit" {
@@ -240,10 +243,11 @@ func merging(hook string, store *gitstore.Store) []plan.OID {
 
 var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 
-// withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove them. git
-// can't add a ref to a push that is under way, so the error shows the command that pushes both. Where the remote has a state
-// of the plan that is not here, the push passes with a hint.
-func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string, refuse bool) error {
+// withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove
+// them. git can't add a ref to a push that is under way, so the error shows the command that pushes both. Where the
+// remote has a state of the plan that is not here, the push passes with a hint.
+func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string,
+	refuse bool) error {
 	told := map[plan.ID]bool{}
 	var missing []string
 	for _, b := range r.Bundles {
@@ -258,7 +262,8 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 		}
 		switch has {
 		case gitstore.HasMore:
-			fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, b.PlanID, remote)))
+			fmt.Fprintln(e.stderr,
+				plan.OneLine(fmt.Sprintf("hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, b.PlanID, remote)))
 		case gitstore.HasNot:
 			from, err := planSource(ctx, store, b.PlanID)
 			if err != nil {
@@ -296,8 +301,8 @@ func planSource(ctx context.Context, store *gitstore.Store, id plan.ID) (string,
 	return shell.Word(refs[0] + ":" + ref), nil
 }
 
-// refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but asks the
-// hook only about moves that it would make: what is no fast-forward was forced.
+// refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but
+// asks the hook only about moves that it would make: what is no fast-forward was forced.
 func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]string, error) {
 	var specs []string
 	for line := range strings.Lines(pushed) {
@@ -319,7 +324,8 @@ func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]stri
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if err != nil || !forward || strings.HasPrefix(theirs, "refs/tags/") { // an old value that is not here is no ancestor
+			// an old value that is not here is no ancestor
+			if err != nil || !forward || strings.HasPrefix(theirs, "refs/tags/") {
 				spec = "+" + spec
 			}
 		}
@@ -328,8 +334,8 @@ func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]stri
 	return specs, nil
 }
 
-// printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it asks,
-// and that stays in the index and the working tree.
+// printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it
+// asks, and that stays in the index and the working tree.
 func (e *env) printWayBack(hook string, store *gitstore.Store) {
 	abort := unfinished(store.GitDir())
 	if hook == "pre-merge-commit" {
@@ -341,7 +347,8 @@ func (e *env) printWayBack(hook string, store *gitstore.Store) {
 		fmt.Fprintln(e.stderr, "hint: "+abort+" restores what was there before")
 	case hook == "reference-transaction":
 		// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
-		fmt.Fprintln(e.stderr, "hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
+		fmt.Fprintln(e.stderr,
+			"hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
 	}
 }
 

@@ -31,12 +31,14 @@ func (e *env) importCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "session", Usage: "of several sessions, tags or changes, the one called `NAME`"},
 			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only list what there is to import"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
 			&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
 			&cli.BoolFlag{Name: "fill", Usage: "have the planner add what is missing, as the next version"},
 			plannerFlag(),
 			&cli.BoolFlag{Name: "partial", Usage: "take what could be read, although something was left out or mended"},
-			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what was read and what is missing, write nothing"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"},
+				Usage: "show what was read and what is missing, write nothing"},
 			&cli.BoolFlag{Name: "hand-in", Usage: "hand in the files of tasks of the imported plan that were marked done"},
 			planFlag(), jsonFlag(),
 		},
@@ -52,7 +54,9 @@ func (e *env) importPlan(c *cli.Context) error {
 		if err := wantArgs(c, 0, 0, "no path with --hand-in: what is handed in stands in the plan"); err != nil {
 			return err
 		}
-		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.handInImported(c, store, snap.ID) })
+		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return e.handInImported(c, store, snap.ID)
+		})
 	}
 	if err := wantArgs(c, 0, 1, "the path of what is to be imported, or none for this directory"); err != nil {
 		return err
@@ -128,8 +132,8 @@ func (e *env) openSource(arg string) (source, error) {
 	return source{exchange.Below(prefix, root.FS()), path.Join(prefix, base), func() { root.Close() }}, nil
 }
 
-// shownPath is how findings call a path: as the user wrote it, as far as it can be the name of a file in a tree. Systems are
-// recognised by their directories' names, also from inside of them.
+// shownPath is how findings call a path: as the user wrote it, as far as it can be the name of a file in a tree.
+// Systems are recognised by their directories' names, also from inside of them.
 func shownPath(arg, full string) string {
 	p := path.Clean(filepath.ToSlash(arg))
 	base := filepath.Base(full)
@@ -171,8 +175,9 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 	case len(found) == 0 && len(findings) > 0:
 		return exchange.Found{}, fault.Usage("git wf import --help says what can be imported", "%w", findings)
 	case len(found) == 0:
-		return exchange.Found{}, fault.Usage("git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
-			"there is nothing to import")
+		return exchange.Found{},
+			fault.Usage("git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
+				"there is nothing to import")
 	case len(fit) == 0:
 		return exchange.Found{}, fault.Usage("git wf import --list shows what there is",
 			"nothing here is called %q", name)
@@ -247,7 +252,8 @@ func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) 
 	if c.Bool("json") {
 		r.Imported = i
 		i.Done = append([]exchange.Done{}, i.Done...)
-		i.Findings, i.Notes, r.Gaps = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...), append(plan.Findings{}, i.Gaps()...)
+		i.Findings, i.Notes, r.Gaps = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...),
+			append(plan.Findings{}, i.Gaps()...)
 		return e.printJSON(r)
 	}
 	fmt.Fprintf(e.stdout, "%s: %s, %s", plan.OneLine(i.Path), i.Format, plan.Count(i.Tasks, "task"))
@@ -295,7 +301,8 @@ func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchang
 		return err
 	}
 	if name != "" {
-		fmt.Fprintf(e.stdout, "written to %s\nnext: fill in what is marked as missing, then git wf plan -f %s\n", plan.OneLine(name), plan.OneLine(name))
+		fmt.Fprintf(e.stdout, "written to %s\nnext: fill in what is marked as missing, then git wf plan -f %s\n",
+			plan.OneLine(name), plan.OneLine(name))
 	}
 	return nil
 }
@@ -370,8 +377,11 @@ func (e *env) importOutcome(c *cli.Context, s *plan.State, r importReport) error
 			e.printHandIn(r.HandIn)
 			fmt.Fprintln(e.stdout, "next: git wf run")
 		case r.Verdict == plan.Rejected:
-			fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n", r.PlanID, r.Version)
-			fmt.Fprintln(e.stdout, "next: git wf plan --edit fills it in; git wf import --output FILE writes it with comments, for git wf plan -f FILE")
+			fmt.Fprintf(e.stdout,
+				"%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n",
+				r.PlanID, r.Version)
+			fmt.Fprintln(e.stdout,
+				"next: git wf plan --edit fills it in; git wf import --output FILE writes it with comments, for git wf plan -f FILE")
 		default:
 			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
 		}
@@ -417,7 +427,8 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 }
 
 // fillImport has the planner make the next version of what was imported: its review says what is missing.
-func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported, d engine.Draft) error {
+func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
+	d engine.Draft) error {
 	name, err := e.plannerOf(c, eng, "git wf import PATH, without --fill")
 	if err != nil {
 		return err
@@ -431,12 +442,14 @@ func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if err := os.WriteFile(file, d.Data, 0o666); err != nil {
 		return err
 	}
-	asked := d.Plan.Title + "\n\nThe file imported-plan.yaml holds this plan as it was taken from another system. Keep its tasks, their ids, meta, context and " +
+	asked := d.Plan.Title +
+		"\n\nThe file imported-plan.yaml holds this plan as it was taken from another system. Keep its tasks, their ids, meta, context and " +
 		"flow_control as they are, and add what its comments call missing."
 	if top := strings.TrimSpace(d.Plan.TopTask); top != "" && top != d.Plan.Title {
 		asked += "\n\nWhat was asked for there:\n\n" + top
 	}
-	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: asked, Files: []string{file}, Planner: name, Config: d.Plan.Config, Person: d.Author})
+	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: asked, Files: []string{file}, Planner: name,
+		Config: d.Plan.Config, Person: d.Author})
 	if err != nil {
 		return err
 	}

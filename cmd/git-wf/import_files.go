@@ -19,8 +19,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// repositoryHas tells which files of a deliverable are in the working tree: the file itself, or something that the pattern
-// fits. Nothing behind a link that leads out is there.
+// repositoryHas tells which files of a deliverable are in the working tree: the file itself, or something that the
+// pattern fits. Nothing behind a link that leads out is there.
 func (e *env) repositoryHas(store *gitstore.Store) func(string) bool {
 	top := store.WorkTree()
 	if top == "" {
@@ -120,8 +120,8 @@ func (e *env) printHandIn(list []handedIn) {
 	}
 }
 
-// handIn makes candidates of the files of all tasks that were marked done where the plan came from and have no version here.
-// Nothing is approved by that.
+// handIn makes candidates of the files of all tasks that were marked done where the plan came from and have no version
+// here. Nothing is approved by that.
 func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]handedIn, error) {
 	if store.WorkTree() == "" {
 		return nil, nil
@@ -168,7 +168,8 @@ func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]hande
 	return list, nil
 }
 
-func (e *env) handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitstore.Snapshot, t *plan.Task, names []string, summary string, person plan.Actor) (*gitstore.Appended, error) {
+func (e *env) handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitstore.Snapshot, t *plan.Task,
+	names []string, summary string, person plan.Actor) (*gitstore.Appended, error) {
 	dir, err := os.MkdirTemp("", "git-wf-")
 	if err != nil {
 		return nil, err

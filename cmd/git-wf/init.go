@@ -22,7 +22,8 @@ func (e *env) initCommand() *cli.Command {
 		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
 			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "no-strict", Usage: "judge commits and pushes only, not every move of a branch that --no-verify, a rebase or git update-ref makes"},
+			&cli.BoolFlag{Name: "no-strict",
+				Usage: "judge commits and pushes only, not every move of a branch that --no-verify, a rebase or git update-ref makes"},
 			&cli.BoolFlag{Name: "strict", Usage: "judge those moves too, after --no-strict"},
 			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
 			forceFlag(),
@@ -117,8 +118,8 @@ func (e *env) initServer(c *cli.Context, dir string) error {
 	})
 }
 
-// serverSettings are those by which git itself refuses what no git would write, before the hook is asked: trees that programs
-// read differently.
+// serverSettings are those by which git itself refuses what no git would write, before the hook is asked: trees that
+// programs read differently.
 func serverSettings() []string { return []string{"receive.fsckObjects", "transfer.fsckObjects"} }
 
 // isOn reports whether a setting is true.
@@ -176,8 +177,8 @@ func addSetting(ctx context.Context, store *gitstore.Store, key, value string) (
 	return true, remember(ctx, store, key, value)
 }
 
-// addedSetting lists what init has put into this repository's settings, "<key> <value>", so that hooks uninstall takes away that
-// and nothing that was there before. A key alone stands for whatever value it has by then.
+// addedSetting lists what init has put into this repository's settings, "<key> <value>", so that hooks uninstall takes
+// away that and nothing that was there before. A key alone stands for whatever value it has by then.
 const addedSetting = "wf.added"
 
 func remember(ctx context.Context, store *gitstore.Store, key, value string) error {
@@ -209,10 +210,11 @@ func unsettle(ctx context.Context, store *gitstore.Store) (gone []string, err er
 	return gone, err
 }
 
-// clearLocks removes the directory of locks where nothing is recorded that they could be of. The move of a ref does not rest on
-// them: they only make writers wait for each other.
+// clearLocks removes the directory of locks where nothing is recorded that they could be of. The move of a ref does not
+// rest on them: they only make writers wait for each other.
 func clearLocks(ctx context.Context, store *gitstore.Store) error {
-	refs, err := store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname)", "refs/workflow", "refs/workflow-claims")
+	refs, err := store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname)", "refs/workflow",
+		"refs/workflow-claims")
 	if err != nil || refs != "" {
 		return err
 	}
@@ -236,7 +238,8 @@ func (e *env) hookOptions(ctx context.Context, store *gitstore.Store, force bool
 		return hooks.Options{}, err
 	}
 	return hooks.Options{
-		Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Policy: string(policy.Commit), Force: force, Strict: strict,
+		Git: store.Git, Program: e.program, Roots: policy.RootPaths(), Policy: string(policy.Commit), Force: force,
+		Strict: strict,
 	}, nil
 }
 

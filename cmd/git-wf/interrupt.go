@@ -11,7 +11,8 @@ import (
 )
 
 // untilInterrupted is a context that ends, too, when the terminal goes away, unless that is ignored (nohup). said is
-// called when it ends by a signal. Once it has, any further signal kills what has been started and ends the program, at once.
+// called when it ends by a signal. Once it has, any further signal kills what has been started and ends the program, at
+// once.
 func untilInterrupted(ctx context.Context, said func()) (context.Context, func()) {
 	stop := func() {}
 	if !signal.Ignored(syscall.SIGHUP) {

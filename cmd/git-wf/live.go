@@ -47,7 +47,8 @@ const (
 )
 
 func newLiveView(out io.Writer, size func() (int, int), now func() time.Time, colour bool) *liveView {
-	v := &liveView{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}), over: make(chan struct{})}
+	v := &liveView{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}),
+		over: make(chan struct{})}
 	go func() {
 		defer close(v.over)
 		tick := time.NewTicker(drawTime)
@@ -184,7 +185,8 @@ func (v *liveView) lines(columns, most int) []string {
 		if d.Elsewhere {
 			what = "elsewhere: " + what
 		}
-		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", watch.Elapsed(v.now().Sub(d.Since)), d.Task, what, plan.OneLine(d.Agent), v.title[d.Task]))
+		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", watch.Elapsed(v.now().Sub(d.Since)), d.Task, what,
+			plan.OneLine(d.Agent), v.title[d.Task]))
 	}
 	if copying != "" {
 		lines = append(lines, copying)

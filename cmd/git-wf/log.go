@@ -102,8 +102,8 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	return errors.Join(err, printErr, w.Flush())
 }
 
-// waiverEvents are the policy's waivers of paths in the plan's bundle, of a task's files alone if one is named, as events of
-// the plan's log.
+// waiverEvents are the policy's waivers of paths in the plan's bundle, of a task's files alone if one is named, as
+// events of the plan's log.
 func waiverEvents(ctx context.Context, store *gitstore.Store, id plan.ID, task string) ([]gitstore.LogEntry, error) {
 	policy, err := store.Policy(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 )
 
 // gcPercent lets the heap grow further than usual before it is cleaned up: most commands read a plan, print something
-// and end, and of a long plan the collector would take a tenth of the time. From memoryLimit bytes on it is cleaned up as
-// often as it takes to stay there.
+// and end, and of a long plan the collector would take a tenth of the time. From memoryLimit bytes on it is cleaned up
+// as often as it takes to stay there.
 const (
 	gcPercent   = 400
 	memoryLimit = 200 << 20

@@ -29,7 +29,8 @@ func (e *env) nextCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "claim", Usage: "take the task; the number that is printed goes with what you hand in"},
-			&cli.StringFlag{Name: "agent", Usage: "claim under this `NAME`", DefaultText: claimAgentKey + ", or git's user.name"},
+			&cli.StringFlag{Name: "agent", Usage: "claim under this `NAME`", DefaultText: claimAgentKey +
+				", or git's user.name"},
 			&cli.StringFlag{Name: "lease", Usage: "hold the claim for this `TIME`, such as 20m", DefaultText: "wf.lease, or 5m"},
 			&cli.IntFlag{Name: "renew", Usage: "let the claim `N` of TASK end later"},
 			&cli.IntFlag{Name: "release", Usage: "give the claim `N` of TASK back"},
@@ -209,7 +210,8 @@ func describeNext(s *plan.State) nextDocument {
 func describeOffer(o *engine.Offer) *offerDocument {
 	t := o.Task
 	d := &offerDocument{
-		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Claim: o.Claim, DeliverableSpec: t.DeliverableSpec,
+		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Claim: o.Claim,
+		DeliverableSpec:    t.DeliverableSpec,
 		AcceptanceCriteria: t.AcceptanceCriteria, Inputs: []offerInput{}, Prompt: o.Prompt.Text,
 		Submit: o.HandIn(),
 	}
@@ -366,14 +368,17 @@ func (e *env) printClaims(w io.Writer, claims []engine.ClaimState) {
 	if len(claims) > 0 {
 		e.heading(w, "Claims")
 	}
-	printSome(w, claims, mostShown, "  and %d more\n", func(c engine.ClaimState) { fmt.Fprintf(w, "  %s\n", claimLine(c)) })
+	printSome(w, claims, mostShown, "  and %d more\n", func(c engine.ClaimState) {
+		fmt.Fprintf(w, "  %s\n", claimLine(c))
+	})
 }
 
 // claimLine is a claim for people: who, until when, and what becomes of it.
 func claimLine(c engine.ClaimState) string {
 	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), clock(c.Expires))
 	if c.PID > 0 {
-		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), c.PID, plan.OneLine(c.Host), clock(c.Expires))
+		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), c.PID,
+			plan.OneLine(c.Host), clock(c.Expires))
 	}
 	switch {
 	case !c.Holds:
@@ -395,8 +400,8 @@ func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 	return stale
 }
 
-// heldUp are the tasks that a list of what waits for somebody does not show: those at the beginning of a longer chain, or
-// of one that leads to a task which used up what it had.
+// heldUp are the tasks that a list of what waits for somebody does not show: those at the beginning of a longer chain,
+// or of one that leads to a task which used up what it had.
 func heldUp(open []engine.Wait) []engine.Wait {
 	var held []engine.Wait
 	for _, o := range open {

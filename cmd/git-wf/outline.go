@@ -83,7 +83,8 @@ func (e *env) printOutline(o *outline.Outline) {
 			if expect == "" {
 				expect = "exit 0"
 			}
-			fmt.Fprintf(e.stdout, "       %-4d   $ %s  -> %s\n", c.Line, clip(plan.OneLine(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plan.OneLine(expect))
+			fmt.Fprintf(e.stdout, "       %-4d   $ %s  -> %s\n", c.Line,
+				clip(plan.OneLine(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plan.OneLine(expect))
 		}
 	})
 	for _, f := range o.Unread {

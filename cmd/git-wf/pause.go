@@ -24,7 +24,8 @@ func (e *env) pauseCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				done, err := store.Append(c.Context, snap.ID, plan.Pause{Decision: d, Author: person}, gitstore.AppendOptions{Now: e.now()})
+				done, err := store.Append(c.Context, snap.ID, plan.Pause{Decision: d, Author: person},
+					gitstore.AppendOptions{Now: e.now()})
 				if err != nil {
 					return err
 				}
@@ -51,7 +52,8 @@ func (e *env) resumeCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				done, err := store.Append(c.Context, snap.ID, plan.Resume{Decision: d, Author: person}, gitstore.AppendOptions{Now: e.now()})
+				done, err := store.Append(c.Context, snap.ID, plan.Resume{Decision: d, Author: person},
+					gitstore.AppendOptions{Now: e.now()})
 				if err != nil {
 					return err
 				}

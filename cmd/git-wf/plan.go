@@ -23,11 +23,15 @@ func (e *env) planCommand() *cli.Command {
 			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
 			"lines of a file that you hand in are trusted on this machine: read them before.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the plan, or a .txt with what is to be planned; - for either on standard input"},
-			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"}, Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"},
+				Usage: "the plan, or a .txt with what is to be planned; - for either on standard input"},
+			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"},
+				Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
 			plannerFlag(),
-			&cli.BoolFlag{Name: "amend", Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
-			&cli.BoolFlag{Name: "edit", Aliases: []string{"e"}, Usage: "open the plan in your editor and hand in what you make of it"},
+			&cli.BoolFlag{Name: "amend",
+				Usage: "change the active plan: tasks that are not done may be added, changed and left out"},
+			&cli.BoolFlag{Name: "edit", Aliases: []string{"e"},
+				Usage: "open the plan in your editor and hand in what you make of it"},
 			messageFlag("why the plan is amended"),
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show the graph and the findings, write nothing"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
@@ -205,7 +209,8 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 func planWord(s *plan.State) string {
 	t := s.Tasks[plan.PlanTaskID]
 	if s.Plan.Grafted(plan.PlanTaskID) {
-		return fmt.Sprintf("plan %s approved, %s", plan.VersionID(t.Approved), plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+		return fmt.Sprintf("plan %s approved, %s", plan.VersionID(t.Approved),
+			plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	return "the plan is " + string(t.Status)
 }

@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are trusted
-// already.
+// dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are
+// trusted already.
 func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
 	review := plan.ReviewPlan(d.Plan)
 	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
@@ -80,7 +80,8 @@ func (e *env) printPlanReview(r plan.PlanReview) {
 		if !c.Passed() {
 			word = "FAIL"
 		}
-		fmt.Fprintf(e.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."), plan.OneLine(c.Evidence))
+		fmt.Fprintf(e.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."),
+			plan.OneLine(c.Evidence))
 	}
 	for _, s := range r.Suggestions {
 		fmt.Fprintf(e.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))

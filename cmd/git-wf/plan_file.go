@@ -72,8 +72,8 @@ var (
 	heading = pattern.Compile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
 )
 
-// kindOf says what a file holds: by its name or, where that says nothing, by its text. Nobody takes a sentence for a plan,
-// or the other way round, who looks for the fields of a plan first and for headings then.
+// kindOf says what a file holds: by its name or, where that says nothing, by its text. Nobody takes a sentence for a
+// plan, or the other way round, who looks for the fields of a plan first and for headings then.
 func kindOf(file string, data []byte) int {
 	switch ext := strings.ToLower(filepath.Ext(file)); {
 	case isMarkdown(file):
@@ -85,7 +85,8 @@ func kindOf(file string, data []byte) int {
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
-	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Get().Match(text), !utf8.Valid(text):
+	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Get().Match(text),
+		!utf8.Valid(text):
 		return aPlan
 	case heading.Get().Match(text):
 		return anOutline
@@ -99,7 +100,8 @@ func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	var wrong string
 	switch {
 	case len(data) >= maxPlanFile:
-		wrong = fmt.Sprintf("has more than %d bytes; the long part of what is asked for goes into --attach FILE", plan.MaxFileBytes)
+		wrong = fmt.Sprintf("has more than %d bytes; the long part of what is asked for goes into --attach FILE",
+			plan.MaxFileBytes)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		wrong = "is no text in UTF-8"
 	case text == "":
@@ -236,13 +238,15 @@ func (e *env) showLines(lines []plan.CommandLine, what string) {
 	}
 	fmt.Fprintf(e.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
 	printSome(e.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plan.CommandLine) {
-		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n", " ↵ ")), 100))
+		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
+			" ↵ ")), 100))
 	})
 }
 
 // planOutcome tells whether the plan was accepted, with the review's words if it was not. Where the policy names more
 // reviewers than the built-in one, it is their turn.
-func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State, task plan.TaskID) error {
+func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State,
+	task plan.TaskID) error {
 	t := s.Tasks[task]
 	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
 		return e.makePlan(c, store, eng, s.Plan.PlanID)
@@ -259,7 +263,8 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		if !accepted && last.Score >= s.MinScore(task) {
 			score = "" // it is not the reason
 		}
-		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version), verdictWord(last.Verdict), score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version),
+			verdictWord(last.Verdict), score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	if accepted {
 		if !c.Bool("json") {

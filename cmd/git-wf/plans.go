@@ -94,7 +94,8 @@ func (e *env) printPlans(list []planSummary) {
 		if p.SessionStatus == plan.SessionPaused {
 			paused = "paused  "
 		}
-		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, paused, plan.OneLine(p.Title))
+		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, paused,
+			plan.OneLine(p.Title))
 	}
 }
 

@@ -28,17 +28,20 @@ func (e *env) policyCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "print the policy", Action: e.onStore(0, 0, "no arguments", e.policyShow)},
 			{
-				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers", ArgsUsage: "[FILE]",
+				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers",
+				ArgsUsage: "[FILE]",
 				Flags: []cli.Flag{
 					message,
-					&cli.StringSliceFlag{Name: "maintainer", Usage: "`NAME` of who may change the policy on a server; may be repeated, and replaces the list"},
+					&cli.StringSliceFlag{Name: "maintainer",
+						Usage: "`NAME` of who may change the policy on a server; may be repeated, and replaces the list"},
 				},
 				Action: e.onStore(0, 1, "at most one file, - for standard input", e.policySet),
 			},
 			e.policyKeyCommand(message),
 			{
-				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt", ArgsUsage: "[COMMIT]",
-				Flags: []cli.Flag{message}, Action: e.onStore(0, 1, "at most one commit", e.policyBaseline),
+				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt",
+				ArgsUsage: "[COMMIT]",
+				Flags:     []cli.Flag{message}, Action: e.onStore(0, 1, "at most one commit", e.policyBaseline),
 			},
 			{
 				Name: "protect", Usage: "protect another directory", ArgsUsage: "DIR",
@@ -180,7 +183,8 @@ func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
 
 func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
-	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"), Reviewers: c.StringSlice("reviewer")}
+	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"),
+		Reviewers: c.StringSlice("reviewer")}
 	return e.changePolicy(c, store, "protect "+dir, func(p *plan.Policy) error {
 		isNew := !slices.Contains(p.RootPaths(), dir)
 		if len(p.Roots) == 0 {
@@ -200,8 +204,8 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	})
 }
 
-// mayProtect refuses a directory in which the index or a local branch has files that no bundle explains: nobody could change
-// them any more.
+// mayProtect refuses a directory in which the index or a local branch has files that no bundle explains: nobody could
+// change them any more.
 func mayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 	if store.WorkTree() != "" {
 		out, err := store.Git(ctx, "ls-files", "-z", "--full-name", "--", ":(top,icase,literal)"+dir)
@@ -222,7 +226,8 @@ func mayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 		ask.WriteString(b + ":" + dir + "\n")
 	}
 	// One process finds what all branches have there. Most have the same, which is listed once.
-	answers, err := store.GitIn(ctx, gitstore.Invocation{Stdin: strings.NewReader(ask.String()), Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}})
+	answers, err := store.GitIn(ctx, gitstore.Invocation{Stdin: strings.NewReader(ask.String()),
+		Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}})
 	if err != nil {
 		return fmt.Errorf("look for %s in the branches: %w", plan.OneLine(dir), err)
 	}
@@ -243,7 +248,8 @@ func mayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 				paths[i] = dir + "/" + paths[i]
 			}
 		}
-		if err := allInBundles(dir, "on the branch "+plan.OneLine(strings.TrimPrefix(branches[i], "refs/heads/")), paths); err != nil {
+		if err := allInBundles(dir, "on the branch "+plan.OneLine(strings.TrimPrefix(branches[i], "refs/heads/")),
+			paths); err != nil {
 			return err
 		}
 	}
@@ -305,8 +311,8 @@ func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-// expectPolicy makes the hooks look, too, where a policy protects that is about to arrive, past git wf: from the next command on
-// they must answer by it. If it does not arrive after all, they ask the program once too often.
+// expectPolicy makes the hooks look, too, where a policy protects that is about to arrive, past git wf: from the next
+// command on they must answer by it. If it does not arrive after all, they ask the program once too often.
 func (e *env) expectPolicy(c *cli.Context, store *gitstore.Store, moves []gate.Move) error {
 	for _, m := range moves {
 		if m.Ref != gitstore.PolicyRef || m.New == "" {

@@ -34,14 +34,16 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 				Name: "add", Usage: "let a key speak for a person", ArgsUsage: "NAME",
 				Flags: []cli.Flag{
 					message,
-					&cli.StringFlag{Name: "ssh", Usage: "a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input"},
+					&cli.StringFlag{Name: "ssh",
+						Usage: "a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input"},
 					&cli.StringFlag{Name: "gpg", Usage: "the `FINGERPRINT` of a GPG key"},
 				},
 				Action: e.onStore(1, 1, "one name", e.policyKeyAdd),
 			},
 			{
-				Name: "remove", Usage: "take a person's keys out of the policy: what is signed with them counts no longer", ArgsUsage: "NAME",
-				Flags: []cli.Flag{message}, Action: e.onStore(1, 1, "one name", e.policyKeyRemove),
+				Name: "remove", Usage: "take a person's keys out of the policy: what is signed with them counts no longer",
+				ArgsUsage: "NAME",
+				Flags:     []cli.Flag{message}, Action: e.onStore(1, 1, "one name", e.policyKeyRemove),
 			},
 		},
 	}

@@ -15,8 +15,10 @@ func TestStepText(t *testing.T) {
 		want string
 	}{
 		{gitstore.Step{What: "Writing files", All: 4}, 0, "Writing files:   0% (0/4)"},
-		{gitstore.Step{What: "Writing files", All: 4, Done: 1, Bytes: 3 << 20, Part: 0.5}, 2 * time.Second, "Writing files:  37% (1/4), 3.0 MiB | 1.5 MiB/s"},
-		{gitstore.Step{What: "Writing files", All: 1, Bytes: 1 << 30, Part: 0.5}, 500 * time.Millisecond, "Writing files:  50% (0/1), 1.0 GiB"},
+		{gitstore.Step{What: "Writing files", All: 4, Done: 1, Bytes: 3 << 20, Part: 0.5}, 2 * time.Second,
+			"Writing files:  37% (1/4), 3.0 MiB | 1.5 MiB/s"},
+		{gitstore.Step{What: "Writing files", All: 1, Bytes: 1 << 30, Part: 0.5}, 500 * time.Millisecond,
+			"Writing files:  50% (0/1), 1.0 GiB"},
 		{gitstore.Step{What: "Writing\x1b[31m", All: 1, Done: 1}, 0, "Writing�[31m: 100% (1/1)"},
 		{gitstore.Step{}, 0, ": 100% (0/0)"},
 	} {
@@ -26,12 +28,14 @@ func TestStepText(t *testing.T) {
 	}
 }
 
-// Work that is soon done is not shown; the line is not drawn more often than an eye can follow, has no rest of a longer one
-// behind it, and is gone at the end.
+// Work that is soon done is not shown; the line is not drawn more often than an eye can follow, has no rest of a longer
+// one behind it, and is gone at the end.
 func TestMeter(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	m := &meter{out: &out, size: func() (int, int) { return 30, 0 }, now: func() time.Time { return now }, delay: meterDelay("")}
+	m := &meter{out: &out, size: func() (int, int) {
+		return 30, 0
+	}, now: func() time.Time { return now }, delay: meterDelay("")}
 	at := func(after time.Duration, s gitstore.Step, want string) {
 		t.Helper()
 		now = now.Add(after)
@@ -63,7 +67,8 @@ func TestMeter(t *testing.T) {
 }
 
 func TestMeterDelay(t *testing.T) {
-	for setting, want := range map[string]time.Duration{"": 2 * time.Second, "0": 0, "7": 7 * time.Second, "-1": 2 * time.Second, "soon": 2 * time.Second} {
+	for setting, want := range map[string]time.Duration{"": 2 * time.Second, "0": 0, "7": 7 * time.Second,
+		"-1": 2 * time.Second, "soon": 2 * time.Second} {
 		if got := meterDelay(setting); got != want {
 			t.Errorf("%q: %v, want %v", setting, got, want)
 		}

@@ -19,9 +19,11 @@ func (e *env) pruneCommand() *cli.Command {
 			"to refs/workflow-archive/<plan>. Deleting that frees its space, and what landed by it can't be verified any more.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task", DefaultText: "the policy's, or 3"},
+			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task",
+				DefaultText: "the policy's, or 3"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would go, and change nothing"},
-			&cli.BoolFlag{Name: "delete-archive", Usage: "give up what earlier prunes of the plan archived: nothing can verify it any more"},
+			&cli.BoolFlag{Name: "delete-archive",
+				Usage: "give up what earlier prunes of the plan archived: nothing can verify it any more"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -128,15 +130,19 @@ func (e *env) printPrune(r pruneReport) {
 		fmt.Fprintf(e.stdout, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
 	}
 	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
-	fmt.Fprintf(e.stdout, "%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
-		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb, plan.Count(r.Keep, "version"))
-	fmt.Fprintf(e.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"), verb)
+	fmt.Fprintf(e.stdout,
+		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
+		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb,
+		plan.Count(r.Keep, "version"))
+	fmt.Fprintf(e.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"),
+		verb)
 	if r.DryRun {
 		return
 	}
 	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
 	fmt.Fprintf(e.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
-	fmt.Fprintf(e.stdout, "next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
+	fmt.Fprintf(e.stdout,
+		"next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
 }
 
 // bytesText is a number of bytes for people.
@@ -166,8 +172,10 @@ func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) e
 			Deleted plan.OID `json:"deleted"`
 		}{id, gone})
 	}
-	fmt.Fprintf(e.stdout, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n", id, gone)
-	fmt.Fprintf(e.stdout, "next: git gc --prune=now frees the space; git update-ref %s %s brings the archive back until then\n",
+	fmt.Fprintf(e.stdout, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n",
+		id, gone)
+	fmt.Fprintf(e.stdout,
+		"next: git gc --prune=now frees the space; git update-ref %s %s brings the archive back until then\n",
 		gitstore.ArchiveRefName(id), gone)
 	return nil
 }

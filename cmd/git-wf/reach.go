@@ -15,10 +15,12 @@ import (
 	"gitwf/internal/plan"
 )
 
-// recording are the commands that record or land something, or say where that stands. Each looks whether git still reaches the gate:
-// other tools set core.hooksPath or write hooks anew, and nobody notices that nothing is judged any more.
+// recording are the commands that record or land something, or say where that stands. Each looks whether git still
+// reaches the gate: other tools set core.hooksPath or write hooks anew, and nobody notices that nothing is judged any
+// more.
 var recording = []string{
-	"plan", "import", "run", "next", "status", "submit", "review", "answer", "retry", "split", "export", "checkout", "policy", "waive",
+	"plan", "import", "run", "next", "status", "submit", "review", "answer", "retry", "split", "export", "checkout",
+	"policy", "waive",
 	"switch", "pause", "resume", "complete", "abandon", "prune",
 }
 
@@ -43,7 +45,8 @@ func (e *env) sighting(store *gitstore.Store) hooks.Sighting {
 		filepath.Join(cmp.Or(e.getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
 		cmp.Or(e.getenv("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"),
 	}
-	return hooks.Sighting{File: filepath.Join(store.GitDir(), sightingName), Top: store.WorkTree(), Home: home, Settings: settings}
+	return hooks.Sighting{File: filepath.Join(store.GitDir(), sightingName), Top: store.WorkTree(), Home: home,
+		Settings: settings}
 }
 
 const sightingName = "wf-hooks-seen"

@@ -29,10 +29,12 @@ func (e *env) reviewCommand() *cli.Command {
 			&cli.BoolFlag{Name: "approve", Usage: "the version may land"},
 			&cli.BoolFlag{Name: "reject", Usage: "the version has to be redone"},
 			&cli.IntFlag{Name: "score", Usage: "0 to 100", DefaultText: "follows from the criteria"},
-			&cli.StringSliceFlag{Name: "criterion", Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
+			&cli.StringSliceFlag{Name: "criterion",
+				Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
 			messageFlag("why, and what to change"),
 			&cli.StringFlag{Name: "artifact", Usage: "review this `VERSION`, such as v2: refused unless it is the newest"},
-			&cli.StringFlag{Name: "reviewer", Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
+			&cli.StringFlag{Name: "reviewer",
+				Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
 		},
 		Action: e.onPlan(1, 1, "one task", e.review),
 	}
@@ -143,8 +145,8 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	return o, approve || reject, nil
 }
 
-// fillForm has the user fill the form in, as the file path, with the editor that git would start. The file stays: what was
-// written is not recorded yet.
+// fillForm has the user fill the form in, as the file path, with the editor that git would start. The file stays: what
+// was written is not recorded yet.
 func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
 	if !e.interactive && e.getenv("GIT_EDITOR") == "" {
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
@@ -185,7 +187,8 @@ func (e *env) ask(question string) (bool, error) {
 // engineSubmission is what a person hands in on the command line.
 func engineSubmission(e *env, c *cli.Context, person plan.Actor) engine.Submission {
 	return engine.Submission{
-		Task: plan.TaskID(c.Args().First()), Paths: e.absoluteAll(c.Args().Tail()), Person: person, Message: c.String("message"),
+		Task: plan.TaskID(c.Args().First()), Paths: e.absoluteAll(c.Args().Tail()), Person: person,
+		Message: c.String("message"),
 		Session: e.getenv("WF_SESSION"),
 	}
 }

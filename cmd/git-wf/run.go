@@ -37,7 +37,9 @@ func (e *env) runCommand() *cli.Command {
 			if c.Int("jobs") < 1 {
 				return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
 			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.carryOut(c, store, snap.ID) })
+			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				return e.carryOut(c, store, snap.ID)
+			})
 		},
 	}
 }

@@ -120,7 +120,8 @@ func sound(ts *testscript.TestScript, dir string) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(ts.Getenv("WORK"))}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_CEILING_DIRECTORIES=" + filepath.Dir(ts.Getenv("WORK"))}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -136,7 +137,8 @@ func sound(ts *testscript.TestScript, dir string) {
 	if out, err := git("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
 		ts.Fatalf("git fsck --strict: %v\n%s", err, out)
 	}
-	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status", "--no-renames", "--format=",
+	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status",
+		"--no-renames", "--format=",
 		"--invert-grep", "--grep=^Wf-Event: masked$") // which replaces records, as doctor_secret shows
 	if err != nil {
 		ts.Fatalf("git log: %v\n%s", err, out)
@@ -162,7 +164,8 @@ func unchangedCommand(ts *testscript.TestScript, _ bool, _ []string) {
 
 func picture(ts *testscript.TestScript) string {
 	var all []string
-	for _, args := range [][]string{{"for-each-ref"}, {"ls-files", "--stage"}, {"status", "--porcelain", "--untracked-files=all"}} {
+	for _, args := range [][]string{{"for-each-ref"}, {"ls-files", "--stage"},
+		{"status", "--porcelain", "--untracked-files=all"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+ts.Getenv("GIT_CONFIG_GLOBAL"), "HOME="+ts.Getenv("HOME"))
@@ -173,9 +176,9 @@ func picture(ts *testscript.TestScript) string {
 }
 
 // jsonCommand checks that the last command printed one JSON document and, if a path is given, what is there. The parts
-// of a path are divided by slashes: the name of a field, the index of an element, or KEY=VALUE for the first element with
-// that field. A string is compared as it is, anything else as JSON. "json PATH" alone asks that the path exists, and
-// "! json PATH" that it does not.
+// of a path are divided by slashes: the name of a field, the index of an element, or KEY=VALUE for the first element
+// with that field. A string is compared as it is, anything else as JSON. "json PATH" alone asks that the path exists,
+// and "! json PATH" that it does not.
 func jsonCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 2 || neg && len(args) != 1 {
 		ts.Fatalf("usage: json [PATH [VALUE]], ! json PATH")

@@ -79,7 +79,8 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 	if err != nil {
 		return plan.Decision{}, person, err
 	}
-	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))}, person, nil
+	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))},
+		person, nil
 }
 
 // sessionOutcome says how the session stands after a command.
@@ -96,7 +97,8 @@ func (e *env) sessionOutcome(c *cli.Context, done *gitstore.Appended) error {
 }
 
 func typeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "type", Usage: "what the plan begins with: a `TYPE` of " + templates.TypeNames() + ", or one of your own"}
+	return &cli.StringFlag{Name: "type", Usage: "what the plan begins with: a `TYPE` of " + templates.TypeNames() +
+		", or one of your own"}
 }
 
 func complexityFlag() cli.Flag {
@@ -117,7 +119,8 @@ func checkTypeFlags(c *cli.Context, change bool) error {
 func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	if name := c.String("type"); name != "" {
 		if d.Plan.PlanType != "" && d.Plan.PlanType != name {
-			return usage("the plan says plan_type: %s, and the command line --type %s", plan.OneLine(d.Plan.PlanType), plan.OneLine(name))
+			return usage("the plan says plan_type: %s, and the command line --type %s", plan.OneLine(d.Plan.PlanType),
+				plan.OneLine(name))
 		}
 		d.Plan.PlanType = name
 	}

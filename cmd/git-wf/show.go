@@ -29,7 +29,9 @@ func (e *env) showCommand() *cli.Command {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
 				return err
 			}
-			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.show(c, store, snap) })
+			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				return e.show(c, store, snap)
+			})
 		},
 	}
 }
@@ -84,7 +86,8 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	return w.Flush()
 }
 
-func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+	t *plan.TaskState) error {
 	reviews := snap.Records.Of(t.TaskID).Reviews
 	if len(reviews) == 0 {
 		return fault.Refused("git wf show "+string(t.TaskID), "%s has no review yet", t.TaskID)
@@ -99,7 +102,8 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 }
 
 // readTask reads every document of a task's records.
-func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (taskDocument, error) {
+func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State,
+	t *plan.TaskState) (taskDocument, error) {
 	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir(), Others: snap.Listed(t.TaskID)}
 	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
@@ -122,7 +126,8 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 }
 
 func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
-	fmt.Fprintf(w, "%s %s  %s  %s\n", e.mark(t.Status), e.paint("1", string(t.TaskID)), plan.OneLine(t.Title), e.status(t.Status))
+	fmt.Fprintf(w, "%s %s  %s  %s\n", e.mark(t.Status), e.paint("1", string(t.TaskID)), plan.OneLine(t.Title),
+		e.status(t.Status))
 	if why := s.Reason(t); why != "" {
 		fmt.Fprintf(w, "%s\n", plan.OneLine(why))
 	}
@@ -208,7 +213,8 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 		if verdict == "" {
 			verdict = "awaits review"
 		}
-		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt), a.Size)
+		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt),
+			a.Size)
 		printSome(w, a.Files, 20, "      and %d more files\n", func(f plan.FileInfo) {
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plan.OneLine(f.Path), f.Mode, f.SHA256)
 		})
@@ -222,11 +228,13 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 		e.heading(w, "Attempts without a result")
 	}
 	for i, a := range d.Work.Attempts {
-		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent), date(a.CreatedAt), a.ExitCode)
+		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent),
+			date(a.CreatedAt), a.ExitCode)
 		for line := range strings.Lines(plan.Printable(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
 		}
-		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath, s.Records.Of(t.TaskID).Attempts[i].Path())
+		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath,
+			s.Records.Of(t.TaskID).Attempts[i].Path())
 	}
 }
 
@@ -242,7 +250,8 @@ func (e *env) printReview(w io.Writer, r plan.Review) {
 	if r.HasScore() {
 		score = fmt.Sprintf(", score %d", r.Score)
 	}
-	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), score, self, plan.OneLine(r.Reason))
+	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), score, self,
+		plan.OneLine(r.Reason))
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))

@@ -22,7 +22,8 @@ func (e *env) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgeme
 			fmt.Fprintf(w, "  %s  %s: %s\n", j.TaskID, passWord(j), judgedWhy(j))
 			continue
 		}
-		fmt.Fprintf(w, "  %s, when %s of %s was judged at %s: %s\n", passWord(j), j.ArtifactID, j.PlanTask, date(j.CreatedAt), judgedWhy(j))
+		fmt.Fprintf(w, "  %s, when %s of %s was judged at %s: %s\n", passWord(j), j.ArtifactID, j.PlanTask, date(j.CreatedAt),
+			judgedWhy(j))
 		e.printSources(w, j)
 		if c := j.Correction; c != nil {
 			fmt.Fprintf(w, "      the plan's number was corrected from %g to %g\n", c.From, c.To)
@@ -57,7 +58,8 @@ func (e *env) printSources(w io.Writer, j engine.Judgement) {
 		agent += " " + plan.OneLine(j.Agent)
 	}
 	source(agent, judgementText(j.Sources.Agent), j.Sources.Agent == nil)
-	source("rule", fmt.Sprintf("%g person-days: %s", j.Sources.Rule.Days, clip(plan.OneLine(strings.Join(j.Sources.Rule.Why, ", ")), 400)), false)
+	source("rule", fmt.Sprintf("%g person-days: %s", j.Sources.Rule.Days,
+		clip(plan.OneLine(strings.Join(j.Sources.Rule.Why, ", ")), 400)), false)
 }
 
 // judgementText is one source's word; j may be nil.

@@ -20,7 +20,8 @@ func (e *env) printTaskInput(w io.Writer, in taskInput) {
 		e.heading(w, "Questions")
 	}
 	for _, q := range in.Questions {
-		fmt.Fprintf(w, "  %s (%s) by %s: %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.By), plan.OneLine(q.Question.Question))
+		fmt.Fprintf(w, "  %s (%s) by %s: %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.By),
+			plan.OneLine(q.Question.Question))
 		if q.Answer == nil {
 			fmt.Fprintln(w, "      not answered")
 			continue
@@ -32,6 +33,7 @@ func (e *env) printTaskInput(w io.Writer, in taskInput) {
 		e.heading(w, "Handed in")
 	}
 	for _, d := range in.HandedIn {
-		fmt.Fprintf(w, "  %s: %s, %d bytes, by %s at %s\n", plan.OneLine(d.Name), plan.OneLine(d.FileName), d.Size, plan.OneLine(d.By), date(d.CreatedAt))
+		fmt.Fprintf(w, "  %s: %s, %d bytes, by %s at %s\n", plan.OneLine(d.Name), plan.OneLine(d.FileName), d.Size,
+			plan.OneLine(d.By), date(d.CreatedAt))
 	}
 }

@@ -19,7 +19,8 @@ func (e *env) splitCommand() *cli.Command {
 			"delivers what this one was to deliver. Without it, the planner makes that. Either is reviewed like any plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the `FILE` with the smaller tasks; - for standard input"},
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"},
+				Usage: "the `FILE` with the smaller tasks; - for standard input"},
 			messageFlag("why; the planner reads it"),
 		},
 		Action: func(c *cli.Context) error {
@@ -60,7 +61,8 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		if err != nil {
 			return unreadable(fileWord(name), err, command)
 		}
-		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data), "mend "+fileWord(name)+", then "+command)
+		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data),
+			"mend "+fileWord(name)+", then "+command)
 	}
 	if r.Agent, err = e.plannerOf(c, eng, command); err != nil {
 		return err
@@ -76,7 +78,8 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 }
 
 // handInPlan has a person's file tried and recorded as the next version of a planning task.
-func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning, name string, data []byte) error {
+func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
+	name string, data []byte) error {
 	d, err := eng.DraftFor(c.Context, id, r, name, data)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ func (e *env) statusCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "cost", Usage: "show what the agents say that their work took"},
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "stay, and show what changes; on a terminal, with keys to look around and to review"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
+				Usage: "stay, and show what changes; on a terminal, with keys to look around and to review"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -72,7 +73,8 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if st.explained, err = e.explain(c.Context, eng, snap); err != nil {
 		return st, err
 	}
-	if st.checklist, err = export.Checklist(c.Context, store, snap, st.state, st.state.Leaves(snap.Plan.RootTaskID)); err != nil {
+	if st.checklist, err = export.Checklist(c.Context, store, snap, st.state,
+		st.state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return st, err
 	}
 	if st.stale, err = export.Stale(c.Context, store, snap, st.state); err != nil {
@@ -122,24 +124,25 @@ type statusDocument struct {
 }
 
 type taskSummary struct {
-	TaskID       plan.TaskID       `json:"task_id"`
-	NodeType     plan.NodeType     `json:"node_type"`
-	Title        string            `json:"title"`
-	ParentTaskID plan.TaskID       `json:"parent_task_id,omitempty"`
-	DependsOn    []plan.TaskID     `json:"depends_on,omitempty"`
-	Target       plan.TaskID       `json:"review_target_task_id,omitempty"`
-	Status       plan.Status       `json:"status"`
-	Reason       string            `json:"reason"`
-	WaitsFor     []plan.TaskID     `json:"waits_for,omitempty"`
-	Active       *string           `json:"active_artifact_id"`
-	Approved     *string           `json:"approved_artifact_id"`
-	Attempts     int               `json:"attempts"`
-	Lost         int               `json:"lost"`                      // workers in a row that did not come back
-	Stale        string            `json:"stale,omitempty"`           // why the approved version is
-	Waived       []string          `json:"waived_criteria,omitempty"` // of the newest version
-	Approvals    []export.Approval `json:"approvals,omitempty"`       // of the approved version, that are signed under a policy with keys
-	Unproven     []string          `json:"unproven,omitempty"`        // its approvals that do not count, and why
-	Review       *reviewSummary    `json:"review"`
+	TaskID       plan.TaskID   `json:"task_id"`
+	NodeType     plan.NodeType `json:"node_type"`
+	Title        string        `json:"title"`
+	ParentTaskID plan.TaskID   `json:"parent_task_id,omitempty"`
+	DependsOn    []plan.TaskID `json:"depends_on,omitempty"`
+	Target       plan.TaskID   `json:"review_target_task_id,omitempty"`
+	Status       plan.Status   `json:"status"`
+	Reason       string        `json:"reason"`
+	WaitsFor     []plan.TaskID `json:"waits_for,omitempty"`
+	Active       *string       `json:"active_artifact_id"`
+	Approved     *string       `json:"approved_artifact_id"`
+	Attempts     int           `json:"attempts"`
+	Lost         int           `json:"lost"`                      // workers in a row that did not come back
+	Stale        string        `json:"stale,omitempty"`           // why the approved version is
+	Waived       []string      `json:"waived_criteria,omitempty"` // of the newest version
+	// of the approved version, that are signed under a policy with keys
+	Approvals []export.Approval `json:"approvals,omitempty"`
+	Unproven  []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
+	Review    *reviewSummary    `json:"review"`
 }
 
 type reviewSummary struct {
@@ -151,7 +154,8 @@ type reviewSummary struct {
 }
 
 func describe(s *plan.State, waits []engine.Wait) statusDocument {
-	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, sessionSummary: sessionOf(s), Tasks: []taskSummary{}, WaitsUpon: waits}
+	d := statusDocument{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, sessionSummary: sessionOf(s),
+		Tasks: []taskSummary{}, WaitsUpon: waits}
 	if waits == nil {
 		d.WaitsUpon = []engine.Wait{}
 	}
@@ -173,14 +177,16 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 	return taskSummary{
 		TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
-		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts, Lost: t.Lost,
+		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts,
+		Lost:   t.Lost,
 		Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
 		Waived: s.Records.Of(t.TaskID).WaivedCriteria(t.Active),
 	}
 }
 
 // proofUnder finds out which approvals count. Without keys they all do, and the policy need not be read again.
-func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p plan.Policy) (*export.Evidence, error) {
+func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p plan.Policy) (*export.Evidence,
+	error) {
 	if len(p.Keys) == 0 {
 		return &export.Evidence{}, nil
 	}
@@ -219,7 +225,8 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 		return nil
 	}
 	r := reviews[len(reviews)-1]
-	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer)}
+	return &reviewSummary{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version),
+		plan.UnescapeName(r.Reviewer)}
 }
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
@@ -231,7 +238,8 @@ func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string
 // printProven prints the tree with what the policy's keys prove of it.
 func (e *env) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
 	done, all := s.Progress()
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title), e.status(s.Root().Status), done, all, proof.Worth(s))
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
+		e.status(s.Root().Status), done, all, proof.Worth(s))
 	e.printSession(w, s)
 	fmt.Fprintln(w)
 	treePrinter{env: e, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")

@@ -28,7 +28,8 @@ func (e *env) uiCommand() *cli.Command {
 			"has a token; without it nobody sees anything.",
 		Flags: []cli.Flag{
 			planFlag(),
-			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one", Value: "127.0.0.1:0"},
+			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one",
+				Value: "127.0.0.1:0"},
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but open no browser"},
 			&cli.BoolFlag{Name: "read-only", Usage: "offer nothing that changes anything"},
 		},

@@ -72,7 +72,8 @@ func TestVendors(t *testing.T) {
 				program = tool(t, v.kind)
 			}
 			file := func(name, content string) map[string]any {
-				return map[string]any{"result_type": "ARTIFACT", "summary": "I did very well.", "files": []map[string]any{{"path": name, "content": content}}}
+				return map[string]any{"result_type": "ARTIFACT", "summary": "I did very well.",
+					"files": []map[string]any{{"path": name, "content": content}}}
 			}
 			review := func(verdict string, score int, pass bool) string {
 				return reply(map[string]any{
@@ -85,9 +86,11 @@ func TestVendors(t *testing.T) {
 				wiretest.Turn{Match: "# Plan: ", Text: "I can't say it in JSON."}, // breaks the contract, and is told so
 				wiretest.Turn{Match: "Your reply breaks the contract", Text: reply(file("plan.yaml", vendorPlan))},
 				wiretest.Turn{Match: "# Feasibility of", Text: reply(map[string]any{
-					"result_type": "FEASIBILITY", "estimates": []map[string]any{{"task_id": "IMPL-1", "estimated_person_days": 1, "one_shot_pass": true, "why": "three words"}},
+					"result_type": "FEASIBILITY", "estimates": []map[string]any{{"task_id": "IMPL-1", "estimated_person_days": 1,
+						"one_shot_pass": true, "why": "three words"}},
 				})},
-				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello you there friend\n")), Usage: wiretest.Usage{Input: 500, Output: 40}},
+				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello you there friend\n")),
+					Usage: wiretest.Usage{Input: 500, Output: 40}},
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("REJECTED", 40, false)},
 				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello dear friend\n"))},
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("APPROVED", 96, true)},
@@ -96,11 +99,14 @@ func TestVendors(t *testing.T) {
 			r := repotest.New(t)
 			home := t.TempDir()
 			if v.kind == "gemini" {
-				writeFile(t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false}}`)
+				writeFile(t, filepath.Join(home, ".gemini", "settings.json"),
+					`{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false}}`)
 			}
-			w := &vendorRun{t: t, dir: r.Dir, environ: append(os.Environ(), append(v.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "WF_KEY=key-of-the-test")...)}
+			w := &vendorRun{t: t, dir: r.Dir, environ: append(os.Environ(),
+				append(v.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "WF_KEY=key-of-the-test")...)}
 			for key, value := range map[string]string{
-				"kind": v.kind, "model": v.model, "baseurl": server.URL + v.path, "keyenv": "WF_KEY", "command": program, "timeout": "3m",
+				"kind": v.kind, "model": v.model, "baseurl": server.URL + v.path, "keyenv": "WF_KEY", "command": program,
+				"timeout": "3m",
 			} {
 				if value != "" {
 					r.Git("config", "wf.agent.bot."+key, value)
@@ -150,7 +156,8 @@ type vendorRun struct {
 func (w *vendorRun) run(args ...string) string {
 	w.t.Helper()
 	var out, errs bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, dir: w.dir, now: time.Now, environ: w.environ, program: "git-wf"}
+	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, dir: w.dir, now: time.Now, environ: w.environ,
+		program: "git-wf"}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
 	if code := e.run(ctx, args); code != fault.ExitDone {
@@ -170,7 +177,8 @@ func tool(t *testing.T, name string) string {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", name)
+		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
+			name)
 	}
 	return path
 }

@@ -63,7 +63,8 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 			break
 		}
 		// A range that is none made it fail; asking before would take git once more each time.
-		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil && c.Context.Err() == nil {
+		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil &&
+			c.Context.Err() == nil {
 			return e.noRevision(c.Context, store, "range", rev)
 		}
 	default:
@@ -98,7 +99,8 @@ func (e *env) noteReplaced(ctx context.Context, store *gitstore.Store) error {
 	if len(refs) > 1 {
 		is = "are"
 	}
-	fmt.Fprintf(e.stderr, "note: %s %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
+	fmt.Fprintf(e.stderr,
+		"note: %s %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
 		plan.Count(len(refs), "object"), is, path.Base(refs[0]))
 	return nil
 }
@@ -184,8 +186,8 @@ func (e *env) printBundles(r *gate.Report) {
 // mostFindings is how many findings are printed in full: a bundle swapped as a whole would fill many screens.
 const mostFindings = 20
 
-// printFindings says what may not land and how to mend it, and returns the error with which the command then ends. Where
-// nothing is refused, aside says why and what to do, and the findings are warnings.
+// printFindings says what may not land and how to mend it, and returns the error with which the command then ends.
+// Where nothing is refused, aside says why and what to do, and the findings are warnings.
 func (e *env) printFindings(r *gate.Report, aside string) error {
 	if r.OK() {
 		return nil

@@ -22,11 +22,12 @@ const (
 )
 
 func formatFlag() cli.Flag {
-	return &cli.StringFlag{Name: "format", Value: formatText, Usage: "print the findings as text, as annotations of a GitHub workflow (github) or as a SARIF document (sarif)"}
+	return &cli.StringFlag{Name: "format", Value: formatText,
+		Usage: "print the findings as text, as annotations of a GitHub workflow (github) or as a SARIF document (sarif)"}
 }
 
-// reportFormat returns the format that the user wants the report in. It is looked at before anything is judged, so that a
-// mistyped name costs no time.
+// reportFormat returns the format that the user wants the report in. It is looked at before anything is judged, so that
+// a mistyped name costs no time.
 func reportFormat(c *cli.Context) (string, error) {
 	format := c.String("format")
 	switch {
@@ -38,8 +39,8 @@ func reportFormat(c *cli.Context) (string, error) {
 	return format, nil
 }
 
-// printAnnotations prints a report as workflow commands of GitHub, which shows them beside the files of a pull request. All
-// findings are printed: the service cuts the list where it wants, and the log keeps the rest.
+// printAnnotations prints a report as workflow commands of GitHub, which shows them beside the files of a pull request.
+// All findings are printed: the service cuts the list where it wants, and the log keeps the rest.
 func (e *env) printAnnotations(r *gate.Report) error {
 	for _, note := range []string{r.Note, map[bool]string{true: noCommits}[r.Empty]} {
 		if note != "" {
@@ -59,8 +60,8 @@ func (e *env) printAnnotations(r *gate.Report) error {
 	return nil
 }
 
-// annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line feed in
-// one of them would begin a command of its own.
+// annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line
+// feed in one of them would begin a command of its own.
 func annotation(level string, f gate.Finding) string {
 	return plan.Printable(fmt.Sprintf("::%s file=%s,title=%s::%s",
 		level, escapeProperty(f.Path), escapeProperty("git wf: "+f.Code), escapeData(longMessage(f))))

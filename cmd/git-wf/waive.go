@@ -116,7 +116,8 @@ func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived stri
 	if !id.Valid() || !export.InBundle(waived, id) || waived == path {
 		return nil
 	}
-	staged, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"cat-file", "blob", ":" + path}, Dir: store.WorkTree()})
+	staged, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"cat-file", "blob", ":" + path},
+		Dir: store.WorkTree()})
 	if err != nil {
 		return ctx.Err() // no manifest is staged, so the bundle does not land anyway
 	}
@@ -128,11 +129,13 @@ func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived stri
 	if err != nil {
 		return err
 	}
-	oid, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"hash-object", "-w", "--stdin"}, Stdin: bytes.NewReader(b.Data)})
+	oid, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"hash-object", "-w", "--stdin"},
+		Stdin: bytes.NewReader(b.Data)})
 	if err != nil {
 		return err
 	}
-	if _, err := store.Git(ctx, "update-index", "--cacheinfo", "100644,"+strings.TrimSpace(string(oid))+","+path); err != nil {
+	if _, err := store.Git(ctx, "update-index", "--cacheinfo",
+		"100644,"+strings.TrimSpace(string(oid))+","+path); err != nil {
 		return err
 	}
 	file := filepath.Join(store.WorkTree(), filepath.FromSlash(path))
@@ -147,9 +150,10 @@ func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived stri
 	return nil
 }
 
-// withWaivers lists the policy's waivers in a bundle's manifest, as of the newest of them: what else changes in the policy
-// does not change the manifest.
-func withWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, policy *gitstore.Policy) (*export.Bundle, error) {
+// withWaivers lists the policy's waivers in a bundle's manifest, as of the newest of them: what else changes in the
+// policy does not change the manifest.
+func withWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, policy *gitstore.Policy) (*export.Bundle,
+	error) {
 	all, err := audit.Waivers(ctx, store, policy.Commit)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// watch stays and shows how the plan changes: on a terminal as a screen with keys, for a program or a file as one block, or
-// one JSON document on a line of its own, after each change.
+// watch stays and shows how the plan changes: on a terminal as a screen with keys, for a program or a file as one
+// block, or one JSON document on a line of its own, after each change.
 func (e *env) watch(c *cli.Context) error {
 	if c.Bool("cost") {
 		return usage("--cost and --watch exclude each other")
@@ -63,8 +63,8 @@ func (e *env) asciiAlone() bool {
 	return true
 }
 
-// How often it is looked whether the plan has changed, and after which time it is read though that does not show: a file
-// system may keep time in steps, and a claim ends by itself.
+// How often it is looked whether the plan has changed, and after which time it is read though that does not show: a
+// file system may keep time in steps, and a claim ends by itself.
 const (
 	watchTime  = 250 * time.Millisecond
 	settleTime = 1200 * time.Millisecond

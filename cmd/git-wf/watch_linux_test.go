@@ -85,15 +85,19 @@ func newWatchRepo(t *testing.T) *watchRepo {
 	r := &watchRepo{t: t, dir: filepath.Join(t.TempDir(), "repo")}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") && !strings.HasPrefix(name, "LC_") && name != "NO_COLOR" && name != "LANG" {
+		if !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") && !strings.HasPrefix(name, "LC_") &&
+			name != "NO_COLOR" && name != "LANG" {
 			r.env = append(r.env, kv)
 		}
 	}
 	config := filepath.Join(home, "gitconfig")
-	if err := os.WriteFile(config, []byte("[user]\n\tname = Ann Author\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n"), 0o666); err != nil {
+	if err := os.WriteFile(config,
+		[]byte("[user]\n\tname = Ann Author\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm", "LANG=en_US.UTF-8")
+	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm",
+		"LANG=en_US.UTF-8")
 	if err := os.Mkdir(r.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +138,8 @@ func (r *watchRepo) on(columns, rows int, env []string, args ...string) *tty {
 	r.t.Helper()
 	t := &tty{t: r.t, ended: make(chan error, 1)}
 	var err error
-	if t.master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if t.master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, fs.ErrPermission) {
 		r.t.Skip("there is no pseudo-terminal")
 	} else if err != nil {
 		r.t.Fatal(err)
@@ -179,7 +184,8 @@ func (t *tty) resize(columns, rows int) {
 		t.screen = append(t.screen, make([]string, columns))
 	}
 	t.mu.Unlock()
-	if err := unix.IoctlSetWinsize(int(t.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(t.master.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
 		t.t.Fatal(err)
 	}
 }
@@ -356,7 +362,8 @@ func (t *tty) restored() {
 			t.t.Fatal(err)
 		}
 		t.mu.Lock()
-		other, cursor := t.other, strings.LastIndex(string(t.raw), "\x1b[?25h") > strings.LastIndex(string(t.raw), "\x1b[?25l")
+		other, cursor := t.other, strings.LastIndex(string(t.raw), "\x1b[?25h") > strings.LastIndex(string(t.raw),
+			"\x1b[?25l")
 		t.mu.Unlock()
 		if *now == *t.before && !other && cursor {
 			return
@@ -370,7 +377,8 @@ func (t *tty) restored() {
 func TestWatchOnATerminal(t *testing.T) {
 	r := newWatchRepo(t)
 	s := r.on(80, 24, nil, "git-wf", "status", "--watch")
-	text := s.sees(`^發布說明  WFS-`, `0/3 done`, `^> .*NOTE-1  說明文字 and more  READY_TO_CHECK`, `POST-1  Post  PENDING`, `needs nothing; is needed by POST-1`)
+	text := s.sees(`^發布說明  WFS-`, `0/3 done`, `^> .*NOTE-1  說明文字 and more  READY_TO_CHECK`, `POST-1  Post  PENDING`,
+		`needs nothing; is needed by POST-1`)
 	for line := range strings.Lines(text) {
 		if terminal.Cells(strings.TrimRight(line, "\n")) > 80 {
 			t.Errorf("a row is too wide: %q", line)
@@ -427,10 +435,12 @@ func TestWatchOnATerminal(t *testing.T) {
 	s.sees(`^Approve NOTE-1 v2`)
 	s.press("p\r兩個都有\r\r\r好 done\r\r")
 	s.sees(`NOTE-1: approve v2`, `NOTE-1 .* DONE`, `1/3 done`, `POST-1  Post  READY`)
-	if author := r.git("log", "-1", "--format=%an %s", "workflow/WFS-發布說明"); !strings.HasPrefix(author, "Ann Author NOTE-1: approve v2") {
+	if author := r.git("log", "-1", "--format=%an %s", "workflow/WFS-發布說明"); !strings.HasPrefix(author,
+		"Ann Author NOTE-1: approve v2") {
 		t.Errorf("recorded was %s", author)
 	}
-	if review := r.git("show", "workflow/WFS-發布說明:"+reviewPath(r)); !strings.Contains(review, "兩個都有") || !strings.Contains(review, "好 done") {
+	if review := r.git("show", "workflow/WFS-發布說明:"+reviewPath(r)); !strings.Contains(review, "兩個都有") ||
+		!strings.Contains(review, "好 done") {
 		t.Errorf("the review file lacks what was typed:\n%s", review)
 	}
 	s.press("q")
@@ -439,7 +449,8 @@ func TestWatchOnATerminal(t *testing.T) {
 
 // reviewPath is the review file of the last event.
 func reviewPath(r *watchRepo) string {
-	for line := range strings.Lines(r.git("-c", "core.quotePath=false", "show", "--format=", "--name-only", "workflow/WFS-發布說明")) {
+	for line := range strings.Lines(r.git("-c", "core.quotePath=false", "show", "--format=", "--name-only",
+		"workflow/WFS-發布說明")) {
 		if strings.HasSuffix(strings.TrimSpace(line), "APPROVED.md") {
 			return strings.TrimSpace(line)
 		}
@@ -447,7 +458,8 @@ func reviewPath(r *watchRepo) string {
 	return "none"
 }
 
-// While git wf run works, what it works on is shown with the time that it has taken, and the task with the end of its log.
+// While git wf run works, what it works on is shown with the time that it has taken, and the task with the end of its
+// log.
 func TestWatchARun(t *testing.T) {
 	r := newWatchRepo(t)
 	r.write("slow.yaml", "title: Slow\nconfig: {min_score: 1}\ntasks:\n  - task_id: SLOW-1\n    title: Slow\n    estimated_person_days: 1\n"+
@@ -479,7 +491,8 @@ func TestWatchGivesTheTerminalBack(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		sig  syscall.Signal
-	}{{"terminate", syscall.SIGTERM}, {"interrupt", syscall.SIGINT}, {"hang up", syscall.SIGHUP}, {"quit", syscall.SIGQUIT}} {
+	}{{"terminate", syscall.SIGTERM}, {"interrupt", syscall.SIGINT}, {"hang up", syscall.SIGHUP},
+		{"quit", syscall.SIGQUIT}} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := *r
 			r.t = t
@@ -509,15 +522,16 @@ func TestWatchPanics(t *testing.T) {
 	s.waits(func(string) string { // what went wrong is said where one can read it
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if end := strings.LastIndex(string(s.raw), "\x1b[?1049l"); end < 0 || !strings.Contains(string(s.raw[end:]), "index out of range") {
+		if end := strings.LastIndex(string(s.raw), "\x1b[?1049l"); end < 0 ||
+			!strings.Contains(string(s.raw[end:]), "index out of range") {
 			return "panic"
 		}
 		return ""
 	})
 }
 
-// A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again. As
-// "git wf", git itself is in between and has to stop, too.
+// A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again.
+// As "git wf", git itself is in between and has to stop, too.
 func TestWatchStopsAndGoesOn(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")

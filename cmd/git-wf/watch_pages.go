@@ -95,8 +95,9 @@ func (w *watcher) tasks(st standing) []watch.Task {
 		}
 		seen[id] = true
 		line := watch.Task{
-			ID: id, Depth: depth, Title: t.Title, Status: t.Status, Notes: printer.notes(t), Needs: t.DependsOn, NeededBy: neededBy[id],
-			Held: held[id].Text, Command: held[id].Command, Review: reviewOf(t),
+			ID: id, Depth: depth, Title: t.Title, Status: t.Status, Notes: printer.notes(t), Needs: t.DependsOn,
+			NeededBy: neededBy[id],
+			Held:     held[id].Text, Command: held[id].Command, Review: reviewOf(t),
 		}
 		if wait, ok := waits[id]; ok {
 			line.Waits, line.Held, line.Command = true, wait.Text, wait.Command
@@ -185,16 +186,19 @@ func lines(text string) []string {
 func versions(s *plan.State, id plan.TaskID, d taskDocument) []watch.Version {
 	var all []watch.Version
 	for i, a := range slices.Backward(d.Artifacts) {
-		text := fmt.Sprintf("by %s at %s, %s, %d bytes", plan.OneLine(a.Agent), date(a.CreatedAt), plan.Count(len(a.Files), "file"), a.Size)
+		text := fmt.Sprintf("by %s at %s, %s, %d bytes", plan.OneLine(a.Agent), date(a.CreatedAt),
+			plan.Count(len(a.Files), "file"), a.Size)
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
-				text += fmt.Sprintf("; %s %s %d by %s", r.ReviewID, strings.ToLower(string(r.Verdict)), r.Score, plan.OneLine(r.Reviewer))
+				text += fmt.Sprintf("; %s %s %d by %s", r.ReviewID, strings.ToLower(string(r.Verdict)), r.Score,
+					plan.OneLine(r.Reviewer))
 			}
 		}
 		if i+1 == s.Tasks[id].Approved {
 			text += "; approved version"
 		}
-		all = append(all, watch.Version{N: s.Records.Of(id).Artifacts[i].Version, Verdict: s.VersionVerdict(id, a.ArtifactID), Text: text})
+		all = append(all, watch.Version{N: s.Records.Of(id).Artifacts[i].Version, Verdict: s.VersionVerdict(id, a.ArtifactID),
+			Text: text})
 	}
 	return all
 }
@@ -207,7 +211,8 @@ const (
 )
 
 // version is one version: its review files, and what its files say.
-func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, d taskDocument, n int) ([]string, error) {
+func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, d taskDocument,
+	n int) ([]string, error) {
 	rec, ok := snap.Records.Of(id).Version(n)
 	if !ok {
 		return nil, fault.Refused("", "%s has no version %d", id, n)
@@ -297,7 +302,8 @@ func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 				return errEnough
 			}
 		}
-	}, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options", string(before.Files), string(now.Files))
+	}, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options", string(before.Files),
+		string(now.Files))
 	if errors.Is(err, errEnough) {
 		err = nil
 	}

@@ -28,8 +28,8 @@ func untilHungUp(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, signals...)
 }
 
-// watcher shows a plan on the whole screen. One goroutine draws and takes keys; what takes long is done by others, one at a
-// time, which hand back what is to be done with what they found.
+// watcher shows a plan on the whole screen. One goroutine draws and takes keys; what takes long is done by others, one
+// at a time, which hand back what is to be done with what they found.
 type watcher struct {
 	*env
 	c      *cli.Context
@@ -157,8 +157,8 @@ func (w *watcher) pause(ctx context.Context) error {
 	return w.screen.Take()
 }
 
-// aside does something that takes long, and then what that returns where the screen is drawn. That it panics, too, is known
-// there, so that the terminal is given back first.
+// aside does something that takes long, and then what that returns where the screen is drawn. That it panics, too, is
+// known there, so that the terminal is given back first.
 func (w *watcher) aside(ctx context.Context, f func() func()) {
 	go func() {
 		var then func()
@@ -225,8 +225,9 @@ func (w *watcher) open(ctx context.Context, want watch.Want, there bool) {
 	})
 }
 
-// decide carries a review out, by the command that would do it on the command line. What the form says becomes part of a flag
-// or stands behind "--", so that nothing of it is taken for a flag. That the screen is left meanwhile does not take it back.
+// decide carries a review out, by the command that would do it on the command line. What the form says becomes part of
+// a flag or stands behind "--", so that nothing of it is taken for a flag. That the screen is left meanwhile does not
+// take it back.
 func (w *watcher) decide(ctx context.Context, d watch.Decision) {
 	args := []string{"review", "--plan=" + string(w.id), "--reject", "--artifact=" + d.Version}
 	if d.Approve {

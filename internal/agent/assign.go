@@ -55,10 +55,12 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 	}
 	for i, r := range doc.Rules {
 		if r.Agent == "" || plan.OneLine(r.Agent) != r.Agent {
-			return Assignment{}, fmt.Errorf("%s: rules[%d].agent: expected the name of an agent, found %s", name, i, visible(r.Agent))
+			return Assignment{}, fmt.Errorf("%s: rules[%d].agent: expected the name of an agent, found %s", name, i,
+				visible(r.Agent))
 		}
 		if len(r.Types)+len(r.Words)+len(r.OtherTypes) == 0 && !r.Checks {
-			return Assignment{}, fmt.Errorf("%s: rules[%d]: fits no task; expected types, words, other_types or checks: true", name, i)
+			return Assignment{}, fmt.Errorf("%s: rules[%d]: fits no task; expected types, words, other_types or checks: true",
+				name, i)
 		}
 		for j, w := range r.Words {
 			if strings.TrimSpace(w) == "" {

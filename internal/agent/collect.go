@@ -215,11 +215,13 @@ func (c *collection) visit(name string, info fs.FileInfo) error {
 	}
 	c.files = append(c.files, f)
 	if len(c.files) > c.limits.MaxArtifactFiles {
-		return &CollectError{".", RuleTooMany, fmt.Sprintf("at most %d files (max_artifact_files)", c.limits.MaxArtifactFiles), "more"}
+		return &CollectError{".", RuleTooMany, fmt.Sprintf("at most %d files (max_artifact_files)",
+			c.limits.MaxArtifactFiles), "more"}
 	}
 	c.bytes += f.Size
 	if f.Size > c.limits.MaxArtifactBytes || c.bytes > c.limits.MaxArtifactBytes {
-		return &CollectError{name, RuleTooBig, fmt.Sprintf("at most %d bytes in all (max_artifact_bytes)", c.limits.MaxArtifactBytes),
+		return &CollectError{name, RuleTooBig, fmt.Sprintf("at most %d bytes in all (max_artifact_bytes)",
+			c.limits.MaxArtifactBytes),
 			fmt.Sprintf("a file of %d bytes that makes it more", f.Size)}
 	}
 	return nil
@@ -245,7 +247,8 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 		}
 		if !known {
 			undeclared++
-			c.report(f.Path, RuleUndeclared, describe(patterns)+" (temporary files belong into the working directory, not into WF_OUT)", "this file")
+			c.report(f.Path, RuleUndeclared,
+				describe(patterns)+" (temporary files belong into the working directory, not into WF_OUT)", "this file")
 		}
 	}
 	for i, p := range patterns {

@@ -84,12 +84,17 @@ func TestCollect(t *testing.T) {
 		{"empty directories", "mkdir -p x/y; : >a.html", single, "100644 a.html 0"},
 		{"other scripts", ": >文档.md; : >Ärger", anything, "100644 Ärger 0\n100644 文档.md 0"},
 		{"hidden", ": >.gitignore; mkdir .x; : >.x/y", anything, "100644 .gitignore 0\n100644 .x/y 0"},
-		{"in the output directory", "mkdir -p site/x; : >site/x/i.html", plan.DeliverableSpec{OutputDir: "site/x", Filename: "i.html"}, "100644 site/x/i.html 0"},
-		{"anything in the output directory", "mkdir -p site/x; : >site/x/i", plan.DeliverableSpec{OutputDir: "site"}, "100644 site/x/i 0"},
-		{"patterns", "mkdir -p d/e/f; : >d/a.md; : >d/e/f/b.md; : >x.png", plan.DeliverableSpec{Files: []string{"d/**/*.md", "?.png"}},
+		{"in the output directory", "mkdir -p site/x; : >site/x/i.html",
+			plan.DeliverableSpec{OutputDir: "site/x", Filename: "i.html"}, "100644 site/x/i.html 0"},
+		{"anything in the output directory", "mkdir -p site/x; : >site/x/i", plan.DeliverableSpec{OutputDir: "site"},
+			"100644 site/x/i 0"},
+		{"patterns", "mkdir -p d/e/f; : >d/a.md; : >d/e/f/b.md; : >x.png",
+			plan.DeliverableSpec{Files: []string{"d/**/*.md", "?.png"}},
 			"100644 d/a.md 0\n100644 d/e/f/b.md 0\n100644 x.png 0"},
-		{"link to a file", "mkdir d; : >d/a; ln -s d/a l; ln -s ../l d/m", anything, "100644 d/a 0\n120000 d/m 4 -> ../l\n120000 l 3 -> d/a"},
-		{"link to a directory", "mkdir -p d/e; : >d/e/a; ln -s d/e l; ln -s l/a m", anything, "100644 d/e/a 0\n120000 l 3 -> d/e\n120000 m 3 -> l/a"},
+		{"link to a file", "mkdir d; : >d/a; ln -s d/a l; ln -s ../l d/m", anything,
+			"100644 d/a 0\n120000 d/m 4 -> ../l\n120000 l 3 -> d/a"},
+		{"link to a directory", "mkdir -p d/e; : >d/e/a; ln -s d/e l; ln -s l/a m", anything,
+			"100644 d/e/a 0\n120000 l 3 -> d/e\n120000 m 3 -> l/a"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,28 +126,35 @@ func TestCollectRefuses(t *testing.T) {
 		{"WF_OUT removed", "rmdir ../out", anything, ".: nothing was written"},
 		{"WF_OUT a link", "rmdir ../out; ln -s /etc ../out", anything, ".: not a regular file"},
 		{"WF_OUT a file", "rmdir ../out; : >../out", anything, ".: not a regular file"},
-		{"missing", ": >a", plan.DeliverableSpec{Files: []string{"a", "b", "c/**"}}, "b: a declared file is missing\nc/**: a declared file is missing"},
+		{"missing", ": >a", plan.DeliverableSpec{Files: []string{"a", "b", "c/**"}},
+			"b: a declared file is missing\nc/**: a declared file is missing"},
 		{"undeclared", ": >a; : >b", plan.DeliverableSpec{Filename: "a"}, "b: the file is not declared"},
 		{"outside of the output directory", ": >a", plan.DeliverableSpec{OutputDir: "site"}, "a: the file is not declared"},
-		{"misplaced", ": >a", plan.DeliverableSpec{OutputDir: "site", Filename: "a"}, "a: the file is not declared\nsite/a: a declared file is missing"},
-		{"several", ": >a; : >b", plan.DeliverableSpec{Files: []string{"*"}, SingleFile: true}, ".: the deliverable is a single file"},
+		{"misplaced", ": >a", plan.DeliverableSpec{OutputDir: "site", Filename: "a"},
+			"a: the file is not declared\nsite/a: a declared file is missing"},
+		{"several", ": >a; : >b", plan.DeliverableSpec{Files: []string{"*"}, SingleFile: true},
+			".: the deliverable is a single file"},
 		{"link to /etc/passwd", "ln -s /etc/passwd a", single, "a: a symbolic link must lead to a file of the artifact"},
 		{"link climbs out", ": >b; ln -s ../out/b a", anything, "a: a symbolic link must lead to a file of the artifact"},
-		{"link climbs out on its way", "mkdir d; : >b; ln -s d/../../out/b a", anything, "a: a symbolic link must lead to a file of the artifact"},
+		{"link climbs out on its way", "mkdir d; : >b; ln -s d/../../out/b a", anything,
+			"a: a symbolic link must lead to a file of the artifact"},
 		{"dangling link", "ln -s nowhere a", anything, "a: a symbolic link must lead to a file of the artifact"},
-		{"link to an empty directory", "mkdir d; ln -s d a", anything, "a: a symbolic link must lead to a file of the artifact"},
+		{"link to an empty directory", "mkdir d; ln -s d a", anything,
+			"a: a symbolic link must lead to a file of the artifact"},
 		{"link through a file", ": >b; ln -s b/../b a", anything, "a: a symbolic link must lead to a file of the artifact"},
 		{"link to itself", "ln -s a a", anything, "a: a symbolic link must lead to a file of the artifact"},
 		{"links in a circle", "ln -s b a; ln -s a b", anything,
 			"a: a symbolic link must lead to a file of the artifact\nb: a symbolic link must lead to a file of the artifact"},
-		{"link to its directory", "mkdir d; : >d/f; ln -s . d/a", anything, "d/a: a symbolic link must lead to a file of the artifact"},
+		{"link to its directory", "mkdir d; : >d/f; ln -s . d/a", anything,
+			"d/a: a symbolic link must lead to a file of the artifact"},
 		{"link to the root", ": >f; ln -s . a", anything, "a: a symbolic link must lead to a file of the artifact"},
 		{"links that make an endless tree", "mkdir a b; ln -s ../b a/x; ln -s ../a b/y", anything,
 			"a/x: a symbolic link must lead to a file of the artifact\nb/y: a symbolic link must lead to a file of the artifact"},
 		{"FIFO", "mkfifo a", single, "a: not a regular file"},
 		{"name not UTF-8", `: >"$(printf 'a\377')"`, anything, "a\xff: the name is not allowed"},
 		{"name with a newline", `: >"$(printf 'a\nb')"`, anything, "a\nb: the name is not allowed"},
-		{"git's own name", "mkdir .GIT; : >.GIT/config; : >.gitmodules", anything, ".GIT/config: the name is not allowed\n.gitmodules: the name is not allowed"},
+		{"git's own name", "mkdir .GIT; : >.GIT/config; : >.gitmodules", anything,
+			".GIT/config: the name is not allowed\n.gitmodules: the name is not allowed"},
 		{"git's name as HFS sees it", `: >"$(printf '.g\342\200\214it')"`, anything, ".g\u200cit: the name is not allowed"},
 		{"case", ": >readme; : >README", anything, "readme: two names are the same on some systems"},
 		{"case of directories", "mkdir a A; : >a/x; : >A/y", anything, "a/x: two names are the same on some systems"},
@@ -154,7 +166,8 @@ func TestCollectRefuses(t *testing.T) {
 		{"too big together", "printf 123456789012 >a; printf 123456789012 >b", anything, "b: too many bytes"},
 		{"sparse", "truncate -s 1T a", single, "a: too many bytes"},
 		{"too many", "i=0; while [ $i -lt 2000 ]; do : >$i; i=$((i+1)); done", anything, ".: too many files"},
-		{"too deep", "d=x; i=0; while [ $i -lt 120 ]; do d=$d/x; i=$((i+1)); done; mkdir -p $d", anything, strings.Repeat("x/", 100) + "x: the name is not allowed"},
+		{"too deep", "d=x; i=0; while [ $i -lt 120 ]; do d=$d/x; i=$((i+1)); done; mkdir -p $d", anything,
+			strings.Repeat("x/", 100) + "x: the name is not allowed"},
 		{"bad pattern", ": >a", plan.DeliverableSpec{Files: []string{"[a"}}, "[a: the declared name is not a pattern"},
 	}
 	for _, tt := range tests {
@@ -185,11 +198,13 @@ func TestCollectMessage(t *testing.T) {
 		spec         plan.DeliverableSpec
 		want         string
 	}{
-		{"undeclared", ": >a; : >tmp.log", plan.DeliverableSpec{Filename: "a"}, "tmp.log: the file is not declared: want what is declared: a " +
-			"(temporary files belong into the working directory, not into WF_OUT), got this file"},
+		{"undeclared", ": >a; : >tmp.log", plan.DeliverableSpec{Filename: "a"},
+			"tmp.log: the file is not declared: want what is declared: a " +
+				"(temporary files belong into the working directory, not into WF_OUT), got this file"},
 		{"link", "ln -s /etc/passwd a", plan.DeliverableSpec{Filename: "a"},
 			"a: a symbolic link must lead to a file of the artifact: want a relative target inside WF_OUT, got /etc/passwd: an absolute path"},
-		{"name of control characters", `: >"$(printf 'a\033[31m')"`, plan.DeliverableSpec{}, `"a\x1b[31m": the name is not allowed: want a name `},
+		{"name of control characters", `: >"$(printf 'a\033[31m')"`, plan.DeliverableSpec{},
+			`"a\x1b[31m": the name is not allowed: want a name `},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -223,7 +238,8 @@ func TestCollectRace(t *testing.T) {
 	swapped := make(chan error)
 	go func() {
 		_, err := process.Run(ctx, process.Command{
-			Line: "while :; do mv d e; ln -s ../secret d; rm d; mkfifo d; rm d; mv e d; done 2>/dev/null", Dir: out, Env: os.Environ(),
+			Line: "while :; do mv d e; ln -s ../secret d; rm d; mkfifo d; rm d; mv e d; done 2>/dev/null", Dir: out,
+			Env: os.Environ(),
 		})
 		swapped <- err
 	}()
@@ -282,7 +298,8 @@ func TestWalkReplaced(t *testing.T) {
 				return nil
 			}}
 			var problem *CollectError
-			if err := w.dir("d", listed, 1); !errors.As(err, &problem) || problem.Rule != RuleChanged && problem.Rule != RuleUnreadable {
+			if err := w.dir("d", listed, 1); !errors.As(err, &problem) || problem.Rule != RuleChanged &&
+				problem.Rule != RuleUnreadable {
 				t.Errorf("got %v", err)
 			}
 		})

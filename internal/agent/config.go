@@ -175,7 +175,8 @@ func (c *Config) flag(name, key, value string, into *bool) *ConfigError {
 	case "false", "no", "off", "0":
 		*into = false
 	default:
-		return &ConfigError{Name: name, Key: key, Value: value, Reason: fmt.Sprintf("%s is neither true nor false", visible(value))}
+		return &ConfigError{Name: name, Key: key, Value: value, Reason: fmt.Sprintf("%s is neither true nor false",
+			visible(value))}
 	}
 	return nil
 }
@@ -203,7 +204,8 @@ func (c Config) check(agents map[string]Config) []*ConfigError {
 	}
 	for _, name := range c.Fallback {
 		if _, ok := agents[name]; !ok && !slices.Contains(vendors[:], name) {
-			return bad("fallback", strings.Join(c.Fallback, " "), "no agent that could be fallen back upon is called "+visible(name))
+			return bad("fallback", strings.Join(c.Fallback, " "),
+				"no agent that could be fallen back upon is called "+visible(name))
 		}
 	}
 	return nil

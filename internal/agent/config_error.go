@@ -9,7 +9,8 @@ import (
 )
 
 // keys are the settings of an agent.
-var keys = [...]string{"kind", "command", "args", "model", "baseurl", "keyenv", "timeout", "fallback", "workspace", "shell", "trustcommands", "budget"}
+var keys = [...]string{"kind", "command", "args", "model", "baseurl", "keyenv", "timeout", "fallback", "workspace",
+	"shell", "trustcommands", "budget"}
 
 // ConfigError says which setting of which agent can't be used, and what would mend it.
 type ConfigError struct {

@@ -16,14 +16,16 @@ func sample() Context {
 	return Context{
 		Task: &plan.Task{
 			TaskID: "IMPL-2", NodeType: plan.Action, Title: "Write the page", Description: "With <b>bold</b> & more.",
-			DeliverableSpec: &plan.DeliverableSpec{Format: "html", Filename: "index.html", OutputDir: "site", SingleFile: true, Description: "One page."},
+			DeliverableSpec: &plan.DeliverableSpec{Format: "html", Filename: "index.html", OutputDir: "site", SingleFile: true,
+				Description: "One page."},
 		},
 		Plan: PlanContext{PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop"},
 		Criteria: []plan.Criterion{
 			{ID: "A1", Statement: "It links the style.", Severity: plan.Must, Run: "grep -q style.css index.html"},
 			{ID: "A2", Statement: "It reads well.", Severity: plan.Should},
 		},
-		Inputs:   []Input{{TaskID: "IMPL-1", Version: 2, Files: []InputFile{{Path: "style.css", BundlePath: "style_IMPL-1/style.css"}}}},
+		Inputs: []Input{{TaskID: "IMPL-1", Version: 2, Files: []InputFile{{Path: "style.css",
+			BundlePath: "style_IMPL-1/style.css"}}}},
 		HandedIn: []HandedIn{{Name: "logo", Path: "inputs/logo/1/logo.svg"}},
 		Notes:    []Note{{Category: "decisions", Text: "Blue."}},
 	}
@@ -46,7 +48,8 @@ func TestContextWrite(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, part := range []string{
-		"\n    \"task_id\": \"IMPL-2\"", "<b>bold</b> & more", `"top_task": "Make me a shop"`, `"bundle_path": "style_IMPL-1/style.css"`, `"version": 2`,
+		"\n    \"task_id\": \"IMPL-2\"", "<b>bold</b> & more", `"top_task": "Make me a shop"`,
+		`"bundle_path": "style_IMPL-1/style.css"`, `"version": 2`,
 	} {
 		if !strings.Contains(string(data), part) {
 			t.Errorf("no %s in\n%s", part, data)

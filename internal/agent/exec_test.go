@@ -24,7 +24,8 @@ func newJob(t *testing.T, line string) Job {
 		Task:   &plan.Task{TaskID: "IMPL-1", NodeType: plan.Action, Run: line},
 		PlanID: "WFS-shop", Attempt: 2, Version: 3, Role: contract.RoleAction,
 		Dir: filepath.Join(base, "scratch"), Out: filepath.Join(base, "out"), In: filepath.Join(base, "in"),
-		Context: filepath.Join(base, "context.json"), Prompt: filepath.Join(base, "prompt.md"), Repo: filepath.Join(base, "repo"),
+		Context: filepath.Join(base, "context.json"), Prompt: filepath.Join(base, "prompt.md"),
+		Repo:    filepath.Join(base, "repo"),
 		Timeout: 20 * time.Second, Environ: os.Environ(),
 	}
 	for _, dir := range []string{job.Dir, job.Out, job.In, job.Repo} {
@@ -54,8 +55,10 @@ func TestExec(t *testing.T) {
 		{"fails", `echo >"$WF_OUT/a.txt"; echo out of paper >&2; exit 3`, 0, Error, "out of paper"},
 		{"fails with a status", `exit 3`, 0, Error, "exit status 3"},
 		{"is killed", `echo >"$WF_OUT/a.txt"; kill -9 $$`, 0, Error, "ended by a signal (killed)"},
-		{"never ends", `echo >"$WF_OUT/a.txt"; echo so far; sleep 1000`, 100 * time.Millisecond, Error, "still ran after 100ms"},
-		{"ends well when stopped", `trap 'exit 0' TERM; echo >"$WF_OUT/a.txt"; sleep 1000 & wait`, 200 * time.Millisecond, Error, "still ran after"},
+		{"never ends", `echo >"$WF_OUT/a.txt"; echo so far; sleep 1000`, 100 * time.Millisecond, Error,
+			"still ran after 100ms"},
+		{"ends well when stopped", `trap 'exit 0' TERM; echo >"$WF_OUT/a.txt"; sleep 1000 & wait`, 200 * time.Millisecond,
+			Error, "still ran after"},
 		{"prints 1 GB", `echo >"$WF_OUT/a.txt"; head -c 1000000000 /dev/zero`, 0, Error, "more than 256 MiB"},
 		{"paints the terminal", `printf '\033[31mred\033[0m\007'; exit 1`, 0, Error, "output:\nred"},
 		{"leaves a child behind", `sleep 1000 & echo >"$WF_OUT/a.txt"`, 0, Artifact, ""},
@@ -151,7 +154,8 @@ func TestName(t *testing.T) {
 }
 
 func TestKindAttempt(t *testing.T) {
-	for kind, want := range map[Kind]string{Artifact: "", NeedsInput: "needs_input", Noop: "noop", Error: "error", "": "error"} {
+	for kind, want := range map[Kind]string{Artifact: "", NeedsInput: "needs_input", Noop: "noop", Error: "error",
+		"": "error"} {
 		if got := kind.Attempt(); got != want {
 			t.Errorf("%s: got %q, want %q", kind, got, want)
 		}

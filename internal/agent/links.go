@@ -127,7 +127,8 @@ func (c *collection) collisions() {
 				continue
 			}
 			if first != name {
-				c.report(f.Path, RuleCollision, "names that differ in more than case and composition", visible(name)+" and "+visible(first))
+				c.report(f.Path, RuleCollision, "names that differ in more than case and composition",
+					visible(name)+" and "+visible(first))
 			}
 			break // the directories above it were checked with the first
 		}

@@ -75,7 +75,8 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		}
 		usage.add(answer)
 		res.Replies, res.Skipped = try+1, answer.Skipped
-		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode, answer.LogTail, usage.total()
+		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode,
+			answer.LogTail, usage.total()
 		reply, err := parse(want, answer)
 		var broken *contract.Violation
 		switch {

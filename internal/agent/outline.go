@@ -30,7 +30,8 @@ const mostOutline = outline.MaxBytes + 1
 func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	began := time.Now()
 	if job.Role != contract.RolePlan {
-		return Result{Kind: Error, Message: "outline makes whole plans only; another agent, or git wf split TASK -f FILE, splits a task"}, nil
+		return Result{Kind: Error,
+			Message: "outline makes whole plans only; another agent, or git wf split TASK -f FILE, splits a task"}, nil
 	}
 	src, err := outlineSource(job)
 	if err != nil {
@@ -42,7 +43,8 @@ func (outliner) Run(_ context.Context, job Job) (Result, error) {
 	case len(findings) > 0:
 		res = askMarkdown(job, "No plan can be made of "+src.name+": "+some(findings))
 	case job.Feedback != "" && src.asked != job.Attempt-1:
-		res = askMarkdown(job, fmt.Sprintf("The plan made of %s was rejected (git wf show %s --review says why), and the same text makes the same plan.", src.name, job.Task.TaskID))
+		res = askMarkdown(job,
+			fmt.Sprintf("The plan made of %s was rejected (git wf show %s --review says why), and the same text makes the same plan.", src.name, job.Task.TaskID))
 	default:
 		if err := os.WriteFile(filepath.Join(job.Out, "plan.yaml"), text, 0o666); err != nil {
 			return Result{Kind: Error, Message: err.Error()}, err

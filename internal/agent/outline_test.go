@@ -24,16 +24,22 @@ func TestOutliner(t *testing.T) {
 		needs    string // the name of what is asked for
 	}{
 		{"the top task", good, nil, 1, false, Artifact, "Made from the top task", ""},
-		{"a file that came with it", "Do it", map[string]string{"inputs/requirements/2/b.md": good, "inputs/requirements/10/a.md": "# No"}, 1, false, Artifact, "Made from b.md", ""},
-		{"no outline", "Create a 2048 game", nil, 1, false, NeedsInput, "No plan can be made of the top task: the top task:1: ", "markdown-1"},
+		{"a file that came with it", "Do it", map[string]string{"inputs/requirements/2/b.md": good,
+			"inputs/requirements/10/a.md": "# No"}, 1, false, Artifact, "Made from b.md", ""},
+		{"no outline", "Create a 2048 game", nil, 1, false, NeedsInput,
+			"No plan can be made of the top task: the top task:1: ", "markdown-1"},
 		{"rejected", good, nil, 2, true, NeedsInput, "was rejected (git wf show PLAN-1 --review says why)", "markdown-2"},
-		{"what was asked for", "Do it", map[string]string{"inputs/requirements/1/a.md": "# No", "inputs/markdown-2/1/x.txt": good}, 3, true, Artifact, "Made from x.txt", ""},
-		{"the newest", "Do it", map[string]string{"inputs/markdown-10/1/x.md": good, "inputs/markdown-2/1/y.md": "# No"}, 11, true, Artifact, "Made from x.md", ""},
-		{"rejected too", "Do it", map[string]string{"inputs/markdown-2/1/x.md": good}, 4, true, NeedsInput, "The plan made of x.md was rejected", "markdown-4"},
+		{"what was asked for", "Do it", map[string]string{"inputs/requirements/1/a.md": "# No",
+			"inputs/markdown-2/1/x.txt": good}, 3, true, Artifact, "Made from x.txt", ""},
+		{"the newest", "Do it", map[string]string{"inputs/markdown-10/1/x.md": good, "inputs/markdown-2/1/y.md": "# No"}, 11,
+			true, Artifact, "Made from x.md", ""},
+		{"rejected too", "Do it", map[string]string{"inputs/markdown-2/1/x.md": good}, 4, true, NeedsInput,
+			"The plan made of x.md was rejected", "markdown-4"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			job := Job{Task: &plan.Task{TaskID: "PLAN-1"}, TopTask: tt.topTask, Attempt: tt.attempt, Role: contract.RolePlan, In: t.TempDir(), Out: t.TempDir()}
+			job := Job{Task: &plan.Task{TaskID: "PLAN-1"}, TopTask: tt.topTask, Attempt: tt.attempt, Role: contract.RolePlan,
+				In: t.TempDir(), Out: t.TempDir()}
 			if tt.rejected {
 				job.Feedback = "REJECTED.md"
 			}

@@ -239,7 +239,10 @@ func (s *Set) model(name string, may func(fallback string) bool) (*model, error)
 		backends[n] = each.Config
 		if may != nil {
 			alone := each.Config
-			alone.Fallback = slices.DeleteFunc(slices.Clone(alone.Fallback), func(f string) bool { _, ok := set.Agents[f]; return ok && !may(f) })
+			alone.Fallback = slices.DeleteFunc(slices.Clone(alone.Fallback), func(f string) bool {
+				_, ok := set.Agents[f]
+				return ok && !may(f)
+			})
 			backends[n] = alone
 		}
 	}

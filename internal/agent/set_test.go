@@ -15,7 +15,8 @@ func TestLookup(t *testing.T) {
 	loads := 0
 	set := NewSet(func() (Settings, error) {
 		loads++
-		return Settings{Agents: map[string]Config{"bot": {Config: backend.Config{Name: "bot", Kind: "command", Command: "cat"}}}, Executor: "bot"}, nil
+		return Settings{Agents: map[string]Config{"bot": {Config: backend.Config{Name: "bot", Kind: "command",
+			Command: "cat"}}}, Executor: "bot"}, nil
 	}, nil)
 	if a, err := set.Lookup("exec"); a != (Exec{}) || err != nil {
 		t.Errorf("exec: %v, %v", a, err)
@@ -33,7 +34,8 @@ func TestLookup(t *testing.T) {
 		t.Error(err)
 	}
 	var unknown *UnknownError
-	if _, err := set.Lookup("robot\n"); !errors.As(err, &unknown) || err.Error() != `unknown agent "robot\n"; known are exec, manual, outline, bot, claude, codex, gemini, opencode` {
+	if _, err := set.Lookup("robot\n"); !errors.As(err, &unknown) ||
+		err.Error() != `unknown agent "robot\n"; known are exec, manual, outline, bot, claude, codex, gemini, opencode` {
 		t.Errorf("robot: %v", err)
 	}
 	if j, err := set.Judge("exec", nil); err == nil {
@@ -69,15 +71,24 @@ func TestParseConfig(t *testing.T) {
 		err        string
 	}{
 		{"nothing", "", nil, map[string]Config{}, ""},
-		{"git config", "", settings("wf.agent.my.bot.kind", "command", "wf.agent.my.bot.command", "cat -", "wf.agent.my.bot.timeout", "90", "wf.strict", "true"),
-			map[string]Config{"my.bot": {Config: backend.Config{Name: "my.bot", Kind: "command", Command: "cat -", Timeout: 90 * time.Second}}}, ""},
-		{"the kind of its name", "", settings("wf.agent.claude.model", "opus"), map[string]Config{"claude": {Config: backend.Config{Name: "claude", Kind: "claude", Model: "opus"}}}, ""},
+		{"git config", "", settings("wf.agent.my.bot.kind", "command", "wf.agent.my.bot.command", "cat -",
+			"wf.agent.my.bot.timeout", "90", "wf.strict", "true"),
+			map[string]Config{"my.bot": {Config: backend.Config{Name: "my.bot", Kind: "command", Command: "cat -",
+				Timeout: 90 * time.Second}}}, ""},
+		{"the kind of its name", "", settings("wf.agent.claude.model", "opus"),
+			map[string]Config{"claude": {Config: backend.Config{Name: "claude", Kind: "claude", Model: "opus"}}}, ""},
 		{"a file", "local:\n  kind: openai\n  model: m\n  baseurl: http://127.0.0.1:1/v1\n  timeout: 2m\n  fallback: [claude, codex]\n  trustCommands: true\n", nil,
-			map[string]Config{"local": {Config: backend.Config{Name: "local", Kind: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", Timeout: 2 * time.Minute, Fallback: []string{"claude", "codex"}}, TrustCommands: true}}, ""},
-		{"git config wins", "a: {kind: command, command: x, fallback: b}\n", settings("wf.agent.a.command", "y", "wf.agent.a.fallback", "codex, gemini"),
-			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "y", Fallback: []string{"codex", "gemini"}}}}, ""},
-		{"the last value counts", "a: {kind: comand, command: x, timeout: soon}\n", settings("wf.agent.a.timeout", "late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
-			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x", Timeout: 9 * time.Second}}}, ""},
+			map[string]Config{"local": {Config: backend.Config{Name: "local", Kind: "openai", Model: "m",
+				BaseURL: "http://127.0.0.1:1/v1", Timeout: 2 * time.Minute, Fallback: []string{"claude", "codex"}},
+				TrustCommands: true}}, ""},
+		{"git config wins", "a: {kind: command, command: x, fallback: b}\n",
+			settings("wf.agent.a.command", "y", "wf.agent.a.fallback", "codex, gemini"),
+			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "y",
+				Fallback: []string{"codex", "gemini"}}}}, ""},
+		{"the last value counts", "a: {kind: comand, command: x, timeout: soon}\n",
+			settings("wf.agent.a.timeout", "late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
+			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x", Timeout: 9 * time.Second}}},
+			""},
 		{"no YAML", "a: [", nil, nil, "agents.yaml: yaml: line 1"},
 	}
 	for _, tt := range tests {
@@ -107,19 +118,33 @@ func TestParseConfigWrong(t *testing.T) {
 		agent      string
 		err, mend  string
 	}{
-		{"no kind", "", []string{"wf.agent.bot.model", "m"}, "bot", "wf.agent.bot.kind: is not set; kinds are command, claude", "git config wf.agent.bot.kind KIND"},
-		{"a wrong kind", "", []string{"wf.agent.bot.kind", "robot"}, "bot", "wf.agent.bot.kind: robot is no kind", "git config --replace-all wf.agent.bot.kind KIND"},
-		{"a wrong key in the file", "a: {knd: x}\n", nil, "a", "agents.yaml: a.knd: unknown; known are kind, command", "mend a.knd in agents.yaml"},
-		{"a wrong key", "", []string{"wf.agent.a b.knd", "x"}, "a b", "wf.agent.a b.knd: unknown", "git config --unset-all 'wf.agent.a b.knd'"},
-		{"a wrong time", "", []string{"wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"}, "a", "wf.agent.a.timeout: soon is no time", "git config --replace-all wf.agent.a.timeout 10m"},
-		{"a built-in name", "", []string{"wf.agent.exec.kind", "command"}, "exec", "wf.agent.exec: the name belongs to an agent that needs no setting up", "git config --remove-section wf.agent.exec"},
-		{"a reviewer's name", "", []string{"wf.agent.person.kind", "command"}, "person", "wf.agent.person: the name stands for something else in plans", "git config --remove-section wf.agent.person"},
-		{"a wrong flag", "", []string{"wf.agent.a.trustcommands", "maybe"}, "a", "wf.agent.a.trustcommands: maybe is neither true nor false", "git config --replace-all wf.agent.a.trustcommands false"},
-		{"a wrong workspace", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"}, "a", "home is neither scratch nor worktree", "git config --replace-all wf.agent.a.workspace scratch"},
-		{"no command", "", []string{"wf.agent.a.kind", "command"}, "a", "wf.agent.a.command: missing", "git config wf.agent.a.command COMMAND"},
-		{"no address", "", []string{"wf.agent.a.kind", "openai", "wf.agent.a.model", "m", "wf.agent.a.baseurl", "ftp:"}, "a", "wf.agent.a.baseurl: not an http", "git config --replace-all wf.agent.a.baseurl URL"},
-		{"an unknown fallback", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.fallback", "codex", "wf.agent.a.fallback", "nobody"}, "a",
-			"wf.agent.a.fallback: no agent that could be fallen back upon is called nobody", "git config --replace-all wf.agent.a.fallback AGENT"},
+		{"no kind", "", []string{"wf.agent.bot.model", "m"}, "bot",
+			"wf.agent.bot.kind: is not set; kinds are command, claude", "git config wf.agent.bot.kind KIND"},
+		{"a wrong kind", "", []string{"wf.agent.bot.kind", "robot"}, "bot", "wf.agent.bot.kind: robot is no kind",
+			"git config --replace-all wf.agent.bot.kind KIND"},
+		{"a wrong key in the file", "a: {knd: x}\n", nil, "a", "agents.yaml: a.knd: unknown; known are kind, command",
+			"mend a.knd in agents.yaml"},
+		{"a wrong key", "", []string{"wf.agent.a b.knd", "x"}, "a b", "wf.agent.a b.knd: unknown",
+			"git config --unset-all 'wf.agent.a b.knd'"},
+		{"a wrong time", "", []string{"wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"}, "a",
+			"wf.agent.a.timeout: soon is no time", "git config --replace-all wf.agent.a.timeout 10m"},
+		{"a built-in name", "", []string{"wf.agent.exec.kind", "command"}, "exec",
+			"wf.agent.exec: the name belongs to an agent that needs no setting up", "git config --remove-section wf.agent.exec"},
+		{"a reviewer's name", "", []string{"wf.agent.person.kind", "command"}, "person",
+			"wf.agent.person: the name stands for something else in plans", "git config --remove-section wf.agent.person"},
+		{"a wrong flag", "", []string{"wf.agent.a.trustcommands", "maybe"}, "a",
+			"wf.agent.a.trustcommands: maybe is neither true nor false",
+			"git config --replace-all wf.agent.a.trustcommands false"},
+		{"a wrong workspace", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"}, "a",
+			"home is neither scratch nor worktree", "git config --replace-all wf.agent.a.workspace scratch"},
+		{"no command", "", []string{"wf.agent.a.kind", "command"}, "a", "wf.agent.a.command: missing",
+			"git config wf.agent.a.command COMMAND"},
+		{"no address", "", []string{"wf.agent.a.kind", "openai", "wf.agent.a.model", "m", "wf.agent.a.baseurl", "ftp:"}, "a",
+			"wf.agent.a.baseurl: not an http", "git config --replace-all wf.agent.a.baseurl URL"},
+		{"an unknown fallback", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.fallback", "codex",
+			"wf.agent.a.fallback", "nobody"}, "a",
+			"wf.agent.a.fallback: no agent that could be fallen back upon is called nobody",
+			"git config --replace-all wf.agent.a.fallback AGENT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,7 +46,8 @@ func withRoot(out string, use func(root *os.Root, info fs.FileInfo) error) error
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &CollectError{Path: ".", Rule: RuleType, Want: "the directory that WF_OUT named at the beginning", Got: typeName(info)}
+		return &CollectError{Path: ".", Rule: RuleType, Want: "the directory that WF_OUT named at the beginning",
+			Got: typeName(info)}
 	}
 	root, err := os.OpenRoot(out)
 	if err != nil {
@@ -62,7 +63,8 @@ func (w *walker) dir(name string, info fs.FileInfo, depth int) error {
 		return &CollectError{Path: name, Rule: RuleTooMany, Want: fmt.Sprintf("at most %d directories", maxDirs), Got: "more"}
 	}
 	if depth > maxDepth {
-		return &CollectError{Path: name, Rule: RuleName, Want: fmt.Sprintf("at most %d directories deep", maxDepth), Got: "deeper"}
+		return &CollectError{Path: name, Rule: RuleName, Want: fmt.Sprintf("at most %d directories deep", maxDepth),
+			Got: "deeper"}
 	}
 	// Non-blocking, so that a FIFO in the directory's place can't block us.
 	f, err := w.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -75,7 +77,8 @@ func (w *walker) dir(name string, info fs.FileInfo, depth int) error {
 		return unreadable(name, err)
 	}
 	if !os.SameFile(info, now) {
-		return &CollectError{Path: name, Rule: RuleChanged, Want: "nobody writing there any more", Got: "another file in its place"}
+		return &CollectError{Path: name, Rule: RuleChanged, Want: "nobody writing there any more",
+			Got: "another file in its place"}
 	}
 	for {
 		entries, err := f.ReadDir(readDirs)

@@ -26,25 +26,31 @@ var allowed = []struct {
 	uses []string
 }{
 	{"cmd/git-wf", []string{
-		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract", "internal/engine",
+		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract",
+		"internal/engine",
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
-		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/process", "internal/prompt", "internal/shell",
+		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/process", "internal/prompt",
+		"internal/shell",
 		"internal/terminal", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/chaostest", "internal/plan"}},
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
 	{"internal/arch", nil},
-	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}}, // pushes that no git command makes
+	// pushes that no git command makes
+	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}},
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
-	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph", "internal/pattern", "internal/plan"}},
+	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph",
+		"internal/pattern", "internal/plan"}},
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
 		"internal/gitstore", "internal/pattern", "internal/plan", "internal/prepare", "internal/process", "internal/prompt",
 		"internal/shell", "templates",
 	}},
-	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/fault", "internal/gitstore", "internal/pattern", "internal/plan", "internal/shell"}},
-	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan", "internal/shell"}},
+	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/fault", "internal/gitstore",
+		"internal/pattern", "internal/plan", "internal/shell"}},
+	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan",
+		"internal/shell"}},
 	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against
@@ -63,7 +69,8 @@ var allowed = []struct {
 	{"internal/outline", []string{"internal/pattern", "internal/plan"}},
 	{"internal/estimate", []string{"internal/document", "internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},
-	{"internal/plan", []string{"internal/casefold", "internal/document", "internal/fault", "internal/pattern", "internal/schema"}},
+	{"internal/plan", []string{"internal/casefold", "internal/document", "internal/fault", "internal/pattern",
+		"internal/schema"}},
 	{"internal/document", []string{"internal/pattern"}},
 	{"internal/schema", []string{"internal/pattern"}},
 	{"internal/glob", nil},
@@ -88,20 +95,25 @@ var only = []struct {
 	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
 	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
-	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/document", "internal/engine", "internal/plan"}, "document reads what people write, plan writes it, the others read what they set up"},
+	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/document", "internal/engine", "internal/plan"},
+		"document reads what people write, plan writes it, the others read what they set up"},
 	{"github.com/bmatcuk/doublestar/", []string{"internal/glob"}, "glob says what a pattern means"},
 	{"gonum.org/", []string{"bench"}, "pictures of measurements are bench's"},
-	{"github.com/yuin/goldmark/extension", nil, "it compiles expressions at every start; internal/web has what a page needs of it"},
+	{"github.com/yuin/goldmark/extension", nil,
+		"it compiles expressions at every start; internal/web has what a page needs of it"},
 	{"github.com/hanwen/go-fuse/", []string{"bench/chaos"}, "the program's module does without it"},
 	{"github.com/santhosh-tekuri/jsonschema/", nil, "it costs every start; internal/schema is held against it in tests"},
-	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore", "internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
+	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore",
+		"internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
 }
 
 // unlinked are the packages that the program has no part in: how they start costs nobody anything.
-var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal/chaostest", testsAlone, "internal/wiretest"}
+var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal/chaostest", testsAlone,
+	"internal/wiretest"}
 
 // impure is what internal/plan may not import: it decides, and everything that decisions rest on is an argument.
-var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand", "math/rand/", "crypto/rand", "log", "log/"}
+var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
+	"math/rand/", "crypto/rand", "log", "log/"}
 
 // surroundings are the parts of package os that belong to main: below it they are arguments.
 var surroundings = []string{"Exit", "Args", "Stdin", "Stdout", "Stderr", "Chdir", "Setenv", "Unsetenv", "Clearenv"}
@@ -171,8 +183,10 @@ func TestMap(t *testing.T) {
 // TestJudge shows that each rule can find something.
 func TestJudge(t *testing.T) {
 	tests := []struct{ name, pkg, src, want string }{
-		{"upward import", "internal/plan", `package p; import "gitwf/internal/gitstore"`, "must not import gitwf/internal/gitstore"},
-		{"sideways import", "internal/check", `package p; import "gitwf/internal/agent"`, "must not import gitwf/internal/agent"},
+		{"upward import", "internal/plan", `package p; import "gitwf/internal/gitstore"`,
+			"must not import gitwf/internal/gitstore"},
+		{"sideways import", "internal/check", `package p; import "gitwf/internal/agent"`,
+			"must not import gitwf/internal/agent"},
 		{"impure import", "internal/plan", `package p; import "os/exec"`, "plan is pure"},
 		{"somebody else's library", "internal/engine", `package p; import "github.com/go-git/go-git/v5"`, "gitstore alone"},
 		{"init", "internal/gate", `package p; func init() {}`, "has an init function"},
@@ -180,8 +194,10 @@ func TestJudge(t *testing.T) {
 		{"exit under another name", "hooks", `package p; import sys "os"; func f() { sys.Exit(1) }`, "uses os.Exit"},
 		{"output", "internal/engine", `package p; import "os"; var out = os.Stdout`, "uses os.Stdout"},
 		{"what tests alone may import", "internal/gate", `package p; import "gitwf/internal/repotest"`, "must not import"},
-		{"expression at start", "internal/gate", `package p; import "regexp"; var a = regexp.MustCompile("x")`, "pattern.Compile"},
-		{"expression in time", "internal/gate", `package p; import "regexp"; var a = func() any { return regexp.MustCompile("x") }`, ""},
+		{"expression at start", "internal/gate", `package p; import "regexp"; var a = regexp.MustCompile("x")`,
+			"pattern.Compile"},
+		{"expression in time", "internal/gate",
+			`package p; import "regexp"; var a = func() any { return regexp.MustCompile("x") }`, ""},
 		{"a method called init", "internal/gate", `package p; type t int; func (t) init() {}`, ""},
 		{"exit in main", "cmd/git-wf", `package main; import "os"; func main() { os.Exit(1) }`, ""},
 		{"an import that is allowed", "internal/gate", `package p; import "gitwf/internal/export"`, ""},
@@ -245,7 +261,8 @@ func judge(pkg string, uses []string, known bool, file *ast.File) []string {
 			}
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
-			if ok && osName != "" && x.Name == osName && file.Name.Name != "main" && pkg != testsAlone && slices.Contains(surroundings, n.Sel.Name) {
+			if ok && osName != "" && x.Name == osName && file.Name.Name != "main" && pkg != testsAlone &&
+				slices.Contains(surroundings, n.Sel.Name) {
 				findings = append(findings, "uses os."+n.Sel.Name+", which is for main alone")
 			}
 		}

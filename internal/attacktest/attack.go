@@ -32,7 +32,8 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
-	return fmt.Sprintf("%s, %s (%d like it): %s\n  made of: %s\n  in %s:\n%s", d.Kind, d.At, d.Seen, d.Why, d.Ops, cmp.Or(d.Dir, "a world that was not kept"), d.Text)
+	return fmt.Sprintf("%s, %s (%d like it): %s\n  made of: %s\n  in %s:\n%s", d.Kind, d.At, d.Seen, d.Why, d.Ops,
+		cmp.Or(d.Dir, "a world that was not kept"), d.Text)
 }
 
 // Tally counts pushes, those that the gate accepted, those that a hook's script judged, and clones of servers.
@@ -42,7 +43,8 @@ type Tally struct {
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d pushes, %d taken, %d judged by a hook's script, %d clones, %d differences", t.Pushes, t.Accepted, t.Scripts, t.Clones, len(t.Differences))
+	return fmt.Sprintf("%d pushes, %d taken, %d judged by a hook's script, %d clones, %d differences", t.Pushes,
+		t.Accepted, t.Scripts, t.Clones, len(t.Differences))
 }
 
 // Gates attacks the gate with generated pushes.
@@ -136,7 +138,8 @@ func (r *round) one(ctx context.Context) error {
 	}
 	only := func(ref string) bool { return server || strings.HasPrefix(ref, "refs/heads/") }
 	why := next.check(only)
-	if why == "" && r.bad != "" && (server || strings.Contains(r.bad, "forged") || strings.Contains(r.bad, "another name") || strings.HasPrefix(r.bad, "a policy")) {
+	if why == "" && r.bad != "" && (server || strings.Contains(r.bad, "forged") ||
+		strings.Contains(r.bad, "another name") || strings.HasPrefix(r.bad, "a policy")) {
 		why = "must be refused: " + r.bad
 	}
 	if !server && !r.blind && r.chance(40) {
@@ -229,7 +232,8 @@ func (p *place) judge(ctx context.Context, moves []move, server bool) (string, e
 	}
 	var all []gate.Move
 	for _, m := range moves {
-		if !server && !strings.HasPrefix(m.ref, "refs/heads/") && !strings.HasPrefix(m.ref, "refs/workflow/") || !server && m.next == "" {
+		if !server && !strings.HasPrefix(m.ref, "refs/heads/") && !strings.HasPrefix(m.ref, "refs/workflow/") || !server &&
+			m.next == "" {
 			continue // the script never asks
 		}
 		all = append(all, gate.Move{Ref: m.ref, Old: plan.OID(m.old), New: plan.OID(m.next)})
@@ -278,7 +282,8 @@ var (
 func (r *round) differ(kind, how, why string, moves []move) error {
 	ops := slices.Clone(r.ops)
 	slices.Sort(ops)
-	d := Difference{Kind: kind, Why: why, Ops: strings.Join(slices.Compact(ops), ", "), At: how, Text: lines(moves), Seen: 1}
+	d := Difference{Kind: kind, Why: why, Ops: strings.Join(slices.Compact(ops), ", "), At: how, Text: lines(moves),
+		Seen: 1}
 	like := func(d Difference) string {
 		return d.Kind + d.At[:6] + details.ReplaceAllString(ids.ReplaceAllString(d.Why, "_"), "_")
 	}

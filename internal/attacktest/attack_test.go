@@ -66,9 +66,12 @@ func checkerSees(t *testing.T, g Gates) {
 		all.WriteString(d.String())
 	}
 	for _, want := range []string{
-		"not in a bundle", "twice in one tree", "no manifest of this plan", "no commit of the plan", "is not approved", "not the approved version",
-		"approved by nobody", "a bundle is gone", "a tag of a tree has", "a claim that is a commit", "a claim that is a large blob", "a policy with files",
-		"a replacement", "a plan under another name", "a lie about what a plan has", "forged: another plan.json", "forged: no event", "forged: a join", "its tip: ", "nobody gave that score",
+		"not in a bundle", "twice in one tree", "no manifest of this plan", "no commit of the plan", "is not approved",
+		"not the approved version",
+		"approved by nobody", "a bundle is gone", "a tag of a tree has", "a claim that is a commit",
+		"a claim that is a large blob", "a policy with files",
+		"a replacement", "a plan under another name", "a lie about what a plan has", "forged: another plan.json",
+		"forged: no event", "forged: a join", "its tip: ", "nobody gave that score",
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%q was not seen in %d pushes", want, tally.Pushes)

@@ -121,7 +121,8 @@ var evilMoves = []choice[func(*generator) []move]{
 }
 
 func (g *generator) branchName() string {
-	return "refs/heads/" + pick(g, []string{"main", "main", "main", "dev", "topic-1", "topic-2", "topic-3", "deliverables"})
+	return "refs/heads/" + pick(g, []string{"main", "main", "main", "dev", "topic-1", "topic-2", "topic-3",
+		"deliverables"})
 }
 
 // tips returns the commits of branches, in a fixed order.
@@ -422,7 +423,9 @@ func (g *generator) tamper(tree string) string {
 	dir := pick(g, dirs)
 	_, id := g.objects.at(tree, dir)
 	var files []entry
-	(&oracle{objects: g.objects}).files(id, "", 0, func(p string, e entry) { files = append(files, entry{e.mode, p, e.id}) })
+	(&oracle{objects: g.objects}).files(id, "", 0, func(p string, e entry) {
+		files = append(files, entry{e.mode, p, e.id})
+	})
 	if len(files) == 0 {
 		return tree
 	}
@@ -443,11 +446,14 @@ func (g *generator) tamper(tree string) string {
 		return g.objects.set(tree, at+".txt", fileMode, g.evil())
 	case 4:
 		g.op("add to %s", dir)
-		return g.objects.set(tree, dir+pick(g, []string{"/evil.txt", "/x/evil.txt", "/.gitmodules", "/../evil.txt"}), fileMode, g.evil())
+		return g.objects.set(tree, dir+pick(g, []string{"/evil.txt", "/x/evil.txt", "/.gitmodules", "/../evil.txt"}),
+			fileMode, g.evil())
 	case 5:
 		g.op("manifest of %s", dir)
 		_, old := g.objects.at(tree, dir+"/manifest.json")
-		text := strings.Replace(string(g.objects.known[old].body), pick(g, []string{`"score": 100`, `"format_version": 1`, `PAGE-1`, `"v1"`}), pick(g, []string{`"score": 99`, `"v2"`}), 1)
+		text := strings.Replace(string(g.objects.known[old].body),
+			pick(g, []string{`"score": 100`, `"format_version": 1`, `PAGE-1`, `"v1"`}), pick(g, []string{`"score": 99`, `"v2"`}),
+			1)
 		return g.objects.set(tree, dir+"/manifest.json", fileMode, g.objects.blob(text))
 	default:
 		g.op("directory instead of %s", at)
@@ -456,7 +462,9 @@ func (g *generator) tamper(tree string) string {
 }
 
 func (g *generator) stray(tree string) string {
-	at := pick(g, []string{"deliverables/x", "deliverables/note.txt", "deliverables/WFS-page/x", "deliverables/page/bundle/x", "deliverables/WFS-page/Bundle/x", "docs/out/x", "docs/x", "deliverables/.gitattributes"})
+	at := pick(g, []string{"deliverables/x", "deliverables/note.txt", "deliverables/WFS-page/x",
+		"deliverables/page/bundle/x", "deliverables/WFS-page/Bundle/x", "docs/out/x", "docs/x",
+		"deliverables/.gitattributes"})
 	content := g.evil()
 	if g.chance(30) {
 		content = g.objects.blob("waived\n")
@@ -467,8 +475,10 @@ func (g *generator) stray(tree string) string {
 
 func (g *generator) lookAlike(tree string) string {
 	name := pick(g, []string{
-		"Deliverables", "DELIVERABLES", "deliverables.", "deliverables ", "deliverables. .", "deliverables:x", "DELIVE~1", "delive~2", "d\u200celiverables", "\ufeffdeliverables",
-		"deliverable\u017f", `deliverables\WFS-page`, "docs/Out", "docs/out.", "Docs/out", "docs./out", "d\u200cocs/out", `docs\out`, "dOcs/OUT",
+		"Deliverables", "DELIVERABLES", "deliverables.", "deliverables ", "deliverables. .", "deliverables:x", "DELIVE~1",
+		"delive~2", "d\u200celiverables", "\ufeffdeliverables",
+		"deliverable\u017f", `deliverables\WFS-page`, "docs/Out", "docs/out.", "Docs/out", "docs./out", "d\u200cocs/out",
+		`docs\out`, "dOcs/OUT",
 	})
 	g.op("look-alike %q", name)
 	if g.chance(20) {
@@ -479,7 +489,8 @@ func (g *generator) lookAlike(tree string) string {
 
 // instead replaces a root, or a directory that contains one.
 func (g *generator) instead(tree string) string {
-	at := pick(g, []string{"deliverables", "docs", "docs/out", "deliverables/WFS-page", "deliverables/WFS-page/bundle", "Docs"})
+	at := pick(g, []string{"deliverables", "docs", "docs/out", "deliverables/WFS-page", "deliverables/WFS-page/bundle",
+		"Docs"})
 	mode := pick(g, []string{"120000", "160000", fileMode, dirMode})
 	g.op("mode %s at %s", mode, at)
 	id := g.objects.blob("other")
@@ -494,9 +505,11 @@ func (g *generator) instead(tree string) string {
 
 // malform makes a tree that git would not write.
 func (g *generator) malform(tree string) string {
-	dir := pick(g, []string{"", "", "", "deliverables", "deliverables/WFS-page", "deliverables/WFS-page/bundle", "docs", "docs/out", "src"})
+	dir := pick(g, []string{"", "", "", "deliverables", "deliverables/WFS-page", "deliverables/WFS-page/bundle", "docs",
+		"docs/out", "src"})
 	left := map[string]string{
-		"": "deliverables/WFS-page/bundle/", "deliverables": "WFS-page/bundle/", "deliverables/WFS-page": "bundle/", "docs": "out/WFS-site/bundle/", "docs/out": "WFS-site/bundle/",
+		"": "deliverables/WFS-page/bundle/", "deliverables": "WFS-page/bundle/", "deliverables/WFS-page": "bundle/",
+		"docs": "out/WFS-site/bundle/", "docs/out": "WFS-site/bundle/",
 	}[dir]
 	b := pick(g, g.bundles)
 	dup := func(all []entry, e entry) []entry {
@@ -517,7 +530,8 @@ func (g *generator) malform(tree string) string {
 			return put(all, entry{fileMode, left + "evil.txt", g.evil()})
 		case 1:
 			g.op("a directory's name with slashes in %q", dir)
-			return put(all, entry{dirMode, strings.TrimSuffix(left+"x", "/"), g.objects.tree([]entry{{fileMode, "evil.txt", g.evil()}})})
+			return put(all, entry{dirMode, strings.TrimSuffix(left+"x", "/"),
+				g.objects.tree([]entry{{fileMode, "evil.txt", g.evil()}})})
 		case 2:
 			g.op("a second %q in %q", first, dir)
 			if rest == "" {
@@ -542,7 +556,8 @@ func (g *generator) malform(tree string) string {
 			g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			return append(all, entry{fileMode, "a", g.evil()})
 		case 6:
-			mode := pick(g, []string{"100600", "100664", "100777", "0", "140000", "040000", "0100644", "120777", "40755", "100000", "160001", "777777777", "10644"})
+			mode := pick(g, []string{"100600", "100664", "100777", "0", "140000", "040000", "0100644", "120777", "40755",
+				"100000", "160001", "777777777", "10644"})
 			g.op("mode %s in %q", mode, dir)
 			if rest != "" && (strings.HasPrefix(mode, "04") || mode == "40755" || g.chance(30)) {
 				return put(all, entry{mode, first, holder(rest)})
@@ -558,7 +573,8 @@ func (g *generator) malform(tree string) string {
 			g.op("a directory that is a commit in %q", dir)
 			return put(all, entry{pick(g, []string{dirMode, fileMode, "120000"}), first, pick(g, []string{g.known(), g.first})})
 		case 9:
-			name := pick(g, []string{".", "..", ".git", "", ".GIT", "git~1", "./deliverables", "x/../deliverables", "/deliverables", "deliverables/", "deliverables//x"})
+			name := pick(g, []string{".", "..", ".git", "", ".GIT", "git~1", "./deliverables", "x/../deliverables",
+				"/deliverables", "deliverables/", "deliverables//x"})
 			g.op("name %q in %q", name, dir)
 			return put(all, entry{dirMode, name, holder(left + "evil.txt")})
 		case 10:
@@ -572,7 +588,8 @@ func (g *generator) malform(tree string) string {
 			}
 			return slices.Insert(all, i+g.IntN(2), entry{dirMode, first, holder(rest)})
 		default:
-			name := pick(g, []string{"deliverables\x01", "deliverables\n", "\ndeliverables", "deliverables\t", "\xffdeliverables", "deliverables\xff", "*", ":(top)x"})
+			name := pick(g, []string{"deliverables\x01", "deliverables\n", "\ndeliverables", "deliverables\t",
+				"\xffdeliverables", "deliverables\xff", "*", ":(top)x"})
 			g.op("name %q in %q", name, dir)
 			return put(all, entry{dirMode, name, holder(left + "evil.txt")})
 		}
@@ -668,7 +685,8 @@ func (g *generator) planForged() []move {
 		tip = pick(g, g.plans[ref])
 	}
 	tree, message, parents := g.tree(tip), "PAGE-1: something\n\nWf-Event: "+pick(g, []string{
-		"artifact", "review", "graft", "replan", "plan", "waiver", "check", "doctor", "sync", "pruned", "retry", "nonsense", "policy", "abandoned", "completed",
+		"artifact", "review", "graft", "replan", "plan", "waiver", "check", "doctor", "sync", "pruned", "retry", "nonsense",
+		"policy", "abandoned", "completed",
 	}), []string{tip}
 	if g.chance(30) {
 		message = "hello"
@@ -713,7 +731,8 @@ func (g *generator) planForged() []move {
 		if dir == "" {
 			return nil
 		}
-		tree = g.objects.set(tree, task+"/artifacts/v1/files/"+g.objects.entries(dir)[0].name, fileMode, g.objects.blob("evil "+fmt.Sprint(g.Uint32())))
+		tree = g.objects.set(tree, task+"/artifacts/v1/files/"+g.objects.entries(dir)[0].name, fileMode,
+			g.objects.blob("evil "+fmt.Sprint(g.Uint32())))
 		g.wrong("forged: other files of a version")
 	case 6:
 		tree = g.objects.edit(tree, "", func(all []entry) []entry {
@@ -726,11 +745,13 @@ func (g *generator) planForged() []move {
 			return nil
 		}
 		tree = g.objects.edit(tree, task+"/artifacts/v1", func(all []entry) []entry {
-			return append([]entry{{dirMode, "files", g.objects.tree([]entry{{fileMode, g.objects.entries(dir)[0].name, g.evil()}})}}, all...)
+			return append([]entry{{dirMode, "files", g.objects.tree([]entry{{fileMode, g.objects.entries(dir)[0].name,
+				g.evil()}})}}, all...)
 		})
 		g.wrong("forged: files twice")
 	case 8:
-		parents = append(parents, pick(g, [][]string{{g.known()}, {pick(g, g.plans[ref])}, {tip}, {pick(g, g.plans["theirs refs/workflow/WFS-page"])}})...)
+		parents = append(parents, pick(g, [][]string{{g.known()}, {pick(g, g.plans[ref])}, {tip},
+			{pick(g, g.plans["theirs refs/workflow/WFS-page"])}})...)
 		message = "join\n\nWf-Event: sync"
 		g.wrong("forged: a join")
 	default:
@@ -747,7 +768,8 @@ func (g *generator) planForged() []move {
 func (g *generator) planRenamed() []move {
 	ref := g.planRef()
 	g.wrong("a plan under another name")
-	return []move{{ref: pick(g, []string{"refs/workflow/WFS-other", "refs/workflow/WFS-page-002", "refs/workflow/x/WFS-page", "refs/workflow/WFS-SITE"}), next: pick(g, g.plans[ref])}}
+	return []move{{ref: pick(g, []string{"refs/workflow/WFS-other", "refs/workflow/WFS-page-002",
+		"refs/workflow/x/WFS-page", "refs/workflow/WFS-SITE"}), next: pick(g, g.plans[ref])}}
 }
 
 func (g *generator) policyForged() []move {
@@ -762,7 +784,8 @@ func (g *generator) policyForged() []move {
 	message := "policy: something\n\nWf-Event: policy"
 	switch g.IntN(4) {
 	case 0:
-		tree = g.objects.set(tree, pick(g, []string{"deliverables/evil.txt", "deliverables/WFS-page/bundle/evil.txt", "x", "waivers/x"}), fileMode, g.evil())
+		tree = g.objects.set(tree, pick(g, []string{"deliverables/evil.txt", "deliverables/WFS-page/bundle/evil.txt", "x",
+			"waivers/x"}), fileMode, g.evil())
 		g.wrong("a policy with files")
 	case 1:
 		tree = g.objects.edit(tree, "", func(all []entry) []entry {
@@ -788,7 +811,8 @@ func (g *generator) claimRef() string {
 func (g *generator) claim() []move {
 	g.op("claim")
 	text, _ := json.Marshal(map[string]any{
-		"task_id": "PAGE-1", "agent": "Eve", "session": "s", "host": "h", "pid": 0, "started": "2026-03-04T05:06:07Z", "expires": "2026-03-04T06:06:07Z", "number": g.IntN(1000),
+		"task_id": "PAGE-1", "agent": "Eve", "session": "s", "host": "h", "pid": 0, "started": "2026-03-04T05:06:07Z",
+		"expires": "2026-03-04T06:06:07Z", "number": g.IntN(1000),
 	})
 	return []move{{ref: "refs/workflow-claims/WFS-page/PAGE-1", next: g.objects.blob(string(text) + "\n")}}
 }
@@ -811,8 +835,10 @@ func (g *generator) claimForged() []move {
 // otherRef moves a ref that is neither a branch, nor a tag, nor ours.
 func (g *generator) otherRef() []move {
 	ref := pick(g, []string{
-		"refs/notes/commits", "refs/foo/x", "refs/pull/1/head", "refs/stash", "refs/remotes/origin/main", "refs/workflow-other/x", "refs/for/main", "refs/workflow-damaged/WFS-page/123456789012",
-		"refs/workflow-archive/WFS-page", "refs/workflow-archive/WFS-nothing", "refs/workflow-remotes/origin/WFS-page", "refs/workflow-remotes/origin/policy",
+		"refs/notes/commits", "refs/foo/x", "refs/pull/1/head", "refs/stash", "refs/remotes/origin/main",
+		"refs/workflow-other/x", "refs/for/main", "refs/workflow-damaged/WFS-page/123456789012",
+		"refs/workflow-archive/WFS-page", "refs/workflow-archive/WFS-nothing", "refs/workflow-remotes/origin/WFS-page",
+		"refs/workflow-remotes/origin/policy",
 	})
 	id := g.target()
 	if strings.HasPrefix(ref, "refs/workflow-remotes/") && g.chance(60) {
@@ -832,7 +858,8 @@ func (g *generator) remove() []move {
 		if g.at == g.client && strings.HasPrefix(ref, "refs/workflow/") {
 			continue // a client's hook can't tell this from git pack-refs
 		}
-		if ref != "refs/heads/main" && (!g.legal || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, "refs/heads/")) {
+		if ref != "refs/heads/main" && (!g.legal || strings.HasPrefix(ref, "refs/tags/") ||
+			strings.HasPrefix(ref, "refs/heads/")) {
 			refs = append(refs, ref)
 		}
 	}

@@ -231,7 +231,8 @@ func (o *objects) commit(tree string, parents []string, message string) string {
 }
 
 func (o *objects) tag(kind, id, name string) string {
-	return o.write("tag", fmt.Appendf(nil, "object %s\ntype %s\ntag %s\ntagger Eve <eve@example.com> 1800000000 +0000\n\nt\n", id, kind, name))
+	return o.write("tag", fmt.Appendf(nil,
+		"object %s\ntype %s\ntag %s\ntagger Eve <eve@example.com> 1800000000 +0000\n\nt\n", id, kind, name))
 }
 
 // clone returns objects that know the same ones and write new ones to dir.

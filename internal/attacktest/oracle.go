@@ -26,8 +26,10 @@ const gitattributes = "* -text -filter -ident -eol -working-tree-encoding\n"
 var (
 	bundleOf   = regexp.MustCompile(`^(.*)/(WFS-[^/]+)/bundle/(.+)$`)
 	reviewDir  = regexp.MustCompile(`^r([1-9][0-9]*)-v([1-9][0-9]*)-([0-9]+)-(.+)$`)
-	hfsIgnores = strings.NewReplacer("\u200c", "", "\u200d", "", "\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "", "\u202c", "",
-		"\u202d", "", "\u202e", "", "\u206a", "", "\u206b", "", "\u206c", "", "\u206d", "", "\u206e", "", "\u206f", "", "\ufeff", "", "\u017f", "s")
+	hfsIgnores = strings.NewReplacer("\u200c", "", "\u200d", "", "\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "",
+		"\u202c", "",
+		"\u202d", "", "\u202e", "", "\u206a", "", "\u206b", "", "\u206c", "", "\u206d", "", "\u206e", "", "\u206f", "",
+		"\ufeff", "", "\u017f", "s")
 )
 
 // concernsRoot reports whether some file system takes a path for a root or for something below it, or takes a link or
@@ -348,7 +350,9 @@ func (o *oracle) commit(c string) string {
 // carried reports whether a unit is unchanged since a commit that was clean before.
 func (o *oracle) carried(c, name string, u unit) bool {
 	_, h, _ := o.parsed(c)
-	return o.clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool { return o.state(p)[name] == u && o.carried(p, name, u) })
+	return o.clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool {
+		return o.state(p)[name] == u && o.carried(p, name, u)
+	})
 }
 
 // check says what is wrong with the current branches and tags, and remembers the commits that it found clean.

@@ -237,7 +237,8 @@ func (m *member) refused(what, said string) {
 		d.Dir = filepath.Join(m.Keep, fmt.Sprintf("refused-%d", len(m.all.Found)))
 		err := errors.Join(os.RemoveAll(d.Dir), os.CopyFS(d.Dir, os.DirFS(m.team.dir)))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(d.Dir, "history"), []byte(d.String()+"\n"+strings.Join(m.history, "\n")+"\n"), 0o666)
+			err = os.WriteFile(filepath.Join(d.Dir, "history"), []byte(d.String()+"\n"+strings.Join(m.history, "\n")+"\n"),
+				0o666)
 		}
 		if err != nil {
 			d.Dir = err.Error()
@@ -318,7 +319,8 @@ func (m *member) record() bool {
 			if m.rng.IntN(4) == 0 {
 				verdict = "rejected"
 			}
-			m.must("git", "wf", "review", "--plan", id, task, map[string]string{"approved": "--approve", "rejected": "--reject"}[verdict], "-m", "so")
+			m.must("git", "wf", "review", "--plan", id, task, map[string]string{"approved": "--approve",
+				"rejected": "--reject"}[verdict], "-m", "so")
 			p.tasks[task] = verdict
 		case "approved":
 			if m.rng.IntN(3) == 0 {
@@ -448,7 +450,8 @@ func (m *member) unproven(rev string, given ...string) string {
 	if err != nil {
 		return err.Error()
 	}
-	o := &oracle{objects: &objects{known: known}, refs: map[string]string{}, clean: map[string]bool{}, states: map[string]map[string]unit{}}
+	o := &oracle{objects: &objects{known: known}, refs: map[string]string{}, clean: map[string]bool{},
+		states: map[string]map[string]unit{}}
 	out, _ := m.ask("git", "for-each-ref", "--format=%(objectname) %(refname)")
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) == 2 {

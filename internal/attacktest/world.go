@@ -52,7 +52,8 @@ tasks:
 
 // newStage lets people work.
 func newStage(ctx context.Context, lab *chaostest.Lab) (*stage, error) {
-	s := &stage{lab: lab, dir: filepath.Join(lab.Dir, "stage.git"), plans: map[string][]string{}, objects: map[string]object{}}
+	s := &stage{lab: lab, dir: filepath.Join(lab.Dir, "stage.git"), plans: map[string][]string{},
+		objects: map[string]object{}}
 	var failed error
 	must := func(_ any, err error) {
 		if failed == nil {
@@ -88,13 +89,15 @@ func newStage(ctx context.Context, lab *chaostest.Lab) (*stage, error) {
 				return
 			}
 			dir := root + "/" + id + "/bundle"
-			s.bundles = append(s.bundles, bundle{dir, git("rev-parse", git("write-tree")+":"+dir), ref, git("rev-parse", ref), sound})
+			s.bundles = append(s.bundles, bundle{dir, git("rev-parse", git("write-tree")+":"+dir), ref, git("rev-parse", ref),
+				sound})
 		}
 		submit := func(id, task, name, text string) {
 			must(nil, os.WriteFile(filepath.Join(work.Dir, name), []byte(text), 0o666))
 			wf("submit", "--plan", id, task, name)
 			must(nil, os.Remove(filepath.Join(work.Dir, name)))
-			s.loose = append(s.loose, git("rev-parse", "refs/workflow/"+id+":"+taskDir(git, id, task)+"/artifacts/"+newest(git, id, task)+"/files/"+name))
+			s.loose = append(s.loose, git("rev-parse", "refs/workflow/"+id+":"+taskDir(git, id, task)+"/artifacts/"+newest(git,
+				id, task)+"/files/"+name))
 		}
 		review := func(id, task, verdict string) { wf("review", "--plan", id, task, verdict, "-m", "as it is") }
 		titles := []string{"Page", "Site", "Gone"}
@@ -244,14 +247,16 @@ func (w *world) build(ctx context.Context, refs map[string]string) (err error) {
 		hook: filepath.Join(server, "hooks", "pre-receive"), env: append(slices.Clone(w.lab.Env), "GIT_DIR=."),
 	}
 	*w.client = place{
-		gitDir: filepath.Join(client, ".git"), cwd: client, hook: filepath.Join(client, ".git", "hooks", "reference-transaction"),
+		gitDir: filepath.Join(client, ".git"), cwd: client, hook: filepath.Join(client, ".git", "hooks",
+			"reference-transaction"),
 		args: []string{"prepared"}, env: append(slices.Clone(w.lab.Env), "GIT_DIR=.git"),
 	}
 	for _, step := range []func() error{
 		func() error { return os.CopyFS(server, os.DirFS(w.stage.dir)) },
 		func() error { return run("git", "init", "-q", client) },
 		func() error {
-			return os.WriteFile(filepath.Join(w.client.gitDir, "objects", "info", "alternates"), []byte(w.server.objects+"\n"), 0o666)
+			return os.WriteFile(filepath.Join(w.client.gitDir, "objects", "info", "alternates"), []byte(w.server.objects+"\n"),
+				0o666)
 		},
 		func() error { return setRefs(server, refs) },
 		func() error { return setRefs(w.client.gitDir, refs) },

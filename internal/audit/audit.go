@@ -102,7 +102,8 @@ func (a *auditor) everything() error {
 	return errors.Join(a.records(entries), a.secrets(entries))
 }
 
-// Newer is the code of what a newer program wrote: it is kept, has no effect here, and nothing mends it but that program.
+// Newer is the code of what a newer program wrote: it is kept, has no effect here, and nothing mends it but that
+// program.
 const Newer = "newer"
 
 // newerPlan finds that a plan.json is of a later format, if the error says so.
@@ -136,12 +137,13 @@ type auditor struct {
 	held    map[string]int    // findings by code, beyond which they are only counted
 }
 
-// mostOfACode bounds how many findings of one kind are listed: whoever writes a hundred thousand of them into a repository must
-// not keep its owner from the others.
+// mostOfACode bounds how many findings of one kind are listed: whoever writes a hundred thousand of them into a
+// repository must not keep its owner from the others.
 const mostOfACode = 200
 
 func (a *auditor) find(code, place, mend, format string, args ...any) *Finding {
-	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place, Message: fmt.Sprintf(format, args...), Mend: mend})
+	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place, Message: fmt.Sprintf(format, args...),
+		Mend: mend})
 	return &a.findings[len(a.findings)-1]
 }
 
@@ -152,7 +154,8 @@ func (a *auditor) many(code, place string) bool {
 	}
 	a.held[code]++
 	if a.held[code] == mostOfACode {
-		a.find(code, place, "git wf doctor, after these are mended", "and more of the same: no more than %d are listed", mostOfACode)
+		a.find(code, place, "git wf doctor, after these are mended", "and more of the same: no more than %d are listed",
+			mostOfACode)
 	}
 	return a.held[code] >= mostOfACode
 }
@@ -167,7 +170,8 @@ func (a *auditor) progress(format string, args ...any) {
 func (a *auditor) whole(rev string) error {
 	cut, err := a.store.Cut(a.ctx, rev)
 	if err == nil && len(cut) > 0 {
-		a.find("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow, "this clone is shallow: what is below this commit was not looked at")
+		a.find("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow,
+			"this clone is shallow: what is below this commit was not looked at")
 	}
 	return err
 }

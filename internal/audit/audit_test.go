@@ -39,7 +39,8 @@ func newPage(t *testing.T) *repotest.Repo {
 	return r
 }
 
-// codes are the findings as "code place", the commit's id left out. That a forged commit has no trailers is left out, too.
+// codes are the findings as "code place", the commit's id left out. That a forged commit has no trailers is left out,
+// too.
 func codes(findings []Finding, r *repotest.Repo) string {
 	head := fmt.Sprintf("%.12s: ", r.Git("rev-parse", repotest.Ref))
 	var all []string
@@ -83,7 +84,8 @@ func TestForged(t *testing.T) {
 		{"a rejection removed", func(func(string) string) map[string]string {
 			d := dir1 + "/reviews/r1-v1-0-ann/"
 			return map[string]string{d + "REJECTED.md": "", d + "review.json": ""}
-		}, fmt.Sprintf("rewritten %[1]s/reviews/r1-v1-0-ann/REJECTED.md; rewritten %[1]s/reviews/r1-v1-0-ann/review.json", dir1)},
+		}, fmt.Sprintf("rewritten %[1]s/reviews/r1-v1-0-ann/REJECTED.md; rewritten %[1]s/reviews/r1-v1-0-ann/review.json",
+			dir1)},
 		{"a rejection renamed to an approval", func(show func(string) string) map[string]string {
 			d := dir1 + "/reviews/r1-v1-0-ann/"
 			return map[string]string{d + "REJECTED.md": "", d + "APPROVED.md": "fine"}
@@ -123,12 +125,18 @@ func TestForged(t *testing.T) {
 			return map[string]string{"tasks/zz/IMPL-1/marks/0001-abandoned.json": "{}"}
 		}, "foreign tasks/zz/IMPL-1"},
 		{"foreign names", func(func(string) string) map[string]string {
-			return map[string]string{"hello.txt": "x", "tasks/x": "x", dir2 + "/marks/1-abandoned.json": "{}", dir2 + "/approved": "yes", "session/a/b": "x", "session/0001-nonsense.json": "{}"}
+			return map[string]string{"hello.txt": "x", "tasks/x": "x", dir2 + "/marks/1-abandoned.json": "{}", dir2 +
+				"/approved": "yes", "session/a/b": "x", "session/0001-nonsense.json": "{}"}
 		}, fmt.Sprintf("foreign hello.txt; foreign session/0001-nonsense.json; foreign session/a/b; foreign %[1]s/approved; foreign %[1]s/marks/1-abandoned.json; foreign tasks/x", dir2)},
-		{"plan.json gone", func(func(string) string) map[string]string { return map[string]string{"plan.json": ""} }, "unreadable plan.json"},
-		{"plan.json that is none", func(func(string) string) map[string]string { return map[string]string{"plan.json": "{}"} }, "unreadable plan.json"},
+		{"plan.json gone", func(func(string) string) map[string]string {
+			return map[string]string{"plan.json": ""}
+		}, "unreadable plan.json"},
+		{"plan.json that is none", func(func(string) string) map[string]string {
+			return map[string]string{"plan.json": "{}"}
+		}, "unreadable plan.json"},
 		{"a plan that breaks rules", func(show func(string) string) map[string]string {
-			return map[string]string{"plan.json": strings.Replace(show("plan.json"), `"parent_task_id": "GOAL-1"`, `"parent_task_id": "GOAL-7"`, 1)}
+			return map[string]string{"plan.json": strings.Replace(show("plan.json"), `"parent_task_id": "GOAL-1"`,
+				`"parent_task_id": "GOAL-7"`, 1)}
 		}, "bad-plan plan.json"},
 	}
 	page := newPage(t)
@@ -137,7 +145,9 @@ func TestForged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := page.In(t, sound)
 			old := plan.OID(r.Git("rev-parse", repotest.Ref))
-			next := r.Forge(repotest.Ref, tt.files(func(path string) string { return r.Git("show", repotest.Ref+":"+path) + "\n" }))
+			next := r.Forge(repotest.Ref, tt.files(func(path string) string {
+				return r.Git("show", repotest.Ref+":"+path) + "\n"
+			}))
 			findings, err := Plan(context.Background(), r.Open(), repotest.ID, Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -210,8 +220,9 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A merge is no event, whatever it calls itself, also one of two that both grew, with all that both recorded. One that leaves
-// out what one of its parents recorded loses it, whichever parent that is, and though it only adds to the others.
+// A merge is no event, whatever it calls itself, also one of two that both grew, with all that both recorded. One that
+// leaves out what one of its parents recorded loses it, whichever parent that is, and though it only adds to the
+// others.
 func TestMerge(t *testing.T) {
 	page := newPage(t)
 	tip := page.Git("rev-parse", repotest.Ref)
@@ -233,10 +244,16 @@ func TestMerge(t *testing.T) {
 	}{
 		{"of both", func(l, r, _ string) []string { return []string{l, r} }, nil, lost()},
 		{"of both, the other way round", func(l, r, _ string) []string { return []string{r, l} }, nil, lost()},
-		{"without what the second recorded", func(l, r, _ string) []string { return []string{l, r} }, []string{right}, lost(right)},
-		{"without what the first recorded", func(l, r, _ string) []string { return []string{l, r} }, []string{left}, lost(left)},
+		{"without what the second recorded", func(l, r, _ string) []string {
+			return []string{l, r}
+		}, []string{right}, lost(right)},
+		{"without what the first recorded", func(l, r, _ string) []string {
+			return []string{l, r}
+		}, []string{left}, lost(left)},
 		{"without what both had", func(l, r, _ string) []string { return []string{l, r} }, rejected, lost(rejected...)},
-		{"with another root", func(l, r, root string) []string { return []string{root, l, r} }, append([]string{right}, rejected...), lost(append([]string{right}, rejected...)...)},
+		{"with another root", func(l, r, root string) []string {
+			return []string{root, l, r}
+		}, append([]string{right}, rejected...), lost(append([]string{right}, rejected...)...)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -122,10 +122,12 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	case c.Vacant() || stands:
 		return
 	case s.Now.Before(c.Expires):
-		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plan.OneLine(c.Agent), c.PID)
+		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plan.OneLine(c.Agent),
+			c.PID)
 	default:
 		code = "expired-claim"
-		why = fmt.Sprintf("held by %s on %s until %s", plan.OneLine(c.Agent), plan.OneLine(c.Host), c.Expires.UTC().Format(time.RFC3339))
+		why = fmt.Sprintf("held by %s on %s until %s", plan.OneLine(c.Agent), plan.OneLine(c.Host),
+			c.Expires.UTC().Format(time.RFC3339))
 		if runs(c) {
 			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)
 		}
@@ -142,8 +144,8 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	f.Fix = func(ctx context.Context) (string, error) { return s.release(ctx, snap, r, c) }
 }
 
-// release gives a claim up as whoever takes it over would: by recording the attempt as lost, so that a task that kills its
-// worker is not tried for ever.
+// release gives a claim up as whoever takes it over would: by recording the attempt as lost, so that a task that kills
+// its worker is not tried for ever.
 func (s *surroundings) release(ctx context.Context, snap *gitstore.Snapshot, r ref, c plan.Claim) (string, error) {
 	lost := plan.AddAttempt{Attempt: plan.Attempt{
 		TaskID: c.Task, Kind: plan.AttemptLost, Agent: c.Agent, Session: c.Session, CreatedAt: plan.Second(s.Now),

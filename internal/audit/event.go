@@ -132,7 +132,9 @@ func (a *auditor) event(s *step) error {
 	case kind == plan.EventPruned:
 		if len(s.parents) > 0 {
 			bad("not-an-event", "claims to begin a pruned history, but has the parent %.12s", s.parents[0])
-		} else if !slices.ContainsFunc(s.changes, func(c change) bool { return strings.HasPrefix(c.path, plan.PrunedDir+"/") }) {
+		} else if !slices.ContainsFunc(s.changes, func(c change) bool {
+			return strings.HasPrefix(c.path, plan.PrunedDir+"/")
+		}) {
 			bad("not-an-event", "claims to begin a pruned history, but holds no record of a prune")
 		}
 		return nil
@@ -247,7 +249,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 		return ""
 	}
 	t := s.trailers
-	if of := plan.TaskID(t["Wf-Task"]); of != task && kind != plan.EventGraft && dir != "marks" && of != a.chain.checks[task] && of != task.CheckID() {
+	if of := plan.TaskID(t["Wf-Task"]); of != task && kind != plan.EventGraft && dir != "marks" &&
+		of != a.chain.checks[task] && of != task.CheckID() {
 		return fmt.Sprintf("belongs to %s, but the event is about %q", task, string(of))
 	}
 	switch dir {
@@ -287,13 +290,16 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	switch {
 	case !a.chain.hasMade(task, parts[1]):
 		return fmt.Sprintf("reviews %s, which nobody had made", parts[1])
-	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] || parts[3] != plan.EscapeName(t["Wf-Agent"]):
-		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"], t["Wf-Artifact"],
+	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] ||
+		parts[3] != plan.EscapeName(t["Wf-Agent"]):
+		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"],
+			t["Wf-Artifact"],
 			strconv.Quote(t["Wf-Agent"]), t["Wf-Score"])
 	case isVerdict && verdict != t["Wf-Verdict"]:
 		return fmt.Sprintf("says another verdict than the event (%s)", t["Wf-Verdict"])
 	case !s.named(t["Wf-Agent"], s.reviewer):
-		return fmt.Sprintf("is a review by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]), strconv.Quote(s.reviewer))
+		return fmt.Sprintf("is a review by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]),
+			strconv.Quote(s.reviewer))
 	}
 	return ""
 }

@@ -12,7 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Whoever adds a kind of event has to say what it may add: a kind without a row would make every commit of it a finding.
+// Whoever adds a kind of event has to say what it may add: a kind without a row would make every commit of it a
+// finding.
 func TestEveryEventHasARule(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../plan/event.go", nil, 0)
 	if err != nil {

@@ -26,15 +26,17 @@ type step struct {
 	added    map[string]bool // the paths that the commit changes, and whether it adds them
 }
 
-// change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there after it.
+// change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there
+// after it.
 type change struct {
 	status, path, mode string
 	old, oid           plan.OID
 }
 
-// history checks every commit that the revisions select: that it only adds paths to each of its parents, where plan.json, or
-// policy.json, alone may change; and that it is a legal event. Each parent counts, because what a merge leaves out may be in
-// any of them; so no commit can lose what any commit before it recorded. What the commits add is remembered.
+// history checks every commit that the revisions select: that it only adds paths to each of its parents, where
+// plan.json, or policy.json, alone may change; and that it is a legal event. Each parent counts, because what a merge
+// leaves out may be in any of them; so no commit can lose what any commit before it recorded. What the commits add is
+// remembered.
 func (a *auditor) history(revs ...string) error {
 	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
@@ -71,7 +73,8 @@ func (a *auditor) history(revs ...string) error {
 			return a.event(s)
 		})
 	}, append([]string{
-		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate", "--root", "-r", "--raw", "--no-abbrev",
+		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate", "--root", "-r",
+		"--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--ignore-submodules=none", "--no-color", "--no-notes", "--encoding=UTF-8",
 		"--format=%H%x00%P%x00%an%x00%ae%x00%cn%x00%(trailers:only,unfold)",
 	}, revs...)...)
@@ -81,8 +84,8 @@ func (a *auditor) history(revs ...string) error {
 	return nil
 }
 
-// prefetch makes sure, in a partial clone, that what a plan.json is made from is here: each plan.json, and the records of the tasks
-// that make plans.
+// prefetch makes sure, in a partial clone, that what a plan.json is made from is here: each plan.json, and the records
+// of the tasks that make plans.
 func (a *auditor) prefetch(revs ...string) error {
 	if a.id == policyID || !a.store.Partial(a.ctx) {
 		return nil
@@ -102,7 +105,8 @@ func (a *auditor) prefetch(revs ...string) error {
 			}
 		}
 	}, append(append([]string{
-		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent", "--root", "-r", "--raw", "--no-abbrev",
+		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent", "--root", "-r",
+		"--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--no-color", "--no-notes", "--format=",
 	}, revs...), "--", ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")...)
 	if err != nil {
@@ -111,8 +115,8 @@ func (a *auditor) prefetch(revs ...string) error {
 	return a.store.Prefetch(a.ctx, oids)
 }
 
-// eachStep reads what git log prints. A name can hold anything but a NUL, so nothing but the order of the fields says what
-// each is: six of a commit, then two of each path; and what begins with a colon is no id.
+// eachStep reads what git log prints. A name can hold anything but a NUL, so nothing but the order of the fields says
+// what each is: six of a commit, then two of each path; and what begins with a colon is no id.
 func eachStep(out *bufio.Reader, fn func(*step) error) error {
 	var s *step
 	for {
@@ -157,12 +161,14 @@ func eachStep(out *bufio.Reader, fn func(*step) error) error {
 }
 
 // once are the trailers that an event has at most once.
-var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent", "Wf-Criterion"}
+var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent",
+	"Wf-Criterion"}
 
 // newStep makes a step of the fields that follow a commit's id.
 func newStep(commit string, f []string) *step {
 	author, committer := plan.Actor{Name: f[1], Email: f[2]}, plan.Actor{Name: f[3]}
-	s := &step{commit: plan.OID(commit), trailers: map[string]string{}, author: author, by: plan.Recorder(author, committer)}
+	s := &step{commit: plan.OID(commit), trailers: map[string]string{}, author: author,
+		by: plan.Recorder(author, committer)}
 	for p := range strings.FieldsSeq(f[0]) {
 		s.parents = append(s.parents, plan.OID(p))
 	}
@@ -203,7 +209,8 @@ func (a *auditor) recorded(c change, s *step) {
 		}
 		return
 	}
-	if c.status == "A" || c.path == planFile || c.path == policyFile || s.trailers["Wf-Event"] == plan.EventMasked && a.masks(c) {
+	if c.status == "A" || c.path == planFile || c.path == policyFile || s.trailers["Wf-Event"] == plan.EventMasked &&
+		a.masks(c) {
 		return
 	}
 	place := fmt.Sprintf("%.12s: %s", commit, c.path)

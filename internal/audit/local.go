@@ -68,21 +68,22 @@ func (s *surroundings) pointers() error {
 	return s.ctx.Err()
 }
 
-// goneWorktree reports what git keeps for a working tree that worked on a plan, and is no longer there. Others are not ours to
-// speak of.
+// goneWorktree reports what git keeps for a working tree that worked on a plan, and is no longer there. Others are not
+// ours to speak of.
 func (s *surroundings) goneWorktree(w worktree, file string) {
 	if _, err := os.Lstat(file); w.locked || err != nil && !strings.HasPrefix(filepath.Base(w.dir), "git-wf-") {
 		return
 	}
-	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+shell.Word(w.dir), "the working tree is gone, and git still keeps a place for it")
+	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+shell.Word(w.dir),
+		"the working tree is gone, and git still keeps a place for it")
 	f.Fix = func(ctx context.Context) (string, error) {
 		_, err := s.store.Git(ctx, "worktree", "remove", "--force", w.dir)
 		return "gave its place up", err
 	}
 }
 
-// worktrees lists the working trees. What git prints is one line each, and a path with a newline in it can't be told apart: it is
-// left out.
+// worktrees lists the working trees. What git prints is one line each, and a path with a newline in it can't be told
+// apart: it is left out.
 func (s *surroundings) worktrees() ([]worktree, error) {
 	out, err := s.store.Git(s.ctx, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -138,16 +139,18 @@ func (s *surroundings) caches() {
 		if s.many("bad-cache", file) {
 			return
 		}
-		f := s.find("bad-cache", plan.OneLine(file), "rm "+shell.Word(file), "the cache is damaged; it is passed over, and made again when it is needed")
+		f := s.find("bad-cache", plan.OneLine(file), "rm "+shell.Word(file),
+			"the cache is damaged; it is passed over, and made again when it is needed")
 		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
 	}
 }
 
-// oldLock is the age from which a lock of git's is taken for one that a dead git has left: git holds a lock for as long as it
-// writes one file.
+// oldLock is the age from which a lock of git's is taken for one that a dead git has left: git holds a lock for as long
+// as it writes one file.
 const oldLock = time.Hour
 
-// locks reports the files with which git keeps others away from our refs, when nobody can be at work behind them any more.
+// locks reports the files with which git keeps others away from our refs, when nobody can be at work behind them any
+// more.
 func (s *surroundings) locks() {
 	dirs := []string{s.store.CommonDir()}
 	if s.store.GitDir() != s.store.CommonDir() {
@@ -174,7 +177,8 @@ func (s *surroundings) lock(file string, ours bool) {
 	if err != nil || s.Now.Sub(st.ModTime()) < oldLock || s.many("stale-lock", file) {
 		return
 	}
-	f := s.find("stale-lock", plan.OneLine(file), "rm "+shell.Word(file), "a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
+	f := s.find("stale-lock", plan.OneLine(file), "rm "+shell.Word(file),
+		"a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
 	if ours {
 		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
 	}
@@ -194,7 +198,8 @@ func (s *surroundings) leftovers() {
 			continue
 		}
 		dir := gitstore.ScratchDir(note)
-		f := s.find("scratch", plan.OneLine(cmp.Or(dir, note)), "git wf doctor --fix", "left over from work on a task: its process is gone")
+		f := s.find("scratch", plan.OneLine(cmp.Or(dir, note)), "git wf doctor --fix",
+			"left over from work on a task: its process is gone")
 		f.Fix = func(context.Context) (string, error) { return "removed it", s.store.RemoveScratch(note) }
 	}
 	entries, _ := os.ReadDir(s.store.GitDir())
@@ -214,6 +219,7 @@ func (s *surroundings) leftover(path string) {
 	if age < unknownLeftover || s.many("scratch", path) {
 		return
 	}
-	f := s.find("scratch", plan.OneLine(path), "rm -rf "+shell.Word(path), "left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
+	f := s.find("scratch", plan.OneLine(path), "rm -rf "+shell.Word(path),
+		"left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
 	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
 }

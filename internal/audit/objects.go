@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// objects reads every object of the ref's history and returns the commit up to which it can be audited: the newest sound
-// one, or "" if there is none.
+// objects reads every object of the ref's history and returns the commit up to which it can be audited: the newest
+// sound one, or "" if there is none.
 func (a *auditor) objects(ref string) (plan.OID, error) {
 	a.progress("%s: looking for its objects", a.id)
 	held, err := a.store.Git(a.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "--", ref)
@@ -82,7 +82,8 @@ func (a *auditor) damage(d *gitstore.Damage) {
 		what += ")"
 	}
 	if d.Sound == "" {
-		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another clone may have it", what)
+		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another clone may have it",
+			what)
 		return
 	}
 	lost := "; nothing after it can be read"
@@ -108,7 +109,8 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 	case d.Sound != "" && d.Tip == "":
 		steps = append(steps, a.forced("git update-ref --no-deref --create-reflog "+shell.Word(d.Ref)+" "+string(d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref), d.Sound, d.Tip)))
+		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref),
+			d.Sound, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
 }
@@ -129,8 +131,8 @@ func deleteRef(ref string, held plan.OID) string {
 // back marks a mend as the way back to before a commit; settle makes the command of it.
 const back = "back to before "
 
-// goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go back to
-// before it.
+// goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go
+// back to before it.
 func (a *auditor) goBack(commit plan.OID) string {
 	if a.tip == "" {
 		return ""
@@ -143,7 +145,8 @@ func (a *auditor) goBackTo(path string) string {
 	if a.tip == "" {
 		return ""
 	}
-	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
+	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1", "--no-color",
+		"--no-notes",
 		"--format=%H", "--end-of-options", string(a.tip), "--", ":(top,literal)"+path)
 	if err != nil || commit == "" {
 		return ""
@@ -163,8 +166,8 @@ func (a *auditor) outlaw(commit plan.OID) string {
 	return a.goBack(commit)
 }
 
-// settle makes one command of all ways back: the one to before the first commit that did something wrong. What comes after goes
-// too, so the newest commit is kept under another name.
+// settle makes one command of all ways back: the one to before the first commit that did something wrong. What comes
+// after goes too, so the newest commit is kept under another name.
 func (a *auditor) settle() error {
 	first, err := a.firstCulprit()
 	if err != nil || first == "" {
@@ -222,12 +225,13 @@ func (a *auditor) forced(command string) string {
 	return aside + strings.TrimPrefix(command, "git ")
 }
 
-// History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of the
-// policy. Whether the policy allows them is Policy's.
+// History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of
+// the policy. Whether the policy allows them is Policy's.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
 	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
-	if _, statErr := os.Lstat(filepath.Join(store.CommonDir(), filepath.FromSlash(gitstore.PolicyRef))); err != nil || held == "" && statErr != nil {
+	if _, statErr := os.Lstat(filepath.Join(store.CommonDir(), filepath.FromSlash(gitstore.PolicyRef))); err != nil ||
+		held == "" && statErr != nil {
 		return nil, err
 	}
 	tip, err := a.objects(gitstore.PolicyRef)
@@ -263,7 +267,8 @@ func (a *auditor) policyFinding(f Finding) {
 		return
 	}
 	at, _, _ := strings.Cut(f.Place, ":")
-	if commit, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", at+"^{commit}"); err == nil && commit != "" {
+	if commit, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options",
+		at+"^{commit}"); err == nil && commit != "" {
 		f.Mend = a.goBack(plan.OID(commit))
 	} else if mend := a.goBackTo(policyFile); mend != "" {
 		f.Mend = mend

@@ -12,9 +12,9 @@ import (
 )
 
 // PolicyMove audits who made the changes that bring the policy from an old commit to a new one. Judged is by the policy
-// before the move, and then commit by commit: whoever a maintainer made a maintainer may change the policy next. A commit that
-// does not follow the one before it, such as one of a side branch or a merge, is judged by the policy before the
-// move, so that nobody comes back by way of an older policy. Whoever brings the first policy is believed.
+// before the move, and then commit by commit: whoever a maintainer made a maintainer may change the policy next. A
+// commit that does not follow the one before it, such as one of a side branch or a merge, is judged by the policy
+// before the move, so that nobody comes back by way of an older policy. Whoever brings the first policy is believed.
 func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store}
 	revs := []string{"rev-list", "--topo-order", "--reverse", "--parents", "--end-of-options", string(next)}
@@ -66,8 +66,8 @@ func policyPath(name string) bool {
 	return name == policyFile || (dir == "waivers" || dir == "retired") && isRecord
 }
 
-// guarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change would be refused, also
-// the one that mends it.
+// guarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change would be
+// refused, also the one that mends it.
 func (a *auditor) guarded(old, next plan.OID) error {
 	for _, commit := range []plan.OID{old, next} {
 		p, err := a.policyAt(commit)
@@ -76,7 +76,8 @@ func (a *auditor) guarded(old, next plan.OID) error {
 		}
 		if p.Unguarded() {
 			if commit == next {
-				a.find(codeUnguarded, policyFile, "git wf policy set --maintainer NAME", "has keys and no maintainers: anybody may push a policy without the keys")
+				a.find(codeUnguarded, policyFile, "git wf policy set --maintainer NAME",
+					"has keys and no maintainers: anybody may push a policy without the keys")
 			}
 			return nil
 		}
@@ -104,7 +105,8 @@ func (a *auditor) mayChange(commit plan.OID, by *gitstore.Policy) error {
 	if len(by.Maintainers) == 0 {
 		return nil
 	}
-	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes", "--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
+	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
+		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
 	if err != nil {
 		return err
 	}
@@ -202,7 +204,8 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 		return nil, nil
 	}
 	out, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{
-		"-c", "log.showSignature=false", "log", "--topo-order", "--diff-merges=off", "--root", "--diff-filter=A", "--name-only", "--no-renames",
+		"-c", "log.showSignature=false", "log", "--topo-order", "--diff-merges=off", "--root", "--diff-filter=A",
+		"--name-only", "--no-renames",
 		"-z", "--format=%x01%H", "--end-of-options", string(policy),
 	}})
 	if err != nil {
@@ -231,7 +234,8 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 }
 
 // objection is what may, which the policy answers by committer and signer, says against a commit; "" if nothing.
-func (a *auditor) objection(commit plan.OID, committer string, keys []plan.Key, may func(committer, signer string) string) (string, error) {
+func (a *auditor) objection(commit plan.OID, committer string, keys []plan.Key,
+	may func(committer, signer string) string) (string, error) {
 	var sig gitstore.Signature
 	if len(keys) > 0 {
 		all, err := a.store.Signatures(a.ctx, keys, []plan.OID{commit})

@@ -46,11 +46,13 @@ func newPolicies(t *testing.T, people ...string) policies {
 // commit makes a policy with these maintainers, on top of the parents; without a signer it is not signed.
 func (p policies) commit(signer string, maintainers []string, parents ...plan.OID) plan.OID {
 	p.t.Helper()
-	blob := p.GitIn(string(plan.EncodePolicy(&plan.Policy{Maintainers: maintainers, Keys: p.keys})), "hash-object", "-w", "--stdin")
+	blob := p.GitIn(string(plan.EncodePolicy(&plan.Policy{Maintainers: maintainers, Keys: p.keys})), "hash-object", "-w",
+		"--stdin")
 	tree := p.GitIn("100644 blob "+blob+"\tpolicy.json\n", "mktree")
 	args := []string{"commit-tree", "-m", "policy", "-m", "Wf-Event: policy", tree}
 	if signer != "" {
-		args = []string{"-c", "user.signingKey=" + p.files[signer], "commit-tree", "-S", "-m", "policy", "-m", "Wf-Event: policy", tree}
+		args = []string{"-c", "user.signingKey=" + p.files[signer], "commit-tree", "-S", "-m", "policy", "-m",
+			"Wf-Event: policy", tree}
 	}
 	for _, parent := range parents {
 		args = append(args, "-p", string(parent))

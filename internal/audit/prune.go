@@ -119,14 +119,16 @@ func (a *auditor) exact(root plan.OID, doc plan.PruneDocument, place string) err
 func ofPrune(name string) bool {
 	if _, rest, ok := taskPath(name); ok {
 		dir, base := path.Split(rest)
-		return strings.HasPrefix(dir, "artifacts/") && strings.Count(dir, "/") == 2 && strings.HasPrefix(base, plan.StubName(""))
+		return strings.HasPrefix(dir, "artifacts/") && strings.Count(dir, "/") == 2 &&
+			strings.HasPrefix(base, plan.StubName(""))
 	}
 	return strings.HasPrefix(name, plan.PrunedDir+"/")
 }
 
 // PruneMove audits who pruned a plan, in the move of its ref from an old commit, "" for none, to a new one: the policy
 // may name who does.
-func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, id plan.ID, old, next plan.OID) ([]Finding, error) {
+func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, id plan.ID, old,
+	next plan.OID) ([]Finding, error) {
 	if len(policy.Prune.By) == 0 {
 		return nil, nil
 	}
@@ -152,7 +154,8 @@ func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Poli
 }
 
 func (a *auditor) mayPrune(commit plan.OID, by *gitstore.Policy) error {
-	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes", "--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
+	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
+		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
 	if err != nil {
 		return err
 	}

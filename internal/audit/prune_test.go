@@ -75,16 +75,24 @@ func TestMoveOverAPrune(t *testing.T) {
 		{"back", p.later, p.old, "moved-back"},
 		{"from an event that was not pruned", ahead, p.later, "moved-back"},
 		{"a rejection left out", p.old, begins(remove(rejection+"REJECTED.md", rejection+"review.json")), "bad-prune"},
-		{"a rejection turned into an approval", p.old, begins(remove(rejection+"REJECTED.md"), add(rejection+"APPROVED.md", other)), "bad-prune"},
-		{"an approval added", p.old, begins(add(dir2+"/reviews/r1-v1-100-ann/APPROVED.md", other), add(dir2+"/reviews/r1-v1-100-ann/review.json", other)), "bad-prune"},
-		{"approved files left out", p.old, begins(remove(dir1+"/artifacts/v2/files/page.html"), add(dir1+"/artifacts/v2/"+plan.StubName(plan.OID(approved)), empty)), "bad-prune"},
-		{"other files", p.old, begins([]string{"--cacheinfo", "100644," + other + "," + dir1 + "/artifacts/v2/files/page.html"}), "bad-prune"},
+		{"a rejection turned into an approval", p.old, begins(remove(rejection+"REJECTED.md"),
+			add(rejection+"APPROVED.md", other)), "bad-prune"},
+		{"an approval added", p.old, begins(add(dir2+"/reviews/r1-v1-100-ann/APPROVED.md", other),
+			add(dir2+"/reviews/r1-v1-100-ann/review.json", other)), "bad-prune"},
+		{"approved files left out", p.old, begins(remove(dir1+"/artifacts/v2/files/page.html"),
+			add(dir1+"/artifacts/v2/"+plan.StubName(plan.OID(approved)), empty)), "bad-prune"},
+		{"other files", p.old, begins([]string{"--cacheinfo", "100644," + other + "," + dir1 +
+			"/artifacts/v2/files/page.html"}), "bad-prune"},
 		{"no prune.json", p.old, begins(remove(dir + "/prune.json")), "moved-back"},
 		{"no word of a prune", p.old, p.forge(p.old, nil), "moved-back"},
-		{"a stub without a prune", "", p.forge(p.old, [][]string{remove(dir1 + "/artifacts/v2/files/page.html"), add(dir1+"/artifacts/v2/"+plan.StubName(plan.OID(approved)), empty)}), "bad-prune"},
-		{"a stub by an event", p.later, p.forge(p.later, [][]string{add(dir1+"/artifacts/v2/"+plan.StubName(p.old), empty)}, p.later), "bad-prune"},
-		{"a second stub by an event", p.later, p.forge(p.later, [][]string{add(dir1+"/artifacts/v1/"+plan.StubName(p.old), empty)}, p.later), "bad-prune"},
-		{"a prune by an event", p.later, p.forge(p.later, [][]string{add(plan.PruneDir(2, p.old)+"/prune.json", other)}, p.later), "bad-prune"},
+		{"a stub without a prune", "", p.forge(p.old, [][]string{remove(dir1 + "/artifacts/v2/files/page.html"),
+			add(dir1+"/artifacts/v2/"+plan.StubName(plan.OID(approved)), empty)}), "bad-prune"},
+		{"a stub by an event", p.later, p.forge(p.later, [][]string{add(dir1+"/artifacts/v2/"+plan.StubName(p.old), empty)},
+			p.later), "bad-prune"},
+		{"a second stub by an event", p.later, p.forge(p.later, [][]string{add(dir1+"/artifacts/v1/"+plan.StubName(p.old),
+			empty)}, p.later), "bad-prune"},
+		{"a prune by an event", p.later, p.forge(p.later, [][]string{add(plan.PruneDir(2, p.old)+"/prune.json", other)},
+			p.later), "bad-prune"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,8 +107,8 @@ func TestMoveOverAPrune(t *testing.T) {
 	}
 }
 
-// Where the history before is not here, a plan may begin with the prune, and no ref moves over it: nothing shows that the old
-// state was in it.
+// Where the history before is not here, a plan may begin with the prune, and no ref moves over it: nothing shows that
+// the old state was in it.
 func TestMoveOverAPruneWithoutTheArchive(t *testing.T) {
 	p := newPruned(t)
 	ctx := context.Background()
@@ -141,14 +149,16 @@ func TestMoveOverAPruneWithoutTheArchive(t *testing.T) {
 func TestMoveOverTwoPrunes(t *testing.T) {
 	p := newPruned(t)
 	ctx := context.Background()
-	forged := p.forge(p.root, [][]string{remove(dir1+"/reviews/r1-v1-0-ann/REJECTED.md", dir1+"/reviews/r1-v1-0-ann/review.json")})
+	forged := p.forge(p.root, [][]string{remove(dir1+"/reviews/r1-v1-0-ann/REJECTED.md",
+		dir1+"/reviews/r1-v1-0-ann/review.json")})
 	for _, tt := range []struct {
 		name string
 		from plan.OID
 		want string
 	}{
 		{"sound", p.later, ""},
-		{"the first is forged", p.forge(forged, [][]string{add("notes/0001-decisions.md", p.GitIn("{}\n", "hash-object", "-w", "--stdin"))}, forged), "bad-prune"},
+		{"the first is forged", p.forge(forged, [][]string{add("notes/0001-decisions.md",
+			p.GitIn("{}\n", "hash-object", "-w", "--stdin"))}, forged), "bad-prune"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p.Git("update-ref", repotest.Ref, string(tt.from))
@@ -174,7 +184,8 @@ func TestPolicyIsNotPruned(t *testing.T) {
 		return p.forge(p.root, [][]string{add("policy.json", blob)}, parents...)
 	}
 	old := policy()
-	next := p.forge(old, [][]string{add(plan.PruneDir(1, old)+"/prune.json", p.Git("rev-parse", string(old)+":policy.json"))})
+	next := p.forge(old, [][]string{add(plan.PruneDir(1, old)+"/prune.json",
+		p.Git("rev-parse", string(old)+":policy.json"))})
 	findings, err := Move(context.Background(), p.Open(), gitstore.PolicyRef, old, next)
 	if err != nil || len(findings) != 1 || findings[0].Code != "moved-back" {
 		t.Errorf("%v %v", findings, err)

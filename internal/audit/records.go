@@ -11,7 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not among them.
+// records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not
+// among them.
 func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.progress("%s: looking at its records", a.id)
 	slices.SortStableFunc(entries, func(x, y gitstore.TreeEntry) int { return strings.Compare(x.Path, y.Path) })
@@ -55,8 +56,8 @@ func (a *auditor) bindings() (sound bool) {
 	return len(found) == 0
 }
 
-// floors finds where a plan is looser than the policy. That is no event's fault: the policy may have been changed since, and the
-// gate holds what lands against the one of its time.
+// floors finds where a plan is looser than the policy. That is no event's fault: the policy may have been changed
+// since, and the gate holds what lands against the one of its time.
 func (a *auditor) floors() {
 	p := a.snap.Plan
 	if len(p.Grafts) == 0 {
@@ -69,7 +70,8 @@ func (a *auditor) floors() {
 		}
 		planning := t != nil && t.Planning() // the policy's floors are for deliverables
 		if !planning && !a.many("below-policy", planFile) {
-			a.find("below-policy", planFile, "git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
+			a.find("below-policy", planFile,
+				"git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
 		}
 	}
 }
@@ -88,7 +90,8 @@ func (a *auditor) names(task plan.TaskID) {
 	}
 	for i, rec := range r.Artifacts {
 		if rec.Version != i+1 {
-			a.find("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)), "%s follows version %d", plan.VersionID(rec.Version), i)
+			a.find("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)),
+				"%s follows version %d", plan.VersionID(rec.Version), i)
 		}
 	}
 	for _, n := range r.Answers {
@@ -171,7 +174,8 @@ func (a *auditor) sized(docs []document) ([]document, error) {
 			return false
 		}
 		if !a.many("too-large", d.path()) {
-			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d", sizes[d.oid], mostDocument)
+			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d", sizes[d.oid],
+				mostDocument)
 		}
 		return true
 	}), nil
@@ -220,7 +224,8 @@ func (a *auditor) misfit(d document, why string) {
 // newer finds a record of a kind that this program does not know.
 func (a *auditor) newer(path string) {
 	if !a.many(Newer, path) {
-		a.find(Newer, path, plan.UpgradeHint, "a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
+		a.find(Newer, path, plan.UpgradeHint,
+			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
 	}
 }
 

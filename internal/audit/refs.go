@@ -22,8 +22,8 @@ type Around struct {
 	Standing func(plan.Claims) plan.Claims // those of the claims that hold
 }
 
-// Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, caches and locks in the
-// git directory, and what dead processes have left.
+// Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, caches and locks
+// in the git directory, and what dead processes have left.
 func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Finding, error) {
 	s := surroundings{auditor: auditor{ctx: ctx, store: store}, Around: o, plans: map[plan.ID]bool{}}
 	if err := s.refs(); err != nil {
@@ -91,7 +91,8 @@ func (s *surroundings) ref(r ref) {
 	switch {
 	case r.symref != "":
 		if !s.many("symbolic-ref", r.name) {
-			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name), "stands for %s; a plan's history has a ref of its own", r.symref)
+			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name),
+				"stands for %s; a plan's history has a ref of its own", r.symref)
 		}
 		return
 	case isPlan && id != "policy" && !plan.ID(id).Valid():
@@ -99,7 +100,8 @@ func (s *surroundings) ref(r ref) {
 	case isPlan:
 		s.plans[plan.ID(id)] = id != "policy"
 		return
-	case strings.HasPrefix(r.name, claimRefs), strings.HasPrefix(r.name, remoteRefs), strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, DamagedRefs):
+	case strings.HasPrefix(r.name, claimRefs), strings.HasPrefix(r.name, remoteRefs),
+		strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, DamagedRefs):
 		return // claims are looked at by themselves; the others hold whatever was fetched or kept
 	default:
 		why = "no ref of this program begins so"
@@ -114,7 +116,8 @@ func (s *surroundings) replaced() error {
 	refs, err := Replaced(s.ctx, s.store)
 	for _, name := range refs {
 		if !s.many("replaced", name) {
-			s.find("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)), "git shows another object in place of this one, which is what was judged")
+			s.find("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
+				"git shows another object in place of this one, which is what was judged")
 		}
 	}
 	return err
@@ -131,8 +134,8 @@ func Replaced(ctx context.Context, store *gitstore.Store) ([]string, error) {
 	return strings.Fields(out), nil
 }
 
-// brokenRefs finds files that should be refs and hold nonsense: git passes over them. Those of plans are found by the audit of
-// each.
+// brokenRefs finds files that should be refs and hold nonsense: git passes over them. Those of plans are found by the
+// audit of each.
 func (s *surroundings) brokenRefs() error {
 	known := map[string]bool{}
 	for _, r := range s.all {
@@ -172,7 +175,9 @@ func BrokenPlans(store *gitstore.Store, listed []gitstore.PlanRef) []plan.ID {
 	var broken []plan.ID
 	for _, e := range entries {
 		id := plan.ID(e.Name())
-		if e.Type().IsRegular() && id.Valid() && !slices.ContainsFunc(listed, func(r gitstore.PlanRef) bool { return r.ID == id }) {
+		if e.Type().IsRegular() && id.Valid() && !slices.ContainsFunc(listed, func(r gitstore.PlanRef) bool {
+			return r.ID == id
+		}) {
 			broken = append(broken, id)
 		}
 	}

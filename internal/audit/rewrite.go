@@ -11,9 +11,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json must be
-// after an event follows from the one before it and from what is recorded; the same functions of internal/plan say it that make
-// the event.
+// rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json
+// must be after an event follows from the one before it and from what is recorded; the same functions of internal/plan
+// say it that make the event.
 func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 	at := -1
 	for i, c := range s.changes {
@@ -43,7 +43,8 @@ func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 		return planFile + ": " + err.Error(), nil
 	}
 	if !bytes.Equal(text, data) {
-		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind, difference(data, text)), nil
+		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind, difference(data, text)),
+			nil
 	}
 	return "", nil
 }
@@ -58,7 +59,8 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 		return nil, nil, "", err
 	}
 	if sizes[c.oid] > plan.MaxFileBytes {
-		return nil, nil, fmt.Sprintf("%s: has %d bytes, and no plan has more than %d", planFile, sizes[c.oid], plan.MaxFileBytes), nil
+		return nil, nil, fmt.Sprintf("%s: has %d bytes, and no plan has more than %d", planFile, sizes[c.oid],
+			plan.MaxFileBytes), nil
 	}
 	data, err = a.store.ReadBlob(a.ctx, c.oid)
 	if err != nil {
@@ -75,8 +77,8 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 	return p, data, "", nil
 }
 
-// wanted is what plan.json must be after the event, where it is found to be got; or it says why there can be no such event.
-// It is nil where another audit compares: of a prune.
+// wanted is what plan.json must be after the event, where it is found to be got; or it says why there can be no such
+// event. It is nil where another audit compares: of a prune.
 func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan, why string, err error) {
 	task := plan.TaskID(s.trailers["Wf-Task"])
 	switch kind {

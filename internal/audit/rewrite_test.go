@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/repotest"
 )
 
-// What plan.json is after an event follows from the plan before it and from what is recorded. Whatever kind of event a commit
-// says to be: Plan, which doctor asks, and Move, which the gate asks, both find what does not follow.
+// What plan.json is after an event follows from the plan before it and from what is recorded. Whatever kind of event a
+// commit says to be: Plan, which doctor asks, and Move, which the gate asks, both find what does not follow.
 func TestRewrite(t *testing.T) {
 	edit := func(old, new string) func(string) string {
 		return func(s string) string {
@@ -32,15 +32,20 @@ func TestRewrite(t *testing.T) {
 		edit     func(string) string
 		want     string // in the message of wrong-event
 	}{
-		{"by a graft that is there already", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v1", looser, "PLAN-1: is already part of the plan"},
+		{"by a graft that is there already", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v1", looser,
+			"PLAN-1: is already part of the plan"},
 		{"by a graft of nothing", "Wf-Event: graft", looser, `has no version ""`},
-		{"by a graft of a version that is none", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v7", looser, `PLAN-1 has no version "v7"`},
+		{"by a graft of a version that is none", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v7", looser,
+			`PLAN-1 has no version "v7"`},
 		{"by a graft of a deliverable", "Wf-Event: graft;Wf-Task: IMPL-1;Wf-Artifact: v2", looser, "IMPL-1"},
 		{"by a re-plan that begins nothing", "Wf-Event: replan;Wf-Task: PLAN-2", looser, "no task that makes the plan"},
 		{"by a re-plan that is there already", "Wf-Event: replan;Wf-Task: PLAN-1", looser, "PLAN-1: was there before"},
-		{"criteria, by a review", "Wf-Event: review;Wf-Task: IMPL-2", edit("style.css has 3 rules", "style.css exists"), "only a graft or a re-plan changes it"},
+		{"criteria, by a review", "Wf-Event: review;Wf-Task: IMPL-2", edit("style.css has 3 rules", "style.css exists"),
+			"only a graft or a re-plan changes it"},
 		{"by an attempt", "Wf-Event: attempt;Wf-Task: IMPL-2", looser, "only a graft or a re-plan changes it"},
-		{"the order of its fields", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v1", func(s string) string { return s + "\n" }, "PLAN-1: is already part of the plan"},
+		{"the order of its fields", "Wf-Event: graft;Wf-Task: PLAN-1;Wf-Artifact: v1", func(s string) string {
+			return s + "\n"
+		}, "PLAN-1: is already part of the plan"},
 		{"by a plan that begins again", "Wf-Event: plan;Wf-Task: PLAN-1", looser, ""},
 	}
 	page := newPage(t)
@@ -49,7 +54,8 @@ func TestRewrite(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := page.In(t, sound)
 			old := plan.OID(r.Git("rev-parse", repotest.Ref))
-			next := r.ForgeEvent(repotest.Ref, strings.Split(tt.trailers, ";"), map[string]string{"plan.json": tt.edit(r.Git("show", repotest.Ref+":plan.json") + "\n")})
+			next := r.ForgeEvent(repotest.Ref, strings.Split(tt.trailers, ";"),
+				map[string]string{"plan.json": tt.edit(r.Git("show", repotest.Ref+":plan.json") + "\n")})
 			found := bothFind(t, r, old, next)
 			if !slices.ContainsFunc(found, func(f Finding) bool {
 				return (f.Code == "wrong-event" || f.Code == "second-beginning") && strings.Contains(f.Message, tt.want)
@@ -77,8 +83,8 @@ func bothFind(t *testing.T, r *repotest.Repo, old, next plan.OID) []Finding {
 	return moved
 }
 
-// A tree that has a name twice says one thing to one program and another to the next. git's own listing shows both, and Move and
-// Plan refuse it.
+// A tree that has a name twice says one thing to one program and another to the next. git's own listing shows both, and
+// Move and Plan refuse it.
 func TestTwice(t *testing.T) {
 	for _, name := range []string{"plan.json", "notes"} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +130,8 @@ func addRaw(t *testing.T, tree *strings.Builder, mode, name, oid string) {
 	tree.Write(id)
 }
 
-// A graft is what it makes of the approved version, no more; and the plan's beginning has nothing but what was asked for.
+// A graft is what it makes of the approved version, no more; and the plan's beginning has nothing but what was asked
+// for.
 func TestRewriteByTheRightEvent(t *testing.T) {
 	page := newPage(t)
 	ctx := context.Background()

@@ -50,7 +50,8 @@ func (a *auditor) secrets(entries []gitstore.TreeEntry) error {
 			if !ok || a.many("secret", name) {
 				continue
 			}
-			f := a.find("secret", name, "git wf doctor --mask", "holds what looks like a key, or the value of a variable of yours that is one")
+			f := a.find("secret", name, "git wf doctor --mask",
+				"holds what looks like a key, or the value of a variable of yours that is one")
 			if masked == nil {
 				f.Mend = ""
 				f.Message += "; it can't be masked, for more than a text of " + path.Base(name) + " would change"

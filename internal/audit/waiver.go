@@ -12,8 +12,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// rejudged says why the review in the event of a waiver does not follow from the engine's last review of that version and
-// the waiver; "" if it does, or if there is none. Without this, a waiver would be a way to approve anything in the engine's name.
+// rejudged says why the review in the event of a waiver does not follow from the engine's last review of that version
+// and the waiver; "" if it does, or if there is none. Without this, a waiver would be a way to approve anything in the
+// engine's name.
 func (a *auditor) rejudged(s *step) (why string, err error) {
 	var review, waiver change
 	for _, c := range s.changes {

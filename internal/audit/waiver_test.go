@@ -18,8 +18,11 @@ func TestWaiverReview(t *testing.T) {
 		want   string // in the message of wrong-event; "" if the event is sound
 	}{
 		{"as it follows", engineRejects, nil, ""},
-		{"of a version that the engine never judged", func(*repotest.Repo) {}, nil, "the engine had not rejected that version"},
-		{"another result", engineRejects, func(rev *plan.Review) { rev.Criteria[0].Result = plan.ResultPass }, "does not follow from"},
+		{"of a version that the engine never judged", func(*repotest.Repo) {}, nil,
+			"the engine had not rejected that version"},
+		{"another result", engineRejects, func(rev *plan.Review) {
+			rev.Criteria[0].Result = plan.ResultPass
+		}, "does not follow from"},
 		{"by another minimum", engineRejects, func(rev *plan.Review) { rev.MinScore = 1 }, "does not follow from"},
 		{"a criterion left out", engineRejects, func(rev *plan.Review) { rev.Criteria = nil }, "does not follow from"},
 	}
@@ -39,10 +42,12 @@ func TestWaiverReview(t *testing.T) {
 			by := plan.Decision{By: "Eve", CreatedAt: repotest.Now, Reason: "today"}
 			c := task.AcceptanceCriteria[0]
 			rev := plan.Review{
-				TaskID: "IMPL-2", ReviewedArtifactID: "v1", Tree: v.Files, Verdict: plan.Approved, Score: 100, MinScore: s.MinScore("IMPL-2"),
+				TaskID: "IMPL-2", ReviewedArtifactID: "v1", Tree: v.Files, Verdict: plan.Approved, Score: 100,
+				MinScore: s.MinScore("IMPL-2"),
 				Reviewer: plan.ReviewerChecks, CreatedAt: repotest.Now, SpecHash: task.SpecHash(),
 				Criteria: []plan.CriterionResult{{
-					ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: plan.ResultWaived, By: "Eve", Evidence: "waived: today",
+					ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: plan.ResultWaived, By: "Eve",
+					Evidence: "waived: today",
 				}},
 			}
 			if tt.edit != nil {

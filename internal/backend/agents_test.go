@@ -81,7 +81,8 @@ func needs(t *testing.T, name string) string {
 	}
 	path := findProgram(name, []string{"PATH=" + where, "PATHEXT=" + os.Getenv("PATHEXT")})
 	if path == "" {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it", name)
+		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
+			name)
 	}
 	return path
 }
@@ -139,13 +140,16 @@ func TestAgentWorks(t *testing.T) {
 			wfOut := elsewhere(t)
 			file := filepath.Join(wfOut, "page.html")
 			r := a.start(t,
-				wiretest.Turn{Match: "make the page", Text: "I write it.", Tools: []wiretest.Call{a.write(file, "<p>hello</p>")}, Usage: wiretest.Usage{Input: 1000, Output: 50, Cached: 400}},
-				wiretest.Turn{Match: "make the page", Text: `{"result_type":"ARTIFACT"}`, Usage: wiretest.Usage{Input: 1100, Output: 60, Cached: 900}},
+				wiretest.Turn{Match: "make the page", Text: "I write it.", Tools: []wiretest.Call{a.write(file, "<p>hello</p>")},
+					Usage: wiretest.Usage{Input: 1000, Output: 50, Cached: 400}},
+				wiretest.Turn{Match: "make the page", Text: `{"result_type":"ARTIFACT"}`,
+					Usage: wiretest.Usage{Input: 1100, Output: 60, Cached: 900}},
 				wiretest.Turn{Match: "make it blue", Text: "It is blue."},
 				wiretest.Turn{Match: "start again", Text: "Started."})
 			var log strings.Builder
 			dir := t.TempDir()
-			reply, err := r.ask(t, Request{System: "You build pages.", Prompt: "make the page\n", Writable: []string{wfOut}, Log: &log, Dir: dir})
+			reply, err := r.ask(t, Request{System: "You build pages.", Prompt: "make the page\n", Writable: []string{wfOut},
+				Log: &log, Dir: dir})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, &log)
 			}
@@ -174,11 +178,13 @@ func TestAgentWorks(t *testing.T) {
 				t.Fatalf("got %+v, %v", next, err)
 			}
 			bodies := r.bodies()
-			if body := bodies[len(bodies)-1]; !strings.Contains(body, "make the page") || !strings.Contains(body, "You build pages") {
+			if body := bodies[len(bodies)-1]; !strings.Contains(body, "make the page") ||
+				!strings.Contains(body, "You build pages") {
 				t.Error("the session was not gone on from")
 			}
 
-			anew, err := r.ask(t, Request{Prompt: "start again\n", Session: "11111111-1111-4111-8111-111111111111", SessionOf: reply.Agent})
+			anew, err := r.ask(t, Request{Prompt: "start again\n", Session: "11111111-1111-4111-8111-111111111111",
+				SessionOf: reply.Agent})
 			if err != nil || anew.Text != "Started." || anew.Resumed {
 				t.Errorf("after a session that is gone: got %+v, %v", anew, err)
 			}
@@ -231,7 +237,8 @@ func TestAgentErrors(t *testing.T) {
 		t.Run(a.kind, func(t *testing.T) {
 			t.Parallel()
 			r := a.start(t,
-				wiretest.Turn{Match: "busy at first", Status: 429, Header: map[string]string{"Retry-After": "1"}, Text: "slow down"},
+				wiretest.Turn{Match: "busy at first", Status: 429, Header: map[string]string{"Retry-After": "1"},
+					Text: "slow down"},
 				wiretest.Turn{Match: "busy at first", Text: "Here I am."},
 				wiretest.Turn{Match: "wrong key", Status: 401, Text: "no such key", Times: -1},
 				wiretest.Turn{Match: "bad request", Status: 400, Text: "cannot do that", Times: -1},
@@ -324,16 +331,19 @@ func TestAgentArguments(t *testing.T) {
 			env := environ(t, "MY_KEY="+testKey, "CLAUDECODE=1")
 			dir := t.TempDir()
 			program := filepath.Join(dir, "spy")
-			script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + shell.Quote(filepath.Join(dir, "args")) + "\ncat >" + shell.Quote(filepath.Join(dir, "input")) + "\nenv >" + shell.Quote(filepath.Join(dir, "env")) + "\n"
+			script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + shell.Quote(filepath.Join(dir, "args")) + "\ncat >" +
+				shell.Quote(filepath.Join(dir, "input")) + "\nenv >" + shell.Quote(filepath.Join(dir, "env")) + "\n"
 			if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			b := made(t, Config{Kind: a.kind, Command: program, Model: "it's; rm -rf $HOME", BaseURL: "http://127.0.0.1:1", KeyEnv: "MY_KEY", Args: []string{"--extra", "a b"}}, env)
+			b := made(t, Config{Kind: a.kind, Command: program, Model: "it's; rm -rf $HOME", BaseURL: "http://127.0.0.1:1",
+				KeyEnv: "MY_KEY", Args: []string{"--extra", "a b"}}, env)
 			work, suffix := t.TempDir(), ""
 			if vendors[a.kind].about().bound {
 				suffix = boundTo(work)
 			}
-			_, err := b.Ask(t.Context(), Request{Prompt: "/quit $(touch x)", Dir: work, Environ: env, Session: "s-1" + suffix, Writable: []string{"/w"}, Readable: []string{"/r"}, Vars: []string{"WF_TASK=IMPL-1"}})
+			_, err := b.Ask(t.Context(), Request{Prompt: "/quit $(touch x)", Dir: work, Environ: env, Session: "s-1" + suffix,
+				Writable: []string{"/w"}, Readable: []string{"/r"}, Vars: []string{"WF_TASK=IMPL-1"}})
 			wantReason(t, err, Malformed)
 			args, input, vars := read(t, dir, "args"), read(t, dir, "input"), read(t, dir, "env")
 			if strings.Contains(args, testKey) || strings.Contains(args, "quit") {
@@ -347,7 +357,8 @@ func TestAgentArguments(t *testing.T) {
 			if input != "The request:\n\n/quit $(touch x)" {
 				t.Errorf("got the input %q", input)
 			}
-			if !strings.Contains(vars, testKey) || !strings.Contains(vars, "WF_TASK=IMPL-1\n") || strings.Contains(vars, "CLAUDECODE") {
+			if !strings.Contains(vars, testKey) || !strings.Contains(vars, "WF_TASK=IMPL-1\n") ||
+				strings.Contains(vars, "CLAUDECODE") {
 				t.Errorf("got the environment %s", vars)
 			}
 		})
@@ -357,17 +368,20 @@ func TestAgentArguments(t *testing.T) {
 // gemini gets no repository, because it could write there, and trusts no directory that has settings.
 func TestGeminiDirectories(t *testing.T) {
 	inputs, worktree, bare, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
-	for _, path := range []string{filepath.Join(worktree, ".git"), filepath.Join(bare, "HEAD"), filepath.Join(own, ".gemini")} {
+	for _, path := range []string{filepath.Join(worktree, ".git"), filepath.Join(bare, "HEAD"),
+		filepath.Join(own, ".gemini")} {
 		if err := os.WriteFile(path, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	args, _ := gemini{}.call(Config{}, Request{Dir: own, Readable: []string{inputs, worktree, bare}})
 	all := strings.Join(args, " ")
-	if !strings.Contains(all, inputs) || strings.Contains(all, worktree) || strings.Contains(all, bare) || strings.Contains(all, "--skip-trust") {
+	if !strings.Contains(all, inputs) || strings.Contains(all, worktree) || strings.Contains(all, bare) ||
+		strings.Contains(all, "--skip-trust") {
 		t.Errorf("got %s", all)
 	}
-	if args, _ := (gemini{}).call(Config{}, Request{Dir: inputs}); !strings.Contains(strings.Join(args, " "), "--skip-trust") {
+	if args, _ := (gemini{}).call(Config{}, Request{Dir: inputs}); !strings.Contains(strings.Join(args, " "),
+		"--skip-trust") {
 		t.Errorf("got %v", args)
 	}
 }

@@ -23,7 +23,8 @@ func TestChain(t *testing.T) {
 		"none":     {Kind: KindCommand, Command: "exit 69"},
 		"careful":  {Kind: KindCommand, Command: "exit 69", Fallback: []string{"lost", "typo"}},
 		"typo":     {Kind: "comand", Fallback: []string{"late"}},
-		"late":     {Kind: KindCommand, Command: "cat", Wrong: errors.New("timeout: soon is no time"), Fallback: []string{"good"}},
+		"late": {Kind: KindCommand, Command: "cat", Wrong: errors.New("timeout: soon is no time"),
+			Fallback: []string{"good"}},
 	}
 	for name, c := range configs {
 		c.Name = name
@@ -67,7 +68,8 @@ func TestChain(t *testing.T) {
 			}
 		})
 	}
-	for name, want := range map[string]string{"lost": "no agent is called nobody", "x": "no agent is called x", "typo": "kind: comand is none of", "late": "soon is no time"} {
+	for name, want := range map[string]string{"lost": "no agent is called nobody", "x": "no agent is called x",
+		"typo": "kind: comand is none of", "late": "soon is no time"} {
 		if _, err := NewChain(name, configs, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, want)
 		}
@@ -101,7 +103,8 @@ func TestChainSession(t *testing.T) {
 		}
 	}
 	b := made(t, Config{Name: "b", Kind: KindCommand, Command: "cat"}, environ(t))
-	reply, err := b.Ask(t.Context(), Request{Prompt: "x", Session: "s", SessionOf: "a", Dir: t.TempDir(), Environ: environ(t)})
+	reply, err := b.Ask(t.Context(), Request{Prompt: "x", Session: "s", SessionOf: "a", Dir: t.TempDir(),
+		Environ: environ(t)})
 	if err != nil || reply.Resumed {
 		t.Errorf("got %+v, %v: another agent's session was taken up", reply, err)
 	}
@@ -112,7 +115,8 @@ func TestChainUsable(t *testing.T) {
 	gone := made(t, Config{Name: "gone", Kind: KindCodex, Command: "no-such-program-here"}, env)
 	keyless := made(t, Config{Name: "keyless", Kind: KindOpenAI, Model: "m"}, env)
 	err := chain{gone, keyless}.Usable(t.Context())
-	for _, want := range []string{"gone: unavailable", "npm install -g @openai/codex", "keyless: unavailable", "OPENAI_API_KEY"} {
+	for _, want := range []string{"gone: unavailable", "npm install -g @openai/codex", "keyless: unavailable",
+		"OPENAI_API_KEY"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
@@ -121,7 +125,8 @@ func TestChainUsable(t *testing.T) {
 	if err := (chain{gone, local}).Usable(t.Context()); err != nil {
 		t.Errorf("got %v: the second is usable", err)
 	}
-	if err := (chain{gone, keyless}).Missing(); err == nil || !strings.Contains(err.Error(), "npm install -g @openai/codex") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+	if err := (chain{gone, keyless}).Missing(); err == nil || !strings.Contains(err.Error(),
+		"npm install -g @openai/codex") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
 		t.Errorf("got %v, want what each lacks", err)
 	}
 	if err := (chain{gone, local}).Missing(); err != nil {

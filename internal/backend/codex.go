@@ -87,7 +87,8 @@ func (codex) read(out output) (Reply, error) {
 		case "turn.completed":
 			done = true
 			if e.Usage != nil { // of the thread, not of the turn
-				reply.Usage = Usage{InputTokens: e.Usage.Input, CachedTokens: e.Usage.Cached, OutputTokens: e.Usage.Output, Known: true, Session: true}
+				reply.Usage = Usage{InputTokens: e.Usage.Input, CachedTokens: e.Usage.Cached, OutputTokens: e.Usage.Output,
+					Known: true, Session: true}
 			}
 		case "turn.failed":
 			failure = e.Error.Message
@@ -105,7 +106,8 @@ func (codex) read(out output) (Reply, error) {
 		return reply, nil
 	case failure != "":
 		return Reply{}, codexError(failure)
-	case strings.Contains(out.stderr, "no rollout found for thread id"), strings.Contains(out.stderr, "thread/resume failed"):
+	case strings.Contains(out.stderr, "no rollout found for thread id"),
+		strings.Contains(out.stderr, "thread/resume failed"):
 		return Reply{}, errSessionLost
 	case out.exit != 0:
 		return Reply{}, codexError(firstError(out))

@@ -58,13 +58,15 @@ func (c command) missing() error {
 	if strings.ContainsAny(word, `'"$`+"`"+`\=(){}[]<>|&;*?!#~`) || findProgram(word, c.env) != "" || builtin(word) {
 		return nil
 	}
-	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(word)), Hint: "install it, or correct the agent's command"}
+	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(word)),
+		Hint: "install it, or correct the agent's command"}
 }
 
 // builtin reports whether a first word is likely the shell's own.
 func builtin(word string) bool {
 	switch word {
-	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit", "umask", "trap", "exit", "read",
+	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit",
+		"umask", "trap", "exit", "read",
 		"time", "unset", "readonly", "printf", "echo", "test", "true", "false", "wait", "source":
 		return true
 	}

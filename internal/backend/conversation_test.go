@@ -24,8 +24,10 @@ func TestWhatACommandReads(t *testing.T) {
 // A fallback that hears what was wrong with a reply gets the whole question too, whatever the first agent's kind.
 func TestFallbackHearsTheQuestion(t *testing.T) {
 	env := environ(t)
-	b := chain{made(t, Config{Name: "gone", Kind: KindClaude, Command: "no-such-program-here"}, env), made(t, Config{Name: "b", Kind: KindCommand, Command: "cat"}, env)}
-	reply, err := b.Ask(t.Context(), Request{Prompt: "count", Session: "s", SessionOf: "gone", Refused: []Refusal{{"one", "no"}}, Dir: t.TempDir(), Environ: env})
+	b := chain{made(t, Config{Name: "gone", Kind: KindClaude, Command: "no-such-program-here"}, env),
+		made(t, Config{Name: "b", Kind: KindCommand, Command: "cat"}, env)}
+	reply, err := b.Ask(t.Context(), Request{Prompt: "count", Session: "s", SessionOf: "gone",
+		Refused: []Refusal{{"one", "no"}}, Dir: t.TempDir(), Environ: env})
 	if err != nil || reply.Text != "count\nno" {
 		t.Errorf("got %q, %v", reply.Text, err)
 	}

@@ -71,7 +71,8 @@ func geminiSession(r Request) []string {
 		home = homeDir(r.Environ)
 	}
 	const idInName = 8 // characters of the id at the end of the file's name
-	file := sessionFile("", filepath.Join(home, ".gemini"), "tmp", "*", "chats", "session-*-"+r.Session[:min(len(r.Session), idInName)]+".jsonl")
+	file := sessionFile("", filepath.Join(home, ".gemini"), "tmp", "*", "chats",
+		"session-*-"+r.Session[:min(len(r.Session), idInName)]+".jsonl")
 	if file == "" {
 		return []string{"--resume", r.Session}
 	}

@@ -109,7 +109,8 @@ func (p program) path() (string, error) {
 	if path := findProgram(name, p.env); path != "" {
 		return path, nil
 	}
-	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(name)), Hint: a.install + ", or name its path in the agent's command"}
+	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(name)),
+		Hint: a.install + ", or name its path in the agent's command"}
 }
 
 // key is the value of the variable that the configuration names; "" if it names none and the agent has its own.
@@ -124,7 +125,8 @@ func (p program) key(environ []string) (string, error) {
 }
 
 func missingKey(name string) *Error {
-	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the variable %s, which holds the key, is not set", oneLine(name)), Hint: "set it, or name another in the agent's keyenv"}
+	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the variable %s, which holds the key, is not set",
+		oneLine(name)), Hint: "set it, or name another in the agent's keyenv"}
 }
 
 // missing looks for the program and its key.
@@ -149,7 +151,8 @@ func (p program) usable(ctx context.Context) error {
 	dir := os.TempDir()
 	_, env := p.vendor.call(p.cfg, Request{Dir: dir})
 	out, err := run{
-		line: line(path, []string{"--version"}), dir: dir, environ: childEnv(Request{Environ: p.env, Dir: dir}, env), timeout: patience,
+		line: line(path, []string{"--version"}), dir: dir, environ: childEnv(Request{Environ: p.env, Dir: dir}, env),
+		timeout: patience,
 	}.do(ctx)
 	if err != nil {
 		return err
@@ -204,8 +207,10 @@ func toml(v any) string {
 func network(message string) bool {
 	m := strings.ToLower(message)
 	for _, sign := range []string{
-		"unable to connect", "connection refused", "connectionrefused", "connection error", "connection reset", "econnreset", "econnrefused", "etimedout", "enotfound",
-		"stream disconnected", "error sending request", "fetch failed", "socket connection was closed", "cannot connect to api", "usage limit",
+		"unable to connect", "connection refused", "connectionrefused", "connection error", "connection reset", "econnreset",
+		"econnrefused", "etimedout", "enotfound",
+		"stream disconnected", "error sending request", "fetch failed", "socket connection was closed",
+		"cannot connect to api", "usage limit",
 	} {
 		if strings.Contains(m, sign) {
 			return true

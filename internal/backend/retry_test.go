@@ -59,7 +59,8 @@ func TestDelay(t *testing.T) {
 
 func TestValidSession(t *testing.T) {
 	for s, want := range map[string]bool{
-		"01a1fe23-1c1b-7291": true, "ses_e01dae609": true, "-rf": false, "a b": false, "../x": false, "a\n": false, "*": false,
+		"01a1fe23-1c1b-7291": true, "ses_e01dae609": true, "-rf": false, "a b": false, "../x": false, "a\n": false,
+		"*":                      false,
 		strings.Repeat("a", 201): false,
 	} {
 		if validSession(s) != want {
@@ -72,7 +73,8 @@ func TestValidSession(t *testing.T) {
 func TestLog(t *testing.T) {
 	const secret = "sk-0123456789"
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOf(rapid.SampledFrom([]string{"word ", secret, "\n", "\x1b[31m", strings.Repeat("y", maxLine-5)})).Draw(t, "words")
+		words := rapid.SliceOf(rapid.SampledFrom([]string{"word ", secret, "\n", "\x1b[31m",
+			strings.Repeat("y", maxLine-5)})).Draw(t, "words")
 		text := strings.Join(words, "")
 		var out strings.Builder
 		w := newLog(&out, plan.NewMask([]string{"X_KEY=" + secret}))

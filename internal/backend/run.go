@@ -68,7 +68,8 @@ func (r run) do(ctx context.Context) (output, error) {
 	case process.Interrupted:
 		return out, fmt.Errorf("interrupted: %w", context.Cause(ctx))
 	case process.TimedOut:
-		failure.Reason, failure.Message = TimedOut, fmt.Sprintf("stopped after %s without a reply", r.timeout.Round(time.Millisecond))
+		failure.Reason, failure.Message = TimedOut, fmt.Sprintf("stopped after %s without a reply",
+			r.timeout.Round(time.Millisecond))
 		failure.Hint = "the agent's timeout sets the limit"
 	case process.OutputLimit:
 		failure.Reason, failure.Message = Malformed, "stopped because its output was "+errTooLarge.Error()
@@ -93,7 +94,8 @@ func (o output) tail() string {
 
 // failed is the error of a program that gave no reply and did not say why in its own format.
 func (o output) failed(reason Reason, what string) *Error {
-	e := &Error{Reason: reason, Message: fmt.Sprintf("%s, exit status %d", what, o.exit), ExitCode: o.exit, LogTail: o.tail()}
+	e := &Error{Reason: reason, Message: fmt.Sprintf("%s, exit status %d", what, o.exit), ExitCode: o.exit,
+		LogTail: o.tail()}
 	if end := lastLine(o.tail()); end != "" {
 		e.Message += ": " + end
 	}

@@ -194,9 +194,12 @@ func TestNew(t *testing.T) {
 		{"unknown kind", Config{Name: "a", Kind: "oracle"}, "oracle is none of command, claude"},
 		{"no command", Config{Name: "a", Kind: KindCommand, Command: " "}, "agent a: command: missing"},
 		{"no model", Config{Name: "a", Kind: KindOpenAI}, "agent a: model: missing"},
-		{"model like a flag", Config{Name: "a", Kind: KindClaude, Model: "--dangerously-skip-permissions"}, "looks like a flag"},
-		{"no address", Config{Name: "a", Kind: KindAnthropic, Model: "m", BaseURL: "localhost"}, "not an http or https address"},
-		{"key in the address", Config{Name: "a", Kind: KindOpenAI, Model: "m", BaseURL: "http://me:hush@localhost"}, "must not hold"},
+		{"model like a flag", Config{Name: "a", Kind: KindClaude, Model: "--dangerously-skip-permissions"},
+			"looks like a flag"},
+		{"no address", Config{Name: "a", Kind: KindAnthropic, Model: "m", BaseURL: "localhost"},
+			"not an http or https address"},
+		{"key in the address", Config{Name: "a", Kind: KindOpenAI, Model: "m", BaseURL: "http://me:hush@localhost"},
+			"must not hold"},
 		{"control characters", Config{Name: "a\x1b[31m", Kind: "b\x1b[0m"}, "agent a: kind: b is none"},
 	}
 	for _, tt := range tests {

@@ -46,7 +46,8 @@ func (s service) missing() error {
 }
 
 // within runs one request until the deadline and interprets its error.
-func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error)) (Reply, error) {
+func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error)) (Reply,
+	error) {
 	if err := s.missing(); err != nil {
 		return Reply{}, err
 	}
@@ -77,7 +78,8 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 
 // post sends one request and returns the body of the answer, which the caller closes. An HTTP error becomes an *Error;
 // judge may find a better reason in the vendor's error body.
-func (s service) post(ctx context.Context, address string, header http.Header, body any, judge func(vendorError) Reason) (io.ReadCloser, error) {
+func (s service) post(ctx context.Context, address string, header http.Header, body any,
+	judge func(vendorError) Reason) (io.ReadCloser, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)

@@ -27,20 +27,29 @@ func TestService(t *testing.T) {
 		tries  int    // requests that the server saw
 	}{
 		{name: "reply", turns: []wiretest.Turn{{Text: "hello"}}, want: "hello", tries: 1},
-		{name: "rate limit, then a reply", turns: []wiretest.Turn{{Status: 429, Header: map[string]string{"Retry-After": "1"}}, {Text: "hello"}}, want: "hello", tries: 2},
-		{name: "overload, then a reply", turns: []wiretest.Turn{{Status: 529}, {Status: 503}, {Text: "hello"}}, want: "hello", tries: 3},
-		{name: "broken connection, then a reply", turns: []wiretest.Turn{{Reset: true}, {Text: "hello"}}, want: "hello", tries: 2},
-		{name: "always overloaded", turns: []wiretest.Turn{{Status: 529, Times: -1, Text: "too much"}}, reason: Transient, want: "HTTP 529: too much (tried 3 times)", tries: 3},
+		{name: "rate limit, then a reply", turns: []wiretest.Turn{{Status: 429,
+			Header: map[string]string{"Retry-After": "1"}}, {Text: "hello"}}, want: "hello", tries: 2},
+		{name: "overload, then a reply", turns: []wiretest.Turn{{Status: 529}, {Status: 503}, {Text: "hello"}}, want: "hello",
+			tries: 3},
+		{name: "broken connection, then a reply", turns: []wiretest.Turn{{Reset: true}, {Text: "hello"}}, want: "hello",
+			tries: 2},
+		{name: "always overloaded", turns: []wiretest.Turn{{Status: 529, Times: -1, Text: "too much"}}, reason: Transient,
+			want: "HTTP 529: too much (tried 3 times)", tries: 3},
 		{
-			name: "a wait that is too long", turns: []wiretest.Turn{{Status: 429, Header: map[string]string{"Retry-After": "3600"}}}, cfg: Config{Timeout: time.Minute},
+			name: "a wait that is too long", turns: []wiretest.Turn{{Status: 429,
+				Header: map[string]string{"Retry-After": "3600"}}}, cfg: Config{Timeout: time.Minute},
 			reason: Transient, want: "after the time-out", tries: 1,
 		},
-		{name: "wrong key", turns: []wiretest.Turn{{Status: 401, Text: "bad key " + testKey, Times: -1}}, reason: Unavailable, want: "HTTP 401: bad key [masked]", tries: 1},
-		{name: "bad request", turns: []wiretest.Turn{{Status: 400, Text: "no such\x1b[31m model", Times: -1}}, reason: Failed, want: "HTTP 400: no such model", tries: 1},
+		{name: "wrong key", turns: []wiretest.Turn{{Status: 401, Text: "bad key " + testKey, Times: -1}}, reason: Unavailable,
+			want: "HTTP 401: bad key [masked]", tries: 1},
+		{name: "bad request", turns: []wiretest.Turn{{Status: 400, Text: "no such\x1b[31m model", Times: -1}}, reason: Failed,
+			want: "HTTP 400: no such model", tries: 1},
 		{name: "refusal", turns: []wiretest.Turn{{Text: "no", Stop: wiretest.StopRefusal}}, reason: Refused, tries: 1},
-		{name: "no answer in time", turns: []wiretest.Turn{{Text: "late", DelayMS: 20000}}, cfg: Config{Timeout: 300 * time.Millisecond}, reason: TimedOut, want: "no answer within", tries: 1},
+		{name: "no answer in time", turns: []wiretest.Turn{{Text: "late", DelayMS: 20000}},
+			cfg: Config{Timeout: 300 * time.Millisecond}, reason: TimedOut, want: "no answer within", tries: 1},
 		{name: "not JSON", turns: []wiretest.Turn{{Raw: "<html>"}}, reason: Malformed, tries: 1},
-		{name: "huge", turns: []wiretest.Turn{{Text: strings.Repeat("x", MaxReply)}}, reason: Malformed, want: "longer than 16 MiB", tries: 1},
+		{name: "huge", turns: []wiretest.Turn{{Text: strings.Repeat("x", MaxReply)}}, reason: Malformed,
+			want: "longer than 16 MiB", tries: 1},
 	}
 	for _, s := range services {
 		for _, tt := range tests {
@@ -71,8 +80,10 @@ func TestService(t *testing.T) {
 func TestServiceRequest(t *testing.T) {
 	for _, s := range services {
 		t.Run(s.kind, func(t *testing.T) {
-			server := wiretest.Start(t, wiretest.Turn{Match: "fourth$", Text: "cut o", Stop: wiretest.StopLength, Usage: wiretest.Usage{Input: 70, Output: 9, Cached: 30}})
-			b := made(t, Config{Kind: s.kind, Model: "m-1", BaseURL: server.URL + s.path, KeyEnv: "MY_KEY"}, environ(t, "MY_KEY="+testKey))
+			server := wiretest.Start(t, wiretest.Turn{Match: "fourth$", Text: "cut o", Stop: wiretest.StopLength,
+				Usage: wiretest.Usage{Input: 70, Output: 9, Cached: 30}})
+			b := made(t, Config{Kind: s.kind, Model: "m-1", BaseURL: server.URL + s.path, KeyEnv: "MY_KEY"},
+				environ(t, "MY_KEY="+testKey))
 			reply, err := b.Ask(t.Context(), Request{
 				System: "be brief", Prompt: "first",
 				Refused: []Refusal{{"", "nothing was said"}, {"second", "third"}, {" ", "fourth"}},
@@ -99,7 +110,8 @@ func TestServiceRequest(t *testing.T) {
 			if !strings.Contains(body, "be brief") {
 				t.Errorf("no system prompt in %s", body)
 			}
-			if key := asked.Header.Get("X-Api-Key") + strings.TrimPrefix(asked.Header.Get("Authorization"), "Bearer "); key != testKey {
+			if key := asked.Header.Get("X-Api-Key") + strings.TrimPrefix(asked.Header.Get("Authorization"),
+				"Bearer "); key != testKey {
 				t.Errorf("got the key %q", key)
 			}
 		})
@@ -109,7 +121,8 @@ func TestServiceRequest(t *testing.T) {
 // Ask honours Retry-After in both of its forms.
 func TestRetryAfterWaited(t *testing.T) {
 	for _, value := range []string{"1", time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)} {
-		server := wiretest.Start(t, wiretest.Turn{Status: 429, Header: map[string]string{"Retry-After": value}}, wiretest.Turn{Text: "hello"})
+		server := wiretest.Start(t, wiretest.Turn{Status: 429, Header: map[string]string{"Retry-After": value}},
+			wiretest.Turn{Text: "hello"})
 		b := made(t, Config{Kind: KindOpenAI, Model: "m", BaseURL: server.URL + "/v1"}, environ(t))
 		begin := time.Now()
 		if _, err := b.Ask(t.Context(), Request{Prompt: "hi"}); err != nil {
@@ -145,7 +158,8 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestQuotaUsedUp(t *testing.T) {
-	server := wiretest.Start(t, wiretest.Turn{Status: 429, Raw: `{"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}}`, Times: -1})
+	server := wiretest.Start(t, wiretest.Turn{Status: 429,
+		Raw: `{"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}}`, Times: -1})
 	b := made(t, Config{Kind: KindOpenAI, Model: "m", BaseURL: server.URL}, environ(t))
 	_, err := b.Ask(t.Context(), Request{Prompt: "hi"})
 	wantReason(t, err, Unavailable, "pay")
@@ -153,7 +167,8 @@ func TestQuotaUsedUp(t *testing.T) {
 
 func TestOverloadInStream(t *testing.T) {
 	broken := "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
-	server := wiretest.Start(t, wiretest.Turn{Raw: broken, Header: map[string]string{"Content-Type": "text/event-stream"}}, wiretest.Turn{Text: "hello"})
+	server := wiretest.Start(t, wiretest.Turn{Raw: broken, Header: map[string]string{"Content-Type": "text/event-stream"}},
+		wiretest.Turn{Text: "hello"})
 	b := made(t, Config{Kind: KindAnthropic, Model: "m", BaseURL: server.URL}, environ(t))
 	reply, err := b.Ask(t.Context(), Request{Prompt: "hi"})
 	if err != nil || reply.Text != "hello" || reply.Tries != 2 {
@@ -165,7 +180,8 @@ func TestOverloadInStream(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	for _, s := range services {
 		thief := wiretest.Start(t, wiretest.Turn{Text: "thanks"})
-		server := wiretest.Start(t, wiretest.Turn{Status: http.StatusTemporaryRedirect, Header: map[string]string{"Location": thief.URL + "/v1/messages"}})
+		server := wiretest.Start(t, wiretest.Turn{Status: http.StatusTemporaryRedirect,
+			Header: map[string]string{"Location": thief.URL + "/v1/messages"}})
 		b := made(t, Config{Kind: s.kind, Model: "m", BaseURL: server.URL + s.path}, environ(t, s.keyEnv+"="+testKey))
 		_, err := b.Ask(t.Context(), Request{Prompt: "hi"})
 		wantReason(t, err, Malformed)

@@ -104,15 +104,20 @@ func TestWireErrors(t *testing.T) {
 		{"HTML of a proxy", KindAnthropic, `<html>`, 403, nil, Unavailable, "HTTP 403: Forbidden"},
 		{"list", KindOpenAI, `[{"error":{"message":"no"}}]`, 400, nil, Failed, "HTTP 400: Bad Request"},
 		{"unknown status", KindAnthropic, `{}`, 499, nil, Failed, "HTTP 499: no message"},
-		{"content filter", KindOpenAI, `{"error":{"message":"no","code":"content_filter"}}`, 400, nil, Refused, "HTTP 400: no"},
-		{"billing", KindAnthropic, `{"error":{"message":"pay","type":"billing_error"}}`, 400, nil, Unavailable, "HTTP 400: pay"},
-		{"Anthropic's request", KindAnthropic, `{"error":{"message":"no"}}`, 400, map[string]string{"request-id": "req_1"}, Failed, "HTTP 400: no (request req_1)"},
-		{"OpenAI's request", KindOpenAI, `{"error":{"message":"no"}}`, 400, map[string]string{"x-request-id": "req_2"}, Failed, "HTTP 400: no (request req_2)"},
+		{"content filter", KindOpenAI, `{"error":{"message":"no","code":"content_filter"}}`, 400, nil, Refused,
+			"HTTP 400: no"},
+		{"billing", KindAnthropic, `{"error":{"message":"pay","type":"billing_error"}}`, 400, nil, Unavailable,
+			"HTTP 400: pay"},
+		{"Anthropic's request", KindAnthropic, `{"error":{"message":"no"}}`, 400, map[string]string{"request-id": "req_1"},
+			Failed, "HTTP 400: no (request req_1)"},
+		{"OpenAI's request", KindOpenAI, `{"error":{"message":"no"}}`, 400, map[string]string{"x-request-id": "req_2"},
+			Failed, "HTTP 400: no (request req_2)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			server := wiretest.Start(t, wiretest.Turn{Status: tt.status, Raw: tt.body, Header: tt.header})
-			_, err := made(t, Config{Kind: tt.kind, Model: "m", BaseURL: server.URL}, environ(t)).Ask(t.Context(), Request{Prompt: "hi"})
+			_, err := made(t, Config{Kind: tt.kind, Model: "m", BaseURL: server.URL}, environ(t)).Ask(t.Context(),
+				Request{Prompt: "hi"})
 			wantReason(t, err, tt.reason, tt.want)
 		})
 	}
@@ -168,9 +173,12 @@ data: {"type":"message_stop"}
 		{"whole", start + text + end, "", "abc"},
 		{"CRLF", strings.ReplaceAll(start+text+end, "\n", "\r\n"), "", "abc"},
 		{"cut off between events", start + text, Malformed, "ends before its end"},
-		{"cut off in an event", start + text + strings.TrimSuffix(end[:strings.Index(end, "\n\n")], "\n"), Malformed, "ends before its end"},
+		{"cut off in an event", start + text + strings.TrimSuffix(end[:strings.Index(end, "\n\n")], "\n"), Malformed,
+			"ends before its end"},
 		{"refusal", start + text + strings.Replace(end, "end_turn", "refusal", 1), Refused, "refused"},
-		{"overload", start + text + "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", Transient, "HTTP 200: busy"},
+		{"overload", start + text +
+			"event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", Transient,
+			"HTTP 200: busy"},
 		{"unknown error", start + text + "event: error\ndata: x\n\n", Failed, "HTTP 200: OK"},
 		{"no JSON", start + "event: message_delta\ndata: {\n\n", Malformed, "can't be read"},
 		{"a gap", start + "event: content_block_start\ndata: {\"index\":1}\n\n", Malformed, "block 1 begins after 0 blocks"},
@@ -183,7 +191,8 @@ data: {"type":"message_stop"}
 				wantReason(t, err, tt.reason, tt.want)
 				return
 			}
-			want := Reply{Text: tt.want, Model: "m-2", Usage: Usage{InputTokens: 35, OutputTokens: 9, CachedTokens: 30, Known: true}}
+			want := Reply{Text: tt.want, Model: "m-2", Usage: Usage{InputTokens: 35, OutputTokens: 9, CachedTokens: 30,
+				Known: true}}
 			if diff := cmp.Diff(want, reply); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}

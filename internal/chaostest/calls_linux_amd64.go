@@ -138,7 +138,8 @@ func readString(tid int, address uint64) string {
 		chunk := make([]byte, page-(address+uint64(len(s)))%page)
 		local := []unix.Iovec{{Base: &chunk[0]}}
 		local[0].SetLen(len(chunk))
-		n, err := unix.ProcessVMReadv(tid, local, []unix.RemoteIovec{{Base: uintptr(address) + uintptr(len(s)), Len: len(chunk)}}, 0)
+		n, err := unix.ProcessVMReadv(tid, local, []unix.RemoteIovec{{Base: uintptr(address) + uintptr(len(s)),
+			Len: len(chunk)}}, 0)
 		if err != nil || n <= 0 {
 			break
 		}

@@ -215,22 +215,35 @@ func TestCheckOrder(t *testing.T) {
 	}{
 		{"one flush for all", true, join(written, outs, named, end), ""},
 		{"each by itself", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end), ""},
-		{"nothing written out", true, join(written, named, end), object + " (tmp_obj_1) was not flushed before it got its name"},
+		{"nothing written out", true, join(written, named, end), object +
+			" (tmp_obj_1) was not flushed before it got its name"},
 		{"one only begun", true, join(written, outs[1:], named, end), object + " (tmp_obj_1) was not flushed"},
-		{"the flush of all failed", true, join(written, outs, named, end[:2], []*Call{failed}, end[3:]), object + " was not flushed with the ref"},
-		{"the flush of all too early", true, join(end[:3], written, outs, named, end[3:]), object + " was not flushed with the ref"},
+		{"the flush of all failed", true, join(written, outs, named, end[:2], []*Call{failed}, end[3:]), object +
+			" was not flushed with the ref"},
+		{"the flush of all too early", true, join(end[:3], written, outs, named, end[3:]), object +
+			" was not flushed with the ref"},
 		{"written out too late", true, join(written, named, outs, end), "was not flushed before it got its name"},
-		{"written once more", true, join(written, outs, []*Call{call("write", one)}, named, end), object + " (tmp_obj_1) was not flushed"},
-		{"written out where the order is not kept", false, join(written, []*Call{out(one), call("fsync", two)}, named, dirs, end), object + " (tmp_obj_1) was not flushed"},
-		{"names not flushed", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, end), "the name of " + object + " was not flushed"},
-		{"the ref moved first", true, join(end, written, outs, named), object + " (11) was not flushed before the ref was moved"},
+		{"written once more", true, join(written, outs, []*Call{call("write", one)}, named, end), object +
+			" (tmp_obj_1) was not flushed"},
+		{"written out where the order is not kept", false, join(written, []*Call{out(one), call("fsync", two)}, named, dirs,
+			end), object + " (tmp_obj_1) was not flushed"},
+		{"names not flushed", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, end),
+			"the name of " + object + " was not flushed"},
+		{"the ref moved first", true, join(end, written, outs, named), object +
+			" (11) was not flushed before the ref was moved"},
 		{"the ref not flushed", true, join(written, outs, named, end[:2], end[3:]), object + " was not flushed with the ref"},
-		{"the ref not flushed where the order is not kept", false, join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end[:2], end[3:]), ref + " got its value before that was flushed"},
+		{"the ref not flushed where the order is not kept", false,
+			join(written, []*Call{call("fsync", one), call("fsync", two)}, named, dirs, end[:2], end[3:]), ref +
+				" got its value before that was flushed"},
 		{"all of the file system flushed", false, join(written, named, all, end), ""},
-		{"all of it flushed before the names", false, join(written, all, named, end), object + " (tmp_obj_1) was not flushed before it got its name"},
-		{"all of it flushed after the ref", false, join(written, named, end, all), object + " (tmp_obj_1) was not flushed before it got its name"},
-		{"there before, and flushed", true, join([]*Call{call("utimens", object), out(object)}, written[2:], outs[1:], named[1:], end), ""},
-		{"there before, and not flushed", true, join([]*Call{call("utimens", object)}, written[2:], outs[1:], named[1:], end), object + " (11) was not flushed"},
+		{"all of it flushed before the names", false, join(written, all, named, end), object +
+			" (tmp_obj_1) was not flushed before it got its name"},
+		{"all of it flushed after the ref", false, join(written, named, end, all), object +
+			" (tmp_obj_1) was not flushed before it got its name"},
+		{"there before, and flushed", true, join([]*Call{call("utimens", object), out(object)}, written[2:], outs[1:],
+			named[1:], end), ""},
+		{"there before, and not flushed", true, join([]*Call{call("utimens", object)}, written[2:], outs[1:], named[1:], end),
+			object + " (11) was not flushed"},
 		{"no move", true, written, "does not show how " + ref + " was moved"},
 	}
 	for _, tt := range tests {

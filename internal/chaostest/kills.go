@@ -74,7 +74,8 @@ func (s *Stages) KillAtRandom(ctx context.Context, seed uint64, kills int, progr
 		}
 		o, err := s.killStep(ctx, step, time.Duration(share*float64(took[step.Name])), group)
 		if err != nil {
-			return t, fmt.Errorf("seed %d, after %d kills: %s killed at %.3f of its time, group %v: %w", seed, t.Kills, step.Name, share, group, err)
+			return t, fmt.Errorf("seed %d, after %d kills: %s killed at %.3f of its time, group %v: %w", seed, t.Kills,
+				step.Name, share, group, err)
 		}
 		if o.Exit == -1 {
 			t.Kills++

@@ -60,7 +60,8 @@ func (l *Lab) furnish(ctx context.Context) error {
 		}
 	}
 	config := filepath.Join(l.Dir, "home", "gitconfig")
-	for name, text := range map[string]string{config: gitConfig, l.file("plan.yaml"): planText, l.file("three.txt"): "three\n", l.file("four.txt"): "four\n"} {
+	for name, text := range map[string]string{config: gitConfig, l.file("plan.yaml"): planText,
+		l.file("three.txt"): "three\n", l.file("four.txt"): "four\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			return err
 		}
@@ -89,7 +90,8 @@ func (l *Lab) furnish(ctx context.Context) error {
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		again := slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
-		if !again && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") && !strings.HasPrefix(name, "CHAOS_") {
+		if !again && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") &&
+			!strings.HasPrefix(name, "CHAOS_") {
 			l.Env = append(l.Env, kv)
 		}
 	}
@@ -246,7 +248,8 @@ func (r *Repo) Git(ctx context.Context, args ...string) (string, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out), fmt.Errorf("git %s: %w\n%s%s", strings.Join(args, " "), err, indent(string(out)), indent(errs.String()))
+		return string(out), fmt.Errorf("git %s: %w\n%s%s", strings.Join(args, " "), err, indent(string(out)),
+			indent(errs.String()))
 	}
 	return strings.TrimRight(string(out), "\n"), nil
 }

@@ -115,7 +115,9 @@ func CheckOrder(calls []*Call, moves []Move) error {
 
 // checkObject checks one object in the calls before the move of the ref.
 func (m Move) checkObject(calls []*Call, object string) error {
-	named := slices.IndexFunc(calls, func(c *Call) bool { return c.Err == 0 && c.Name == "rename" && c.Paths[1] == object })
+	named := slices.IndexFunc(calls, func(c *Call) bool {
+		return c.Err == 0 && c.Name == "rename" && c.Paths[1] == object
+	})
 	file, until := object, len(calls)
 	if named >= 0 {
 		file, until = calls[named].Paths[0], named

@@ -55,7 +55,8 @@ func (f Fault) Applies(step Step) bool { return !f.Prune || step.Name != "export
 func (f Fault) hits(c *Call) bool {
 	switch f.Fail {
 	case syscall.ENOSPC:
-		return slices.Contains([]string{"open", "write", "truncate", "fallocate", "fsync", "rename", "link", "symlink", "mkdir"}, c.Name)
+		return slices.Contains([]string{"open", "write", "truncate", "fallocate", "fsync", "rename", "link", "symlink",
+			"mkdir"}, c.Name)
 	case syscall.EROFS:
 		return c.Name != "flock" && strings.Contains(c.Paths[len(c.Paths)-1], "/.git/")
 	}

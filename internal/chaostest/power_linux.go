@@ -97,7 +97,8 @@ func (p *Power) Cut(ctx context.Context, rng *rand.Rand) error {
 		return errors.Join(p.crowd.finish(ctx, r), r.sound(ctx))
 	})
 	if err != nil {
-		return fmt.Errorf("the power cut at call %d of %d to the disk, with %.0f%% of what was not flushed: %w", at, len(p.log), 100*luck, err)
+		return fmt.Errorf("the power cut at call %d of %d to the disk, with %.0f%% of what was not flushed: %w", at,
+			len(p.log), 100*luck, err)
 	}
 	return nil
 }

@@ -95,7 +95,8 @@ func (l *Lab) Steps() []Step {
 		{"artifact", []string{"run", "--step"}, "MAKE-1: v1 by exec", false, ok},
 		{"review-by-checks", []string{"run", "--step"}, "MAKE-1: approve v1", false, ok},
 		{"run-to-rest", []string{"run"}, "", false, []int{1, 3}},
-		{"answer", []string{"answer", "ASK-1", "--for", "source", "-f", l.file("four.txt")}, "ASK-1: 1 file handed in", true, ok},
+		{"answer", []string{"answer", "ASK-1", "--for", "source", "-f", l.file("four.txt")}, "ASK-1: 1 file handed in", true,
+			ok},
 		{"submit", []string{"submit", "HAND-1", l.file("three.txt")}, "HAND-1: v1 by Ada", true, ok},
 		{"review", []string{"review", "HAND-1", "--approve"}, "HAND-1: approve v1", true, ok},
 		{"retry", []string{"retry", "LATER-1"}, "LATER-1: retry", true, ok},
@@ -191,7 +192,9 @@ func (r *Repo) Result(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	lines := slices.DeleteFunc(strings.Split(files, "\n"), func(line string) bool { return strings.HasSuffix(line, "/manifest.json") })
+	lines := slices.DeleteFunc(strings.Split(files, "\n"), func(line string) bool {
+		return strings.HasSuffix(line, "/manifest.json")
+	})
 	res.Bundle = strings.Join(lines, "\n")
 	return res, nil
 }

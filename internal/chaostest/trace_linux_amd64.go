@@ -87,7 +87,8 @@ func (t *tracer) run() (*Observed, error) {
 	})
 	exit, err := t.follow()
 	if !watchdog.Stop() && late {
-		err = errors.Join(err, fmt.Errorf("%s %s did not end within %s", filepath.Base(t.Path), strings.Join(t.Args, " "), t.Timeout))
+		err = errors.Join(err, fmt.Errorf("%s %s did not end within %s", filepath.Base(t.Path), strings.Join(t.Args, " "),
+			t.Timeout))
 	}
 	for i, w := range []io.Writer{t.Stdout, t.Stderr} {
 		if w == nil {
@@ -215,7 +216,8 @@ const (
 // atCall handles a thread's entry into or exit from a call.
 func (t *tracer) atCall(tid int, th *thread) {
 	var info syscallInfo
-	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, getSyscallInfo, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, getSyscallInfo, uintptr(tid), unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)), 0, 0)
 	if errno != 0 {
 		return
 	}

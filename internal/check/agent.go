@@ -20,8 +20,8 @@ type AgentOpinion struct {
 }
 
 // ByAgent joins what the engine ran and an agent's opinion into a review. Of criteria with a run line the engine's word
-// alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a rejection. What it did
-// not judge is not passed.
+// alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a rejection. What it
+// did not judge is not passed.
 func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Time) plan.Review {
 	r := s.review(o.Reviewer, o.Session, now)
 	rulings := map[string]plan.CriterionResult{}

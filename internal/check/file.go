@@ -8,8 +8,8 @@ import (
 )
 
 // File writes a review as the Markdown that people read: APPROVED.md or REJECTED.md. Whatever comes from a plan, a
-// command or a person stays text: the lines of it in a fenced block, one line with every character escaped that Markdown
-// would obey. So no review shows an image, a link or HTML that its evidence brought along.
+// command or a person stays text: the lines of it in a fenced block, one line with every character escaped that
+// Markdown would obey. So no review shows an image, a link or HTML that its evidence brought along.
 func File(r plan.Review) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s %s\n\n", r.Verdict, r.TaskID, r.ReviewedArtifactID)
@@ -36,7 +36,8 @@ func File(r plan.Review) []byte {
 
 	b.WriteString("\n## Criteria\n\n| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range r.Criteria {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c), cell(lastLine(c.Evidence)))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c),
+			cell(lastLine(c.Evidence)))
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(&b, "\n## Reasons\n\n%s", fenced(r.Reason))
@@ -84,10 +85,11 @@ func lastLine(s string) string {
 	return s
 }
 
-// cellEscapes keeps every character from its meaning in Markdown: also the beginnings of addresses, which many readers make
-// links of where they stand.
+// cellEscapes keeps every character from its meaning in Markdown: also the beginnings of addresses, which many readers
+// make links of where they stand.
 var cellEscapes = strings.NewReplacer(
-	"\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "\\", `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "*", `\*`, "_", `\_`,
+	"\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "\\", `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "*", `\*`,
+	"_", `\_`,
 	"~", `\~`, "&", `\&`, "@", `\@`, "://", `\://`, "www.", `www\.`, "WWW.", `WWW\.`,
 )
 

@@ -40,8 +40,10 @@ func cells(row string) (shown []string, obeyed string) {
 // hostile are texts with everything that has a meaning somewhere.
 func hostile() *rapid.Generator[string] {
 	pieces := []string{
-		"|", "\\", "\\|", "`", "```", "~~~", "*", "**", "_", "<", ">", "<!--", "-->", "<script>", "[x](http://e.example)", "![", "]", "(",
-		"\n", "\r", "\r\n", "\n\n", "\n# H", "\n| a | b |", "\n---\n", "\t", "\x1b[31m", "\x1b]0;t\x07", "\u202e", "\u2028", "\x85", "\x00", "\xff",
+		"|", "\\", "\\|", "`", "```", "~~~", "*", "**", "_", "<", ">", "<!--", "-->", "<script>", "[x](http://e.example)",
+		"![", "]", "(",
+		"\n", "\r", "\r\n", "\n\n", "\n# H", "\n| a | b |", "\n---\n", "\t", "\x1b[31m", "\x1b]0;t\x07", "\u202e", "\u2028",
+		"\x85", "\x00", "\xff",
 		"a", "word", "表格", "é", " ", "&lt;", "&#124;", "- ", "1. ", "> ",
 	}
 	return rapid.Custom(func(t *rapid.T) string {
@@ -61,7 +63,8 @@ func TestFileKeepsHostileTextInItsCell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := hostile()
 		r := plan.Review{
-			ReviewID: "r1", TaskID: "IMPL-1", CheckTaskID: "CHECK-IMPL-1", ReviewedArtifactID: "v1", Tree: "0123", Verdict: plan.Rejected,
+			ReviewID: "r1", TaskID: "IMPL-1", CheckTaskID: "CHECK-IMPL-1", ReviewedArtifactID: "v1", Tree: "0123",
+			Verdict:  plan.Rejected,
 			Reviewer: text.Draw(t, "reviewer"), Reason: text.Draw(t, "reason"), CreatedAt: time.Unix(0, 0).UTC(),
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "criteria") {
@@ -170,10 +173,13 @@ func rows(lines []string) []string {
 func TestFileOfOneReview(t *testing.T) {
 	one := 1
 	got := string(File(plan.Review{
-		ReviewID: "r2", TaskID: "IMPL-1", CheckTaskID: "CHECK-IMPL-1", ReviewedArtifactID: "v3", Tree: "4b82", Verdict: plan.Rejected,
-		Score: 62, MinScore: 90, Reviewer: "小静", SelfReviewed: true, CheckID: "k4", CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+		ReviewID: "r2", TaskID: "IMPL-1", CheckTaskID: "CHECK-IMPL-1", ReviewedArtifactID: "v3", Tree: "4b82",
+		Verdict: plan.Rejected,
+		Score:   62, MinScore: 90, Reviewer: "小静", SelfReviewed: true, CheckID: "k4",
+		CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 		Criteria: []plan.CriterionResult{
-			{ID: "A1", Statement: "all `links` resolve", Severity: plan.Must, Result: plan.ResultFail, Evidence: "looking\n\x1b[1ma|b.html: 404", ExitCode: &one, DurationMS: 12},
+			{ID: "A1", Statement: "all `links` resolve", Severity: plan.Must, Result: plan.ResultFail,
+				Evidence: "looking\n\x1b[1ma|b.html: 404", ExitCode: &one, DurationMS: 12},
 			{ID: "A2", Statement: "reads well", Severity: plan.Should, Result: plan.ResultNotJudged},
 			{ID: "A3", Statement: "has a title", Severity: plan.Must, Result: plan.ResultWaived, Evidence: "ann: not now"},
 		},

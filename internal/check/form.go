@@ -17,13 +17,15 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 		fmt.Fprintf(&b, "#   %s (%d bytes)\n", plan.OneLine(f.Path), f.Size)
 	}
 	for _, r := range ran {
-		fmt.Fprintf(&b, "#\n# %s %s, %s: %s\n#   %s\n", r.ID, r.Severity, r.Result, plan.OneLine(r.Statement), plan.OneLine(lastLine(r.Evidence)))
+		fmt.Fprintf(&b, "#\n# %s %s, %s: %s\n#   %s\n", r.ID, r.Severity, r.Result, plan.OneLine(r.Statement),
+			plan.OneLine(lastLine(r.Evidence)))
 	}
 	b.WriteString("#\n# Lines that begin with # are left out. An empty verdict records nothing.\n\n")
 	b.WriteString("# approve or reject\nverdict: \n# 0 to 100; empty: it follows from the criteria\nscore: \n")
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
-			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity, plan.OneLine(c.Statement), formKey(c.ID))
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity,
+				plan.OneLine(c.Statement), formKey(c.ID))
 		}
 	}
 	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")

@@ -52,9 +52,12 @@ func TestFormRoundTrip(t *testing.T) {
 		for i := range task.AcceptanceCriteria {
 			task.AcceptanceCriteria[i].Statement = text.Draw(t, "statement")
 		}
-		task.AcceptanceCriteria = append(task.AcceptanceCriteria, plan.Criterion{ID: "K1", Statement: "runs", Run: "true", Severity: plan.Should})
-		s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v1", Files: []plan.FileInfo{{Path: text.Draw(t, "path")}}}}
-		ran := []plan.CriterionResult{{ID: "K1", Severity: plan.Should, Result: plan.ResultFail, Statement: "runs", Evidence: text.Draw(t, "evidence")}}
+		task.AcceptanceCriteria = append(task.AcceptanceCriteria, plan.Criterion{ID: "K1", Statement: "runs", Run: "true",
+			Severity: plan.Should})
+		s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v1",
+			Files: []plan.FileInfo{{Path: text.Draw(t, "path")}}}}
+		ran := []plan.CriterionResult{{ID: "K1", Severity: plan.Should, Result: plan.ResultFail, Statement: "runs",
+			Evidence: text.Draw(t, "evidence")}}
 
 		want := Opinion{Criteria: map[string]Ruling{}}
 		answers := map[string]string{}
@@ -109,7 +112,8 @@ func TestParseFormErrors(t *testing.T) {
 		{"score below zero", "score: -1", `line 1: score: expected 0 to 100, found "-1"`},
 		{"score no number", "score: 9e1", `line 1: score: expected 0 to 100, found "9e1"`},
 		{"ruling", "A1: maybe so\r\n", `line 1: criterion A1: expected pass or fail, found "maybe"`},
-		{"no more after the message", "A1: x\nmessage: A2: pass\nA3: maybe", `line 1: criterion A1: expected pass or fail, found "x"`},
+		{"no more after the message", "A1: x\nmessage: A2: pass\nA3: maybe",
+			`line 1: criterion A1: expected pass or fail, found "x"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

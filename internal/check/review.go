@@ -47,7 +47,8 @@ type Ruling struct {
 	Evidence string
 }
 
-// Fits checks that every ruling is on a criterion of the task that a person judges. A ruling that the task has no place for is an error.
+// Fits checks that every ruling is on a criterion of the task that a person judges. A ruling that the task has no place
+// for is an error.
 func (o Opinion) Fits(t *plan.Task) error {
 	for _, id := range slices.Sorted(maps.Keys(o.Criteria)) {
 		i := slices.IndexFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == id })
@@ -116,7 +117,8 @@ func (s Subject) review(reviewer, session string, now time.Time) plan.Review {
 }
 
 // merge puts results into the order of the task's criteria; what nobody judged is recorded as not judged.
-func (s Subject) merge(ran []plan.CriterionResult, rulings map[string]plan.CriterionResult, by string) []plan.CriterionResult {
+func (s Subject) merge(ran []plan.CriterionResult, rulings map[string]plan.CriterionResult,
+	by string) []plan.CriterionResult {
 	byID := map[string]plan.CriterionResult{}
 	for _, r := range ran {
 		byID[r.ID] = r

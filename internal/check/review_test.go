@@ -13,7 +13,8 @@ import (
 // graded is a task with criteria as the letters say: M and S have a run line, m and s need a person; the result of the
 // engine stands behind it.
 func graded(criteria string) (*plan.Task, []plan.CriterionResult) {
-	results := map[byte]string{'+': plan.ResultPass, '-': plan.ResultFail, 'w': plan.ResultWaived, '?': plan.ResultNotJudged}
+	results := map[byte]string{'+': plan.ResultPass, '-': plan.ResultFail, 'w': plan.ResultWaived,
+		'?': plan.ResultNotJudged}
 	t := &plan.Task{TaskID: "IMPL-1"}
 	var ran []plan.CriterionResult
 	for i, word := range strings.Fields(criteria) {
@@ -68,7 +69,8 @@ func TestByEngine(t *testing.T) {
 			for _, s := range r.Suggestions {
 				asked = append(asked, s.Priority+" "+strings.TrimSuffix(strings.TrimPrefix(s.Text, "Make "), " hold: is good"))
 			}
-			if got := strings.Join(asked, " "); got != tt.asked && tt.asked != "" || tt.asked == "" && tt.score == 100 && got != "" {
+			if got := strings.Join(asked, " "); got != tt.asked && tt.asked != "" || tt.asked == "" && tt.score == 100 &&
+				got != "" {
 				t.Errorf("asks for %q", got)
 			}
 			checkReview(t, s, r)
@@ -105,20 +107,30 @@ func TestByPerson(t *testing.T) {
 		results        string // of each criterion, by whom
 		reason         string
 	}{
-		{"approved as a whole", "M+ m s", Opinion{Verdict: plan.Approved}, 100, "pass:checks pass:ann pass:ann", "Every criterion passed."},
-		{"approved but for one", "M+ m s", Opinion{Verdict: plan.Approved, Criteria: map[string]Ruling{"A3": {false, "dull"}}}, 90,
+		{"approved as a whole", "M+ m s", Opinion{Verdict: plan.Approved}, 100, "pass:checks pass:ann pass:ann",
+			"Every criterion passed."},
+		{"approved but for one", "M+ m s", Opinion{Verdict: plan.Approved,
+			Criteria: map[string]Ruling{"A3": {false, "dull"}}}, 90,
 			"pass:checks pass:ann fail:ann", "Every MUST criterion passed; 1 of 3 criteria failed."},
-		{"what the engine saw stays", "S- m", Opinion{Verdict: plan.Approved}, 90, "fail:checks pass:ann", "Every MUST criterion passed; 1 of 2 criteria failed."},
+		{"what the engine saw stays", "S- m", Opinion{Verdict: plan.Approved}, 90, "fail:checks pass:ann",
+			"Every MUST criterion passed; 1 of 2 criteria failed."},
 		{"a waiver stays", "Mw m", Opinion{Verdict: plan.Approved}, 100, "waived:checks pass:ann", "Every criterion passed."},
-		{"a run line that did not run is not approved along", "M m", Opinion{Verdict: plan.Approved}, 100, "not_judged:ann pass:ann", "Every criterion passed."},
-		{"a score of one's own", "m", Opinion{Verdict: plan.Approved, Score: number(95)}, 95, "pass:ann", "Every criterion passed."},
-		{"rejected as a whole", "M+ m", Opinion{Verdict: plan.Rejected}, 0, "pass:checks not_judged:ann", "Rejected without a failed criterion."},
-		{"rejected for a MUST", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {false, "no"}}}, 0, "pass:checks fail:ann", "1 of 2 criteria failed."},
-		{"rejected though every MUST passed", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {true, ""}}}, 89,
+		{"a run line that did not run is not approved along", "M m", Opinion{Verdict: plan.Approved}, 100,
+			"not_judged:ann pass:ann", "Every criterion passed."},
+		{"a score of one's own", "m", Opinion{Verdict: plan.Approved, Score: number(95)}, 95, "pass:ann",
+			"Every criterion passed."},
+		{"rejected as a whole", "M+ m", Opinion{Verdict: plan.Rejected}, 0, "pass:checks not_judged:ann",
+			"Rejected without a failed criterion."},
+		{"rejected for a MUST", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {false, "no"}}}, 0,
+			"pass:checks fail:ann", "1 of 2 criteria failed."},
+		{"rejected though every MUST passed", "M+ m", Opinion{Verdict: plan.Rejected,
+			Criteria: map[string]Ruling{"A2": {true, ""}}}, 89,
 			"pass:checks pass:ann", "Rejected without a failed criterion."},
-		{"rejected for SHOULDs", "M+ s s", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {false, ""}, "A3": {false, ""}}}, 80,
+		{"rejected for SHOULDs", "M+ s s", Opinion{Verdict: plan.Rejected,
+			Criteria: map[string]Ruling{"A2": {false, ""}, "A3": {false, ""}}}, 80,
 			"pass:checks fail:ann fail:ann", "Score 80 is below 90."},
-		{"rejected with a score", "m", Opinion{Verdict: plan.Rejected, Score: number(62)}, 62, "not_judged:ann", "Rejected without a failed criterion."},
+		{"rejected with a score", "m", Opinion{Verdict: plan.Rejected, Score: number(62)}, 62, "not_judged:ann",
+			"Rejected without a failed criterion."},
 		{"with words", "m", Opinion{Verdict: plan.Rejected, Message: "No."}, 0, "not_judged:ann", "No."},
 	}
 	for _, tt := range tests {
@@ -134,7 +146,8 @@ func TestByPerson(t *testing.T) {
 			for _, c := range r.Criteria {
 				results = append(results, c.Result+":"+c.By)
 			}
-			if got := strings.Join(results, " "); got != tt.results || r.Score != tt.score || r.Verdict != tt.opinion.Verdict || r.Reason != tt.reason {
+			if got := strings.Join(results, " "); got != tt.results || r.Score != tt.score || r.Verdict != tt.opinion.Verdict ||
+				r.Reason != tt.reason {
 				t.Errorf("%s, score %d, %s, %q", got, r.Score, r.Verdict, r.Reason)
 			}
 			checkReview(t, s, r)

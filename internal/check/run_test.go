@@ -45,7 +45,8 @@ func TestRun(t *testing.T) {
 		{"never ends", "echo begun; exec sleep 60", "", plan.ResultFail, -1, "*begun\nstopped after *"},
 		{"is killed", "kill -9 $$", "", plan.ResultFail, -1, "*ended by a signal*"},
 		{"speaks to the terminal", `printf '\033[31mred\033[0m\n'; false`, "", plan.ResultFail, 1, "red"},
-		{"says too much", "i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; echo end; false", "", plan.ResultFail, 1, "*...*0123456789\nend"},
+		{"says too much", "i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; echo end; false", "",
+			plan.ResultFail, 1, "*...*0123456789\nend"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,7 +65,8 @@ func TestRun(t *testing.T) {
 				t.Fatalf("%v, %v", results, err)
 			}
 			r := results[0]
-			if r.ID != "A1" || r.Statement != c.Statement || r.Severity != plan.Should || r.By != plan.ReviewerChecks || r.Result != tt.result {
+			if r.ID != "A1" || r.Statement != c.Statement || r.Severity != plan.Should || r.By != plan.ReviewerChecks ||
+				r.Result != tt.result {
 				t.Errorf("result %+v", r)
 			}
 			if r.ExitCode == nil || *r.ExitCode != tt.exit && tt.exit >= 0 || tt.exit < 0 && *r.ExitCode == 0 {
@@ -138,7 +140,8 @@ func TestRunThatFails(t *testing.T) {
 	t.Run("no bundle", func(t *testing.T) {
 		g := ground(t)
 		g.Bundle = func(context.Context, string) error { return broken }
-		if results, err := Run(context.Background(), criteria, g); results != nil || !errors.Is(err, broken) || !strings.Contains(err.Error(), "A2") {
+		if results, err := Run(context.Background(), criteria, g); results != nil || !errors.Is(err, broken) ||
+			!strings.Contains(err.Error(), "A2") {
 			t.Errorf("%v, %v", results, err)
 		}
 	})

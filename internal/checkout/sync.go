@@ -154,7 +154,8 @@ func (s *syncing) carryOut(steps []step) error {
 }
 
 func (e entry) equal(other entry) bool {
-	return e.Hash == other.Hash && e.Next == other.Next && e.Size == other.Size && e.Settled == other.Settled && e.Modified.Equal(other.Modified)
+	return e.Hash == other.Hash && e.Next == other.Next && e.Size == other.Size && e.Settled == other.Settled &&
+		e.Modified.Equal(other.Modified)
 }
 
 func (s *syncing) do(st step) error {
@@ -235,7 +236,8 @@ func (s *syncing) compare(name string, want []byte) (*step, error) {
 	case s.o.Force != nil && s.o.Force(name, have):
 		return &step{name: name, data: want, aside: true}, nil
 	}
-	s.result.Edited = append(s.result.Edited, Edit{Name: name, Want: want, Base: s.place.written(s.group, name, s.was[name]), Have: have, What: what})
+	s.result.Edited = append(s.result.Edited, Edit{Name: name, Want: want,
+		Base: s.place.written(s.group, name, s.was[name]), Have: have, What: what})
 	return nil, nil
 }
 
@@ -258,7 +260,8 @@ func (s *syncing) obsolete(name string) (*step, error) {
 	case s.o.Force != nil && s.o.Force(name, have):
 		return &step{name: name, remove: true, aside: true}, nil
 	}
-	s.result.Edited = append(s.result.Edited, Edit{Name: name, Base: s.place.written(s.group, name, s.was[name]), Gone: true, Have: have, What: what})
+	s.result.Edited = append(s.result.Edited, Edit{Name: name, Base: s.place.written(s.group, name, s.was[name]),
+		Gone: true, Have: have, What: what})
 	return nil, nil
 }
 

@@ -12,11 +12,12 @@ const Version = 1
 
 // Want is what a reply must answer.
 type Want struct {
-	Role     Role
-	Criteria []plan.Criterion // of a check: the candidate's; those with a run line are judged by the engine, not by the agent
-	Tasks    []plan.TaskID    // of a feasibility check: the leaves
-	Others   []plan.TaskID    // of a feasibility check: tasks that nobody asks about; what is said of them is dropped
-	Limits   plan.Config      // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
+	Role Role
+	// of a check: the candidate's; those with a run line are judged by the engine, not by the agent
+	Criteria []plan.Criterion
+	Tasks    []plan.TaskID // of a feasibility check: the leaves
+	Others   []plan.TaskID // of a feasibility check: tasks that nobody asks about; what is said of them is dropped
+	Limits   plan.Config   // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
 
 	// FilesElsewhere says that the agent can write into WF_OUT, so that an ARTIFACT may have no files.
 	FilesElsewhere bool
@@ -105,18 +106,22 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 	}
 	switch version := object["schema_version"].(type) {
 	case nil:
-		return &Violation{Code: CodeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing", ExampleFix: `"schema_version": 1`}
+		return &Violation{Code: CodeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing",
+			ExampleFix: `"schema_version": 1`}
 	case float64:
 		if version != Version {
-			return &Violation{Code: CodeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
+			return &Violation{Code: CodeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version),
+				ExampleFix: `"schema_version": 1`}
 		}
 	default:
-		return &Violation{Code: CodeWrongType, JSONPath: "$.schema_version", Expected: "the number 1", Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
+		return &Violation{Code: CodeWrongType, JSONPath: "$.schema_version", Expected: "the number 1",
+			Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
 	}
 	result, ok := object[keyResult].(string)
 	if !ok || !slices.Contains(allowed, result) {
 		return &Violation{
-			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " + some(allowed),
+			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " +
+				some(allowed),
 			Actual: shownValue(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
 		}
 	}

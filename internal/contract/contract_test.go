@@ -79,14 +79,16 @@ func TestParseNeedsAndEstimates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Needs) != 3 || got.Needs[1].RecommendedOptionID != "users" || len(got.Needs[1].Options) != 2 || got.Needs[0].Kind != plan.AskFile {
+	if len(got.Needs) != 3 || got.Needs[1].RecommendedOptionID != "users" || len(got.Needs[1].Options) != 2 ||
+		got.Needs[0].Kind != plan.AskFile {
 		t.Errorf("needs: %+v", got.Needs)
 	}
 	got, err = Parse(wants(RoleFeasibility), Example(RoleFeasibility, Feasibility))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Estimates) != 2 || got.Estimates[1].EstimatedPersonDays != 12 || got.Estimates[1].OneShotPass || !got.Estimates[0].OneShotPass {
+	if len(got.Estimates) != 2 || got.Estimates[1].EstimatedPersonDays != 12 || got.Estimates[1].OneShotPass ||
+		!got.Estimates[0].OneShotPass {
 		t.Errorf("estimates: %+v", got.Estimates)
 	}
 	want := wants(RoleFeasibility)
@@ -131,61 +133,95 @@ func TestViolations(t *testing.T) {
 		{"path leads out", RoleAction, file(`{"path":"../a","content":""}`), "bad-path $.files[0].path"},
 		{"path of git's", RoleAction, file(`{"path":"a/.git/config","content":""}`), "bad-path $.files[0].path"},
 		{"absolute path", RoleAction, file(`{"path":"/etc/passwd","content":""}`), "bad-path $.files[0].path"},
-		{"path twice", RoleAction, file(`{"path":"a","content":""},{"path":"a","content":""}`), "duplicate-path $.files[1].path"},
-		{"path twice but for case", RoleAction, file(`{"path":"É/a","content":""},{"path":"é/A","content":""}`), "duplicate-path $.files[1].path"},
-		{"file, then directory", RoleAction, file(`{"path":"a","content":""},{"path":"A/b","content":""}`), "duplicate-path $.files[1].path"},
-		{"directory, then file", RoleAction, file(`{"path":"a/b/c","content":""},{"path":"a/B","content":""}`), "duplicate-path $.files[1].path"},
+		{"path twice", RoleAction, file(`{"path":"a","content":""},{"path":"a","content":""}`),
+			"duplicate-path $.files[1].path"},
+		{"path twice but for case", RoleAction, file(`{"path":"É/a","content":""},{"path":"é/A","content":""}`),
+			"duplicate-path $.files[1].path"},
+		{"file, then directory", RoleAction, file(`{"path":"a","content":""},{"path":"A/b","content":""}`),
+			"duplicate-path $.files[1].path"},
+		{"directory, then file", RoleAction, file(`{"path":"a/b/c","content":""},{"path":"a/B","content":""}`),
+			"duplicate-path $.files[1].path"},
 		{"unknown encoding", RoleAction, file(`{"path":"a","content":"","encoding":"hex"}`), "bad-value $.files[0].encoding"},
-		{"not base64", RoleAction, file(`{"path":"a","content":"a$==","encoding":"base64"}`), "bad-encoding $.files[0].content"},
-		{"base64 without padding", RoleAction, file(`{"path":"a","content":"YQ","encoding":"base64"}`), "bad-encoding $.files[0].content"},
-		{"base64 with loose bits", RoleAction, file(`{"path":"a","content":"YR==","encoding":"base64"}`), "bad-encoding $.files[0].content"},
-		{"artifact and error", RoleAction, v1 + `"ARTIFACT","files":[{"path":"a","content":""}],"error":"but"}`, "contradiction $.error"},
+		{"not base64", RoleAction, file(`{"path":"a","content":"a$==","encoding":"base64"}`),
+			"bad-encoding $.files[0].content"},
+		{"base64 without padding", RoleAction, file(`{"path":"a","content":"YQ","encoding":"base64"}`),
+			"bad-encoding $.files[0].content"},
+		{"base64 with loose bits", RoleAction, file(`{"path":"a","content":"YR==","encoding":"base64"}`),
+			"bad-encoding $.files[0].content"},
+		{"artifact and error", RoleAction, v1 + `"ARTIFACT","files":[{"path":"a","content":""}],"error":"but"}`,
+			"contradiction $.error"},
 		{"noop and files", RoleAction, v1 + `"NOOP","files":[{"path":"a","content":""}]}`, "contradiction $.files"},
 		{"error without text", RoleAction, v1 + `"ERROR"}`, "missing-field $.error"},
 		{"blank error", RoleAction, v1 + `"ERROR","error":" \u200b\u001b "}`, "bad-value $.error"},
 		{"long summary", RoleAction, v1 + `"NOOP","summary":"` + strings.Repeat("x", 10001) + `"}`, "too-large $.summary"},
 
 		{"a plan under another name", RolePlan, string(Example(RoleAction, Artifact)), "bad-path $.files"},
-		{"two plans", RoleSplit, file(`{"path":"plan.yaml","content":""},{"path":"plan.json","content":""}`), "bad-path $.files"},
+		{"two plans", RoleSplit, file(`{"path":"plan.yaml","content":""},{"path":"plan.json","content":""}`),
+			"bad-path $.files"},
 
 		{"no needs", RoleAction, v1 + `"NEEDS_INPUT"}`, "missing-field $.needs"},
 		{"empty needs", RoleAction, need(``), "bad-value $.needs"},
 		{"need without question", RoleAction, need(`{"name":"a","kind":"text"}`), "missing-field $.needs[0].question"},
 		{"need of unknown kind", RoleAction, need(`{"name":"a","question":"b","kind":"url"}`), "bad-value $.needs[0].kind"},
 		{"name on two lines", RoleAction, need(`{"name":"a\nb","question":"b","kind":"text"}`), "bad-value $.needs[0].name"},
-		{"name with an invisible character", RoleAction, need(`{"name":"a\u200bb","question":"b","kind":"text"}`), "bad-value $.needs[0].name"},
-		{"name that is too long when escaped", RoleAction, need(`{"name":"` + strings.Repeat("☃", 80) + `","question":"b","kind":"text"}`), "too-large $.needs[0].name"},
-		{"name twice", RoleAction, need(`{"name":"a","question":"b","kind":"text"},{"name":"A","question":"b","kind":"text"}`), "duplicate-id $.needs[1].name"},
-		{"choice without options", RoleAction, need(`{"name":"a","question":"b","kind":"choice"}`), "missing-field $.needs[0].options"},
-		{"choice with null options", RoleAction, need(`{"name":"a","question":"b","kind":"choice","options":null}`), "wrong-type $.needs[0].options"},
-		{"choice of one", RoleAction, need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"}]}`), "bad-value $.needs[0].options"},
-		{"option twice", RoleAction, need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"},{"option_id":"x","description":"z"}]}`), "duplicate-id $.needs[0].options[1].option_id"},
-		{"recommends what is no option", RoleAction, need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}],"recommended_option_id":"w"}`), "unknown-id $.needs[0].recommended_option_id"},
-		{"options of a text", RoleAction, need(`{"name":"a","question":"b","kind":"text","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}]}`), "contradiction $.needs[0].kind"},
+		{"name with an invisible character", RoleAction, need(`{"name":"a\u200bb","question":"b","kind":"text"}`),
+			"bad-value $.needs[0].name"},
+		{"name that is too long when escaped", RoleAction, need(`{"name":"` + strings.Repeat("☃", 80) +
+			`","question":"b","kind":"text"}`), "too-large $.needs[0].name"},
+		{"name twice", RoleAction,
+			need(`{"name":"a","question":"b","kind":"text"},{"name":"A","question":"b","kind":"text"}`),
+			"duplicate-id $.needs[1].name"},
+		{"choice without options", RoleAction, need(`{"name":"a","question":"b","kind":"choice"}`),
+			"missing-field $.needs[0].options"},
+		{"choice with null options", RoleAction, need(`{"name":"a","question":"b","kind":"choice","options":null}`),
+			"wrong-type $.needs[0].options"},
+		{"choice of one", RoleAction,
+			need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"}]}`),
+			"bad-value $.needs[0].options"},
+		{"option twice", RoleAction,
+			need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"},{"option_id":"x","description":"z"}]}`), "duplicate-id $.needs[0].options[1].option_id"},
+		{"recommends what is no option", RoleAction,
+			need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}],"recommended_option_id":"w"}`), "unknown-id $.needs[0].recommended_option_id"},
+		{"options of a text", RoleAction,
+			need(`{"name":"a","question":"b","kind":"text","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}]}`), "contradiction $.needs[0].kind"},
 
 		{"criterion left out", RoleCheck, review("APPROVED", a1), "not-judged $.criteria"},
 		{"no criteria", RoleCheck, review("REJECTED", ``), "contradiction $.verdict"},
 		{"criterion twice", RoleCheck, review("APPROVED", a1+`,`+a2+`,`+a1), "duplicate-id $.criteria[2].id"},
-		{"criterion twice, once failed", RoleCheck, review("APPROVED", `{"id":"A1","pass":false,"evidence":"x"},`+a2+`,`+a1), "duplicate-id $.criteria[2].id"},
-		{"unknown criterion", RoleCheck, review("APPROVED", a1+`,`+a2+`,{"id":"a1","pass":true,"evidence":"x"}`), "unknown-id $.criteria[2].id"},
-		{"pass as text", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":"true","evidence":"x"}`), "wrong-type $.criteria[1].pass"},
-		{"pass as null", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":null,"evidence":"x"}`), "wrong-type $.criteria[1].pass"},
+		{"criterion twice, once failed", RoleCheck, review("APPROVED", `{"id":"A1","pass":false,"evidence":"x"},`+a2+`,`+a1),
+			"duplicate-id $.criteria[2].id"},
+		{"unknown criterion", RoleCheck, review("APPROVED", a1+`,`+a2+`,{"id":"a1","pass":true,"evidence":"x"}`),
+			"unknown-id $.criteria[2].id"},
+		{"pass as text", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":"true","evidence":"x"}`),
+			"wrong-type $.criteria[1].pass"},
+		{"pass as null", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":null,"evidence":"x"}`),
+			"wrong-type $.criteria[1].pass"},
 		{"no evidence", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":true}`), "missing-field $.criteria[1].evidence"},
-		{"blank evidence", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":true,"evidence":" \u00a0"}`), "bad-value $.criteria[1].evidence"},
-		{"approved with a failed MUST", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":false,"evidence":"x"}`), "contradiction $.verdict"},
-		{"approved with a failed MUST of the engine's", RoleCheck, review("APPROVED", a1+`,`+a2+`,{"id":"K1","pass":false,"evidence":"x"}`), "contradiction $.verdict"},
+		{"blank evidence", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":true,"evidence":" \u00a0"}`),
+			"bad-value $.criteria[1].evidence"},
+		{"approved with a failed MUST", RoleCheck, review("APPROVED", a2+`,{"id":"A1","pass":false,"evidence":"x"}`),
+			"contradiction $.verdict"},
+		{"approved with a failed MUST of the engine's", RoleCheck,
+			review("APPROVED", a1+`,`+a2+`,{"id":"K1","pass":false,"evidence":"x"}`), "contradiction $.verdict"},
 		{"rejected without a reason", RoleCheck, review("REJECTED", a1+`,`+a2), "contradiction $.verdict"},
 		{"another verdict", RoleCheck, review("approve", a1+`,`+a2), "bad-value $.verdict"},
 		{"half a point", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "50.5", 1), "wrong-type $.score"},
 		{"score above 100", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "101", 1), "bad-value $.score"},
 		{"score below 0", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "-1", 1), "bad-value $.score"},
 		{"score as text", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", `"50"`, 1), "wrong-type $.score"},
-		{"score that does not end", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", `1e-999999999`, 1), "bad-value $"},
+		{"score that does not end", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", `1e-999999999`, 1),
+			"bad-value $"},
 
-		{"leaf that is none", RoleFeasibility, estimate(`{"task_id":"IMPL-9","estimated_person_days":1,"one_shot_pass":true,"why":"x"}`), "unknown-id $.estimates[0].task_id"},
-		{"leaf twice", RoleFeasibility, estimate(`{"task_id":"IMPL-1","estimated_person_days":1,"one_shot_pass":true,"why":"x"},{"task_id":"IMPL-1","estimated_person_days":2,"one_shot_pass":true,"why":"x"}`), "duplicate-id $.estimates[1].task_id"},
-		{"no days", RoleFeasibility, estimate(`{"task_id":"IMPL-1","estimated_person_days":0,"one_shot_pass":true,"why":"x"}`), "bad-value $.estimates[0].estimated_person_days"},
-		{"no why", RoleFeasibility, estimate(`{"task_id":"IMPL-1","estimated_person_days":1,"one_shot_pass":true}`), "missing-field $.estimates[0].why"},
+		{"leaf that is none", RoleFeasibility,
+			estimate(`{"task_id":"IMPL-9","estimated_person_days":1,"one_shot_pass":true,"why":"x"}`),
+			"unknown-id $.estimates[0].task_id"},
+		{"leaf twice", RoleFeasibility,
+			estimate(`{"task_id":"IMPL-1","estimated_person_days":1,"one_shot_pass":true,"why":"x"},{"task_id":"IMPL-1","estimated_person_days":2,"one_shot_pass":true,"why":"x"}`), "duplicate-id $.estimates[1].task_id"},
+		{"no days", RoleFeasibility,
+			estimate(`{"task_id":"IMPL-1","estimated_person_days":0,"one_shot_pass":true,"why":"x"}`),
+			"bad-value $.estimates[0].estimated_person_days"},
+		{"no why", RoleFeasibility, estimate(`{"task_id":"IMPL-1","estimated_person_days":1,"one_shot_pass":true}`),
+			"missing-field $.estimates[0].why"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,7 +246,8 @@ func TestViolations(t *testing.T) {
 func checkTexts(t *testing.T, v *Violation) {
 	t.Helper()
 	for name, s := range map[string]string{
-		"error_code": v.Code, "schema": v.Schema, "json_path": v.JSONPath, "expected": v.Expected, "actual": v.Actual, "example_fix": v.ExampleFix,
+		"error_code": v.Code, "schema": v.Schema, "json_path": v.JSONPath, "expected": v.Expected, "actual": v.Actual,
+		"example_fix": v.ExampleFix,
 	} {
 		if s == "" || len(s) > 5000 || strings.ContainsFunc(s, unicode.IsControl) {
 			t.Errorf("%s: %s is %q", v.Code, name, s)
@@ -251,7 +288,8 @@ func TestUnknownRole(t *testing.T) {
 }
 
 func TestFeedback(t *testing.T) {
-	v := violationOf(t, wants(RoleCheck), `{"schema_version":1,"result_type":"REVIEW","verdict":"<b>\u001b[31m","score":"<"}`)
+	v := violationOf(t, wants(RoleCheck),
+		`{"schema_version":1,"result_type":"REVIEW","verdict":"<b>\u001b[31m","score":"<"}`)
 	if v == nil {
 		t.Fatal("accepted")
 	}

@@ -78,5 +78,6 @@ func (r Ruling) fields() map[string]any {
 }
 
 func (e Estimate) fields() map[string]any {
-	return map[string]any{"task_id": e.TaskID, "estimated_person_days": e.EstimatedPersonDays, "one_shot_pass": e.OneShotPass, "why": e.Why}
+	return map[string]any{"task_id": e.TaskID, "estimated_person_days": e.EstimatedPersonDays,
+		"one_shot_pass": e.OneShotPass, "why": e.Why}
 }

@@ -17,8 +17,8 @@ const (
 	escapedKey = `\"` + keyResult + `\"`
 )
 
-// extract finds the one reply in a text. The rule: of all objects, and of all groups in braces that are none, that speak
-// of a result_type there is one, or equal ones. So it never has to choose.
+// extract finds the one reply in a text. The rule: of all objects, and of all groups in braces that are none, that
+// speak of a result_type there is one, or equal ones. So it never has to choose.
 func extract(data []byte) (map[string]any, *Violation) {
 	if len(data) > MaxReply {
 		return nil, &Violation{
@@ -58,7 +58,8 @@ func decode(data []byte) (string, *Violation) {
 	if !utf8.FullRune(data[at:]) {
 		return "", CutOff("the text ends inside a character")
 	}
-	return "", &Violation{Code: CodeNotUTF8, Expected: "UTF-8", Actual: fmt.Sprintf("the byte 0x%02X at offset %d", data[at], at)}
+	return "", &Violation{Code: CodeNotUTF8, Expected: "UTF-8",
+		Actual: fmt.Sprintf("the byte 0x%02X at offset %d", data[at], at)}
 }
 
 // scanner goes through a text from brace to brace.
@@ -223,7 +224,8 @@ func (s *scanner) closing() (end int, closed bool) {
 }
 
 func (s *scanner) result() (map[string]any, *Violation) {
-	whole := Violation{Expected: "one JSON object with schema_version and " + keyResult, ExampleFix: `{"schema_version":1,"result_type":"NOOP","summary":"..."}`}
+	whole := Violation{Expected: "one JSON object with schema_version and " + keyResult,
+		ExampleFix: `{"schema_version":1,"result_type":"NOOP","summary":"..."}`}
 	switch {
 	case s.wrapped != "":
 		whole.Code, whole.Actual = CodeWrapped, "a "+keyResult+" "+s.wrapped

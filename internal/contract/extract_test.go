@@ -13,11 +13,12 @@ const noopSummary = `{"result_type":"ERROR"} ` + "```" + ` // /* } ,`
 
 func TestExtractHandles(t *testing.T) {
 	tests := map[string]string{
-		"bare":                      noop,
-		"white space":               "\r\n\t " + noop + "\n\n",
-		"byte order mark":           "\ufeff" + noop,
-		"prose around":              "Sure! Here's what I've got: \"nothing\".\n\n" + noop + "\n\nLet me know if that's ok.",
-		"prose with braces":         "In main() { ... } the {name} of ${x}, {1, 2}, {'a': 1} and {\"a\": 1} stay.\n" + noop + "\nSo {} it is.",
+		"bare":            noop,
+		"white space":     "\r\n\t " + noop + "\n\n",
+		"byte order mark": "\ufeff" + noop,
+		"prose around":    "Sure! Here's what I've got: \"nothing\".\n\n" + noop + "\n\nLet me know if that's ok.",
+		"prose with braces": "In main() { ... } the {name} of ${x}, {1, 2}, {'a': 1} and {\"a\": 1} stay.\n" + noop +
+			"\nSo {} it is.",
 		"prose with a lone brace":   "The { of line 3 is not closed, it's \"odd\".\n" + noop,
 		"prose with brackets":       "[1] see [the list]({x}), [ {y} ] and [{\"a\": 1}].\n" + noop + " [2]",
 		"prose speaks of the field": "I set result_type to NOOP.\n" + noop,
@@ -32,10 +33,12 @@ func TestExtractHandles(t *testing.T) {
 		"a brace too many":          noop + "}",
 		"a comma at the end":        noop + ",\n",
 		"a comma before the fence":  "```json\n" + noop + ",\n```",
-		"trailing commas":           strings.Replace(strings.TrimSuffix(noop, "}")+", }", `"NOOP",`, `"NOOP","x":[1,{"y":2,},],`, 1),
-		"comments":                  strings.Replace(noop, `"result_type"`, "// the \"kind\" }\n /* of { it */ \"result_type\"/**/", 1),
-		"raw line ends in strings":  strings.Replace(noop, `"NOOP",`, "\"NOOP\",\"x\":\"a\n\tb\r\nc\",", 1),
-		"escapes":                   strings.Replace(noop, "NOOP", `\u004eO\u004fP`, 1),
+		"trailing commas": strings.Replace(strings.TrimSuffix(noop, "}")+", }", `"NOOP",`,
+			`"NOOP","x":[1,{"y":2,},],`, 1),
+		"comments": strings.Replace(noop, `"result_type"`,
+			"// the \"kind\" }\n /* of { it */ \"result_type\"/**/", 1),
+		"raw line ends in strings": strings.Replace(noop, `"NOOP",`, "\"NOOP\",\"x\":\"a\n\tb\r\nc\",", 1),
+		"escapes":                  strings.Replace(noop, "NOOP", `\u004eO\u004fP`, 1),
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {

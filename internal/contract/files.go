@@ -31,7 +31,8 @@ func (j *judge) files(list []map[string]any) []File {
 	case len(list) == 0:
 		return nil
 	case len(list) > limits.MaxArtifactFiles:
-		j.add(CodeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"), "deliver fewer files")
+		j.add(CodeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"),
+			"deliver fewer files")
 		return nil
 	}
 	var files []File
@@ -42,7 +43,8 @@ func (j *judge) files(list []map[string]any) []File {
 		files = append(files, file)
 	}
 	if size > limits.MaxArtifactBytes {
-		j.add(CodeTooLarge, "$.files", fmt.Sprintf("at most %d bytes in all files", limits.MaxArtifactBytes), fmt.Sprintf("%d bytes", size), "deliver less")
+		j.add(CodeTooLarge, "$.files", fmt.Sprintf("at most %d bytes in all files", limits.MaxArtifactBytes),
+			fmt.Sprintf("%d bytes", size), "deliver less")
 	}
 	j.collisions(files)
 	j.planFile(files)
@@ -58,7 +60,8 @@ func (j *judge) file(f map[string]any, at string) File {
 	}
 	data, ok := content(f)
 	if !ok {
-		j.add(CodeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")), `"content": "aGVsbG8K", "encoding": "base64"`)
+		j.add(CodeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")),
+			`"content": "aGVsbG8K", "encoding": "base64"`)
 	}
 	file.Content = data
 	return file
@@ -79,7 +82,9 @@ func (j *judge) collisions(files []File) {
 		}
 		seen[key] |= isFile
 		if clash {
-			j.add(CodeDuplicatePath, fmt.Sprintf("$.files[%d].path", i), "paths that differ in more than upper and lower case, none of them both file and directory", shown(f.Path), "give each file a path of its own")
+			j.add(CodeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
+				"paths that differ in more than upper and lower case, none of them both file and directory", shown(f.Path),
+				"give each file a path of its own")
 		}
 	}
 }
@@ -96,5 +101,6 @@ func (j *judge) planFile(files []File) {
 	for _, f := range files {
 		paths = append(paths, shown(f.Path))
 	}
-	j.add(CodeBadPath, "$.files", "exactly one file, "+PlanYAML+" or "+PlanJSON, some(paths), `"files": [{"path": "plan.yaml", "content": "..."}]`)
+	j.add(CodeBadPath, "$.files", "exactly one file, "+PlanYAML+" or "+PlanJSON, some(paths),
+		`"files": [{"path": "plan.yaml", "content": "..."}]`)
 }

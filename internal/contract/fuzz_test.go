@@ -71,7 +71,8 @@ func checkCuts(t *testing.T, want Want, text []byte, same *Reply) {
 func checkProse(t *testing.T, want Want, text string, same Reply) {
 	t.Helper()
 	const space = " \t\r\n"
-	if strings.HasPrefix(strings.TrimLeft(text, space+"\ufeff"), "<think") || strings.HasSuffix(strings.TrimRight(text, space+"}]"), ",") {
+	if strings.HasPrefix(strings.TrimLeft(text, space+"\ufeff"), "<think") ||
+		strings.HasSuffix(strings.TrimRight(text, space+"}]"), ",") {
 		return // thinking comes first, and a comma at the end says that more was meant
 	}
 	bare := strings.TrimPrefix(text, "\ufeff")

@@ -19,7 +19,8 @@ type judge struct {
 
 func (j *judge) add(code, path, expected, actual, fix string) {
 	j.found = append(j.found, &Violation{
-		Code: code, Schema: schemaName + "#/$defs/" + j.def, JSONPath: path, Expected: expected, Actual: actual, ExampleFix: fix,
+		Code: code, Schema: schemaName + "#/$defs/" + j.def, JSONPath: path, Expected: expected, Actual: actual,
+		ExampleFix: fix,
 	})
 }
 
@@ -57,7 +58,8 @@ func (j *judge) needs(list []map[string]any) []Need {
 		at := fmt.Sprintf("$.needs[%d]", i)
 		need := Need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
 		if len(plan.EscapeName(need.Name)) > maxEscapedName {
-			j.add(CodeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName), shown(need.Name), `"name": "product_spec"`)
+			j.add(CodeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
+				shown(need.Name), `"name": "product_spec"`)
 		}
 		j.unique(names, plan.FoldPath(need.Name), at+".name", shown(need.Name))
 		need.Options, need.RecommendedOptionID = j.options(n, need.Kind, at)
@@ -88,7 +90,8 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 		known = append(known, option.OptionID)
 	}
 	if recommended != "" && !ids[recommended] {
-		j.add(CodeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended), `"recommended_option_id": "`+known[0]+`"`)
+		j.add(CodeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended),
+			`"recommended_option_id": "`+known[0]+`"`)
 	}
 	return options, recommended
 }
@@ -104,9 +107,11 @@ func (j *judge) review(object map[string]any, r *Reply) {
 	}
 	switch {
 	case r.Verdict == plan.Approved && len(failed.must) > 0:
-		j.add(CodeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected, failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
+		j.add(CodeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
+			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
 	case r.Verdict == plan.Rejected && !failed.any && len(r.Suggestions) == 0:
-		j.add(CodeContradiction, "$.verdict", "a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
+		j.add(CodeContradiction, "$.verdict",
+			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
 			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
 	}
 }
@@ -145,7 +150,8 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 	for _, id := range j.manual() {
 		ruling, judged := byID[id]
 		if !judged {
-			j.add(CodeNotJudged, "$.criteria", "a verdict on "+id, "none", `{"id": "`+id+`", "pass": false, "evidence": "what you saw, and where"}`)
+			j.add(CodeNotJudged, "$.criteria", "a verdict on "+id, "none",
+				`{"id": "`+id+`", "pass": false, "evidence": "what you saw, and where"}`)
 		}
 		r.Criteria = append(r.Criteria, ruling)
 	}
@@ -206,14 +212,18 @@ func (j *judge) required(m map[string]any, key, at string) string {
 }
 
 func readable(c rune) bool {
-	return unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsPunct(c) || unicode.IsSymbol(c) && c != unicode.ReplacementChar
+	return unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsPunct(c) || unicode.IsSymbol(c) &&
+		c != unicode.ReplacementChar
 }
 
 // name is a text that stands for something: one line, without what can't be seen.
 func (j *judge) name(m map[string]any, key, at string) string {
 	s := j.required(m, key, at)
-	if s != str(m, key) || s != plan.OneLine(s) || strings.ContainsFunc(s, func(c rune) bool { return unicode.Is(unicode.Cf, c) }) {
-		j.add(CodeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces", shown(str(m, key)), `"`+key+`": "product_spec"`)
+	if s != str(m, key) || s != plan.OneLine(s) || strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.Is(unicode.Cf, c)
+	}) {
+		j.add(CodeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
+			shown(str(m, key)), `"`+key+`": "product_spec"`)
 	}
 	return s
 }

@@ -45,7 +45,9 @@ func checkSchema(def string, object map[string]any) ([]*Violation, error) {
 		t.add(p)
 	}
 	slices.SortStableFunc(t.found, func(a, b *Violation) int { return strings.Compare(a.JSONPath, b.JSONPath) })
-	return slices.CompactFunc(t.found, func(a, b *Violation) bool { return a.JSONPath == b.JSONPath && a.Code == b.Code }), nil
+	return slices.CompactFunc(t.found, func(a, b *Violation) bool {
+		return a.JSONPath == b.JSONPath && a.Code == b.Code
+	}), nil
 }
 
 // maxFound is where looking for more violations ends.
@@ -60,13 +62,15 @@ type translator struct {
 func (t *translator) add(p schema.Problem) {
 	at, want := p.At, p.Schema
 	v := &Violation{
-		Code: CodeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at), ExampleFix: example(at, t.root),
+		Code: CodeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at),
+		ExampleFix: example(at, t.root),
 	}
 	switch p.Keyword {
 	case schema.Required:
 		for _, name := range p.Names {
 			field := append(slices.Clone(at), name)
-			t.found = append(t.found, &Violation{CodeMissingField, v.Schema, jsonPath(field), "a value", "nothing", example(field, t.root), nil})
+			t.found = append(t.found, &Violation{CodeMissingField, v.Schema, jsonPath(field), "a value", "nothing",
+				example(field, t.root), nil})
 		}
 		return
 	case schema.Additional:
@@ -82,7 +86,8 @@ func (t *translator) add(p schema.Problem) {
 	case schema.MinLength:
 		v.Expected, v.Actual = "a text that says something", "an empty one"
 	case schema.MaxLength:
-		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"), plan.Count(p.Len, "character")
+		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"),
+			plan.Count(p.Len, "character")
 	case schema.MinItems:
 		v.Expected, v.Actual = "at least "+plan.Count(*want.MinItems, "item"), plan.Count(p.Len, "item")
 	case schema.MaxItems:

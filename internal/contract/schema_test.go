@@ -148,7 +148,8 @@ func TestCodesAreDocumented(t *testing.T) {
 
 // Each reply in docs/agents.md is one, for the role that its fence names.
 func TestManual(t *testing.T) {
-	fences := regexp.MustCompile("(?s)```json reply (\\w+)\n(.*?)```").FindAllStringSubmatch(readFile(t, "../../docs/agents.md"), -1)
+	fences := regexp.MustCompile("(?s)```json reply (\\w+)\n(.*?)```").FindAllStringSubmatch(readFile(t,
+		"../../docs/agents.md"), -1)
 	if len(fences) < 3 {
 		t.Fatalf("only %d replies in docs/agents.md", len(fences))
 	}
@@ -157,7 +158,8 @@ func TestManual(t *testing.T) {
 			t.Errorf("%s: %v\n%s", m[1], err, m[2])
 		}
 	}
-	v := violationOf(t, wants(RoleCheck), `{"schema_version":1,"result_type":"REVIEW","verdict":"APPROVED","score":99,"criteria":[{"id":"A1","pass":true,"evidence":"x"}]}`)
+	v := violationOf(t, wants(RoleCheck),
+		`{"schema_version":1,"result_type":"REVIEW","verdict":"APPROVED","score":99,"criteria":[{"id":"A1","pass":true,"evidence":"x"}]}`)
 	if v == nil {
 		t.Fatal("a review without A2 is accepted")
 	}

@@ -59,7 +59,8 @@ type Violation struct {
 // CutOff is the violation of a reply that its source says is not whole: an API that stopped at its limit of tokens, a
 // log that kept only so much.
 func CutOff(why string) *Violation {
-	return (&Violation{Code: CodeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why), ExampleFix: cutOffFix}).whole()
+	return (&Violation{Code: CodeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why),
+		ExampleFix: cutOffFix}).whole()
 }
 
 const cutOffFix = "send a shorter reply: write large files to the directory that WF_OUT names, and leave files out"
@@ -80,7 +81,8 @@ func (v *Violation) whole() *Violation {
 
 // Error is the violation on one line.
 func (v *Violation) Error() string {
-	s := fmt.Sprintf("the reply breaks the contract: %s: %s: expected %s, got %s", v.JSONPath, v.Code, v.Expected, v.Actual)
+	s := fmt.Sprintf("the reply breaks the contract: %s: %s: expected %s, got %s", v.JSONPath, v.Code, v.Expected,
+		v.Actual)
 	if n := len(v.Also); n > 0 {
 		s += fmt.Sprintf(" (and %d more)", n)
 	}

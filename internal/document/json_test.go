@@ -21,7 +21,8 @@ var (
 // TestJSON reads each text strictly, liberally, and with what can be mended mended.
 func TestJSON(t *testing.T) {
 	for _, tt := range []struct{ name, text, strict, liberal, mended, told string }{
-		{"all kinds", `{"a": [1, -0.5e1, "x\u00e9\ud83d\ude00\n"], "b": null}`, `{"a":[1,-5,"xé😀\n"],"b":null}`, "same", "same", ""},
+		{"all kinds", `{"a": [1, -0.5e1, "x\u00e9\ud83d\ude00\n"], "b": null}`, `{"a":[1,-5,"xé😀\n"],"b":null}`, "same",
+			"same", ""},
 		{"a whole number in other words", `[1.0, 1e2, -0]`, `[1,100,0]`, "same", "same", ""},
 		{"nothing", ` `, "line 1: the document ends too early", "same", "same", ""},
 		{"cut after a comma", "[1,\n", "line 2: the document ends too early", "same", "same", ""},
@@ -40,21 +41,33 @@ func TestJSON(t *testing.T) {
 		{"no number", `[01]`, `line 1: "01" is not a number as JSON writes it`, "same", "same", ""},
 		{"an unknown escape", `["\d"]`, `line 1: an escape that JSON does not know: a backslash and "d"`, "same", "same", ""},
 		{"a short escape", `["\u12"]`, `line 1: a \u escape needs four hexadecimal digits`, "same", "same", ""},
-		{"a control character", "[\"\x01\"]", `line 1: a control character in a string; write \n for a line's end`, "same", "same", ""},
-		{"a line end in a string", "[\"a\n\tb\",\n\"]", `line 1: a control character in a string; write \n for a line's end`, "line 3: a string without its closing quote", "line 1: a control character in a string; write \\n for a line's end", ""},
-		{"another line end in a string", "[\"a\n\tb\",\n1]", `line 1: a control character in a string; write \n for a line's end`, `["a\n\tb",1]`, "line 1: a control character in a string; write \\n for a line's end", ""},
-		{"comments", "[1, // one\n/* two\n*/ 2] // end", `line 1: expected a value, found "// one\n/* two\n*/ 2] "`, `[1,2]`, "same", "syntax 1, syntax 2, syntax 3"},
-		{"a comma behind the last", "{\"a\": [1,],\n}", `line 1: expected a value, found "],\n}"`, `{"a":[1]}`, "same", "syntax 1, syntax 2"},
-		{"a comma behind the last field", "{\"a\": 1,\n}", `line 2: expected a field's name in double quotes, found "}"`, `{"a":1}`, "same", "syntax 2"},
-		{"a field twice", `{"a": 1, "\u0061": 2}`, `line 1: the field "a" stands twice in one object`, "same", `{"a":1}`, "duplicate-key 1"},
-		{"too many fields", `{"a":1,"b":2,"c":3}`, `line 1: more than 2 fields in one object`, "same", `{"a":1,"b":2}`, "too-large 1"},
+		{"a control character", "[\"\x01\"]", `line 1: a control character in a string; write \n for a line's end`, "same",
+			"same", ""},
+		{"a line end in a string", "[\"a\n\tb\",\n\"]", `line 1: a control character in a string; write \n for a line's end`,
+			"line 3: a string without its closing quote", "line 1: a control character in a string; write \\n for a line's end",
+			""},
+		{"another line end in a string", "[\"a\n\tb\",\n1]",
+			`line 1: a control character in a string; write \n for a line's end`, `["a\n\tb",1]`,
+			"line 1: a control character in a string; write \\n for a line's end", ""},
+		{"comments", "[1, // one\n/* two\n*/ 2] // end", `line 1: expected a value, found "// one\n/* two\n*/ 2] "`, `[1,2]`,
+			"same", "syntax 1, syntax 2, syntax 3"},
+		{"a comma behind the last", "{\"a\": [1,],\n}", `line 1: expected a value, found "],\n}"`, `{"a":[1]}`, "same",
+			"syntax 1, syntax 2"},
+		{"a comma behind the last field", "{\"a\": 1,\n}", `line 2: expected a field's name in double quotes, found "}"`,
+			`{"a":1}`, "same", "syntax 2"},
+		{"a field twice", `{"a": 1, "\u0061": 2}`, `line 1: the field "a" stands twice in one object`, "same", `{"a":1}`,
+			"duplicate-key 1"},
+		{"too many fields", `{"a":1,"b":2,"c":3}`, `line 1: more than 2 fields in one object`, "same", `{"a":1,"b":2}`,
+			"too-large 1"},
 		{"too deep", `[[[[[1]],2]]]`, `line 1: nested more than 3 levels deep`, "same", `[[[null,2]]]`, "too-deep 1"},
 		{"too many values", "[" + strings.Repeat("1,", 30) + "1]", `line 1: more than 20 values`, "same", "same", ""},
 		{"too large", `[1e400, 1]`, `line 1: "1e400" is out of range`, "same", `["1e400",1]`, "bad-number 1"},
 		{"too small", `[0.1e-400]`, `line 1: "0.1e-400" is out of range`, "same", `["0.1e-400"]`, "bad-number 1"},
 		{"NUL", `["a\u0000"]`, `line 1: the character NUL`, `["a\u0000"]`, "[\"a\ufffd\"]", "nul 1"},
-		{"half a pair", `["\ud83dx\ude00"]`, `line 1: half of a surrogate pair`, "same", "[\"\ufffdx\ufffd\"]", "syntax 1, syntax 1"},
-		{"two first halves", `["\ud83d\ud83d\ude00"]`, `line 1: half of a surrogate pair`, "same", "[\"\ufffd😀\"]", "syntax 1"},
+		{"half a pair", `["\ud83dx\ude00"]`, `line 1: half of a surrogate pair`, "same", "[\"\ufffdx\ufffd\"]",
+			"syntax 1, syntax 1"},
+		{"two first halves", `["\ud83d\ud83d\ude00"]`, `line 1: half of a surrogate pair`, "same", "[\"\ufffd😀\"]",
+			"syntax 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var told []string
@@ -99,7 +112,8 @@ func read(t *testing.T, reader document.JSON, text string) string {
 func TestMendIsBounded(t *testing.T) {
 	reader := document.JSON{Limits: limits, Mend: func(*document.Fault) {}}
 	reader.Values = 1 << 20
-	if _, err := reader.Parse(strings.Repeat("[", 1<<20)); err == nil || !strings.Contains(err.Error(), "nested more than 1000 levels") {
+	if _, err := reader.Parse(strings.Repeat("[", 1<<20)); err == nil ||
+		!strings.Contains(err.Error(), "nested more than 1000 levels") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -121,7 +135,8 @@ func TestPrefix(t *testing.T) {
 
 // The strict reader takes nothing that encoding/json refuses, and what both take means the same.
 func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{"a":[1,-0.5e3,true,null,"\u00e9\n"]}`, `{}`, `[]`, `{"a":1,}`, `01`, `"\x"`, `1e5`, `{"a":1}{`, " \t[ ] "} {
+	for _, s := range []string{`{"a":[1,-0.5e3,true,null,"\u00e9\n"]}`, `{}`, `[]`, `{"a":1,}`, `01`, `"\x"`, `1e5`,
+		`{"a":1}{`, " \t[ ] "} {
 		f.Add(s)
 	}
 	reader := document.JSON{Limits: document.Limits{Depth: 100, Values: 1 << 20, Fields: 1000}}
@@ -152,7 +167,10 @@ func FuzzMend(f *testing.F) {
 	f.Add("{\"a\": 1, // x\n\"a\": [\"\\u0000\\ud800\", 1e999, [[[[2]]]],],}")
 	f.Fuzz(func(t *testing.T, s string) {
 		told := 0
-		reader := document.JSON{Limits: document.Limits{Depth: 3, Values: 1000, Fields: 3}, Comments: true, Mend: func(*document.Fault) { told++ }}
+		reader := document.JSON{Limits: document.Limits{Depth: 3, Values: 1000, Fields: 3}, Comments: true,
+			Mend: func(*document.Fault) {
+				told++
+			}}
 		mended, err := reader.Parse(s)
 		reader.Comments, reader.Mend = false, nil
 		n, errStrict := reader.Parse(s)

@@ -32,7 +32,8 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool)
 	if name == "" {
 		name = e.Agents.Reviewer()
 	}
-	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) && e.Trust.AllCriteria(t.Task)
+	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) &&
+		e.Trust.AllCriteria(t.Task)
 }
 
 func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
@@ -86,8 +87,10 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 	if res.Kind != agent.Artifact {
 		return e.fail(ctx, id, checkID, t.Active, h, res, e.Now().Sub(began), log.Bytes())
 	}
-	rev := check.ByAgent(ev.subject, ev.ran, opinionOf(reply, res.MadeBy(name), h.claim.Session, ev.checkID, res.Usage), e.Now())
-	done, err := e.append(ctx, id, plan.AddReview{Review: rev, Artifact: ev.subject.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}, h, nil)
+	rev := check.ByAgent(ev.subject, ev.ran, opinionOf(reply, res.MadeBy(name), h.claim.Session, ev.checkID, res.Usage),
+		e.Now())
+	done, err := e.append(ctx, id, plan.AddReview{Review: rev, Artifact: ev.subject.Artifact, Render: check.File,
+		Author: agentActor(rev.Reviewer)}, h, nil)
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,8 @@ func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage)
 }
 
 // askReview gives a reviewing agent its packet and returns its verdict.
-func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string,
+	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	g, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
@@ -125,7 +129,8 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 }
 
 // reviewData is the packet for a reviewer.
-func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string) (prompt.Data, error) {
+func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence,
+	name string) (prompt.Data, error) {
 	data, err := e.packet(ctx, g, snap, t, ev)
 	if err != nil {
 		return data, err
@@ -141,7 +146,8 @@ func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snaps
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string,
+	data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
 	if g.role.Usual() == contract.Review {
 		may = e.mayReview(snap.State(), t)
@@ -161,7 +167,8 @@ func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot
 
 // askFeasibility has an agent estimate the leaves of a plan. The result names the agent that did, possibly a fallback,
 // and its cost.
-func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
+func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate,
+	leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
 	g, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
 	if err != nil {
 		return nil, res, err
@@ -182,7 +189,8 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 			want.Others = append(want.Others, other.TaskID)
 		}
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)), t.Agent))
+	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)),
+		t.Agent))
 	var log bytes.Buffer
 	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, data, want, &log)
 	var tooLong *prompt.BudgetError

@@ -158,12 +158,15 @@ func (e *Engine) broken(ctx context.Context, h *hold) error {
 
 // fenced reports that work counts for nothing because somebody else has taken over its task.
 func (e *Engine) fenced(h *hold) {
-	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours any more", h.claim.Number))
+	e.report(h.claim.Task,
+		fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours any more",
+			h.claim.Number))
 }
 
 // afterClaim reads the plan again now that nobody else can work on the task; a nil task means that nothing is left to
 // do.
-func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (*gitstore.Snapshot, *plan.State, *plan.TaskState, error) {
+func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (*gitstore.Snapshot, *plan.State,
+	*plan.TaskState, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
@@ -197,7 +200,8 @@ func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *p
 }
 
 // deliver records a new version.
-func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, files []agent.File, res agent.Result, took time.Duration) error {
+func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground,
+	files []agent.File, res agent.Result, took time.Duration) error {
 	ctx = context.WithoutCancel(ctx)
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
@@ -221,7 +225,8 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 }
 
 // failed is the record of an attempt that left no artifact.
-func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration, log []byte) plan.AddAttempt {
+func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration,
+	log []byte) plan.AddAttempt {
 	by := res.MadeBy(h.claim.Agent)
 	return plan.AddAttempt{
 		Attempt: plan.Attempt{
@@ -235,21 +240,24 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 
 // needs records the questions that an attempt ended with. It does not ask again what was asked and answered before: an
 // agent that asks again has failed.
-func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
+func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result,
+	took time.Duration, log []byte) error {
 	for _, need := range res.Needs {
 		q, err := e.asked(ctx, snap, t.TaskID, need.Name)
 		if err != nil {
 			return err
 		}
 		if q != nil {
-			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to", plan.OneLine(q.Name), q.QuestionID)
+			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to",
+				plan.OneLine(q.Name), q.QuestionID)
 			return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
 		}
 	}
 	for i := range res.Needs {
 		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
 	}
-	done, err := e.append(ctx, snap.ID, plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs}, h, nil)
+	done, err := e.append(ctx, snap.ID, plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs},
+		h, nil)
 	if err != nil {
 		return err
 	}
@@ -258,7 +266,8 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 }
 
 // asked is the task's question of a name, nil if there is none.
-func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, name string) (*plan.Question, error) {
+func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, name string) (*plan.Question,
+	error) {
 	for _, n := range snap.Records.Of(id).Questions {
 		if q, err := e.documents(ctx, snap, id).Question(n); err != nil || q.Name == name {
 			return &q.Question, err
@@ -273,7 +282,8 @@ const refusedFile = "a file that was refused"
 // refused records that a file was refused for a reason that a retry does not change. A command line would produce the
 // same file, so refused asks a person at once; an agent gets one more try. After the answer it is an attempt like any
 // other.
-func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result, took time.Duration, log []byte) error {
+func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result,
+	took time.Duration, log []byte) error {
 	again := h.claim.Agent == agent.NameExec
 	if list := snap.Records.Of(t.TaskID).Attempts; !again && len(list) > 0 {
 		last, err := e.documents(ctx, snap, t.TaskID).Attempt(list[len(list)-1])
@@ -292,13 +302,15 @@ func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	res.Kind = agent.NeedsInput
 	res.Needs = []plan.Question{{
 		Name: refusedFile, Kind: plan.AskText,
-		Question: res.Message + ".\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
+		Question: res.Message +
+			".\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
 	}}
 	return e.needs(ctx, snap, t, h, res, took, log)
 }
 
 // fail records an attempt without a result.
-func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration, log []byte) error {
+func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result,
+	took time.Duration, log []byte) error {
 	ev := e.failed(task, version, h, res, took, log)
 	done, err := e.append(ctx, id, ev, h, nil)
 	if err != nil {

@@ -30,7 +30,8 @@ func ParseLease(setting, value string) (time.Duration, error) {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
 	if err != nil || d < shortestLease || d > plan.MaxLease {
-		return 0, fault.Usage("git config wf.lease 5m", "%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q",
+		return 0, fault.Usage("git config wf.lease 5m",
+			"%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q",
 			setting, shortestLease, plan.MaxLease, plan.OneLine(value))
 	}
 	return d, nil
@@ -161,7 +162,8 @@ func (e *Engine) claimOn(ctx context.Context, id plan.ID, task plan.TaskID) (c p
 
 // claim claims the task for this process, or fails with gitstore.ErrClaimed. The returned context ends when the claim
 // is lost.
-func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context, error) {
+func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context,
+	error) {
 	return e.claimAs(ctx, id, plan.Claim{Task: task, Agent: agent})
 }
 
@@ -270,7 +272,8 @@ func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
 
 // append records an event and releases the claim in the same transaction. It records finished work even if the user
 // cancels: a cancelled context must not throw it away.
-func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold, batch *gitstore.Batch) (*gitstore.Appended, error) {
+func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
+	batch *gitstore.Batch) (*gitstore.Appended, error) {
 	recording(ctx)
 	ctx = context.WithoutCancel(ctx)
 	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}

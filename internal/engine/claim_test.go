@@ -20,8 +20,10 @@ func TestParseLease(t *testing.T) {
 		in   string
 		want time.Duration // zero: refused
 	}{
-		{"5m", 5 * time.Minute}, {"90s", 90 * time.Second}, {"300", 300 * time.Second}, {"1h30m", 90 * time.Minute}, {"24h", 24 * time.Hour}, {"1s", time.Second},
-		{"", 0}, {"soon", 0}, {"0", 0}, {"-5m", 0}, {"999ms", 0}, {"25h", 0}, {"5 m", 0}, {"99999999999999999999", 0}, {"9223372036854775807", 0},
+		{"5m", 5 * time.Minute}, {"90s", 90 * time.Second}, {"300", 300 * time.Second}, {"1h30m", 90 * time.Minute},
+		{"24h", 24 * time.Hour}, {"1s", time.Second},
+		{"", 0}, {"soon", 0}, {"0", 0}, {"-5m", 0}, {"999ms", 0}, {"25h", 0}, {"5 m", 0}, {"99999999999999999999", 0},
+		{"9223372036854775807", 0},
 	}
 	for _, tt := range tests {
 		got, err := ParseLease("wf.lease", tt.in)
@@ -74,7 +76,8 @@ func TestGone(t *testing.T) {
 		{"no process", self.host, 0, "", false},
 		{"another container of this name", self.host, 1 << 30, name(2, "7"), false},
 		{"before this machine was started again", self.host, self.pid, name(1, "before"), inFirst},
-		{"another machine of this name", self.host, self.pid, strings.Join([]string{"other", "before", part[2], "1"}, ":"), false},
+		{"another machine of this name", self.host, self.pid, strings.Join([]string{"other", "before", part[2], "1"}, ":"),
+			false},
 		{"nonsense", self.host, self.pid, ":::::", false},
 	}
 	for _, tt := range tests {
@@ -84,7 +87,8 @@ func TestGone(t *testing.T) {
 			}
 		})
 	}
-	if !self.owns(plan.Claim{Host: self.host, PID: self.pid, Process: self.process}) || self.owns(plan.Claim{Host: self.host, PID: self.pid, Process: name(2, "7")}) {
+	if !self.owns(plan.Claim{Host: self.host, PID: self.pid, Process: self.process}) ||
+		self.owns(plan.Claim{Host: self.host, PID: self.pid, Process: name(2, "7")}) {
 		t.Error("a container of the same name takes this one's claims for its own")
 	}
 }
@@ -98,7 +102,8 @@ func TestStanding(t *testing.T) {
 	b.Now = func() time.Time { return clock }
 	b.Lease = 10 * time.Second
 	held := func(from, to time.Duration) plan.Claim {
-		return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "theirs", Host: "elsewhere", PID: 1, Started: now.Add(from).UTC(), Expires: now.Add(to).UTC(), Number: 4}
+		return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "theirs", Host: "elsewhere", PID: 1,
+			Started: now.Add(from).UTC(), Expires: now.Add(to).UTC(), Number: 4}
 	}
 	for _, tt := range []struct {
 		name string
@@ -216,7 +221,8 @@ func TestTakeOverRace(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	ctx := context.Background()
 	old := time.Now().Add(-time.Hour)
-	if _, err := b.Store.Claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "x", Host: "elsewhere", PID: 1, Started: old, Expires: old, Number: 1}); err != nil {
+	if _, err := b.Store.Claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "x", Host: "elsewhere",
+		PID: 1, Started: old, Expires: old, Number: 1}); err != nil {
 		t.Fatal(err)
 	}
 	const n = 8
@@ -278,7 +284,8 @@ func TestExplainShapes(t *testing.T) {
 		t.Errorf("a dependency that does not exist: %+v", o)
 	}
 	last := texts[plan.TaskID("L-"+strconv.Itoa(n-1))]
-	if len(last.Chain) != mostChain+1 || last.Chain[mostChain] != "L-0" || !last.Stuck || last.Failed || len(last.Text) > 500 {
+	if len(last.Chain) != mostChain+1 || last.Chain[mostChain] != "L-0" || !last.Stuck || last.Failed ||
+		len(last.Text) > 500 {
 		t.Errorf("a long chain: %d, %s", len(last.Chain), last.Text)
 	}
 	if want := "waits for L-0: a person does this task"; texts["L-1"].Text != want {
@@ -289,7 +296,8 @@ func TestExplainShapes(t *testing.T) {
 // After claiming a task, a worker checks again who else works on the same paths: two can never both begin.
 func TestKeepsClear(t *testing.T) {
 	task := func(id, focus string) string {
-		return "  - {task_id: " + id + ", title: " + id + ", context: {focus_paths: [" + focus + "]}, estimated_person_days: 1, run: " + strconv.Quote(writes) +
+		return "  - {task_id: " + id + ", title: " + id + ", context: {focus_paths: [" + focus +
+			"]}, estimated_person_days: 1, run: " + strconv.Quote(writes) +
 			", deliverable_spec: {format: txt, filename: page.txt}, acceptance_criteria: " + passes + ", covers: [R1]}\n"
 	}
 	b := newWorkshop(t, "title: Page\nroot_acceptance_criteria: [{id: R1, statement: The page has a title}]\ntasks:\n"+
@@ -309,12 +317,14 @@ func TestKeepsClear(t *testing.T) {
 		{"other paths", "IMPL-3", true, time.Hour, true},
 		{"its own claim", "IMPL-1", true, time.Hour, true},
 	} {
-		held, err := b.Store.Claim(ctx, repotest.ID, plan.Claim{Task: c.task, Agent: "a", Host: "elsewhere", PID: 1, Started: now.Add(-2 * time.Hour), Expires: now.Add(c.expires), Number: 1, Worktree: c.worktree})
+		held, err := b.Store.Claim(ctx, repotest.ID, plan.Claim{Task: c.task, Agent: "a", Host: "elsewhere", PID: 1,
+			Started: now.Add(-2 * time.Hour), Expires: now.Add(c.expires), Number: 1, Worktree: c.worktree})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := b.repo.Snapshot(repotest.ID).State()
-		if err := b.keepsClear(ctx, repotest.ID, s, s.Tasks["IMPL-1"]); (err == nil) != c.want || err != nil && !errors.Is(err, gitstore.ErrClaimed) {
+		if err := b.keepsClear(ctx, repotest.ID, s, s.Tasks["IMPL-1"]); (err == nil) != c.want || err != nil &&
+			!errors.Is(err, gitstore.ErrClaimed) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if err := b.Store.Release(ctx, repotest.ID, held); err != nil {

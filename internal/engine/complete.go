@@ -16,7 +16,8 @@ import (
 
 // Complete ends the work on a plan: it records what the work cost and what it taught. It fails with a *plan.OpenError
 // while anything is open.
-func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, author plan.Actor) (*gitstore.Appended, plan.CompletionDocument, error) {
+func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, author plan.Actor) (*gitstore.Appended,
+	plan.CompletionDocument, error) {
 	for tries := 5; ; tries-- {
 		snap, err := e.Store.Snapshot(ctx, id)
 		if err != nil {
@@ -44,7 +45,8 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 // measure sums up what the work on a plan cost and what went wrong.
 func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.CompletionDocument, lessons, error) {
 	s := snap.State()
-	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType, Complexity: snap.Plan.AssessComplexity(), Tasks: []plan.TaskCost{}}
+	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType, Complexity: snap.Plan.AssessComplexity(),
+		Tasks: []plan.TaskCost{}}
 	m := measurement{ctx: ctx, engine: e, snap: snap, first: snap.Time}
 	err := e.Store.Log(ctx, snap.ID, func(l gitstore.LogEntry) bool {
 		m.saw(l.Time)
@@ -158,7 +160,8 @@ func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.D
 		if err != nil {
 			return err
 		}
-		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion, w.ArtifactID), w.Decision))
+		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion, w.ArtifactID),
+			w.Decision))
 	}
 	if n := len(r.Marks); n > 0 && r.Abandoned() {
 		d, err := docs.Mark(r.Marks[n-1])
@@ -185,7 +188,8 @@ type criterionLesson struct {
 }
 
 func (l *lessons) rejected(t *plan.Task, rev plan.Review) {
-	l.reasons = append(l.reasons, fmt.Sprintf("%s %s, by %s%s: %s", t.TaskID, rev.ReviewedArtifactID, rev.Reviewer, rev.Why(), firstLine(rev.Reason)))
+	l.reasons = append(l.reasons, fmt.Sprintf("%s %s, by %s%s: %s", t.TaskID, rev.ReviewedArtifactID, rev.Reviewer,
+		rev.Why(), firstLine(rev.Reason)))
 	for _, c := range rev.Criteria {
 		if c.Result != plan.ResultFail {
 			continue
@@ -225,8 +229,10 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	m := doc.Metrics
 	fmt.Fprintf(&b, "# What %s taught\n\n%s\n\n", p.PlanID, check.Inline(p.Title))
 	fmt.Fprintf(&b, "%s, %d approved, %d abandoned. %s in %s, %s. %s from the first event to the last, %s of them in review.\n",
-		plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plan.Count(m.Versions, "version"), plan.Count(m.Rounds, "round"),
-		plan.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
+		plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plan.Count(m.Versions, "version"),
+		plan.Count(m.Rounds, "round"),
+		plan.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second,
+		time.Duration(m.ReviewSeconds)*time.Second)
 	if m.InputTokens+m.OutputTokens > 0 {
 		fmt.Fprintf(&b, "Agents reported %d tokens in, %d out, $%.4f.\n", m.InputTokens, m.OutputTokens, m.CostUSD)
 	}
@@ -235,7 +241,8 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 		slices.SortStableFunc(l.criteria, func(a, b criterionLesson) int { return b.times - a.times })
 		b.WriteString("\n## Criteria that versions were rejected for\n\n| task | criterion | times | the last time |\n| --- | --- | --- | --- |\n")
 		for _, c := range l.criteria[:min(len(l.criteria), most)] {
-			fmt.Fprintf(&b, "| %s | %s: %s | %d | %s |\n", c.task, check.Inline(c.id), check.Inline(c.text), c.times, check.Inline(c.evidence))
+			fmt.Fprintf(&b, "| %s | %s: %s | %d | %s |\n", c.task, check.Inline(c.id), check.Inline(c.text), c.times,
+				check.Inline(c.evidence))
 		}
 	}
 	for _, part := range []struct {

@@ -41,7 +41,8 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 			c.Command = "git wf next " + string(task) + " --claim, or git wf run"
 		}
 		if c.Misdated(now) && c.Holds {
-			c.Why = "its times are in the future: the clock of " + plan.OneLine(c.Host) + " or the one here is wrong; a run takes it over once it has seen for a whole lease that nobody renews it"
+			c.Why = "its times are in the future: the clock of " + plan.OneLine(c.Host) +
+				" or the one here is wrong; a run takes it over once it has seen for a whole lease that nobody renews it"
 		}
 		all = append(all, c)
 	}
@@ -51,7 +52,8 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 // Explain says for each open ACTION, in plan order, what it waits for; for a version under review, what the review
 // waits for. waits and claims are those of the state.
 func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
-	x := explainer{s: s, waits: map[plan.TaskID]Wait{}, claims: map[plan.TaskID]ClaimState{}, known: map[plan.TaskID]cause{}}
+	x := explainer{s: s, waits: map[plan.TaskID]Wait{}, claims: map[plan.TaskID]ClaimState{},
+		known: map[plan.TaskID]cause{}}
 	for _, w := range waits {
 		x.waits[w.Task] = w
 	}
@@ -63,7 +65,8 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	all := []Wait{}
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)) {
+		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDone &&
+			(!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
 		all = append(all, x.wait(ts))
@@ -157,7 +160,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return fails("there is no such task")
 	}
 	if c, ok := x.claims[id]; ok {
-		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", c.Owner(), c.Until.Local().Format(time.DateTime))}}
+		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", c.Owner(),
+			c.Until.Local().Format(time.DateTime))}}
 	}
 	if w, ok := x.waits[id]; ok {
 		rank := person

@@ -83,7 +83,8 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 		return err
 	}
 	rev := check.OfPlan(subject, nil, wrong, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerPlan)}
+	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
+		Author: agentActor(plan.ReviewerPlan)}
 	done, err := e.append(ctx, snap.ID, ev, nil, nil)
 	if err != nil {
 		return err
@@ -94,7 +95,8 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 
 // feasible estimates the candidate's new leaves and puts the consequences into the event. A person's own estimates
 // stand; the rule's are recorded next to them.
-func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate, made plan.Artifact, ev *plan.GraftPlan) error {
+func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate,
+	made plan.Artifact, ev *plan.GraftPlan) error {
 	weights, err := e.Weights()
 	if err != nil {
 		return err
@@ -145,7 +147,8 @@ func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Tim
 	large := fmt.Sprintf("can't be done in one go (%s)", r.Why)
 	if r.Days > limits.OneShotThresholdPersonDays {
 		because, _, _ := strings.Cut(r.Why, "; more than the threshold") // the question itself says that
-		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays, because)
+		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays,
+			because)
 	}
 	return plan.Question{
 		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: now,
@@ -167,7 +170,8 @@ type Judgement struct {
 
 // Judgements are the feasibility checks' verdicts on a task from a plan's grafts, oldest first: the last one counts.
 // For a task that makes plans, they are the verdicts on each leaf of its plan.
-func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) ([]Judgement, error) {
+func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) ([]Judgement,
+	error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
 		name := g.TaskID.Dir() + "/" + plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID))

@@ -51,7 +51,8 @@ type ground struct {
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
-func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role, inputs []plan.Input) (*ground, error) {
+func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role,
+	inputs []plan.Input) (*ground, error) {
 	place := e.scratch
 	if place == nil {
 		var err error
@@ -66,7 +67,8 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	g := &ground{
 		place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
-		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(), inputs: inputs,
+		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(),
+		inputs:    inputs,
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
 	if err := e.fill(ctx, g, snap, t); err != nil {
@@ -227,7 +229,8 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	if err != nil {
 		return agent.Input{}, err
 	}
-	g.told = append(g.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID), Dir: string(t.TaskID), Files: files})
+	g.told = append(g.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID),
+		Dir: string(t.TaskID), Files: files})
 	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
 	for _, f := range a.Files {
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
@@ -242,7 +245,8 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 }
 
 // lastReview reads the last rejection of a version, if there is one.
-func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, version int) error {
+func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+	version int) error {
 	var last plan.ReviewRecord
 	for _, r := range snap.Records.Of(t.TaskID).Reviews {
 		if r.Version == version && r.Verdict == plan.Rejected {
@@ -266,7 +270,8 @@ func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snaps
 
 // handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes
 // them.
-func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, c *agent.Context) error {
+func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+	c *agent.Context) error {
 	from := snap.State().Lineage(t.Task)
 	if t.TaskID != plan.PlanTaskID {
 		from = append(from, plan.PlanTaskID) // everybody gets what came with the top task
@@ -286,7 +291,8 @@ func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snaps
 
 // handOver is handedOver for one name of one task. Each file goes to inputs/<name>/<number>/<file> below WF_IN; numbers
 // continue after existing ones.
-func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there, count int, c *agent.Context) error {
+func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there,
+	count int, c *agent.Context) error {
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
 	for n := 1; n <= count; n++ {
 		doc, err := e.documents(ctx, snap, id).Input(export.InputRecord{Name: plan.EscapeName(name), N: n})
@@ -305,7 +311,8 @@ func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapsho
 		if err := plan.CheckPath(doc.FileName); err != nil {
 			return fmt.Errorf("%s: input %s: %w", id, plan.OneLine(name), err)
 		}
-		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}}, "", prompt.MaxInputText)
+		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}},
+			"", prompt.MaxInputText)
 		if err != nil {
 			return err
 		}
@@ -326,7 +333,8 @@ func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) 
 		limit = t.TimeoutSeconds
 	}
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work, Out: g.out, In: g.in,
+		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work,
+		Out: g.out, In: g.in,
 		Context: g.context, Feedback: g.feedback, Prompt: g.prompt, Repo: g.repo, Role: g.role,
 		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &g.onlookers), Limits: snap.Plan.Limits(),
 	}

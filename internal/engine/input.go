@@ -72,7 +72,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 			if t := snap.Plan.Task(r.Task); t != nil && len(t.Requires) > 0 {
 				return nil, askedForFiles(t)
 			}
-			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question", Hint: "git wf status lists what is asked"}
+			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question",
+				Hint: "git wf status lists what is asked"}
 		}
 		r.Number = open[0]
 	}
@@ -117,7 +118,8 @@ func hinted(err error, command string) error {
 }
 
 // HandIn records files for a requirement of a task. Without a name, they are for the only one that lacks files.
-func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string, person plan.Actor) (*gitstore.Appended, error) {
+func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string,
+	person plan.Actor) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, err
@@ -133,7 +135,8 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
 	if err != nil {
-		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task, shell.Word(plan.OneLine(req.Name)), anyOf(req.Formats)))
+		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task,
+			shell.Word(plan.OneLine(req.Name)), anyOf(req.Formats)))
 	}
 	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
 }
@@ -184,7 +187,8 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requ
 		return lack[0], nil
 	}
 	if len(names) == 0 {
-		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question", Hint: "git wf status lists what is asked and required"}
+		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question",
+			Hint: "git wf status lists what is asked and required"}
 	}
 	return plan.Requirement{}, &plan.AnswerError{
 		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
@@ -210,7 +214,8 @@ func reasonOf(err error) error {
 }
 
 // handedIn adds the files to the batch and describes them. formats are the allowed extensions; none allows all.
-func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits plan.Config, name string, formats, files []string, by plan.Actor) (docs []plan.InputDocument, err error) {
+func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits plan.Config, name string, formats,
+	files []string, by plan.Actor) (docs []plan.InputDocument, err error) {
 	defer func() {
 		if err != nil {
 			batch.Discard() // earlier files, if one can't be handed in
@@ -320,7 +325,8 @@ func (e *Engine) takeInputs(ctx context.Context, id plan.ID) error {
 			continue
 		}
 		for _, req := range t.Requires {
-			if err := e.takeInput(ctx, snap, t, req, filepath.Join(top, filepath.FromSlash(InputDir(id, req.Name))), person); err != nil {
+			if err := e.takeInput(ctx, snap, t, req, filepath.Join(top, filepath.FromSlash(InputDir(id, req.Name))),
+				person); err != nil {
 				return err
 			}
 		}
@@ -340,7 +346,8 @@ func reallyBelow(top string, parts ...string) bool {
 	return true
 }
 
-func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, req plan.Requirement, dir string, person plan.Actor) error {
+func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, req plan.Requirement, dir string,
+	person plan.Actor) error {
 	if !reallyBelow(filepath.Dir(dir), filepath.Base(dir)) {
 		return nil
 	}

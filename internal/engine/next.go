@@ -84,7 +84,8 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 		}
 		switch {
 		case t == nil || t.NodeType != plan.Action || t.Planning():
-			return nil, &plan.RefusedError{Task: w.Task, Reason: "is no task that makes a deliverable", Hint: "git wf next --explain"}
+			return nil, &plan.RefusedError{Task: w.Task, Reason: "is no task that makes a deliverable",
+				Hint: "git wf next --explain"}
 		case !ready(t):
 			reason := string(t.Status)
 			if why := s.Reason(t); why != "" {
@@ -93,7 +94,8 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 			return nil, &plan.RefusedError{Task: w.Task, Reason: "is " + reason, Hint: "git wf next --explain"}
 		}
 		if by := crossedBy(s, t.Task, claims); by != "" {
-			return nil, &plan.RefusedError{Task: w.Task, Reason: "is about the same paths as " + string(by) + ", which is being worked on", Hint: "git wf next"}
+			return nil, &plan.RefusedError{Task: w.Task, Reason: "is about the same paths as " + string(by) +
+				", which is being worked on", Hint: "git wf next"}
 		}
 		return t, nil
 	}
@@ -135,7 +137,8 @@ func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID,
 	}
 	now := e.Now()
 	h, err := e.take(ctx, id, plan.Claim{
-		Task: task, Agent: w.Agent, Session: rand.Text(), Host: e.owner().host, Started: now, Expires: now.Add(lease), Worktree: true,
+		Task: task, Agent: w.Agent, Session: rand.Text(), Host: e.owner().host, Started: now, Expires: now.Add(lease),
+		Worktree: true,
 	})
 	if err != nil {
 		return nil, err
@@ -194,7 +197,8 @@ func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number
 
 // notHeld says why a claim does not hold under its number, and what to do.
 func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
-	refused := &plan.RefusedError{Task: task, Hint: fmt.Sprintf("git wf next %s --claim, and go on under its number", task)}
+	refused := &plan.RefusedError{Task: task, Hint: fmt.Sprintf("git wf next %s --claim, and go on under its number",
+		task)}
 	switch {
 	case found.Vacant():
 		refused.Reason = fmt.Sprintf("claim %d is over: its work was recorded, or it was given back or taken over", number)
@@ -202,10 +206,12 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 		refused.Reason = fmt.Sprintf("claim %d belongs to a run: %s", number, ownerOf(found))
 		refused.Hint = "git wf status"
 	case found.Number > number:
-		refused.Reason = fmt.Sprintf("claim %d was taken over: claim %d is held by %s until %s", number, found.Number, ownerOf(found), found.Expires.Local().Format(time.DateTime))
+		refused.Reason = fmt.Sprintf("claim %d was taken over: claim %d is held by %s until %s", number, found.Number,
+			ownerOf(found), found.Expires.Local().Format(time.DateTime))
 		refused.Hint = fmt.Sprintf("git wf next %s --explain; what you made is still yours to hand in, once the task is free again", task)
 	default:
-		refused.Reason = fmt.Sprintf("there was no claim %d; the newest is claim %d, held by %s", number, found.Number, ownerOf(found))
+		refused.Reason = fmt.Sprintf("there was no claim %d; the newest is claim %d, held by %s", number, found.Number,
+			ownerOf(found))
 		refused.Hint = "git wf next --explain"
 	}
 	return refused
@@ -213,7 +219,8 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 
 // RenewClaim extends an outside agent's claim; lease zero means LeaseTime. An expired claim can be renewed until
 // somebody takes it over.
-func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int, lease time.Duration) (plan.Claim, error) {
+func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int,
+	lease time.Duration) (plan.Claim, error) {
 	if lease == 0 {
 		var err error
 		if lease, err = e.LeaseTime(ctx); err != nil {
@@ -251,7 +258,8 @@ func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {
 }
 
 // reservedNames are names that an outside agent can't have: they mean somebody else in a plan.
-var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutline, plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson}
+var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutline, plan.ReviewerChecks,
+	plan.ReviewerPlan, plan.ReviewerPerson}
 
 // CheckAgentName says what is wrong with the name of an outside agent, "" for nothing.
 func CheckAgentName(name string) string {

@@ -50,7 +50,8 @@ func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold
 	h, _, err := e.claim(ctx, id, sub.Task, sub.Person.Name)
 	var claimed *gitstore.ClaimedError
 	if errors.As(err, &claimed) {
-		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held), Hint: "git wf status"}
+		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held),
+			Hint: "git wf status"}
 		if claimed.Held.PID <= 0 {
 			refused.Hint = fmt.Sprintf("git wf submit %s --claim %d PATH..., if that is you", sub.Task, claimed.Held.Number)
 		}
@@ -127,7 +128,8 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " + string(task)}
 	}
 	if !e.Trust.AllCriteria(t.Task) {
-		return nil, &plan.RefusedError{Task: task, Reason: "the command lines of its criteria are not trusted here", Hint: "git wf trust"}
+		return nil, &plan.RefusedError{Task: task, Reason: "the command lines of its criteria are not trusted here",
+			Hint: "git wf trust"}
 	}
 	h, work, err := e.claim(ctx, id, c.TaskID, plan.ReviewerPerson)
 	if errors.Is(err, gitstore.ErrClaimed) {
@@ -155,7 +157,8 @@ type evidence struct {
 
 // evidence finds what the engine saw of a task's newest version: in its record, or by running the criteria now and
 // recording that. Every opinion rests on it.
-func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (evidence, error) {
+func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapshot, s *plan.State,
+	t *plan.TaskState) (evidence, error) {
 	var ev evidence
 	var err error
 	if ev.subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
@@ -191,11 +194,13 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 }
 
 // Record records the person's verdict.
-func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.Actor) (*gitstore.Appended, plan.Review, error) {
+func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.Actor) (*gitstore.Appended, plan.Review,
+	error) {
 	o.CheckedBy = r.checkID
 	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == o.Reviewer
 	if r.engine.Policy.FourEyes && o.SelfMade {
-		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID, Reason: "the policy wants four eyes: " + o.Reviewer + " made this version"}
+		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID, Reason: "the policy wants four eyes: " +
+			o.Reviewer + " made this version"}
 	}
 	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
 	if err != nil {

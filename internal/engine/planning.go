@@ -61,7 +61,8 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	}
 	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
 	ev := plan.Begin{
-		Plan:     plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(), Reviewers: e.Policy.PlanReviewers}),
+		Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(),
+			Reviewers: e.Policy.PlanReviewers}),
 		Artifact: a, Author: d.Author,
 	}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
@@ -128,7 +129,8 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err := e.canPlan(); err != nil {
 		return "", err
 	}
-	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type, Complexity: a.Complexity}
+	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type,
+		Complexity: a.Complexity}
 	if err := e.beginType(asked); err != nil {
 		return "", err
 	}
@@ -151,7 +153,8 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err != nil {
 		return "", hinted(err, "git wf plan --attach FILE 'what is to be made', with the path of a file that is there")
 	}
-	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs}, gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
+	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs},
+		gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
 	return id, err
 }
 

@@ -89,7 +89,8 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		judged = c.whole.Below(t.SplitTargetTaskID)
 	}
 	rev := check.OfPlan(subject, judged, findings, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerPlan)}
+	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
+		Author: agentActor(plan.ReviewerPlan)}
 	done, err := e.append(ctx, id, ev, nil, nil)
 	if err != nil {
 		return err

@@ -129,7 +129,8 @@ func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 	y, err := e.PlanType(p.PlanType)
 	var unknown *TypeError
 	if errors.As(err, &unknown) {
-		return plan.Findings{{Code: "unknown-plan-type", Path: "plan_type", Message: unknown.Why, Expected: "a type that is known here", Found: p.PlanType}}, nil
+		return plan.Findings{{Code: "unknown-plan-type", Path: "plan_type", Message: unknown.Why,
+			Expected: "a type that is known here", Found: p.PlanType}}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ const preparation = "preparation"
 
 // takeSteps takes the steps of a task's preparation and tells the agent what they found. ready is false if the attempt
 // ended with them; takeSteps has then recorded it, as failed or as a question.
-func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground, name string) (ready bool, err error) {
+func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground,
+	name string) (ready bool, err error) {
 	task := snap.State().Effective(t.Task)
 	if len(g.steps) == 0 || g.role != contract.RoleAction {
 		return true, nil
@@ -46,15 +47,18 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	err = e.tellSteps(ctx, g, snap, t, name, out)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
-		return false, e.fail(ctx, snap.ID, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
+		return false, e.fail(ctx, snap.ID, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()},
+			e.Now().Sub(began), nil)
 	}
 	return err == nil, err
 }
 
 // runSteps runs them in a worktree of the repository: the agent's own, or else one that lasts as long as they do.
-func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome, error) {
+func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome,
+	error) {
 	if !e.Trust.Preparation(task) {
-		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID, Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
+		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID,
+			Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
 	}
 	results := filepath.Join(g.in, preparation)
 	if err := os.Mkdir(results, 0o777); err != nil {
@@ -138,7 +142,8 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 }
 
 // unprepared records an attempt that ended with a step: as a question if the step wants a person, else as failed.
-func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, out prepare.Outcome, took time.Duration) error {
+func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold,
+	out prepare.Outcome, took time.Duration) error {
 	s := out.Failed
 	message := fmt.Sprintf("the preparation failed: step %s: %s", plan.OneLine(s.Name), s.Record.Problem)
 	if tail := strings.TrimSpace(lastPart(s.Output)); tail != "" {
@@ -179,13 +184,15 @@ func stepLog(out prepare.Outcome) []byte {
 }
 
 // tellSteps rewrites prompt and context with the findings of the steps.
-func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string, out prepare.Outcome) error {
+func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string,
+	out prepare.Outcome) error {
 	g.steps, g.about.Preparation = nil, nil
 	for i, s := range out.Steps {
 		p := agent.Prepared{Prepared: s.Record, Action: s.Action, Advice: s.Advice}
 		p.Output = s.Output
 		told := promptStep(s.Step, i)
-		told.Result, told.Output, told.Problem, told.Advice = s.Record.Result, prompt.Text(s.Output), s.Record.Problem, prompt.Text(strings.Join(s.Advice, "\n"))
+		told.Result, told.Output, told.Problem, told.Advice = s.Record.Result, prompt.Text(s.Output), s.Record.Problem,
+			prompt.Text(strings.Join(s.Advice, "\n"))
 		if s.File != "" {
 			p.File = preparation + "/" + s.File
 			told.File = p.File

@@ -33,14 +33,16 @@ func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.Ta
 }
 
 // promptFor is Prompt; with a command, for an agent that hands in its files with it.
-func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt, error) {
+func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
+	error) {
 	s := snap.State()
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == plan.Check {
 		t = s.Tasks[t.ReviewTargetTaskID]
 	}
 	if t == nil || t.NodeType != plan.Action {
-		return prompt.Prompt{}, &plan.RefusedError{Task: id, Reason: "is no task that an agent works on", Hint: "git wf status"}
+		return prompt.Prompt{}, &plan.RefusedError{Task: id, Reason: "is no task that an agent works on",
+			Hint: "git wf status"}
 	}
 	reviewed := t.Status == plan.StatusReadyToCheck
 	role := roleOf(t.Task)
@@ -99,7 +101,8 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
-		Task: prompt.TaskOf(snap.State().Effective(t.Task), snap.State().MinScore(t.TaskID)), Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
+		Task:   prompt.TaskOf(snap.State().Effective(t.Task), snap.State().MinScore(t.TaskID)),
+		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
 	d.Way = e.way(snap.Plan, g.role)
 	for i, n := range g.about.Notes {
@@ -114,7 +117,8 @@ func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskStat
 }
 
 // attemptData is what the prompt of an attempt holds in addition.
-func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) (prompt.Data, error) {
+func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+	name string) (prompt.Data, error) {
 	d := e.promptData(g, snap, t)
 	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
 	d.Inputs, d.Steps = g.told, g.steps
@@ -139,7 +143,8 @@ func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snap
 }
 
 // attemptPrompt writes the prompt of an attempt.
-func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string) error {
+func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+	name string) error {
 	d, err := e.attemptData(ctx, g, snap, t, name)
 	if err != nil {
 		return err
@@ -262,7 +267,8 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 
 // packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, the changes since the last
 // reviewed version, and what the engine itself ran and saw. It leaves out what the maker says about it.
-func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence) (prompt.Data, error) {
+func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+	ev evidence) (prompt.Data, error) {
 	d := e.promptData(g, snap, t)
 	d.Attempt, d.Inputs = g.attempt, g.told
 	a := ev.subject.Artifact
@@ -286,9 +292,12 @@ func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot,
 	}
 	for v := d.Candidate.Version - 1; v > 0; v-- {
 		before, ok := snap.Records.Of(t.TaskID).Version(v)
-		if ok && slices.ContainsFunc(snap.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool { return r.Version == v }) {
+		if ok && slices.ContainsFunc(snap.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
+			return r.Version == v
+		}) {
 			d.Candidate.DiffFrom = v
-			diff, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", string(before.Files), string(a.Tree))
+			diff, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color",
+				"--end-of-options", string(before.Files), string(a.Tree))
 			if err != nil {
 				return d, err
 			}

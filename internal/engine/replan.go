@@ -38,7 +38,8 @@ func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.Tas
 			return "", err
 		}
 	}
-	done, err := e.append(ctx, id, plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent), Author: r.Person, Reason: r.Reason}, nil, nil)
+	done, err := e.append(ctx, id, plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent), Author: r.Person,
+		Reason: r.Reason}, nil, nil)
 	if err != nil {
 		return "", err
 	}
@@ -109,9 +110,11 @@ func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d
 	}
 	a := plan.Artifact{
 		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
-		Inputs: []plan.Input{}, Files: files, Size: totalSize(files), Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
+		Inputs: []plan.Input{}, Files: files, Size: totalSize(files), Summary: "Handed in as " +
+			plan.OneLine(filepath.Base(d.Name)),
 	}
-	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: a, Author: d.Author, ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
+	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: a, Author: d.Author, ByPerson: true},
+		gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
 		return nil, err
 	}
 	return e.settlePlan(ctx, id, task)

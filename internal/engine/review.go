@@ -82,7 +82,8 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 }
 
 // conclude records the engine's verdict or, if a person has the last word and no MUST failed, what it saw.
-func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject, results []plan.CriterionResult, h *hold) error {
+func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject,
+	results []plan.CriterionResult, h *hold) error {
 	t := s.Tasks[subject.Task.TaskID]
 	alone := len(results) == len(t.AcceptanceCriteria) && s.MayReview(t.TaskID, plan.ReviewerChecks)
 	failed := failedAny(results)
@@ -90,7 +91,8 @@ func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 		return e.recordCheck(ctx, snap, subject, results, h)
 	}
 	rev := check.ByEngine(subject, results, h.claim.Session, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerChecks)}
+	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
+		Author: agentActor(plan.ReviewerChecks)}
 	done, err := e.append(ctx, snap.ID, ev, h, nil)
 	if err != nil {
 		return err
@@ -114,7 +116,8 @@ func describeReview(r plan.Review, c plan.Change) string {
 	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Reviewer, r.Why())
 }
 
-func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s check.Subject, results []plan.CriterionResult, h *hold) error {
+func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s check.Subject,
+	results []plan.CriterionResult, h *hold) error {
 	k := plan.Checked{
 		TaskID: s.Task.TaskID, ReviewedArtifactID: s.Artifact.ArtifactID, Tree: s.Artifact.Tree,
 		CreatedAt: plan.Second(e.Now()), Criteria: results, SpecHash: s.Task.SpecHash(),
@@ -128,7 +131,8 @@ func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s che
 }
 
 // Examine runs the criteria with a run line on one version of a task.
-func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, version int) (check.Subject, []plan.CriterionResult, error) {
+func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID,
+	version int) (check.Subject, []plan.CriterionResult, error) {
 	subject, err := e.subject(ctx, snap, s, id, version)
 	if err != nil {
 		return subject, nil, err
@@ -155,7 +159,8 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 }
 
 // subject reads what a review of a version is about.
-func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID, version int) (check.Subject, error) {
+func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID,
+	version int) (check.Subject, error) {
 	a, err := export.ReadArtifact(ctx, e.Store, snap, id, version)
 	if err != nil {
 		return check.Subject{}, err
@@ -165,7 +170,8 @@ func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 
 // preview lays out the bundle as if the candidate were approved: every approved deliverable, with the candidate in its
 // place.
-func (e *Engine) preview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, candidate plan.Artifact, dir string) error {
+func (e *Engine) preview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, candidate plan.Artifact,
+	dir string) error {
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		t := s.Tasks[id]
 		tree := candidate.Tree

@@ -217,7 +217,8 @@ func (r *run) othersWork() bool {
 		work = true
 		if !r.waited[id] {
 			r.waited[id] = true
-			r.report(id, fmt.Sprintf("in work by %s, whose claim holds until %s", ownerOf(c), c.Expires.Local().Format(time.TimeOnly)))
+			r.report(id, fmt.Sprintf("in work by %s, whose claim holds until %s", ownerOf(c),
+				c.Expires.Local().Format(time.TimeOnly)))
 		}
 	}
 	return work

@@ -58,7 +58,10 @@ func newWorkshop(t *testing.T, text string) *workshop {
 	}
 	b := &workshop{repo: r, t: t, began: make(chan string, 100)}
 	b.Engine = &Engine{
-		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS, Agents: agent.NewSet(func() (agent.Settings, error) { return agent.Settings{}, nil }, nil), Weights: weights,
+		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS,
+		Agents: agent.NewSet(func() (agent.Settings, error) {
+			return agent.Settings{}, nil
+		}, nil), Weights: weights,
 		Report: func(p Progress) { b.began <- string(p.Task) + " " + p.Text },
 	}
 	return b
@@ -71,7 +74,8 @@ func (b *workshop) records() string {
 	var names []string
 	for _, line := range strings.Fields(b.repo.Git("ls-tree", "-r", "--name-only", repotest.Ref)) {
 		name, ok := strings.CutPrefix(line, dir+"/")
-		if ok && !strings.HasSuffix(name, "/artifact.json") && !strings.HasSuffix(name, "/review.json") && !strings.HasSuffix(name, ".log") {
+		if ok && !strings.HasSuffix(name, "/artifact.json") && !strings.HasSuffix(name, "/review.json") &&
+			!strings.HasSuffix(name, ".log") {
 			names = append(names, name)
 		}
 	}
@@ -172,13 +176,19 @@ func TestTakenOver(t *testing.T) {
 		status plan.Status
 	}{
 		{"nobody before", "", nil, "artifacts/v1/files/page.txt reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
-		{"an expired claim", "", []plan.Claim{{Task: "IMPL-1", Host: "elsewhere", PID: 1, Started: now.Add(-2 * time.Hour), Expires: now.Add(-time.Hour)}},
-			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
-		{"a claim whose process is gone", "", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
-			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
-		{"the last worker was lost", "max_lost: 1", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+		{"an expired claim", "", []plan.Claim{{Task: "IMPL-1", Host: "elsewhere", PID: 1, Started: now.Add(-2 * time.Hour),
+			Expires: now.Add(-time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md",
+			plan.StatusDone},
+		{"a claim whose process is gone", "", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone, Started: now,
+			Expires: now.Add(time.Hour)}},
+			"artifacts/v1/files/page.txt attempts/a1-lost.json resets/s1-a1-r0.json reviews/r1-v1-100-checks/APPROVED.md",
+			plan.StatusDone},
+		{"the last worker was lost", "max_lost: 1", []plan.Claim{{Task: "IMPL-1", Host: thisOwner().host, PID: gone,
+			Started: now, Expires: now.Add(time.Hour)}},
 			"attempts/a1-lost.json", plan.StatusWaitingExternal},
-		{"a review whose process is gone", "", []plan.Claim{{Task: "CHECK-IMPL-1", Host: thisOwner().host, PID: gone, Started: now, Expires: now.Add(time.Hour)}},
+		{"a review whose process is gone", "", []plan.Claim{{Task: "CHECK-IMPL-1", Host: thisOwner().host, PID: gone,
+			Started: now, Expires: now.Add(time.Hour)}},
 			"artifacts/v1/files/page.txt attempts/a1-v1-lost.json reviews/r1-v1-100-checks/APPROVED.md", plan.StatusDone},
 	}
 	for _, tt := range tests {
@@ -208,7 +218,8 @@ func TestTakenOver(t *testing.T) {
 func TestClaimOfAnother(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
 	now := time.Now()
-	theirs := plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "theirs", Host: "elsewhere", PID: 1, Started: now, Expires: now.Add(time.Hour)}
+	theirs := plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "theirs", Host: "elsewhere", PID: 1, Started: now,
+		Expires: now.Add(time.Hour)}
 	theirs, err := b.Store.Claim(context.Background(), repotest.ID, theirs)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +235,8 @@ func TestClaimOfAnother(t *testing.T) {
 	if err := b.Store.Release(context.Background(), repotest.ID, theirs); err != nil {
 		t.Errorf("their claim is no longer theirs: %v", err)
 	}
-	if _, did, err := b.Step(context.Background(), repotest.ID); !did || err != nil || b.records() != "artifacts/v1/files/page.txt" {
+	if _, did, err := b.Step(context.Background(), repotest.ID); !did || err != nil ||
+		b.records() != "artifacts/v1/files/page.txt" {
 		t.Errorf("did %v, %v, recorded %s", did, err, b.records())
 	}
 }
@@ -245,14 +257,20 @@ func TestReviewSteps(t *testing.T) {
 		wait                   string
 	}{
 		{"the engine judges all", "", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", plan.StepNone, ""},
-		{"a SHOULD costs points", "", runs + ", " + dislike, file + " reviews/r1-v1-90-checks/APPROVED.md", plan.StepNone, ""},
+		{"a SHOULD costs points", "", runs + ", " + dislike, file + " reviews/r1-v1-90-checks/APPROVED.md", plan.StepNone,
+			""},
 		{"a person judges all", "", person, file, plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
-		{"a person has the last word", "", runs + ", " + person, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
-		{"a failed MUST spares the person", "max_attempts: 1", fails + ", " + person, file + " reviews/r1-v1-100-checks/REJECTED.md", plan.StepNone,
+		{"a person has the last word", "", runs + ", " + person, file + " checks/k1-v1.json", plan.StepPerson,
+			"git wf review IMPL-1 --approve|--reject"},
+		{"a failed MUST spares the person", "max_attempts: 1", fails + ", " + person, file +
+			" reviews/r1-v1-100-checks/REJECTED.md", plan.StepNone,
 			"git wf show IMPL-1; git wf retry IMPL-1"},
-		{"a failed SHOULD does not", "", dislike + ", " + person, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
-		{"the engine may not judge", "reviewers: [ann]", runs, file + " checks/k1-v1.json", plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
-		{"it is not enough alone", "quorum: 2, reviewers: [checks, ann]", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", plan.StepPerson,
+		{"a failed SHOULD does not", "", dislike + ", " + person, file + " checks/k1-v1.json", plan.StepPerson,
+			"git wf review IMPL-1 --approve|--reject"},
+		{"the engine may not judge", "reviewers: [ann]", runs, file + " checks/k1-v1.json", plan.StepPerson,
+			"git wf review IMPL-1 --approve|--reject"},
+		{"it is not enough alone", "quorum: 2, reviewers: [checks, ann]", runs, file +
+			" reviews/r1-v1-100-checks/APPROVED.md", plan.StepPerson,
 			"git wf review IMPL-1 --approve|--reject"},
 	}
 	for _, tt := range tests {
@@ -316,7 +334,8 @@ func TestRunReports(t *testing.T) {
 	for text := range b.began {
 		said = append(said, text)
 	}
-	want := []string{"IMPL-1 started by exec", "IMPL-1 v1 by exec, 1 file, in ", "IMPL-1 v1 approved by checks (score 100)"}
+	want := []string{"IMPL-1 started by exec", "IMPL-1 v1 by exec, 1 file, in ",
+		"IMPL-1 v1 approved by checks (score 100)"}
 	if !slices.EqualFunc(said, want, strings.HasPrefix) {
 		t.Errorf("said %q", said)
 	}

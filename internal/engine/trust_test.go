@@ -96,7 +96,8 @@ func TestTrustIsOfExactLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, trust := range []*Trust{trust, openTrust(t, dir)} {
-		for line, want := range map[string]bool{"make": true, "a\nb": true, "a": false, "b": false, "make ": false, "make\n": false, "Make": false, "": false} {
+		for line, want := range map[string]bool{"make": true, "a\nb": true, "a": false, "b": false, "make ": false,
+			"make\n": false, "Make": false, "": false} {
 			if trust.Has(line) != want {
 				t.Errorf("%q: %v", line, !want)
 			}
@@ -110,7 +111,8 @@ func TestTrustIsOfExactLines(t *testing.T) {
 	if trust.AllCriteria(task) {
 		t.Error("one line that is not trusted is enough")
 	}
-	p := &plan.Plan{Tasks: []*plan.Task{{TaskID: "A-1", Run: "make"}, {TaskID: "A-2", Run: "new"}, {TaskID: "A-3", Run: "new"}}}
+	p := &plan.Plan{Tasks: []*plan.Task{{TaskID: "A-1", Run: "make"}, {TaskID: "A-2", Run: "new"},
+		{TaskID: "A-3", Run: "new"}}}
 	if got := trust.New(p); len(got) != 1 || got[0].Line != "new" {
 		t.Errorf("new lines %v", got)
 	}

@@ -50,12 +50,14 @@ func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 	return waits, nil
 }
 
-func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait, ok bool, err error) {
+func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait, ok bool,
+	err error) {
 	switch {
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID), Failed: true, Spent: spent(s, t)}, true, nil
+		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID),
+			Failed: true, Spent: spent(s, t)}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		return w, true, err
@@ -85,7 +87,8 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	}
 	if failed || lost {
 		for _, a := range r.Attempts {
-			if a.Version == version && a.N > reset.Attempt && a.Kind != plan.AttemptNeedsInput && (a.Kind == plan.AttemptLost) == !failed {
+			if a.Version == version && a.N > reset.Attempt && a.Kind != plan.AttemptNeedsInput &&
+				(a.Kind == plan.AttemptLost) == !failed {
 				list = append(list, fmt.Sprintf("a%d %s", a.N, a.Kind))
 			}
 		}
@@ -104,13 +107,15 @@ func spent(s *plan.State, t *plan.TaskState) string {
 }
 
 // waitForInput says what a task asks or requires, in which form, and where to put it.
-func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (Wait, error) {
+func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (Wait,
+	error) {
 	questions, err := e.Questions(ctx, snap, t.TaskID)
 	if err != nil {
 		return Wait{}, err
 	}
 	if len(questions) > 0 {
-		return Wait{Text: "asks: " + questions[0].Question, Command: answerCommand(t.TaskID, questions[0]), Questions: questions}, nil
+		return Wait{Text: "asks: " + questions[0].Question, Command: answerCommand(t.TaskID, questions[0]),
+			Questions: questions}, nil
 	}
 	var w Wait
 	var lacks []string
@@ -122,7 +127,8 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		w.Missing = append(w.Missing, m)
 		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
 		if w.Command == "" {
-			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID, shell.Word(plan.OneLine(req.Name)), m.Dir)
+			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID,
+				shell.Word(plan.OneLine(req.Name)), m.Dir)
 		}
 	}
 	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
@@ -143,7 +149,8 @@ func answerCommand(id plan.TaskID, q plan.Question) string {
 	return "git wf answer " + string(id) + " TEXT"
 }
 
-func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, target *plan.TaskState) (w Wait, ok bool, err error) {
+func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
+	target *plan.TaskState) (w Wait, ok bool, err error) {
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
 		if name, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(name) {
@@ -164,7 +171,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			return Wait{}, false, err
 		}
 		if n := len(e.Trust.New(c.plan)); n > 0 {
-			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plan.Count(n, "command line"), areOrIs(n)), Command: "git wf trust, then git wf run"}, true, nil
+			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plan.Count(n, "command line"), areOrIs(n)),
+				Command: "git wf trust, then git wf run"}, true, nil
 		}
 	}
 	return Wait{}, false, nil
@@ -193,7 +201,8 @@ func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	case e.Agents.Knows(name):
 		return e.waitForAgent(name, nil)
 	case t.SplitTargetTaskID != "":
-		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " + string(t.SplitTargetTaskID) + " -f FILE"}, true
+		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " +
+			string(t.SplitTargetTaskID) + " -f FILE"}, true
 	case t.Planning() && t.Active == 0:
 		return Wait{Text: "the plan is to be made", Command: "git wf plan --edit"}, true
 	case t.Planning():

@@ -11,7 +11,8 @@ import (
 
 // Waive passes one criterion of a task's newest version on a person's word. If the engine rejected the version, the
 // same event renews its verdict with the waiver; a person's rejection stands until that person changes it.
-func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criterion string, d plan.Decision) (*gitstore.Appended, error) {
+func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criterion string,
+	d plan.Decision) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, err
@@ -29,7 +30,8 @@ func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criter
 }
 
 // rejudge repeats the engine's last review of the version with one criterion waived; nil if there was none.
-func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState, criterion string, d plan.Decision) (*plan.AddReview, error) {
+func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState,
+	criterion string, d plan.Decision) (*plan.AddReview, error) {
 	var last *plan.ReviewRecord
 	for i, r := range snap.Records.Of(t.TaskID).Reviews {
 		if r.Version == t.Active && r.Reviewer == plan.ReviewerChecks {
@@ -48,5 +50,6 @@ func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return nil, err
 	}
 	rev := check.ByEngine(subject, plan.Rejudge(subject.Task, old.Criteria, criterion, d), "", e.Now())
-	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File, Author: agentActor(plan.ReviewerChecks)}, nil
+	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
+		Author: agentActor(plan.ReviewerChecks)}, nil
 }

@@ -25,17 +25,24 @@ func TestCombine(t *testing.T) {
 		{"the agent is larger", &estimate.Judgement{Days: 1}, &estimate.Judgement{Days: 4, Why: "two\nviews"}, 3, 4, true,
 			"the agent says 4: two views", "the agent says 4: two views"},
 		{"left out, the planner's number stays", &estimate.Judgement{Days: 5}, nil, 3, 5, true, "the planner says 5", ""},
-		{"left out, the rule is larger", &estimate.Judgement{Days: 1}, nil, 3, 3, true, "the rule says 3, the planner 1", "the rule says 3, the planner 1"},
+		{"left out, the rule is larger", &estimate.Judgement{Days: 1}, nil, 3, 3, true, "the rule says 3, the planner 1",
+			"the rule says 3, the planner 1"},
 		{"nobody but the rule", nil, nil, 3, 3, true, "the rule says 3", "the rule says 3"},
 		{"at the threshold", nil, &estimate.Judgement{Days: 10}, 1, 10, true, "the agent says 10", "the agent says 10"},
-		{"above it", &estimate.Judgement{Days: 10.1}, nil, 1, 10.1, false, "the planner says 10.1; more than the threshold of 10", ""},
-		{"a yes does not outweigh it", nil, &estimate.Judgement{Days: 12, OneShotPass: &yes}, 1, 12, false, "the agent says 12; more than the threshold of 10", "the agent says 12"},
-		{"a no counts below it", &estimate.Judgement{Days: 3}, &estimate.Judgement{Days: 3, OneShotPass: &no, Why: "two skills"}, 1, 3, false,
+		{"above it", &estimate.Judgement{Days: 10.1}, nil, 1, 10.1, false,
+			"the planner says 10.1; more than the threshold of 10", ""},
+		{"a yes does not outweigh it", nil, &estimate.Judgement{Days: 12, OneShotPass: &yes}, 1, 12, false,
+			"the agent says 12; more than the threshold of 10", "the agent says 12"},
+		{"a no counts below it", &estimate.Judgement{Days: 3}, &estimate.Judgement{Days: 3, OneShotPass: &no,
+			Why: "two skills"}, 1, 3, false,
 			"the agent says 3: two skills; the agent says that it can't be done in one piece", ""},
 		{"a no counts beside the rule", nil, &estimate.Judgement{Days: 1, OneShotPass: &no, Why: "two skills"}, 3, 3, false,
-			"the rule says 3, the agent 1; the agent says that it can't be done in one piece: two skills", "the rule says 3, the agent 1"},
-		{"no number from the agent", &estimate.Judgement{Days: 2}, &estimate.Judgement{Days: math.NaN()}, 1, 2, true, "the planner says 2", ""},
-		{"without end", nil, &estimate.Judgement{Days: math.Inf(1)}, 1, estimate.Most, false, "the agent says 100000; more than the threshold of 10", "the agent says 100000"},
+			"the rule says 3, the agent 1; the agent says that it can't be done in one piece: two skills",
+			"the rule says 3, the agent 1"},
+		{"no number from the agent", &estimate.Judgement{Days: 2}, &estimate.Judgement{Days: math.NaN()}, 1, 2, true,
+			"the planner says 2", ""},
+		{"without end", nil, &estimate.Judgement{Days: math.Inf(1)}, 1, estimate.Most, false,
+			"the agent says 100000; more than the threshold of 10", "the agent says 100000"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +75,8 @@ func TestRecord(t *testing.T) {
 		{TaskID: "IMPL-3", EstimatedPersonDays: 1},
 	}
 	r := estimate.Record{TaskID: "PLAN-1", ArtifactID: "v1", Threshold: 10, Agent: "claude"}
-	r.Judge(leaves, map[plan.TaskID]estimate.Judgement{"IMPL-3": {Days: 12, Why: "twelve screens"}, "IMPL-9": {Days: 99}}, estimate.Weights{Base: 1.5})
+	r.Judge(leaves, map[plan.TaskID]estimate.Judgement{"IMPL-3": {Days: 12, Why: "twelve screens"}, "IMPL-9": {Days: 99}},
+		estimate.Weights{Base: 1.5})
 	if len(r.Tasks) != 3 || r.Pass || len(r.TooLarge()) != 1 || r.TooLarge()[0] != "IMPL-3" {
 		t.Fatalf("%+v", r)
 	}

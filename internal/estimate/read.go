@@ -14,7 +14,8 @@ import (
 // plan.Document, and parses any other form as a whole.
 func Read(data []byte, id plan.TaskID) (Record, error) {
 	var rec Record
-	if part, ok := only(data, id); ok && json.Unmarshal(part, &rec) == nil && len(rec.Tasks) == 1 && rec.Tasks[0].TaskID == id && rec.TaskID != id {
+	if part, ok := only(data, id); ok && json.Unmarshal(part, &rec) == nil && len(rec.Tasks) == 1 &&
+		rec.Tasks[0].TaskID == id && rec.TaskID != id {
 		return rec, nil
 	}
 	rec = Record{}

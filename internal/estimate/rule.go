@@ -49,7 +49,8 @@ func (w Weights) Estimate(t *plan.Task) Estimate {
 	sum.add(len(files), w.Files.Each, "file", "files")
 	sum.add(patterns, w.Files.Pattern, "pattern of files", "patterns of files")
 	text := t.Title + "\n" + t.Description
-	sum.add(named(text, files), w.Files.Named, "file or module that the text names", "files or modules that the text names")
+	sum.add(named(text, files), w.Files.Named, "file or module that the text names",
+		"files or modules that the text names")
 	w.criteria(&sum, t.AcceptanceCriteria)
 	sum.add(len(t.DependsOn), w.Inputs.DependsOn, "task that it depends on", "tasks that it depends on")
 	sum.add(requirements(t.Requires), w.Inputs.Requires, "required input", "required inputs")
@@ -128,7 +129,8 @@ func (w Weights) verbs(sum *tally, text string) {
 	}
 	before := sum.days
 	sum.days *= best.Factor
-	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plan.OneLine(best.Name), word, number(best.Factor), signed(sum.days-before)))
+	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plan.OneLine(best.Name), word,
+		number(best.Factor), signed(sum.days-before)))
 }
 
 // number formats person-days with at most two decimals.

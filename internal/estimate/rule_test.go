@@ -28,9 +28,11 @@ func shipped(t interface{ Fatal(...any) }) estimate.Weights {
 }
 
 func action(title, description string, criteria int, files ...string) *plan.Task {
-	t := &plan.Task{NodeType: plan.Action, Title: title, Description: description, DeliverableSpec: &plan.DeliverableSpec{Files: files}}
+	t := &plan.Task{NodeType: plan.Action, Title: title, Description: description,
+		DeliverableSpec: &plan.DeliverableSpec{Files: files}}
 	for i := range criteria {
-		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{ID: fmt.Sprint("A", i), Severity: plan.Must, Run: "test -s x"})
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{ID: fmt.Sprint("A", i), Severity: plan.Must,
+			Run: "test -s x"})
 	}
 	return t
 }
@@ -52,16 +54,21 @@ func TestEstimate(t *testing.T) {
 		least, most float64
 	}{
 		{"nothing said", &plan.Task{}, 0.1, 0.5},
-		{"a script of one file", action("Write backup.sh", "A shell script that copies the database.", 2, "backup.sh"), 0.5, 2},
+		{"a script of one file", action("Write backup.sh", "A shell script that copies the database.", 2, "backup.sh"), 0.5,
+			2},
 		{"the same in Chinese", action("编写备份脚本", "用 shell 编写数据库备份脚本 backup.sh。", 2, "backup.sh"), 0.5, 2},
-		{"a page with game", action("Create a 2048 game", "One HTML page with the game, playable with the arrow keys.", 6, "index.html"), 1, 4},
+		{"a page with game", action("Create a 2048 game", "One HTML page with the game, playable with the arrow keys.", 6,
+			"index.html"), 1, 4},
 		{"twelve files, twenty criteria", action("The shop", "", 20, numbered("mod%d.go", 12)...), 10.1, 25},
 		{"twelve modules in the text", action("Implement the shop",
-			"Modules: accounts, orders, payment, stock, shipping, reports, mail, search, comments, offers, support, fraud", 20, "shop.tar"), 10.1, 25},
+			"Modules: accounts, orders, payment, stock, shipping, reports, mail, search, comments, offers, support, fraud", 20,
+			"shop.tar"), 10.1, 25},
 		{"twelve modules in Chinese", action("实现电商系统", "包括以下模块："+modules, 20, "shop.zip"), 10.1, 25},
-		{"twelve modules with bullets", action("Build it", "- "+strings.Join(numbered("part %d", 12), "\n- "), 20, "a.zip"), 10.1, 25},
+		{"twelve modules with bullets", action("Build it", "- "+strings.Join(numbered("part %d", 12), "\n- "), 20, "a.zip"),
+			10.1, 25},
 		{"a long description has a limit", action("Page", long, 2, "index.html"), 1, 8},
-		{"a count that nobody means", &plan.Task{Requires: []plan.Requirement{{Count: math.MaxInt}, {Count: -5}}}, 100, estimate.Most},
+		{"a count that nobody means", &plan.Task{Requires: []plan.Requirement{{Count: math.MaxInt}, {Count: -5}}}, 100,
+			estimate.Most},
 	}
 	w := shipped(t)
 	for _, tt := range tests {
@@ -77,11 +84,14 @@ func TestEstimate(t *testing.T) {
 func TestWhyNamesEachTerm(t *testing.T) {
 	task := action("Migrate the store", "Moves auth.go, and what `legacy` holds.", 2, "new.go", "test/*.go")
 	task.AcceptanceCriteria = append(task.AcceptanceCriteria, plan.Criterion{Severity: plan.Should})
-	task.DependsOn, task.Covers, task.Requires = []plan.TaskID{"IMPL-1"}, []string{"R1"}, []plan.Requirement{{Name: "dump"}}
+	task.DependsOn, task.Covers, task.Requires = []plan.TaskID{"IMPL-1"}, []string{"R1"},
+		[]plan.Requirement{{Name: "dump"}}
 	e := shipped(t).Estimate(task)
 	want := []string{
-		"1 task x 0.3 = 0.3", "1 file x 0.5 = 0.5", "1 pattern of files x 1 = 1", "2 files or modules that the text names x 0.5 = 1",
-		"2 MUST with a command x 0.2 = 0.4", "1 SHOULD judged by reading x 0.1 = 0.1", "1 task that it depends on x 0.1 = 0.1",
+		"1 task x 0.3 = 0.3", "1 file x 0.5 = 0.5", "1 pattern of files x 1 = 1",
+		"2 files or modules that the text names x 0.5 = 1",
+		"2 MUST with a command x 0.2 = 0.4", "1 SHOULD judged by reading x 0.1 = 0.1",
+		"1 task that it depends on x 0.1 = 0.1",
 		"1 required input x 0.3 = 0.3", "1 root criterion that it covers x 0.05 = 0.05", "description of 7 words = 0.03",
 		`work of the kind migrate ("migrat") x 1.5 = +1.89`,
 	}
@@ -135,7 +145,8 @@ func TestExamplesPass(t *testing.T) {
 			}
 			e := w.Estimate(task)
 			if e.Days > 5 {
-				t.Errorf("%s: %s: %v person-days, its author says %v:\n%s", name, task.TaskID, e.Days, task.EstimatedPersonDays, strings.Join(e.Why, "\n"))
+				t.Errorf("%s: %s: %v person-days, its author says %v:\n%s", name, task.TaskID, e.Days, task.EstimatedPersonDays,
+					strings.Join(e.Why, "\n"))
 			}
 		}
 	}
@@ -146,7 +157,8 @@ func TestMonotone(t *testing.T) {
 	w := shipped(t)
 	text := rapid.StringOf(rapid.RuneFrom([]rune("ab.,、；`-/*\n 迁移测试mG0")))
 	rapid.Check(t, func(t *rapid.T) {
-		files := rapid.SliceOfN(rapid.SampledFrom([]string{"a.go", "b/a.go", "c.ab", "*.go", "ab.ma", ""}), 0, 6).Draw(t, "files")
+		files := rapid.SliceOfN(rapid.SampledFrom([]string{"a.go", "b/a.go", "c.ab", "*.go", "ab.ma", ""}), 0, 6).Draw(t,
+			"files")
 		task := action(text.Draw(t, "title"), text.Draw(t, "description"), rapid.IntRange(0, 5).Draw(t, "criteria"), files...)
 		before := w.Estimate(task).Days
 		if before < estimate.Least || before > estimate.Most || math.IsNaN(before) {
@@ -159,7 +171,8 @@ func TestMonotone(t *testing.T) {
 		}
 		before = w.Estimate(task).Days
 		task.AcceptanceCriteria = append(task.AcceptanceCriteria, plan.Criterion{
-			Severity: rapid.SampledFrom([]string{plan.Must, plan.Should, ""}).Draw(t, "severity"), Run: rapid.SampledFrom([]string{"", "true"}).Draw(t, "run"),
+			Severity: rapid.SampledFrom([]string{plan.Must, plan.Should, ""}).Draw(t, "severity"),
+			Run:      rapid.SampledFrom([]string{"", "true"}).Draw(t, "run"),
 		})
 		if after := w.Estimate(task).Days; after < before {
 			t.Fatalf("%v became %v with another criterion", before, after)

@@ -78,7 +78,8 @@ const (
 // needs only what differs. Errors are *WeightsError and call the file name.
 func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 	if len(data) > maxWeightsBytes {
-		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d", len(data), maxWeightsBytes)}
+		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d",
+			len(data), maxWeightsBytes)}
 	}
 	var f *document.Fault
 	root, err := document.ParseYAML(data, document.Limits{Depth: 10, Values: 200_000, Fields: 100})
@@ -100,13 +101,15 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 			"must_run": &w.Criteria.MustRun, "must_manual": &w.Criteria.MustManual,
 			"should_run": &w.Criteria.ShouldRun, "should_manual": &w.Criteria.ShouldManual,
 		}),
-		"inputs":      r.weights(map[string]*float64{"depends_on": &w.Inputs.DependsOn, "requires": &w.Inputs.Requires}),
-		"description": r.weights(map[string]*float64{"per_100_words": &w.Description.Per100Words, "most": &w.Description.Most}),
-		"verbs":       func(n *document.Node, key string) { w.Verbs = r.verbs(n, key) },
+		"inputs": r.weights(map[string]*float64{"depends_on": &w.Inputs.DependsOn, "requires": &w.Inputs.Requires}),
+		"description": r.weights(map[string]*float64{"per_100_words": &w.Description.Per100Words,
+			"most": &w.Description.Most}),
+		"verbs": func(n *document.Node, key string) { w.Verbs = r.verbs(n, key) },
 	})
 	if r.err == nil && w.Files.Named > w.Files.Each {
 		// Otherwise declaring a file that the text already names would lower the estimate.
-		r.err = &WeightsError{File: name, Key: "files.named", Problem: fmt.Sprintf("%s is more than files.each, %s", number(w.Files.Named), number(w.Files.Each))}
+		r.err = &WeightsError{File: name, Key: "files.named", Problem: fmt.Sprintf("%s is more than files.each, %s",
+			number(w.Files.Named), number(w.Files.Each))}
 	}
 	if r.err != nil {
 		return Weights{}, r.err

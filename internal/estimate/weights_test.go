@@ -15,8 +15,10 @@ import (
 
 func TestParseWeightsErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"unknown key", "base: 1\nfles: {each: 1}", "w.yaml:2: fles: there is no such weight; here may stand base, covers, criteria, description, files, inputs, verbs"},
-		{"unknown key inside", "criteria: {must_rum: 1}", "w.yaml:1: criteria.must_rum: there is no such weight; here may stand must_manual, must_run, should_manual, should_run"},
+		{"unknown key", "base: 1\nfles: {each: 1}",
+			"w.yaml:2: fles: there is no such weight; here may stand base, covers, criteria, description, files, inputs, verbs"},
+		{"unknown key inside", "criteria: {must_rum: 1}",
+			"w.yaml:1: criteria.must_rum: there is no such weight; here may stand must_manual, must_run, should_manual, should_run"},
 		{"text", "files:\n  each: much", `w.yaml:2: files.each: expected a number such as 0.5, found "much"`},
 		{"quoted number", `base: "1"`, `w.yaml:1: base: expected a number such as 0.5, found "1"`},
 		{"negative", "base: -1", `w.yaml:1: base: expected a number from 0 to 1000, found "-1"`},
@@ -26,10 +28,13 @@ func TestParseWeightsErrors(t *testing.T) {
 		{"list", "- 1", "w.yaml:1: expected an object with base, covers, criteria, description, files, inputs, verbs, found a list"},
 		{"object wanted", "files: 3", `w.yaml:1: files: expected an object with each, named, pattern, found "3"`},
 		{"twice", "base: 1\nbase: 2", `w.yaml:2: the field "base" stands twice`},
-		{"verbs without words", "verbs: [{name: x, factor: 1}]", "w.yaml:1: verbs[0]: a group needs a name, a factor above 0 and words"},
+		{"verbs without words", "verbs: [{name: x, factor: 1}]",
+			"w.yaml:1: verbs[0]: a group needs a name, a factor above 0 and words"},
 		{"factor zero", "verbs: [{name: x, factor: 0, words: [y]}]", "w.yaml:1: verbs[0]: a group needs"},
-		{"empty word", "verbs: [{name: x, factor: 1, words: [a, ' ']}]", `w.yaml:1: verbs[0].words[1]: expected a word of at most 100 bytes, found " "`},
-		{"verbs as object", "verbs: {}", "w.yaml:1: verbs: expected a list of at most 100 groups with name, factor and words, found an object"},
+		{"empty word", "verbs: [{name: x, factor: 1, words: [a, ' ']}]",
+			`w.yaml:1: verbs[0].words[1]: expected a word of at most 100 bytes, found " "`},
+		{"verbs as object", "verbs: {}",
+			"w.yaml:1: verbs: expected a list of at most 100 groups with name, factor and words, found an object"},
 		{"named above each", "files: {each: 0.1, named: 0.4}", "w.yaml: files.named: 0.4 is more than files.each, 0.1"},
 		{"two documents", "base: 1\n---\nbase: 2", "w.yaml:2: a second YAML document"},
 		{"no YAML", "base: [", "w.yaml:1: not valid YAML: "},
@@ -57,7 +62,8 @@ func TestParseWeightsKeepsWhatIsNotNamed(t *testing.T) {
 	want := base
 	want.Files.Each = 2
 	want.Verbs = []estimate.Verbs{{Name: "any", Factor: 3, Words: []string{"paint"}}}
-	got, err := estimate.ParseWeights("w.json", []byte(`{"files": {"each": 2}, "verbs": [{"name": "any", "factor": 3, "words": ["Paint"]}]}`), base)
+	got, err := estimate.ParseWeights("w.json",
+		[]byte(`{"files": {"each": 2}, "verbs": [{"name": "any", "factor": 3, "words": ["Paint"]}]}`), base)
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
 	}
@@ -103,7 +109,8 @@ func FuzzParseWeights(f *testing.F) {
 			}
 			return
 		}
-		if days := w.Estimate(action("Write it", "a, b, c, d", 3, "x.go")).Days; math.IsNaN(days) || days < estimate.Least || days > estimate.Most {
+		if days := w.Estimate(action("Write it", "a, b, c, d", 3, "x.go")).Days; math.IsNaN(days) || days < estimate.Least ||
+			days > estimate.Most {
 			t.Fatalf("%v is no estimate", days)
 		}
 		var first, second any

@@ -59,7 +59,8 @@ func (r *reader) assemble(src source, o Options) *Imported {
 	a.name()
 	a.rootCriteria()
 	title := a.title(src.name, string(src.format)+" plan")
-	p := &plan.Plan{SchemaVersion: plan.SchemaVersion, PlanID: src.id, Title: title, TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: rootID}
+	p := &plan.Plan{SchemaVersion: plan.SchemaVersion, PlanID: src.id, Title: title,
+		TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: rootID}
 	root := &plan.Task{TaskID: rootID, NodeType: plan.Goal, Title: title, RootAcceptanceCriteria: a.roots}
 	imported := map[string]any{"format": string(src.format), "path": src.path}
 	if len(src.fields) > 0 {
@@ -147,7 +148,8 @@ func (a *assembler) rootCriteria() {
 	one := ""
 	if count > maxRootItems {
 		one = fmt.Sprintf("R%d", len(a.roots)+1)
-		a.roots = append(a.roots, plan.RootCriterion{ID: one, Statement: "Everything that " + a.src.name + " asks for is done"})
+		a.roots = append(a.roots, plan.RootCriterion{ID: one, Statement: "Everything that " + a.src.name +
+			" asks for is done"})
 	}
 	for _, it := range leaves {
 		t := top(it)
@@ -158,7 +160,8 @@ func (a *assembler) rootCriteria() {
 		case id == "":
 			id = fmt.Sprintf("R%d", len(a.roots)+1)
 			tops[t] = id
-			a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(fmt.Sprintf("%s: %s", a.ids.listed[t.source], a.title(t.title, t.source)), maxText)})
+			a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(fmt.Sprintf("%s: %s",
+				a.ids.listed[t.source], a.title(t.title, t.source)), maxText)})
 		}
 		a.cover[it] = append(a.cover[it], id)
 	}
@@ -221,7 +224,8 @@ func printable(s string) string { return strings.TrimSpace(plan.Printable(s)) }
 
 func (a *assembler) task(it *item, o Options) *plan.Task {
 	id := a.ids.listed[it.source]
-	t := &plan.Task{TaskID: id, NodeType: plan.Action, Title: a.title(it.title, it.source), Context: it.context, FlowControl: it.flow}
+	t := &plan.Task{TaskID: id, NodeType: plan.Action, Title: a.title(it.title, it.source), Context: it.context,
+		FlowControl: it.flow}
 	if p := a.by[it.parent]; p != nil {
 		t.ParentTaskID = a.ids.listed[p.source]
 	}
@@ -270,7 +274,8 @@ func (a *assembler) task(it *item, o Options) *plan.Task {
 		}
 		if text := clipText(printable(c.text), maxText); text != "" {
 			t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{
-				ID: fmt.Sprintf("A%d", len(t.AcceptanceCriteria)+1), Statement: text, CheckMethod: plan.ManualReview, Severity: severity,
+				ID: fmt.Sprintf("A%d", len(t.AcceptanceCriteria)+1), Statement: text, CheckMethod: plan.ManualReview,
+				Severity: severity,
 			})
 		}
 	}
@@ -309,7 +314,8 @@ func (a *assembler) describe(it *item, t *plan.Task, imported map[string]any) st
 		a.out.Done = append(a.out.Done, d)
 	case cancelled:
 		note = fmt.Sprintf("Marked %q in %s. Leave it out if that still holds.", it.word, a.src.format)
-		a.note("cancelled", it.file, it.line, fmt.Sprintf("%s is marked %q there; it is a task of the plan until somebody leaves it out", it.source, it.word))
+		a.note("cancelled", it.file, it.line,
+			fmt.Sprintf("%s is marked %q there; it is a task of the plan until somebody leaves it out", it.source, it.word))
 	}
 	if note == "" {
 		return clipText(text, maxText)
@@ -325,8 +331,8 @@ func anyList(list []string) []any {
 	return out
 }
 
-// specOf is the deliverable that the source names, nil if it names none. Of a task that is done and names no file, it is
-// the summary that was written of it.
+// specOf is the deliverable that the source names, nil if it names none. Of a task that is done and names no file, it
+// is the summary that was written of it.
 func specOf(it *item) *plan.DeliverableSpec {
 	switch {
 	case len(it.files) == 1 && !plan.IsPattern(it.files[0]):
@@ -335,7 +341,8 @@ func specOf(it *item) *plan.DeliverableSpec {
 	case len(it.files) > 0:
 		return &plan.DeliverableSpec{Format: "files", Files: it.files, BundleMode: plan.BundleManifest}
 	case it.state == done && it.summary != "":
-		return &plan.DeliverableSpec{Format: "md", Filename: summaryFile, SingleFile: true, Description: "What was done, in words."}
+		return &plan.DeliverableSpec{Format: "md", Filename: summaryFile, SingleFile: true,
+			Description: "What was done, in words."}
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 		r.find("missing-field", file, line, id+" has no title", `"title": "..."`, "nothing")
 	}
 	var parts []string
-	for _, field := range []struct{ key, head string }{{"description", ""}, {"design", "Design:\n"}, {"notes", "Notes:\n"}} {
+	for _, field := range []struct{ key, head string }{{"description", ""}, {"design", "Design:\n"},
+		{"notes", "Notes:\n"}} {
 		if s := strings.TrimSpace(doc.str(field.key)); s != "" {
 			parts = append(parts, field.head+s)
 		}

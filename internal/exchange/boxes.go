@@ -32,7 +32,9 @@ var (
 // boxes are the items of a document, outside of code and comments; title is its first heading, and before the text that
 // stands between that and the first item or further heading.
 func boxes(text string) (items []*box, heads []head, title, before string) {
-	text = comment.Get().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	text = comment.Get().ReplaceAllStringFunc(text, func(s string) string {
+		return strings.Repeat("\n", strings.Count(s, "\n"))
+	})
 	var path []head
 	var last *box
 	var intro []string

@@ -72,7 +72,8 @@ func (r *reader) ccwSession(f Found, src *source) {
 			}
 		}
 	} else {
-		r.find("missing-file", file, 0, "is not there; the session is named after its directory", "workflow-session.json", "nothing")
+		r.find("missing-file", file, 0, "is not there; the session is named after its directory", "workflow-session.json",
+			"nothing")
 	}
 	if src.id == "" && plan.ID(f.Name).Valid() {
 		src.id = plan.ID(f.Name)
@@ -127,14 +128,16 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 		r.note("other-id", file, doc.line, "holds the task "+id)
 	}
 	if strings.Count(id, ".") > 1 {
-		r.find("too-deep", file, doc.line, "the id "+id+" has more than two levels; kept below its parent", "IMPL-1 or IMPL-1.2", id)
+		r.find("too-deep", file, doc.line, "the id "+id+" has more than two levels; kept below its parent",
+			"IMPL-1 or IMPL-1.2", id)
 	} else if !ccwID.Get().MatchString(id) {
 		r.note("other-id", file, doc.line, id+" is no id as that system writes it; the task gets one")
 	}
 	context := doc.object("context")
 	it := &item{
 		source: id, wish: id, file: file, line: doc.line, title: doc.str("title"), word: doc.str("status"),
-		description: ccwDescription(doc, context), parent: firstText(context.get("parent"), doc.get("parent"), doc.get("parent_id"), doc.object("relations").get("parent")),
+		description: ccwDescription(doc, context), parent: firstText(context.get("parent"), doc.get("parent"),
+			doc.get("parent_id"), doc.object("relations").get("parent")),
 		fields: doc.without("id"),
 	}
 	it.state = stateOf(it.word)
@@ -151,12 +154,14 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 			r.find("missing-field", file, doc.line, id+" has no "+key, `"`+key+`": {...}`, kindOf(doc.get(key)))
 		}
 	}
-	for _, deps := range []any{context.get("depends_on"), doc.get("depends_on"), doc.get("dependencies"), doc.object("relations").get("dependencies")} {
+	for _, deps := range []any{context.get("depends_on"), doc.get("depends_on"), doc.get("dependencies"),
+		doc.object("relations").get("dependencies")} {
 		for _, d := range refs(deps) {
 			it.deps = appendNew(it.deps, d)
 		}
 	}
-	for _, list := range []any{context.get("acceptance"), context.get("acceptance_criteria"), doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria")} {
+	for _, list := range []any{context.get("acceptance"), context.get("acceptance_criteria"),
+		doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria")} {
 		for _, text := range texts(list) {
 			it.criteria = append(it.criteria, criterion{text: text})
 		}
@@ -164,12 +169,14 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 			break
 		}
 	}
-	for _, list := range []any{doc.object("flow_control").get("target_files"), doc.get("files"), doc.get("target_files"), doc.object("implementation").get("files")} {
+	for _, list := range []any{doc.object("flow_control").get("target_files"), doc.get("files"), doc.get("target_files"),
+		doc.object("implementation").get("files")} {
 		for _, p := range filesOf(list) {
 			it.files = appendNew(it.files, p)
 		}
 	}
-	it.days = days(firstText(doc.object("meta").get("estimated_effort"), doc.object("meta").get("effort"), doc.get("effort"), doc.get("estimated_effort")))
+	it.days = days(firstText(doc.object("meta").get("estimated_effort"), doc.object("meta").get("effort"),
+		doc.get("effort"), doc.get("estimated_effort")))
 	return it
 }
 
@@ -276,7 +283,8 @@ func (r *reader) ccwParents(items []*item) {
 		}
 		above := it.source[:i]
 		if by[strings.ToLower(above)] == nil {
-			r.find("unknown-parent", it.file, it.line, it.source+" is below "+above+", which is not there; taken as a task without a parent", above+".json", "nothing")
+			r.find("unknown-parent", it.file, it.line,
+				it.source+" is below "+above+", which is not there; taken as a task without a parent", above+".json", "nothing")
 			continue
 		}
 		it.parent = above

@@ -19,7 +19,8 @@ var (
 func isSpecKit(_, text string) bool { return specKitLine.Get().MatchString(text) }
 
 func isOpenSpec(file, text string) bool {
-	return openSpecLine.Get().MatchString(text) && (groupLine.Get().MatchString(text) || strings.Contains(file, "openspec/")) ||
+	return openSpecLine.Get().MatchString(text) && (groupLine.Get().MatchString(text) ||
+		strings.Contains(file, "openspec/")) ||
 		strings.Contains(file, "openspec/changes/") && boxLine.Get().MatchString(text)
 }
 
@@ -89,7 +90,8 @@ func (c *checklistReader) add(b *box, format Format) {
 	if len(c.stack) > 0 {
 		above = c.made[c.stack[len(c.stack)-1]]
 	}
-	it := &item{file: c.file, line: b.line, word: "[" + b.mark + "]", state: boxState(b.mark), fields: map[string]any{"text": b.text}}
+	it := &item{file: c.file, line: b.line, word: "[" + b.mark + "]", state: boxState(b.mark),
+		fields: map[string]any{"text": b.text}}
 	if len(b.more) > 0 {
 		it.fields["more"] = anyList(b.more)
 		it.description = strings.Join(b.more, "\n")
@@ -176,7 +178,8 @@ func (c *checklistReader) place(it, above *item, b *box, format Format) {
 }
 
 func (c *checklistReader) newGroup(h head, format Format) *group {
-	it := &item{source: fmt.Sprintf("section %d", h.line), title: bare(h.text), file: c.file, line: h.line, fields: map[string]any{"heading": h.text}}
+	it := &item{source: fmt.Sprintf("section %d", h.line), title: bare(h.text), file: c.file, line: h.line,
+		fields: map[string]any{"heading": h.text}}
 	if m := groupNo.Get().FindStringSubmatch(it.title); m != nil && format == FormatOpenSpec {
 		it.source, it.wish, it.title = m[1], m[1], m[2]
 	} else if m := phaseNo.Get().FindStringSubmatch(it.title); m != nil {
@@ -205,7 +208,8 @@ func (c *checklistReader) order(format Format) {
 		sequence(g.tasks, c.alone)
 		for j, before := range c.groupsInOrder[:i] {
 			near := j == i-1
-			story := format == FormatSpecKit && storyHead.Get().MatchString(g.head.text) && !lastHead.Get().MatchString(g.head.text)
+			story := format == FormatSpecKit && storyHead.Get().MatchString(g.head.text) &&
+				!lastHead.Get().MatchString(g.head.text)
 			switch {
 			case story && storyHead.Get().MatchString(before.head.text): // stories stand by themselves
 			case near, groundHead.Get().MatchString(before.head.text), lastHead.Get().MatchString(g.head.text):
@@ -224,8 +228,8 @@ func (it *item) follow(before *item) {
 	it.soft = append(it.soft, before.source)
 }
 
-// sequence lets each task wait for the one before it; those that may go together wait for the last one that may not, and
-// what comes behind them for all of them.
+// sequence lets each task wait for the one before it; those that may go together wait for the last one that may not,
+// and what comes behind them for all of them.
 func sequence(tasks []*item, together map[*item]bool) {
 	var last []*item // what the next task by itself waits for
 	var ground *item // what tasks that go together wait for

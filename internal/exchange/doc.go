@@ -23,7 +23,7 @@
 //   - A file that is broken costs itself and no other. Each thing that was left out or mended is a finding with file and line;
 //     what only deserves to be known is a note.
 //
-// It does not own what a legal plan is (internal/plan), how an outline is read (internal/outline), or how files are found on a
-// disk: it reads an fs.FS, and the caller sees to it that nothing outside of it can be reached. It runs nothing. The
-// mapping of each system is specified in docs/import.md.
+// It does not own what a legal plan is (internal/plan), how an outline is read (internal/outline), or how files are
+// found on a disk: it reads an fs.FS, and the caller sees to it that nothing outside of it can be reached. It runs
+// nothing. The mapping of each system is specified in docs/import.md.
 package exchange

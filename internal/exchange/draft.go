@@ -9,8 +9,8 @@ import (
 )
 
 // Draft is a plan that was read as a plan file in YAML, or in JSON where it has characters that YAML can't hold. With
-// comments, the YAML says at each task what is still missing. It fails with Findings if the plan does not fit the form of a
-// plan file, which no plan of Read does.
+// comments, the YAML says at each task what is still missing. It fails with Findings if the plan does not fit the form
+// of a plan file, which no plan of Read does.
 func (i *Imported) Draft(comments bool) ([]byte, error) {
 	exact, err := plan.Encode(i.Plan)
 	if err != nil {
@@ -30,7 +30,8 @@ func (i *Imported) Draft(comments bool) ([]byte, error) {
 		}
 	}
 	if len(data) > plan.MaxFileBytes {
-		return nil, plan.Findings{{Code: "too-large", File: i.Path, Message: fmt.Sprintf("the plan has more than %d MiB", plan.MaxFileBytes>>20)}}
+		return nil, plan.Findings{{Code: "too-large", File: i.Path,
+			Message: fmt.Sprintf("the plan has more than %d MiB", plan.MaxFileBytes>>20)}}
 	}
 	return data, nil
 }

@@ -70,8 +70,9 @@ func (f Found) String() string { return fmt.Sprintf("%s (%s, %s)", f.Name, f.For
 
 // Options are what the reader of a source may be told.
 type Options struct {
-	EstimateDays float64           // of tasks without an estimate, in person-days; zero leaves them without
-	Exists       func(string) bool // whether the repository has the file, or something that the pattern fits; nil: nothing is there
+	EstimateDays float64 // of tasks without an estimate, in person-days; zero leaves them without
+	// whether the repository has the file, or something that the pattern fits; nil: nothing is there
+	Exists func(string) bool
 }
 
 // Imported is a plan as it was read. It fits the form of a plan file, but need not keep the rules of a plan.
@@ -112,7 +113,8 @@ func Read(fsys fs.FS, f Found, o Options) *Imported {
 		out.Plan = nil
 	}
 	if r.cut > 0 {
-		r.findings = append(r.findings, plan.Finding{Code: plan.CodeMore, File: f.Path, Message: fmt.Sprintf("and %d more", r.cut)})
+		r.findings = append(r.findings, plan.Finding{Code: plan.CodeMore, File: f.Path,
+			Message: fmt.Sprintf("and %d more", r.cut)})
 	}
 	out.Findings, out.Notes = r.findings, r.notes
 	return out
@@ -127,7 +129,8 @@ func (i *Imported) Gaps() plan.Findings {
 	for n, t := range i.Plan.Tasks {
 		if missing := missingOf(t); len(missing) > 0 {
 			fs = append(fs, plan.Finding{
-				Code: "incomplete", Path: fmt.Sprintf("tasks[%d]", n), TaskID: t.TaskID, Message: "lacks " + strings.Join(missing, ", "),
+				Code: "incomplete", Path: fmt.Sprintf("tasks[%d]", n), TaskID: t.TaskID, Message: "lacks " +
+					strings.Join(missing, ", "),
 			})
 		}
 	}

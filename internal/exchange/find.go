@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Find says what there is to read in a directory or a file: several sessions, tags or changes each by itself. A directory
-// is looked through where those systems put their files. Findings name what looked like a plan and could not be
-// looked at.
+// Find says what there is to read in a directory or a file: several sessions, tags or changes each by itself. A
+// directory is looked through where those systems put their files. Findings name what looked like a plan and could not
+// be looked at.
 func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
 	r := &reader{fsys: fsys}
 	info, err := fs.Stat(fsys, name)
@@ -79,7 +79,8 @@ func (r *reader) sessions(dir string, names []string) []Found {
 			if isDir(r.fsys, sub) {
 				found = append(found, r.sessions(sub, r.list(sub))...)
 			}
-		case strings.HasPrefix(n, "WFS-") && isDir(r.fsys, sub), r.has(path.Join(sub, "workflow-session.json")), isDir(r.fsys, path.Join(sub, ".task")):
+		case strings.HasPrefix(n, "WFS-") && isDir(r.fsys, sub), r.has(path.Join(sub, "workflow-session.json")),
+			isDir(r.fsys, path.Join(sub, ".task")):
 			found = append(found, Found{FormatCCW, sub, n})
 		case strings.HasPrefix(n, "WFS-"):
 			if _, err := fs.Stat(r.fsys, sub); err != nil {
@@ -138,7 +139,8 @@ func (r *reader) findJSON(file, name, text string) []Found {
 	before := len(r.findings)
 	v, ok := r.jsonText(file, text, 1)
 	if !ok {
-		if lines := strings.SplitN(strings.TrimSpace(text), "\n", 2); json.Valid([]byte(lines[0])) && strings.HasPrefix(lines[0], "{") {
+		if lines := strings.SplitN(strings.TrimSpace(text), "\n", 2); json.Valid([]byte(lines[0])) &&
+			strings.HasPrefix(lines[0], "{") {
 			r.findings = r.findings[:before]
 			return []Found{{FormatBeads, file, name}} // one object a line
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Below is a file system that has all of another one below a directory: what lies in it is found under the name that the
-// user gave, and systems are recognised by that. Nothing else is in it.
+// Below is a file system that has all of another one below a directory: what lies in it is found under the name that
+// the user gave, and systems are recognised by that. Nothing else is in it.
 func Below(dir string, fsys fs.FS) fs.FS {
 	if dir == "." {
 		return fsys

@@ -12,7 +12,8 @@ func TestFileSystems(t *testing.T) {
 	}
 	b := Below(".workflow/WFS-x", inside)
 	for name, there := range map[string]bool{
-		".workflow/WFS-x/tasks.json": true, ".workflow/WFS-x": true, ".workflow/WFS-x/sub/a.md": true, "tasks.json": false, ".workflow": false, ".workflow/WFS-xy/tasks.json": false, ".workflow/WFS-x/../tasks.json": false,
+		".workflow/WFS-x/tasks.json": true, ".workflow/WFS-x": true, ".workflow/WFS-x/sub/a.md": true, "tasks.json": false,
+		".workflow": false, ".workflow/WFS-xy/tasks.json": false, ".workflow/WFS-x/../tasks.json": false,
 	} {
 		f, err := b.Open(name)
 		if (err == nil) != there {

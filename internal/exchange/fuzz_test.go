@@ -35,7 +35,8 @@ func mutate(r *rand.Rand, s, other string) string {
 	case 5:
 		return s[:i] + other[min(i, len(other)):] + s[j:]
 	case 6:
-		words := []string{"null", "NaN", "1e999", "[]", "{}", `""`, "-0", "true", `"\u0000"`, `"\ud800"`, "[[[[", "// x\n", "/*", `"IMPL-1"`, "IMPL-1.1.1", "\u202e", "---", "- [x] ", "T001 "}
+		words := []string{"null", "NaN", "1e999", "[]", "{}", `""`, "-0", "true", `"\u0000"`, `"\ud800"`, "[[[[", "// x\n",
+			"/*", `"IMPL-1"`, "IMPL-1.1.1", "\u202e", "---", "- [x] ", "T001 "}
 		return s[:i] + words[r.IntN(len(words))] + s[j:]
 	case 7:
 		return strings.ReplaceAll(s, "1", []string{"2", "", "1.1", "-1", "99999999999999999999"}[r.IntN(5)])
@@ -51,8 +52,8 @@ func mutate(r *rand.Rand, s, other string) string {
 	return strings.Join(lines, "")
 }
 
-// hold checks what is true of every source, however broken: there is no panic, a plan fits the form of plan files, and the
-// rules of plans have nothing against it but what the source does not say.
+// hold checks what is true of every source, however broken: there is no panic, a plan fits the form of plan files, and
+// the rules of plans have nothing against it but what the source does not say.
 func hold(t *testing.T, files map[string]string, path string, whole bool) {
 	t.Helper()
 	fsys := sample(files)

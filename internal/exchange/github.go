@@ -23,15 +23,16 @@ func isBoxes(_, text string) bool {
 
 var issueRef = pattern.Compile(`(?:^|\s|\()((?:[\w.-]+/[\w.-]+)?#[0-9]+|https://[^\s/]+/[^\s/]+/[^\s/]+/(?:issues|pull)/[0-9]+)\b`)
 
-// github reads the list of tasks in an issue, or in any Markdown whose items are checkboxes: of issues as gh prints them
-// in JSON, each is a task of its own, with what its body lists below it.
+// github reads the list of tasks in an issue, or in any Markdown whose items are checkboxes: of issues as gh prints
+// them in JSON, each is a task of its own, with what its body lists below it.
 func (r *reader) github(f Found, o Options) *Imported {
 	text, ok := r.read(f.Path)
 	if !ok {
 		return nil
 	}
 	src := source{format: FormatGitHub, name: f.Name, path: f.Path}
-	if head := strings.TrimSpace(text); !strings.HasPrefix(head, "{") && !strings.HasPrefix(head, "[{") && !strings.HasPrefix(head, "[]") {
+	if head := strings.TrimSpace(text); !strings.HasPrefix(head, "{") && !strings.HasPrefix(head, "[{") &&
+		!strings.HasPrefix(head, "[]") {
 		_, _, title, before := boxes(text)
 		src.top = before
 		if title = bare(title); title != "" {
@@ -67,7 +68,8 @@ func (r *reader) github(f Found, o Options) *Imported {
 // issue makes an item of an issue, and items below it of the tasks in its body.
 func (r *reader) issue(file string, doc *object, i int, src *source) {
 	number := firstText(doc.get("number"), doc.get("id"))
-	it := &item{file: file, line: doc.line, title: doc.str("title"), description: doc.str("body"), fields: doc.plain(), word: doc.str("state"), loose: true}
+	it := &item{file: file, line: doc.line, title: doc.str("title"), description: doc.str("body"), fields: doc.plain(),
+		word: doc.str("state"), loose: true}
 	if number == "" {
 		number = fmt.Sprint(i + 1)
 	}
@@ -102,7 +104,8 @@ func (r *reader) issueTasks(file, body string, line int, above *item, src *sourc
 			stack = stack[:len(stack)-1]
 		}
 		it := &item{
-			source: fmt.Sprintf("%sline %d", prefix, b.line), file: file, line: at(b.line), title: bare(b.text), word: "[" + b.mark + "]", state: boxState(b.mark),
+			source: fmt.Sprintf("%sline %d", prefix, b.line), file: file, line: at(b.line), title: bare(b.text), word: "[" +
+				b.mark + "]", state: boxState(b.mark),
 			fields: map[string]any{"text": b.text}, description: strings.Join(b.more, "\n"), files: pathsIn(b.text), loose: true,
 		}
 		if len(b.more) > 0 {
@@ -122,7 +125,8 @@ func (r *reader) issueTasks(file, body string, line int, above *item, src *sourc
 			h := b.heads[len(b.heads)-1]
 			s := sections[h.line]
 			if s == nil {
-				s = &item{source: fmt.Sprintf("%ssection %d", prefix, h.line), file: file, line: at(h.line), title: bare(h.text), fields: map[string]any{"heading": h.text}}
+				s = &item{source: fmt.Sprintf("%ssection %d", prefix, h.line), file: file, line: at(h.line), title: bare(h.text),
+					fields: map[string]any{"heading": h.text}}
 				if above != nil {
 					s.parent = above.source
 				}

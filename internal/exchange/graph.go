@@ -23,12 +23,14 @@ func newGraph(r *reader, items []*item) *graph {
 	folded := make(map[string]*item, len(items))
 	for _, it := range items {
 		if len(g.items) == maxItems {
-			r.find("too-many", it.file, it.line, "has too many tasks; the rest is left out", fmt.Sprintf("at most %d", maxItems), fmt.Sprint(len(items)))
+			r.find("too-many", it.file, it.line, "has too many tasks; the rest is left out", fmt.Sprintf("at most %d", maxItems),
+				fmt.Sprint(len(items)))
 			break
 		}
 		key := strings.ToLower(it.source)
 		if first := folded[key]; first != nil {
-			r.find("duplicate-id", it.file, it.line, "has the id of another task; left out", "an id of its own", it.source+place(first))
+			r.find("duplicate-id", it.file, it.line, "has the id of another task; left out", "an id of its own",
+				it.source+place(first))
 			continue
 		}
 		folded[key], g.by[it.source] = it, it
@@ -84,7 +86,8 @@ func (g *graph) references() {
 		switch {
 		case it.parent == "":
 		case it.parent == it.source:
-			g.find("self-parent", it.file, it.line, it.source+" names itself as its parent; taken as a task without one", "another task, or none", it.parent)
+			g.find("self-parent", it.file, it.line, it.source+" names itself as its parent; taken as a task without one",
+				"another task, or none", it.parent)
 			it.parent = ""
 		case g.by[it.parent] == nil:
 			report(it, "unknown-parent", "has a parent that is not there; taken as a task without one", it.parent)
@@ -95,7 +98,8 @@ func (g *graph) references() {
 			switch {
 			case slices.Contains(deps, d):
 			case d == it.source:
-				g.find("self-dependency", it.file, it.line, it.source+" depends on itself; taken as if it did not", "another task", d)
+				g.find("self-dependency", it.file, it.line, it.source+" depends on itself; taken as if it did not", "another task",
+					d)
 			case g.by[d] == nil:
 				report(it, "unknown-dependency", "depends on a task that is not there; taken as if it did not", d)
 			default:
@@ -120,7 +124,8 @@ func (g *graph) parents() {
 		}
 		if at != nil && sound[at] == 0 { // on the path: a circle
 			last := path[len(path)-1]
-			g.find("parent-cycle", last.file, last.line, last.source+" is below itself; taken as a task without a parent", "parents without a circle", g.chain(path, at))
+			g.find("parent-cycle", last.file, last.line, last.source+" is below itself; taken as a task without a parent",
+				"parents without a circle", g.chain(path, at))
 			last.parent = ""
 		}
 		for i := len(path) - 1; i >= 0; i-- {
@@ -130,7 +135,8 @@ func (g *graph) parents() {
 				level = sound[above] + 1
 			}
 			if level > maxLevels {
-				g.find("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task without a parent", p.source, maxLevels), "", p.parent)
+				g.find("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task without a parent",
+					p.source, maxLevels), "", p.parent)
 				p.parent, level = "", 1
 			}
 			sound[p] = level
@@ -170,7 +176,8 @@ func (g *graph) families() {
 			case above(g.by[d], it.source): // a parent waits for what is below it without saying so
 				return true
 			case above(it, d):
-				g.note("depends-on-parent", it.file, it.line, it.source+" depends on "+d+", which it is a part of; taken as if it did not")
+				g.note("depends-on-parent", it.file, it.line,
+					it.source+" depends on "+d+", which it is a part of; taken as if it did not")
 				return true
 			}
 			return false
@@ -178,8 +185,8 @@ func (g *graph) families() {
 	}
 }
 
-// cycles drops dependencies until no task waits for itself. A parent begins when what it depends on is done, and is done
-// with its children; so each item is two points in time, its begin and its end.
+// cycles drops dependencies until no task waits for itself. A parent begins when what it depends on is done, and is
+// done with its children; so each item is two points in time, its begin and its end.
 func (g *graph) cycles() {
 	const most = 200 // circles that are looked for one by one
 	for n := 0; ; n++ {
@@ -192,12 +199,15 @@ func (g *graph) cycles() {
 			if soft {
 				n--
 			} else {
-				g.find("cycle", it.file, it.line, it.source+" waits for itself; its dependency on "+dep+" is taken as if it were not there", "dependencies without a circle", s.path)
+				g.find("cycle", it.file, it.line,
+					it.source+" waits for itself; its dependency on "+dep+" is taken as if it were not there",
+					"dependencies without a circle", s.path)
 			}
 			it.deps = slices.DeleteFunc(it.deps, func(d string) bool { return d == dep })
 			continue
 		}
-		g.find("cycle", it.file, 0, "has too many circles of dependencies; taken without dependencies", "dependencies without a circle", "")
+		g.find("cycle", it.file, 0, "has too many circles of dependencies; taken without dependencies",
+			"dependencies without a circle", "")
 		for _, it := range g.items {
 			it.deps = nil
 		}

@@ -19,7 +19,8 @@ type namer struct {
 }
 
 func newNamer() *namer {
-	return &namer{taken: map[plan.TaskID]bool{rootID: true}, below: map[plan.TaskID]int{}, listed: map[string]plan.TaskID{}}
+	return &namer{taken: map[plan.TaskID]bool{rootID: true}, below: map[plan.TaskID]int{},
+		listed: map[string]plan.TaskID{}}
 }
 
 const rootID plan.TaskID = "GOAL-1"
@@ -33,7 +34,8 @@ func legalID(s string) plan.TaskID {
 		s = "IMPL-" + s
 	}
 	id := plan.TaskID(s)
-	if !id.Valid() || len(s) > 80 || strings.HasPrefix(s, "PLAN-") || strings.HasPrefix(s, "CHECK-") || strings.HasPrefix(s, "GOAL-") {
+	if !id.Valid() || len(s) > 80 || strings.HasPrefix(s, "PLAN-") || strings.HasPrefix(s, "CHECK-") ||
+		strings.HasPrefix(s, "GOAL-") {
 		return ""
 	}
 	return id

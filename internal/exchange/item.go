@@ -47,9 +47,12 @@ const (
 )
 
 var stateWords = map[string]state{
-	"completed": done, "complete": done, "done": done, "closed": done, "verified": done, "finished": done, "resolved": done, "x": done, "approved": done, "merged": done, "validated": done,
-	"active": doing, "in-progress": doing, "in progress": doing, "inprogress": doing, "doing": doing, "review": doing, "in-review": doing, "started": doing, "hooked": doing,
-	"cancelled": cancelled, "canceled": cancelled, "wontfix": cancelled, "skipped": cancelled, "obsolete": cancelled, "not_planned": cancelled,
+	"completed": done, "complete": done, "done": done, "closed": done, "verified": done, "finished": done,
+	"resolved": done, "x": done, "approved": done, "merged": done, "validated": done,
+	"active": doing, "in-progress": doing, "in progress": doing, "inprogress": doing, "doing": doing, "review": doing,
+	"in-review": doing, "started": doing, "hooked": doing,
+	"cancelled": cancelled, "canceled": cancelled, "wontfix": cancelled, "skipped": cancelled, "obsolete": cancelled,
+	"not_planned": cancelled,
 }
 
 // stateOf says what a word comes down to; what is not known is to be done.
@@ -87,8 +90,8 @@ func pathsIn(text string) []string {
 	return out
 }
 
-// repositoryPath is what a source calls a file, as a path or a pattern that a deliverable may have; "" if it can't be one.
-// Places in the file ("login.ts:handle:75-120") and remarks ("(new)") are cut off.
+// repositoryPath is what a source calls a file, as a path or a pattern that a deliverable may have; "" if it can't be
+// one. Places in the file ("login.ts:handle:75-120") and remarks ("(new)") are cut off.
 func repositoryPath(s string) string {
 	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), "`'\""))
 	if before, _, found := strings.Cut(s, " ("); found {

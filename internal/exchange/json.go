@@ -9,7 +9,8 @@ import (
 	"gitwf/internal/document"
 )
 
-// object is a JSON object with the line on which it begins. Values are string, bool, int64, float64, nil, []any and *object.
+// object is a JSON object with the line on which it begins. Values are string, bool, int64, float64, nil, []any and
+// *object.
 type object struct {
 	line   int
 	fields map[string]any

@@ -111,7 +111,10 @@ func TestRoundTripCCW(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, after, cmp.FilterPath(func(p cmp.Path) bool {
 			at := p.GoString()
-			return slices.ContainsFunc([]string{`["status"]`, `["current_phase"]`, `["progress"]`, `["type"]`}, func(s string) bool { return strings.Contains(at, s) && !strings.Contains(at, "meta") })
+			return slices.ContainsFunc([]string{`["status"]`, `["current_phase"]`, `["progress"]`, `["type"]`},
+				func(s string) bool {
+					return strings.Contains(at, s) && !strings.Contains(at, "meta")
+				})
 		}, cmp.Ignore())); diff != "" {
 			t.Errorf("%s (-was +is):\n%s", name, diff)
 		}
@@ -124,7 +127,8 @@ func TestRoundTripCCW(t *testing.T) {
 		"  - [ ] **IMPL-1.1**: Sign a token → [📋](./.task/IMPL-1.1.json)",
 		"  - [ ] **IMPL-1.2**: Check a token → [📋](./.task/IMPL-1.2.json)",
 		"- [ ] **IMPL-002**: Explain it → [📋](./.task/IMPL-002.json)", "",
-		"## Status Legend", "- `▸` = Container task (has subtasks)", "- `- [ ]` = Pending leaf task", "- `- [x]` = Completed leaf task",
+		"## Status Legend", "- `▸` = Container task (has subtasks)", "- `- [ ]` = Pending leaf task",
+		"- `- [x]` = Completed leaf task",
 		"- Maximum 2 levels: Main tasks and subtasks only", "",
 		"## Notes", "Ask Kim about quotas.", "")
 	if diff := cmp.Diff(want, string(out["WFS-user-login/TODO_LIST.md"])); diff != "" {
@@ -159,7 +163,8 @@ func TestNothingIsLost(t *testing.T) {
 		values []string
 	}{
 		{FormatTaskMaster, "master", []string{"complexityScore", "7.5", "make -n", "With make.", "2025-07-01T00:00:00Z"}},
-		{FormatBeads, "", []string{"close_reason", "money", "discovered-from", "shop-zzz", "2025-11-02T21:58:07.295058-08:00", "a map"}},
+		{FormatBeads, "", []string{"close_reason", "money", "discovered-from", "shop-zzz", "2025-11-02T21:58:07.295058-08:00",
+			"a map"}},
 		{FormatGitHub, "", []string{"epic", "https://example.org/o/r/issues/12", "o/other#7"}},
 		{FormatSpecKit, "", []string{"US1", "keeps the order", "Tests for User Story 1"}},
 		{FormatOpenSpec, "", []string{"also when it is empty", "A parser", "WHEN"}},
@@ -249,7 +254,8 @@ func TestChangedSinceImport(t *testing.T) {
 
 // A plan of our own has what the schema of that system asks for.
 func TestOwnPlanAsCCW(t *testing.T) {
-	p, err := plan.Parse("p", []byte("title: Report\nplan_id: WFS-report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n    description: All of it\n    estimated_person_days: 1\n    deliverable_spec: {filename: report.md}\n    acceptance_criteria: [{id: A1, statement: it is there, run: test -s report.md}]\n"))
+	p, err := plan.Parse("p",
+		[]byte("title: Report\nplan_id: WFS-report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n    description: All of it\n    estimated_person_days: 1\n    deliverable_spec: {filename: report.md}\n    acceptance_criteria: [{id: A1, statement: it is there, run: test -s report.md}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,19 +272,23 @@ func TestOwnPlanAsCCW(t *testing.T) {
 		"id": "IMPL-1", "title": "Write it", "status": "pending",
 		"meta": map[string]any{"type": "feature", "agent": "code-developer", "estimated_person_days": 1.0},
 		"context": map[string]any{
-			"requirements": []any{"All of it"}, "focus_paths": []any{}, "acceptance": []any{"it is there (`test -s report.md`)"}, "depends_on": []any{},
+			"requirements": []any{"All of it"}, "focus_paths": []any{}, "acceptance": []any{"it is there (`test -s report.md`)"},
+			"depends_on": []any{},
 		},
 		"flow_control": map[string]any{
-			"pre_analysis":            []any{},
-			"implementation_approach": map[string]any{"task_description": "All of it", "modification_points": []any{}, "logic_flow": []any{}},
-			"target_files":            []any{"report.md"},
+			"pre_analysis": []any{},
+			"implementation_approach": map[string]any{"task_description": "All of it", "modification_points": []any{},
+				"logic_flow": []any{}},
+			"target_files": []any{"report.md"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	i := one(t, fstest.MapFS{"WFS-report/workflow-session.json": {Data: out["WFS-report/workflow-session.json"]}, "WFS-report/IMPL_PLAN.md": {Data: out["WFS-report/IMPL_PLAN.md"]},
-		"WFS-report/TODO_LIST.md": {Data: out["WFS-report/TODO_LIST.md"]}, "WFS-report/.task/IMPL-1.json": {Data: out["WFS-report/.task/IMPL-1.json"]}}, "WFS-report", "", Options{})
+	i := one(t, fstest.MapFS{"WFS-report/workflow-session.json": {Data: out["WFS-report/workflow-session.json"]},
+		"WFS-report/IMPL_PLAN.md":      {Data: out["WFS-report/IMPL_PLAN.md"]},
+		"WFS-report/TODO_LIST.md":      {Data: out["WFS-report/TODO_LIST.md"]},
+		"WFS-report/.task/IMPL-1.json": {Data: out["WFS-report/.task/IMPL-1.json"]}}, "WFS-report", "", Options{})
 	if len(i.Findings)+len(i.Notes) > 0 {
 		t.Errorf("%v %v", i.Findings, i.Notes)
 	}

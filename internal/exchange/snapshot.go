@@ -6,8 +6,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots give
-// equal files.
+// Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots
+// give equal files.
 type Snapshot struct {
 	State     *plan.State
 	Active    bool                         // it is the one that is worked on: CCW marks it
@@ -47,8 +47,8 @@ func imported(t *plan.Task) map[string]any {
 	return m
 }
 
-// Candidates are the files of the repository that an imported task's candidate is made of, nil if it has none; fromSummary
-// is the text that takes their place where all that there is of a finished task is a summary.
+// Candidates are the files of the repository that an imported task's candidate is made of, nil if it has none;
+// fromSummary is the text that takes their place where all that there is of a finished task is a summary.
 func Candidates(t *plan.Task) (files []string, fromSummary string) {
 	m := imported(t)
 	list, _ := m["candidate"].([]any)

@@ -39,7 +39,8 @@ func (r *reader) find(code, file string, line int, message, expected, found stri
 		r.cut++
 		return
 	}
-	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message, Expected: expected, Found: clipText(plan.OneLine(found), 120)})
+	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message, Expected: expected,
+		Found: clipText(plan.OneLine(found), 120)})
 }
 
 func (r *reader) note(code, file string, line int, message string) {
@@ -155,8 +156,8 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// list is the names in a directory, in order; none if it is not there. Names that differ only in their case are one file
-// on some systems, so the second of them is a finding.
+// list is the names in a directory, in order; none if it is not there. Names that differ only in their case are one
+// file on some systems, so the second of them is a finding.
 func (r *reader) list(dir string) []string {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	if err != nil {
@@ -166,7 +167,8 @@ func (r *reader) list(dir string) []string {
 		return nil
 	}
 	if len(entries) > maxEntries {
-		r.find("too-many", dir, 0, "has too many entries; the rest is left out", fmt.Sprintf("at most %d", maxEntries), fmt.Sprint(len(entries)))
+		r.find("too-many", dir, 0, "has too many entries; the rest is left out", fmt.Sprintf("at most %d", maxEntries),
+			fmt.Sprint(len(entries)))
 		entries = entries[:maxEntries]
 	}
 	names := make([]string, 0, len(entries))
@@ -179,7 +181,8 @@ func (r *reader) list(dir string) []string {
 		}
 		key := plan.FoldPath(name)
 		if first, taken := folded[key]; taken {
-			r.find("case", path.Join(dir, name), 0, "differs from "+first+" only in its case, and is one file with it elsewhere; left out", "a name of its own", name)
+			r.find("case", path.Join(dir, name), 0,
+				"differs from "+first+" only in its case, and is one file with it elsewhere; left out", "a name of its own", name)
 			continue
 		}
 		folded[key] = name

@@ -20,7 +20,8 @@ const (
 	ViewMarker  View = "marker"  // .active-<plan id>
 )
 
-// ViewOf says what a file that CCW wrote shows, by its path below .workflow, and of which task; "" for every other path.
+// ViewOf says what a file that CCW wrote shows, by its path below .workflow, and of which task; "" for every other
+// path.
 func ViewOf(id plan.ID, name string) (v View, task plan.TaskID) {
 	if name == Marker(id) {
 		return ViewMarker, ""
@@ -34,7 +35,8 @@ func ViewOf(id plan.ID, name string) (v View, task plan.TaskID) {
 	} else if base, ok := strings.CutPrefix(rest, ".summaries/"); ok {
 		v, task = ViewSummary, plan.TaskID(strings.TrimSuffix(base, "-summary.md"))
 	} else {
-		return map[string]View{"workflow-session.json": ViewSession, "IMPL_PLAN.md": ViewPlan, "TODO_LIST.md": ViewTodo}[rest], ""
+		return map[string]View{"workflow-session.json": ViewSession, "IMPL_PLAN.md": ViewPlan,
+			"TODO_LIST.md": ViewTodo}[rest], ""
 	}
 	if !task.Valid() {
 		return "", ""

@@ -11,7 +11,8 @@ import (
 
 func TestViewOf(t *testing.T) {
 	for name, want := range map[string]string{
-		".active-WFS-x": "marker ", "WFS-x/workflow-session.json": "session ", "WFS-x/IMPL_PLAN.md": "plan ", "WFS-x/TODO_LIST.md": "todo ",
+		".active-WFS-x": "marker ", "WFS-x/workflow-session.json": "session ", "WFS-x/IMPL_PLAN.md": "plan ",
+		"WFS-x/TODO_LIST.md":        "todo ",
 		"WFS-x/.task/IMPL-1.2.json": "task IMPL-1.2", "WFS-x/.summaries/IMPL-1-summary.md": "summary IMPL-1",
 		"WFS-y/TODO_LIST.md": " ", "WFS-x/.task/nonsense.json": " ", ".active-WFS-y": " ", "WFS-x/other": " ",
 	} {
@@ -25,7 +26,8 @@ func TestViewOf(t *testing.T) {
 // Every file that CCW writes is a view.
 func TestEveryFileIsAView(t *testing.T) {
 	p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Title: "X", Tasks: []*plan.Task{
-		{TaskID: "GOAL-1", NodeType: plan.Goal}, {TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1", Title: "One"},
+		{TaskID: "GOAL-1", NodeType: plan.Goal}, {TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1",
+			Title: "One"},
 	}}
 	s := snapshot(p)
 	s.Summaries = map[plan.TaskID]plan.Summary{"IMPL-1": {Artifact: plan.Artifact{ArtifactID: "v1"}}}
@@ -48,7 +50,8 @@ func TestEveryFileIsAView(t *testing.T) {
 func TestWritingChangesNothing(t *testing.T) {
 	p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Title: "X", Tasks: []*plan.Task{
 		{TaskID: "GOAL-1", NodeType: plan.Goal},
-		{TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1", DeliverableSpec: &plan.DeliverableSpec{OutputDir: "out", Files: []string{"a", "b"}}},
+		{TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1",
+			DeliverableSpec: &plan.DeliverableSpec{OutputDir: "out", Files: []string{"a", "b"}}},
 	}}
 	first, err := CCW(snapshot(p))
 	if err != nil {

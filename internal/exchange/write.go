@@ -76,7 +76,8 @@ func CSV(s Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{
-		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days", "agent", "deliverable",
+		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days", "agent",
+		"deliverable",
 		"acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict", "imported_id", "imported_status",
 	}}
 	for _, l := range s.lines() {
@@ -90,7 +91,8 @@ func CSV(s Snapshot) ([]byte, error) {
 		}
 		from := imported(l.task)
 		rows = append(rows, []string{
-			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason, joined(l.DependsOn), estimate, l.task.Agent,
+			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason, joined(l.DependsOn),
+			estimate, l.task.Agent,
 			strings.Join(deliverables(l.task), "\n"), strings.Join(criteria, "\n"), l.Active, l.Approved, string(l.Verdict),
 			textOf(from["id"]), textOf(from["status"]),
 		})
@@ -195,7 +197,8 @@ func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
 	}
 	evidence := ""
 	if sum, ok := s.Summaries[t.TaskID]; ok && sum.Review != nil {
-		evidence = fmt.Sprintf("%s, approved by %s with a score of %d", sum.Artifact.ArtifactID, inline(sum.Review.Reviewer), sum.Review.Score)
+		evidence = fmt.Sprintf("%s, approved by %s with a score of %d", sum.Artifact.ArtifactID, inline(sum.Review.Reviewer),
+			sum.Review.Score)
 	} else if t.Approved > 0 {
 		evidence = plan.VersionID(t.Approved) + " is approved"
 	} else if t.Active > 0 {

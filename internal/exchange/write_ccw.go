@@ -170,7 +170,9 @@ func (s Snapshot) links(t *plan.TaskState, out, context map[string]any) {
 	if parent == s.plan().RootTaskID {
 		parent = ""
 	}
-	if legalID(textOf(context["parent"])) != parent && parent != "" && !strings.HasPrefix(string(t.TaskID), string(parent)+".") || parent == "" && textOf(context["parent"]) != "" && s.State.Tasks[legalID(textOf(context["parent"]))] != nil {
+	if legalID(textOf(context["parent"])) != parent && parent != "" &&
+		!strings.HasPrefix(string(t.TaskID), string(parent)+".") || parent == "" && textOf(context["parent"]) != "" &&
+		s.State.Tasks[legalID(textOf(context["parent"]))] != nil {
 		if parent == "" {
 			delete(context, "parent")
 		} else {
@@ -192,7 +194,8 @@ func (s Snapshot) handedDown(t *plan.TaskState, stated, now []string) bool {
 		if above == nil {
 			break
 		}
-		for _, v := range []any{above.Context["depends_on"], fieldsOf(imported(above.Task))["depends_on"], fieldsOf(imported(above.Task))["dependencies"]} {
+		for _, v := range []any{above.Context["depends_on"], fieldsOf(imported(above.Task))["depends_on"],
+			fieldsOf(imported(above.Task))["dependencies"]} {
 			for _, d := range refs(v) {
 				inherited[string(legalID(d))] = true
 			}
@@ -255,6 +258,7 @@ func (s Snapshot) own(t *plan.TaskState, meta, context map[string]any, flow *map
 		*flow = map[string]any{}
 	}
 	set(*flow, "pre_analysis", []any{})
-	set(*flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title), "modification_points": []any{}, "logic_flow": []any{}})
+	set(*flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title),
+		"modification_points": []any{}, "logic_flow": []any{}})
 	set(*flow, "target_files", anyList(deliverables(t.Task)))
 }

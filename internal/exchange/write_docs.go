@@ -92,7 +92,8 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	return b.String()
 }
 
-// summaries are .summaries/<id>-summary.md by task: what the approved version brought, or what was imported with the task.
+// summaries are .summaries/<id>-summary.md by task: what the approved version brought, or what was imported with the
+// task.
 func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
 	out := map[plan.TaskID]string{}
 	for _, t := range tasks {
@@ -107,5 +108,6 @@ func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
 
 // inline is text of a plan on one line of Markdown, with nothing in it that would begin something.
 func inline(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "`", "'", "[", "\\[", "]", "\\]", "<", "&lt;", "*", "\\*").Replace(plan.OneLine(s))
+	return strings.NewReplacer("\\", "\\\\", "`", "'", "[", "\\[", "]", "\\]", "<", "&lt;", "*",
+		"\\*").Replace(plan.OneLine(s))
 }

@@ -58,7 +58,8 @@ func (e *StaleError) Error() string {
 
 // Exit returns the commands that redo those versions or accept them as they are.
 func (e *StaleError) Exit() (int, string) {
-	return fault.ExitRefused, "git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
+	return fault.ExitRefused,
+		"git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
 }
 
 func names(ids []plan.TaskID) string {
@@ -262,7 +263,8 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		TaskID:    id,
 		TaskTitle: t.Title,
 		DeliverableSpec: SpecSummary{
-			Format: spec.Format, Filename: spec.Filename, Files: spec.Files, SingleFile: spec.SingleFile, BundleMode: spec.BundleMode,
+			Format: spec.Format, Filename: spec.Filename, Files: spec.Files, SingleFile: spec.SingleFile,
+			BundleMode: spec.BundleMode,
 		},
 		Tree:  a.Tree,
 		Stale: staleReason(b.snap, b.state, a),
@@ -313,7 +315,8 @@ func files(t *plan.Task, a plan.Artifact) []File {
 	all := []File{}
 	source := t.TaskID.Dir() + "/" + plan.FilesPath(plan.VersionNumber(a.ArtifactID)) + "/"
 	for _, f := range a.Files {
-		all = append(all, File{DestPath: Dir(t) + "/" + f.Path, SourcePath: source + f.Path, Mode: f.Mode, OID: f.OID, SHA256: f.SHA256, Size: f.Size})
+		all = append(all, File{DestPath: Dir(t) + "/" + f.Path, SourcePath: source + f.Path, Mode: f.Mode, OID: f.OID,
+			SHA256: f.SHA256, Size: f.Size})
 	}
 	return all
 }

@@ -131,7 +131,8 @@ func TestBuildHolds(t *testing.T) {
 				t.Errorf("complete %v: %s", b.Manifest.Complete, got)
 			}
 			for _, item := range b.Manifest.Items {
-				if rev := item.Review; rev == nil || rev.Verdict != plan.Approved || rev.ReviewedArtifactID != item.ApprovedArtifactID || item.Stale != "" {
+				if rev := item.Review; rev == nil || rev.Verdict != plan.Approved ||
+					rev.ReviewedArtifactID != item.ApprovedArtifactID || item.Stale != "" {
 					t.Errorf("%+v", item)
 				}
 				if item.Final != (item.TaskID == "IMPL-3") {
@@ -154,7 +155,8 @@ func TestBuildStale(t *testing.T) {
 		want   string
 	}{
 		{"as it was made", func(*repotest.Repo) {}, ""},
-		{"a newer input", newer, "IMPL-2 v1 (made from IMPL-1 v1, approved is v2); IMPL-3 v1 (made from IMPL-1 v1, approved is v2)"},
+		{"a newer input", newer,
+			"IMPL-2 v1 (made from IMPL-1 v1, approved is v2); IMPL-3 v1 (made from IMPL-1 v1, approved is v2)"},
 		{"the same input again", func(r *repotest.Repo) {
 			r.Review("IMPL-1", 1, "ann", plan.Rejected, nil)
 			r.Approved("IMPL-1", "page.html", "page.html v1\n")
@@ -205,7 +207,8 @@ func TestBuildWithCandidates(t *testing.T) {
 	if len(b.Manifest.Items) != 2 {
 		t.Fatalf("%s", paths(b))
 	}
-	if i := b.Manifest.Items[1]; i.CandidateID != "v1" || i.ApprovedArtifactID != "" || i.Review != nil || i.Version() != "v1" {
+	if i := b.Manifest.Items[1]; i.CandidateID != "v1" || i.ApprovedArtifactID != "" || i.Review != nil ||
+		i.Version() != "v1" {
 		t.Errorf("the candidate passes for approved: %+v", i)
 	}
 	if b, err = build(t, r, Options{Partial: true}); err != nil || strings.Contains(paths(b), "style.css") {
@@ -287,7 +290,9 @@ func TestLyingArtifact(t *testing.T) {
 	repo := repotest.New(t)
 	repo.Begin(site)
 	var truth plan.Artifact
-	repo.Version("IMPL-1", "exec", map[string]string{"page.html": "x", "z.html": "y"}, func(a *plan.Artifact) { truth = *a })
+	repo.Version("IMPL-1", "exec", map[string]string{"page.html": "x", "z.html": "y"}, func(a *plan.Artifact) {
+		truth = *a
+	})
 	repo.Review("IMPL-1", 1, "ann", plan.Approved, nil)
 	truth.ArtifactID = "v1"
 	honest := repo.Mark()
@@ -296,7 +301,8 @@ func TestLyingArtifact(t *testing.T) {
 			r, told := repo.In(t, honest), truth
 			told.Files = slices.Clone(truth.Files)
 			tt.lie(&told)
-			r.Forge(repotest.Ref, map[string]string{plan.TaskID("IMPL-1").Dir() + "/artifacts/v1/artifact.json": string(plan.Document(told))})
+			r.Forge(repotest.Ref, map[string]string{plan.TaskID("IMPL-1").Dir() +
+				"/artifacts/v1/artifact.json": string(plan.Document(told))})
 			_, err := build(t, r, Options{Partial: true})
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("error %v, want %q", err, tt.want)
@@ -311,7 +317,8 @@ func TestLyingReview(t *testing.T) {
 	dir := plan.TaskID("IMPL-1").Dir() + "/reviews/r1-v1-100-ann/"
 	told := r.Git("show", repotest.Ref+":"+dir+"review.json")
 	r.Forge(repotest.Ref, map[string]string{dir + "review.json": strings.Replace(told, `"score": 100`, `"score": 99`, 1)})
-	if _, err := build(t, r, Options{Partial: true}); err == nil || !strings.Contains(err.Error(), "does not say what its name says") {
+	if _, err := build(t, r, Options{Partial: true}); err == nil ||
+		!strings.Contains(err.Error(), "does not say what its name says") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -351,8 +358,10 @@ func TestParseManifest(t *testing.T) {
 
 func TestDir(t *testing.T) {
 	for title, want := range map[string]string{
-		"Page": "Page_IMPL-1", "首页 Page!": "首页_Page_IMPL-1", "": "IMPL-1", "../..": "IMPL-1", "/etc/passwd": "etc_passwd_IMPL-1",
-		".git": "git_IMPL-1", "CON": "CON_IMPL-1", "a\x00b\x1b[1m": "a_b_1m_IMPL-1", strings.Repeat("表", 200): strings.Repeat("表", 26) + "_IMPL-1",
+		"Page": "Page_IMPL-1", "首页 Page!": "首页_Page_IMPL-1", "": "IMPL-1", "../..": "IMPL-1",
+		"/etc/passwd": "etc_passwd_IMPL-1",
+		".git":        "git_IMPL-1", "CON": "CON_IMPL-1", "a\x00b\x1b[1m": "a_b_1m_IMPL-1",
+		strings.Repeat("表", 200): strings.Repeat("表", 26) + "_IMPL-1",
 	} {
 		if got := Dir(&plan.Task{TaskID: "IMPL-1", Title: title}); got != want {
 			t.Errorf("%q: %q, want %q", title, got, want)
@@ -361,15 +370,18 @@ func TestDir(t *testing.T) {
 }
 
 func TestDirIsLegal(t *testing.T) {
-	pieces := []string{"..", "/", "\\", ".git", ".gitmodules", "con", "aux.", " ", ".", "_", "-", "\x00", "\n", "\u202e", "\u200c", "\ufeff", "é", "e\u0301", "İ", "ß", "表", "😀", "git~1", ":", "\xff", "long long long long "}
+	pieces := []string{"..", "/", "\\", ".git", ".gitmodules", "con", "aux.", " ", ".", "_", "-", "\x00", "\n", "\u202e",
+		"\u200c", "\ufeff", "é", "e\u0301", "İ", "ß", "表", "😀", "git~1", ":", "\xff", "long long long long "}
 	rapid.Check(t, func(t *rapid.T) {
-		title := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.String()), 0, 30).Draw(t, "title"), "")
+		title := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.String()), 0, 30).Draw(t, "title"),
+			"")
 		id := plan.TaskID(rapid.SampledFrom([]string{"IMPL-1", "IMPL-1.2.3", "A-B2-77"}).Draw(t, "id"))
 		dir := Dir(&plan.Task{TaskID: id, Title: title})
 		if err := plan.CheckPath(dir); err != nil {
 			t.Fatalf("%q of %q: %v", dir, title, err)
 		}
-		if strings.Contains(dir, "/") || dir != string(id) && !strings.HasSuffix(dir, "_"+string(id)) || len(dir) > maxSlug+1+len(id) {
+		if strings.Contains(dir, "/") || dir != string(id) && !strings.HasSuffix(dir, "_"+string(id)) ||
+			len(dir) > maxSlug+1+len(id) {
 			t.Fatalf("%q of %q", dir, title)
 		}
 	})

@@ -24,11 +24,15 @@ func (c RootCriterion) Waived() bool { return !c.Met && len(c.WaivedBy) > 0 }
 // Checklist says which root criteria the tasks meet: those that an approved version covers as a whole or by a criterion
 // that it passed. An approval implies that each MUST criterion passed or was waived; only for a SHOULD does Checklist
 // read the review. A version with a waived criterion meets nothing as a whole.
-func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State, tasks []plan.TaskID) ([]RootCriterion, error) {
-	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) { return approval(ctx, store, snap, id, version) })
+func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State,
+	tasks []plan.TaskID) ([]RootCriterion, error) {
+	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) {
+		return approval(ctx, store, snap, id, version)
+	})
 }
 
-func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, int) (plan.Review, error)) ([]RootCriterion, error) {
+func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, int) (plan.Review,
+	error)) ([]RootCriterion, error) {
 	list := []RootCriterion{}
 	root := s.Root()
 	if root == nil {

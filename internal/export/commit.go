@@ -37,7 +37,8 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	defer os.RemoveAll(scratch)
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, "index")}
 	git := func(stdin string, args ...string) error {
-		_, err := store.GitIn(ctx, gitstore.Invocation{Args: args, Env: env, Stdin: strings.NewReader(stdin), Dir: store.WorkTree()})
+		_, err := store.GitIn(ctx, gitstore.Invocation{Args: args, Env: env, Stdin: strings.NewReader(stdin),
+			Dir: store.WorkTree()})
 		return err
 	}
 	if err := git("", "read-tree", "HEAD"); err != nil {

@@ -29,7 +29,8 @@ type Unproven struct {
 }
 
 func (u Unproven) String() string {
-	return fmt.Sprintf("%s %s: the approval %s by %s does not count: %s", u.TaskID, u.Version, u.ReviewID, u.Reviewer, u.Why)
+	return fmt.Sprintf("%s %s: the approval %s by %s does not count: %s", u.TaskID, u.Version, u.ReviewID, u.Reviewer,
+		u.Why)
 }
 
 // Evidence is a plan at one commit with the approvals that count under a policy. Without keys, all of them count.
@@ -56,7 +57,8 @@ func (e *Evidence) Word() string {
 // signer proves approvals.
 type signer interface {
 	reader
-	RecordedBy(ctx context.Context, snap *gitstore.Snapshot, reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
+	RecordedBy(ctx context.Context, snap *gitstore.Snapshot,
+		reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
 	Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
 }
 
@@ -115,7 +117,8 @@ func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
 }
 
 // weigh decides whether one approval counts. One commit that proves it suffices.
-func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, p *plan.Policy) {
+func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
+	p *plan.Policy) {
 	reviewer, id := plan.UnescapeName(ref.Review.Reviewer), fmt.Sprintf("r%d", ref.Review.N)
 	why := "no event of this plan recorded it"
 	for _, r := range by {
@@ -230,5 +233,6 @@ func (e *UnprovenError) Error() string {
 // Exit returns the review that would count.
 func (e *UnprovenError) Exit() (int, string) {
 	task := string(e.Approvals[0].TaskID)
-	return fault.ExitRefused, "git wf review " + task + " --approve, by somebody who signs with a key of git wf policy show"
+	return fault.ExitRefused, "git wf review " + task +
+		" --approve, by somebody who signs with a key of git wf policy show"
 }

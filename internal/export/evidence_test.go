@@ -43,7 +43,8 @@ func signing(t *testing.T) (*repotest.Repo, *gitstore.Policy) {
 	r.Git("config", "user.signingKey", file+".pub")
 	r.Git("config", "commit.gpgSign", "true")
 	r.Store = r.Open()
-	return r, &gitstore.Policy{Policy: plan.Policy{Keys: []plan.Key{{Name: "Ada", SSH: strings.TrimSpace(string(key))}}}, Commit: "p", KeysSince: "p"}
+	return r, &gitstore.Policy{Policy: plan.Policy{Keys: []plan.Key{{Name: "Ada", SSH: strings.TrimSpace(string(key))}}},
+		Commit: "p", KeysSince: "p"}
 }
 
 // with returns the tree of a commit with some of its paths copied to other names.
@@ -96,9 +97,11 @@ func TestProveAcrossMerges(t *testing.T) {
 		{"joined under another number", merge(with(r, theirs, renamed(2))), "r2 Ada"},
 		{"joined as an approval of another version", merge(with(r, theirs, moved("r2-v2-100-Ada"))), ""},
 		{"joined as the engine's", merge(with(r, theirs, moved("r2-v1-100-checks"))), ""},
-		{"joined by what calls itself an event", r.Git("commit-tree", "-p", theirs, "-p", ours, "-m", "x\n\nWf-Task: IMPL-1\nWf-Review: r2", with(r, theirs, renamed(2))), "r2 Ada"},
+		{"joined by what calls itself an event", r.Git("commit-tree", "-p", theirs, "-p", ours, "-m",
+			"x\n\nWf-Task: IMPL-1\nWf-Review: r2", with(r, theirs, renamed(2))), "r2 Ada"},
 		{"joined, and copied", merge(with(r, merge(with(r, theirs, renamed(1))), renamed(2))), "r1 Ada"},
-		{"copied by an event", r.Git("commit-tree", "-p", ours, "-m", "x\n\nWf-Task: IMPL-1\nWf-Review: r3", with(r, ours, renamed(3))), "r1 Ada"},
+		{"copied by an event", r.Git("commit-tree", "-p", ours, "-m", "x\n\nWf-Task: IMPL-1\nWf-Review: r3",
+			with(r, ours, renamed(3))), "r1 Ada"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -38,7 +38,9 @@ func TestHolds(t *testing.T) {
 		{"another mode", func(d string) error { return os.Chmod(d+"/a/one", 0o755) }, false},
 		{"no longer executable", func(d string) error { return os.Chmod(d+"/tool", 0o644) }, false},
 		{"only readable, which git does not see", func(d string) error { return os.Chmod(d+"/a/one", 0o444) }, true},
-		{"another target", func(d string) error { return errors.Join(os.Remove(d+"/link"), os.Symlink("a/two", d+"/link")) }, false},
+		{"another target", func(d string) error {
+			return errors.Join(os.Remove(d+"/link"), os.Symlink("a/two", d+"/link"))
+		}, false},
 		{"a file for a link", func(d string) error {
 			return errors.Join(os.Remove(d+"/link"), os.WriteFile(d+"/link", []byte("a/one"), 0o666))
 		}, false},
@@ -49,7 +51,8 @@ func TestHolds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
-			err := errors.Join(os.MkdirAll(dir+"/a", 0o777), os.WriteFile(dir+"/a/one", []byte("1\n"), 0o666), os.WriteFile(dir+"/empty", nil, 0o666),
+			err := errors.Join(os.MkdirAll(dir+"/a", 0o777), os.WriteFile(dir+"/a/one", []byte("1\n"), 0o666),
+				os.WriteFile(dir+"/empty", nil, 0o666),
 				os.WriteFile(dir+"/tool", []byte("run\n"), 0o777), os.Symlink("a/one", dir+"/link"), tt.change(dir))
 			if err != nil {
 				t.Fatal(err)

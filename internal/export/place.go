@@ -86,7 +86,8 @@ func checkDirs(top, dir string) error {
 
 // write writes the objects that only the bundle has, and its tree.
 func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
-	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data, AttributesName: []byte(Attributes)}); err != nil {
+	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data,
+		AttributesName: []byte(Attributes)}); err != nil {
 		return "", err
 	}
 	tree, err := batch.AddTreeOf(b.Entries)
@@ -99,7 +100,8 @@ func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, err
 // placeFiles replaces target with the tree's files, which are the entries, unless it already holds them. It completes
 // the new files next to target before it touches target, so a killed process leaves the old bundle or the new one; the
 // next export removes its leftovers under the other names.
-func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entries []gitstore.TreeEntry, target string) (bool, error) {
+func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entries []gitstore.TreeEntry,
+	target string) (bool, error) {
 	fresh, old := target+".new", target+".old"
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(old)); err != nil {
 		return false, err
@@ -126,7 +128,8 @@ func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entri
 // Stage makes the index hold exactly the entries below dir, by mode and object id. It never uses git add, which would
 // let attributes and ignore rules change what was approved. env may name another index. It reports whether the index
 // changed.
-func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool, error) {
+func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool,
+	error) {
 	out, err := store.GitIn(ctx, gitstore.Invocation{
 		Args: []string{"ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}, Env: env,
 	})

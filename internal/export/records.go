@@ -12,7 +12,8 @@ import (
 
 // ReadArtifact reads the artifact.json of a version in the snapshot. It fails if the document describes another version
 // than the tree holds.
-func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact, error) {
+func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
+	version int) (plan.Artifact, error) {
 	var a plan.Artifact
 	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+artifactPath(version), &a); err != nil {
 		return plan.Artifact{}, err
@@ -34,13 +35,15 @@ func reviewPath(rec plan.ReviewRecord) string { return rec.Path() }
 func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
 	rec, ok := snap.Records.Of(id).Version(version)
 	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
-		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), artifactPath(version), a.TaskID, a.ArtifactID, a.Tree)
+		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), artifactPath(version), a.TaskID,
+			a.ArtifactID, a.Tree)
 	}
 	return nil
 }
 
 // ReadReview reads the review.json of a review in the snapshot.
-func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord) (plan.Review, error) {
+func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
+	rec plan.ReviewRecord) (plan.Review, error) {
 	var r plan.Review
 	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+reviewPath(rec), &r); err != nil {
 		return plan.Review{}, err
@@ -73,7 +76,8 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 }
 
 // approval returns the newest review that approved the version.
-func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
+func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review,
+	error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {
 		return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))

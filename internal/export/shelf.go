@@ -34,7 +34,8 @@ type Shelf struct {
 // NewShelf returns an empty shelf.
 func NewShelf(store library) *Shelf {
 	return &Shelf{
-		store: store, artifacts: map[plan.OID]plan.Artifact{}, reviews: map[plan.OID]plan.Review{}, trees: map[plan.OID][]gitstore.TreeEntry{},
+		store: store, artifacts: map[plan.OID]plan.Artifact{}, reviews: map[plan.OID]plan.Review{},
+		trees: map[plan.OID][]gitstore.TreeEntry{},
 	}
 }
 
@@ -85,14 +86,16 @@ func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 	}
 }
 
-func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact, error) {
+func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact,
+	error) {
 	if a, ok := s.artifacts[snap.Document(id, artifactPath(version))]; ok {
 		return a, checkArtifact(snap, id, version, a)
 	}
 	return ReadArtifact(ctx, s.store, snap, id, version)
 }
 
-func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review, error) {
+func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review,
+	error) {
 	if rec, ok := newestApproval(snap, id, version); ok {
 		if r, ok := s.reviews[snap.Document(id, reviewPath(rec))]; ok {
 			return r, checkReview(snap, id, rec, r)

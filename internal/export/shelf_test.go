@@ -67,7 +67,8 @@ func TestParseHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := ParseHead(b.Data)
-	if err != nil || m.PlanID != repotest.ID || m.PlanCommit != b.Manifest.PlanCommit || m.Options != b.Manifest.Options || len(m.Items) > 0 {
+	if err != nil || m.PlanID != repotest.ID || m.PlanCommit != b.Manifest.PlanCommit || m.Options != b.Manifest.Options ||
+		len(m.Items) > 0 {
 		t.Errorf("read %+v, %v", m, err)
 	}
 	for name, data := range map[string]string{

@@ -11,7 +11,8 @@ import (
 
 // Summarize reads what is known about an approved version of a task: what its maker recorded, and the newest review
 // that approved it. A pruned version has a Summary too, with only its name.
-func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Summary, error) {
+func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Summary,
+	error) {
 	a, err := ReadArtifact(ctx, store, snap, id, version)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plan.Summary{Artifact: plan.Artifact{TaskID: id, ArtifactID: plan.VersionID(version)}}, nil

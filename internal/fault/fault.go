@@ -1,5 +1,5 @@
-// Package fault says how a command ends because of an error: with which exit code, and with which hint. The error itself knows
-// both, where it is made; the command line only prints them.
+// Package fault says how a command ends because of an error: with which exit code, and with which hint. The error
+// itself knows both, where it is made; the command line only prints them.
 //
 // docs/format.md lists the exit codes.
 package fault

@@ -89,7 +89,8 @@ func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u 
 	if err != nil {
 		return err
 	}
-	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String() + why, hint: mend}
+	return &refusal{code: "unsigned", message: "the manifest says that its approvals are signed, but of " + u.String() +
+		why, hint: mend}
 }
 
 // keepsArchives refuses, on a server, moves that would lose history: a prune without its archive, and the deletion of

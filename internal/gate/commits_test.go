@@ -15,9 +15,12 @@ import (
 // Many settings change what a log shows. None of them may hide a change from the gate or make it see a commit as
 // another.
 var hostileSettings = [][2]string{
-	{"log.follow", "true"}, {"log.showSignature", "true"}, {"log.showRoot", "false"}, {"log.diffMerges", "off"}, {"log.decorate", "full"},
-	{"log.mailmap", "true"}, {"log.abbrevCommit", "true"}, {"format.pretty", "oneline"}, {"diff.renames", "copies"}, {"diff.relative", "true"},
-	{"diff.orderFile", "nowhere"}, {"diff.ignoreSubmodules", "all"}, {"diff.external", "false"}, {"diff.noprefix", "true"}, {"color.ui", "always"},
+	{"log.follow", "true"}, {"log.showSignature", "true"}, {"log.showRoot", "false"}, {"log.diffMerges", "off"},
+	{"log.decorate", "full"},
+	{"log.mailmap", "true"}, {"log.abbrevCommit", "true"}, {"format.pretty", "oneline"}, {"diff.renames", "copies"},
+	{"diff.relative", "true"},
+	{"diff.orderFile", "nowhere"}, {"diff.ignoreSubmodules", "all"}, {"diff.external", "false"}, {"diff.noprefix", "true"},
+	{"color.ui", "always"},
 	{"core.abbrev", "4"}, {"core.quotePath", "true"}, {"diff.submodule", "log"}, {"submodule.mod.ignore", "all"},
 }
 

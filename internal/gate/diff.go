@@ -117,7 +117,8 @@ func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 		var deeper []pair
 		for _, p := range level {
 			if !p.new.isTree() && p.new.exists() {
-				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid, Replaces: p.old.exists() && !p.old.isTree()})
+				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid, Replaces: p.old.exists() &&
+					!p.old.isTree()})
 			} else if !p.old.isTree() && p.old.exists() {
 				d.changes = append(d.changes, Change{Path: p.path})
 			}
@@ -128,7 +129,8 @@ func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 			deeper = append(deeper, pairs(p.path, before.entries, after.entries)...)
 		}
 		if depth >= deepest {
-			d.flaws = append(d.flaws, flaw{fmt.Sprintf("%.200s", level[0].path), fmt.Sprintf("is below more than %d directories", deepest)})
+			d.flaws = append(d.flaws, flaw{fmt.Sprintf("%.200s", level[0].path),
+				fmt.Sprintf("is below more than %d directories", deepest)})
 			return nil
 		}
 		if len(deeper)+len(d.changes) > mostFiles {

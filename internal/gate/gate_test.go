@@ -147,13 +147,19 @@ func TestTampering(t *testing.T) {
 		{"no attributes", func() { f.unstage(attrs) }, "missing .gitattributes"},
 
 		{"a score edited", manifest(`"score": 100`, `"score": 99`), "manifest-edited manifest.json"},
-		{"an option that changes nothing else", manifest(`"partial": false`, `"partial": true`), ""}, // as export --partial writes it
-		{"candidates let in", manifest(`"include_candidates": false`, `"include_candidates": true`), "candidates manifest.json"},
+		// as export --partial writes it
+		{"an option that changes nothing else", manifest(`"partial": false`, `"partial": true`), ""},
+		{"candidates let in", manifest(`"include_candidates": false`, `"include_candidates": true`),
+			"candidates manifest.json"},
 		{"white space", manifest("{\n", "{ \n"), "manifest-edited manifest.json"},
-		{"more behind the manifest", func() { f.stage("100644", dir+"/manifest.json", f.staged(dir+"/manifest.json")+"{}") }, "manifest-edited manifest.json"},
+		{"more behind the manifest", func() {
+			f.stage("100644", dir+"/manifest.json", f.staged(dir+"/manifest.json")+"{}")
+		}, "manifest-edited manifest.json"},
 		{"an unknown field", manifest(`"plan_id"`, `"x": 1, "plan_id"`), "manifest manifest.json"},
 		{"no JSON", func() { f.stage("100644", dir+"/manifest.json", "approved!") }, "manifest manifest.json"},
-		{"the manifest a link", func() { f.stage("120000", dir+"/manifest.json", f.staged(dir+"/manifest.json")) }, "manifest manifest.json"},
+		{"the manifest a link", func() {
+			f.stage("120000", dir+"/manifest.json", f.staged(dir+"/manifest.json"))
+		}, "manifest manifest.json"},
 		{"another plan's", manifest(`"plan_id": "WFS-site"`, `"plan_id": "WFS-other"`), "manifest manifest.json"},
 		{"plan_commit an option of git", manifest(tip, "--output=x"), "manifest manifest.json"},
 		{"plan_commit a name", manifest(tip, repotest.Ref), "manifest manifest.json"},
@@ -164,14 +170,26 @@ func TestTampering(t *testing.T) {
 			"no-manifest .gitattributes; no-manifest Page_IMPL-1/page.html; no-manifest Style_IMPL-2/style.css"},
 
 		{"beside the bundles", func() { f.stage("100644", "deliverables/x", "x") }, "not-a-bundle deliverables/x"},
-		{"beside a bundle", func() { f.stage("100644", "deliverables/WFS-site/notes", "x") }, "not-a-bundle deliverables/WFS-site/notes"},
-		{"no plan's name", func() { f.stage("100644", "deliverables/site/bundle/x", "x") }, "not-a-bundle deliverables/site/bundle/x"},
-		{"another spelling", func() { f.stage("100644", "Deliverables/WFS-site/bundle/x", "x") }, "not-a-bundle Deliverables/WFS-site/bundle/x"},
-		{"a plan that is not here", func() { f.stage("100644", "deliverables/WFS-no/bundle/x", "x") }, "no-manifest deliverables/WFS-no/bundle/x"},
+		{"beside a bundle", func() {
+			f.stage("100644", "deliverables/WFS-site/notes", "x")
+		}, "not-a-bundle deliverables/WFS-site/notes"},
+		{"no plan's name", func() {
+			f.stage("100644", "deliverables/site/bundle/x", "x")
+		}, "not-a-bundle deliverables/site/bundle/x"},
+		{"another spelling", func() {
+			f.stage("100644", "Deliverables/WFS-site/bundle/x", "x")
+		}, "not-a-bundle Deliverables/WFS-site/bundle/x"},
+		{"a plan that is not here", func() {
+			f.stage("100644", "deliverables/WFS-no/bundle/x", "x")
+		}, "no-manifest deliverables/WFS-no/bundle/x"},
 		{"a manifest of a plan that is not here", func() {
-			f.stage("100644", "deliverables/WFS-no/bundle/manifest.json", strings.ReplaceAll(f.staged(dir+"/manifest.json"), "WFS-site", "WFS-no"))
+			f.stage("100644", "deliverables/WFS-no/bundle/manifest.json",
+				strings.ReplaceAll(f.staged(dir+"/manifest.json"), "WFS-site", "WFS-no"))
 		}, "no-plan deliverables/WFS-no/bundle/manifest.json"},
-		{"the root a link", func() { f.unstage("deliverables"); f.stage("120000", "deliverables", "elsewhere") }, "not-a-bundle deliverables"},
+		{"the root a link", func() {
+			f.unstage("deliverables")
+			f.stage("120000", "deliverables", "elsewhere")
+		}, "not-a-bundle deliverables"},
 	}
 	good := f.Mark()
 	for _, tt := range tests {
@@ -187,7 +205,8 @@ func TestTampering(t *testing.T) {
 					t.Errorf("%+v", x)
 				}
 			}
-			if tt.want == "" && (len(r.Bundles) != 1 || r.Bundles[0].PlanCommit != plan.OID(tip) || r.Bundles[0].Older || !r.Bundles[0].Complete) {
+			if tt.want == "" && (len(r.Bundles) != 1 || r.Bundles[0].PlanCommit != plan.OID(tip) || r.Bundles[0].Older ||
+				!r.Bundles[0].Complete) {
 				t.Errorf("bundles %+v", r.Bundles)
 			}
 			// The same in a commit, and in the range that brings it.
@@ -256,24 +275,30 @@ func TestPolicyRules(t *testing.T) {
 	}{
 		{"no rules", nil, plan.Policy{}, ""},
 		{"scores that are enough", nil, root(plan.Root{MinScore: 100}), ""},
-		{"a score below the floor", again("IMPL-1", 2, "ann", score(95)), plan.Policy{Floors: plan.Floors{MinScore: 96}}, first},
+		{"a score below the floor", again("IMPL-1", 2, "ann", score(95)), plan.Policy{Floors: plan.Floors{MinScore: 96}},
+			first},
 		{"a score below the root's", again("IMPL-1", 2, "ann", score(95)), root(plan.Root{MinScore: 96}), first},
 		{"a score below another root's", again("IMPL-1", 2, "ann", score(95)),
 			plan.Policy{Roots: []plan.Root{{Path: "deliverables"}, {Path: "out", MinScore: 96}}}, ""},
-		{"the newest review counts, not the best", again("IMPL-1", 2, "ann", score(91)), root(plan.Root{MinScore: 92}), first},
+		{"the newest review counts, not the best", again("IMPL-1", 2, "ann", score(91)), root(plan.Root{MinScore: 92}),
+			first},
 		{"somebody's score is enough", again("IMPL-1", 2, "bob", score(95)), root(plan.Root{MinScore: 96}), ""},
 		{"two reviewers wanted", again("IMPL-2", 1, "bob", nil), plan.Policy{Floors: plan.Floors{Quorum: 2}}, first},
 		{"two reviewers wanted below the root", nil, root(plan.Root{Quorum: 2}), both},
 		{"one reviewer twice is one", again("IMPL-2", 1, "ann", nil), root(plan.Root{Quorum: 2}), both},
-		{"a second with too low a score", again("IMPL-2", 1, "bob", score(90)), root(plan.Root{Quorum: 2, MinScore: 95}), both},
+		{"a second with too low a score", again("IMPL-2", 1, "bob", score(90)), root(plan.Root{Quorum: 2, MinScore: 95}),
+			both},
 		{"reviewers of the floor", nil, plan.Policy{Floors: plan.Floors{Reviewers: []string{"bob"}}}, both},
-		{"one of the root's reviewers", again("IMPL-2", 1, "bob", nil), root(plan.Root{Reviewers: []string{"bob", "eve"}}), first},
+		{"one of the root's reviewers", again("IMPL-2", 1, "bob", nil), root(plan.Root{Reviewers: []string{"bob", "eve"}}),
+			first},
 		{"an older version's reviewer", func(f fixture) {
 			f.Review("IMPL-1", 1, "ann", plan.Approved, nil)
 			f.Review("IMPL-1", 1, "bob", plan.Approved, nil)
 		}, root(plan.Root{Reviewers: []string{"bob"}}), both},
 		{"four eyes", nil, plan.Policy{FourEyes: true}, ""},
-		{"four eyes, self-reviewed", again("IMPL-1", 2, "ann", func(r *plan.Review) { r.SelfReviewed = true }), plan.Policy{FourEyes: true}, first},
+		{"four eyes, self-reviewed", again("IMPL-1", 2, "ann", func(r *plan.Review) {
+			r.SelfReviewed = true
+		}), plan.Policy{FourEyes: true}, first},
 		{"four eyes, the maker's name", func(f fixture) {
 			f.Review("IMPL-2", 1, "ann", plan.Rejected, nil)
 			f.Version("IMPL-2", "bob", map[string]string{"style.css": "nicer"}, nil)
@@ -306,7 +331,8 @@ func TestWaivers(t *testing.T) {
 	f := newPage(t)
 	f.export(export.Options{})
 	good := f.Mark()
-	w := plan.Waiver{Path: one, Mode: "100644", OID: f.stage("100644", one, "urgent"), By: "ann", Reason: "the shop is down"}
+	w := plan.Waiver{Path: one, Mode: "100644", OID: f.stage("100644", one, "urgent"), By: "ann",
+		Reason: "the shop is down"}
 	with := func(change func(w *plan.Waiver)) gitstore.Policy {
 		c := w
 		if change != nil {
@@ -325,13 +351,22 @@ func TestWaivers(t *testing.T) {
 	}{
 		{"these bytes", func() { f.stage("100644", one, "urgent") }, with(nil), "", changed},
 		{"other bytes", func() { f.stage("100644", one, "urgent!") }, with(nil), changed, ""},
-		{"another path", func() { f.stage("100644", two, "urgent") }, with(nil), "changed Style_IMPL-2/style.css IMPL-2 v1", ""},
+		{"another path", func() {
+			f.stage("100644", two, "urgent")
+		}, with(nil), "changed Style_IMPL-2/style.css IMPL-2 v1", ""},
 		{"another mode", func() { f.stage("100755", one, "urgent") }, with(nil), changed, ""},
-		{"one of two", func() { f.stage("100644", one, "urgent"); f.stage("100644", two, "x") }, with(nil), "changed Style_IMPL-2/style.css IMPL-2 v1", changed},
+		{"one of two", func() {
+			f.stage("100644", one, "urgent")
+			f.stage("100644", two, "x")
+		}, with(nil), "changed Style_IMPL-2/style.css IMPL-2 v1", changed},
 		{"no waivers here", func() { f.stage("100644", one, "urgent") }, none, changed, ""},
 		{"gone instead", func() { f.unstage(one) }, with(nil), "missing Page_IMPL-1/page.html IMPL-1 v2", ""},
-		{"a deletion", func() { f.unstage(one) }, with(func(w *plan.Waiver) { w.Mode, w.OID = "", "" }), "", "missing Page_IMPL-1/page.html IMPL-1 v2"},
-		{"beside the bundles", func() { f.stage("100644", "deliverables/x", "urgent") }, with(func(w *plan.Waiver) { w.Path = "deliverables/x" }), "", "not-a-bundle deliverables/x"},
+		{"a deletion", func() {
+			f.unstage(one)
+		}, with(func(w *plan.Waiver) { w.Mode, w.OID = "", "" }), "", "missing Page_IMPL-1/page.html IMPL-1 v2"},
+		{"beside the bundles", func() {
+			f.stage("100644", "deliverables/x", "urgent")
+		}, with(func(w *plan.Waiver) { w.Path = "deliverables/x" }), "", "not-a-bundle deliverables/x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -367,9 +402,16 @@ func TestRemoval(t *testing.T) {
 	}{
 		{"the whole bundle", func() { f.unstage(dir) }, gitstore.Policy{}, "bundle-removed " + dir},
 		{"a retired bundle", func() { f.unstage(dir) }, retired(repotest.ID), ""},
-		{"the bundle of a plan that is not retired", func() { f.unstage(dir) }, retired("WFS-other"), "bundle-removed " + dir},
-		{"a part of a retired bundle", func() { f.unstage(two) }, retired(repotest.ID), "missing Style_IMPL-2/style.css IMPL-2 v1"},
-		{"all but a part of a retired bundle", func() { f.unstage(dir); f.stage("100644", two, "mine") }, retired(repotest.ID),
+		{"the bundle of a plan that is not retired", func() {
+			f.unstage(dir)
+		}, retired("WFS-other"), "bundle-removed " + dir},
+		{"a part of a retired bundle", func() {
+			f.unstage(two)
+		}, retired(repotest.ID), "missing Style_IMPL-2/style.css IMPL-2 v1"},
+		{"all but a part of a retired bundle", func() {
+			f.unstage(dir)
+			f.stage("100644", two, "mine")
+		}, retired(repotest.ID),
 			"no-manifest .gitattributes; no-manifest Page_IMPL-1/page.html; no-manifest Style_IMPL-2/style.css; no-manifest manifest.json"},
 		{"a stray file", func() { f.unstage("deliverables/stray") }, gitstore.Policy{}, ""},
 		{"moved away", func() {
@@ -406,15 +448,18 @@ func TestRange(t *testing.T) {
 	}
 	// The end is sound, but anybody can check out the commits in between.
 	r := judge(gitstore.Policy{}, start+"..HEAD")
-	if say(r.Findings) != "no-manifest Page_IMPL-1/page.html" || r.Findings[0].Commit != bad || r.Commits != 2 || len(r.Bundles) != 1 {
+	if say(r.Findings) != "no-manifest Page_IMPL-1/page.html" || r.Findings[0].Commit != bad || r.Commits != 2 ||
+		len(r.Bundles) != 1 {
 		t.Errorf("%+v", r)
 	}
-	for name, baseline := range map[string][]plan.OID{"the bad one": {bad}, "a later one": {plan.OID(f.Git("rev-parse", "HEAD~1"))}} {
+	for name, baseline := range map[string][]plan.OID{"the bad one": {bad},
+		"a later one": {plan.OID(f.Git("rev-parse", "HEAD~1"))}} {
 		if r := judge(gitstore.Policy{Policy: plan.Policy{Baseline: baseline}}, start+"..HEAD"); !r.OK() || r.Commits != 1 {
 			t.Errorf("baseline %s: %+v", name, r)
 		}
 	}
-	for name, baseline := range map[string]plan.OID{"an earlier one": plan.OID(start), "one that is not here": plan.OID(strings.Repeat("1", 40))} {
+	for name, baseline := range map[string]plan.OID{"an earlier one": plan.OID(start),
+		"one that is not here": plan.OID(strings.Repeat("1", 40))} {
 		if r := judge(gitstore.Policy{Policy: plan.Policy{Baseline: []plan.OID{baseline}}}, start+"..HEAD"); r.OK() {
 			t.Errorf("baseline %s exempts the bad commit", name)
 		}
@@ -435,7 +480,8 @@ func TestPlanFromRemote(t *testing.T) {
 	// The plan here does not have the approval yet.
 	f.Git("update-ref", repotest.Ref, tip+"~5")
 	r := f.index(gitstore.Policy{})
-	if say(r.Findings) != "foreign-commit manifest.json" || r.Findings[0].Hint != "git fetch . refs/workflow-remotes/origin/WFS-site:"+repotest.Ref {
+	if say(r.Findings) != "foreign-commit manifest.json" ||
+		r.Findings[0].Hint != "git fetch . refs/workflow-remotes/origin/WFS-site:"+repotest.Ref {
 		t.Errorf("younger here: %+v", r)
 	}
 	// The remote's plan revoked the approval.

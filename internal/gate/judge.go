@@ -134,7 +134,8 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 				why += "; this file was there before, and may be removed but not changed"
 				hint = t.unstage()
 			}
-			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why, Hint: t.mend(hint + shell.Quote(c.Path))}, c)
+			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why,
+				Hint: t.mend(hint + shell.Quote(c.Path))}, c)
 		}
 	}
 	for _, dir := range dirs {
@@ -194,7 +195,8 @@ func (g *Gate) bundleOf(path string) (dir, why string) {
 		}
 	}
 	if !ok {
-		return "", fmt.Sprintf("another spelling of a protected directory (%s)", strings.Join(g.policy.RootPaths(), "/, ")+"/")
+		return "", fmt.Sprintf("another spelling of a protected directory (%s)",
+			strings.Join(g.policy.RootPaths(), "/, ")+"/")
 	}
 	if path == root.Path {
 		return "", "the protected directory itself can't be a file, a link or a submodule"
@@ -244,7 +246,8 @@ func (c *bundleCase) planID() plan.ID { return plan.ID(path.Base(path.Dir(c.dir)
 
 func (c *bundleCase) find(code, name string, item *export.Item, hint, format string, args ...any) {
 	f := Finding{
-		Code: code, Commit: c.commit, Path: path.Join(c.dir, name), PlanID: c.planID(), Hint: hint, Message: fmt.Sprintf(format, args...),
+		Code: code, Commit: c.commit, Path: path.Join(c.dir, name), PlanID: c.planID(), Hint: hint,
+		Message: fmt.Sprintf(format, args...),
 	}
 	if item != nil {
 		f.TaskID, f.Version = item.TaskID, item.Version()
@@ -274,11 +277,13 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 			return nil
 		}
 		if len(c.entries) == 0 {
-			c.find("bundle-removed", "", nil, c.mend("git restore --source=HEAD --staged --worktree -- "+c.dir), "the whole bundle was removed; only git wf policy retire %s lets it go", c.planID())
+			c.find("bundle-removed", "", nil, c.mend("git restore --source=HEAD --staged --worktree -- "+c.dir),
+				"the whole bundle was removed; only git wf policy retire %s lets it go", c.planID())
 			return nil
 		}
 		for _, ch := range c.changes {
-			c.find("no-manifest", strings.TrimPrefix(ch.Path, c.dir+"/"), nil, again, "the bundle has no manifest.json that would prove it")
+			c.find("no-manifest", strings.TrimPrefix(ch.Path, c.dir+"/"), nil, again,
+				"the bundle has no manifest.json that would prove it")
 		}
 		return nil
 	}
@@ -368,7 +373,8 @@ func (c *bundleCase) compare(want *export.Bundle, again string) {
 	}
 	slices.Sort(extra)
 	for _, path := range extra {
-		c.find("added", path, nil, c.mend("git rm --cached -- "+shell.Quote(c.dir+"/"+path)), "not an approved version of any task: the manifest does not list it")
+		c.find("added", path, nil, c.mend("git rm --cached -- "+shell.Quote(c.dir+"/"+path)),
+			"not an approved version of any task: the manifest does not list it")
 	}
 }
 

@@ -136,7 +136,8 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	}
 	if m.New == "" {
 		if server {
-			r.Findings = append(r.Findings, Finding{Code: "plan-deleted", Path: m.Ref, Message: "what is recorded can't be deleted"})
+			r.Findings = append(r.Findings, Finding{Code: "plan-deleted", Path: m.Ref,
+				Message: "what is recorded can't be deleted"})
 		}
 		return nil
 	}

@@ -62,7 +62,8 @@ func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 	if !isCommitID(commit) {
 		return &refusal{code: "manifest", message: fmt.Sprintf("policy_commit is no object id: %q", commit)}
 	}
-	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", gitstore.PolicyRef, "refs/workflow-remotes/*/policy")
+	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", gitstore.PolicyRef,
+		"refs/workflow-remotes/*/policy")
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,8 @@ func (c *bundleCase) unproven(ctx context.Context, b *export.Bundle, e *export.E
 }
 
 func mendApproval(task plan.TaskID) string {
-	return "git wf review " + string(task) + " --approve, by somebody who signs with a key of git wf policy show; then git wf export"
+	return "git wf review " + string(task) +
+		" --approve, by somebody who signs with a key of git wf policy show; then git wf export"
 }
 
 // signers returns the names of the keys that prove a bundle's items.

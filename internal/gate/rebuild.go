@@ -57,7 +57,8 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan_commit is no object id: %q", m.PlanCommit)}
 	}
 	if m.Options.IncludeCandidates {
-		return nil, &refusal{code: "candidates", message: "the bundle was made with --include-candidates and may hold what nobody approved"}
+		return nil, &refusal{code: "candidates",
+			message: "the bundle was made with --include-candidates and may hold what nobody approved"}
 	}
 	if err := g.inHistory(ctx, id, m.PlanCommit); err != nil {
 		return nil, err
@@ -79,7 +80,8 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 		return nil, err
 	}
 	if err != nil {
-		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v", m.PlanCommit, err)}
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan commit %.12s yields no such bundle: %v",
+			m.PlanCommit, err)}
 	}
 	if m.WaiversCommit != "" {
 		if b, err = g.withWaivers(ctx, b, m.WaiversCommit); err != nil {
@@ -90,7 +92,8 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 		if lost := evidence.Lost(b.Manifest.Tasks()); len(lost) > 0 {
 			return nil, g.claimRefused(ctx, id, m.PlanCommit, lost[0])
 		}
-		return nil, &refusal{code: "manifest-edited", message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
+		return nil, &refusal{code: "manifest-edited",
+			message: fmt.Sprintf("manifest.json is not the one that plan commit %.12s yields", m.PlanCommit)}
 	}
 	return b, nil
 }
@@ -127,9 +130,10 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		}
 		if len(cut) > 0 {
 			return &refusal{
-				code:    "shallow",
-				message: fmt.Sprintf("this clone is shallow and has the history of %s from %.12s on, without plan commit %.12s", id, cut[0], commit),
-				hint:    gitstore.Unshallow,
+				code: "shallow",
+				message: fmt.Sprintf("this clone is shallow and has the history of %s from %.12s on, without plan commit %.12s", id,
+					cut[0], commit),
+				hint: gitstore.Unshallow,
 			}
 		}
 	}
@@ -139,7 +143,8 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 // foreign refuses a commit that is not in the plan's history here. If a remote's history continues the plan and has the
 // commit, the hint says to fast-forward.
 func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
-	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit, id)}
+	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit,
+		id)}
 	ahead, err := g.store.Ahead(ctx, id)
 	if err != nil {
 		return err
@@ -207,9 +212,10 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	}
 	if len(findings) > 0 {
 		return &refusal{
-			code:    "illegal-plan",
-			message: fmt.Sprintf("plan %s as it was fetched has no legal history: %s: %s", id, findings[0].Place, findings[0].Message),
-			hint:    "ask whoever wrote refs/workflow/" + string(id) + "; git wf doctor looks at the plans that are here",
+			code: "illegal-plan",
+			message: fmt.Sprintf("plan %s as it was fetched has no legal history: %s: %s", id, findings[0].Place,
+				findings[0].Message),
+			hint: "ask whoever wrote refs/workflow/" + string(id) + "; git wf doctor looks at the plans that are here",
 		}
 	}
 	g.audited[planTip{id, tip}] = true
@@ -264,7 +270,8 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 		return nil, err
 	}
 	if s.Plan.PlanID != id {
-		return nil, &refusal{code: "wrong-plan", message: fmt.Sprintf("what the ref of %s holds is the plan %s", id, s.Plan.PlanID)}
+		return nil, &refusal{code: "wrong-plan", message: fmt.Sprintf("what the ref of %s holds is the plan %s", id,
+			s.Plan.PlanID)}
 	}
 	g.states[commit] = s
 	return s, nil
@@ -358,7 +365,9 @@ func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(b.Manifest.Items, func(i export.Item) bool { return i.TaskID == item.TaskID && i.Version() == item.Version() }) {
+		if slices.ContainsFunc(b.Manifest.Items, func(i export.Item) bool {
+			return i.TaskID == item.TaskID && i.Version() == item.Version()
+		}) {
 			return true, nil
 		}
 	}

@@ -53,13 +53,15 @@ func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, serve
 		return false, err
 	case server && strings.HasPrefix(ref, "refs/replace/"):
 		r.Findings = append(r.Findings, Finding{
-			Code: "replaced", Path: ref, Message: "a server shows objects as they are: whoever fetched this would see other content than what was judged",
+			Code: "replaced", Path: ref,
+			Message: "a server shows objects as they are: whoever fetched this would see other content than what was judged",
 		})
 		return false, nil
 	case server && strings.HasPrefix(ref, "refs/workflow-remotes/"):
 		r.Findings = append(r.Findings, Finding{
-			Code: "remote-plan", Path: ref, Message: "what was fetched from others is a clone's own business, and proves nothing here",
-			Hint: "git push <remote> refs/workflow/*",
+			Code: "remote-plan", Path: ref,
+			Message: "what was fetched from others is a clone's own business, and proves nothing here",
+			Hint:    "git push <remote> refs/workflow/*",
 		})
 		return false, nil
 	}
@@ -78,7 +80,8 @@ func noCommits(ref, kind string) Finding {
 	if kind == "" {
 		kind = "missing object"
 	}
-	return Finding{Code: "no-commit", Path: ref, Message: fmt.Sprintf("stands for a %s, so nothing can be judged of what it holds", kind)}
+	return Finding{Code: "no-commit", Path: ref,
+		Message: fmt.Sprintf("stands for a %s, so nothing can be judged of what it holds", kind)}
 }
 
 // known returns the revisions that were judged before a move. On a server these are the branches and tags before the
@@ -154,7 +157,8 @@ func (g *Gate) sharedSides(ctx context.Context, merged []plan.OID) (bool, error)
 
 // SharedIn names a remote-tracking branch that has a commit; "" if none has.
 func (g *Gate) SharedIn(ctx context.Context, commit plan.OID) (string, error) {
-	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", "--contains="+string(commit), "refs/remotes")
+	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", "--contains="+string(commit),
+		"refs/remotes")
 	names := strings.Fields(out)
 	if len(names) == 2 && strings.HasSuffix(names[0], "/HEAD") {
 		return names[1], err // the branch that refs/remotes/<name>/HEAD most likely stands for

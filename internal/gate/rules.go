@@ -43,7 +43,8 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 		}
 		inRoot := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool { return names[n] })
 		if len(names) < max(quorum, 1) || !inRoot {
-			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, "git wf review "+string(item.TaskID)+" --approve")
+			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit,
+				"git wf review "+string(item.TaskID)+" --approve")
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,8 @@ func fourEyes(on bool) string {
 // approvals returns the reviews that count for each item: each reviewer's newest review of the version, if it approves.
 // The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
 // another's name. If that commit is missing because a prune's archive is not here, the review does not count.
-func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
+func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle,
+	snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
 	for _, item := range b.Manifest.Items {
 		of := map[string]plan.ReviewRecord{}

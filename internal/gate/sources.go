@@ -192,7 +192,8 @@ func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
 // stagedChanges compares the index with a commit or tree.
 func (g *Gate) stagedChanges(ctx context.Context, with plan.OID) ([]Change, error) {
 	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
-		magic, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", string(with),
+		magic, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff",
+		"--ignore-submodules=none", string(with),
 	}, g.pathspecs()...)})
 	if err != nil {
 		return nil, err
@@ -211,7 +212,8 @@ func (g *Gate) stagedChanges(ctx context.Context, with plan.OID) ([]Change, erro
 
 // listIndex lists what is staged below dir.
 func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: []string{magic, "ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}})
+	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: []string{magic, "ls-files", "--stage", "-z", "--",
+		":(top,literal)" + dir}})
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +221,8 @@ func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry,
 	for _, line := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		info, name, ok := strings.Cut(line, "\t")
 		if f := strings.Fields(info); ok && len(f) == 3 {
-			entries = append(entries, gitstore.TreeEntry{Path: strings.TrimPrefix(name, dir+"/"), Mode: f[0], OID: plan.OID(f[1])})
+			entries = append(entries, gitstore.TreeEntry{Path: strings.TrimPrefix(name, dir+"/"), Mode: f[0],
+				OID: plan.OID(f[1])})
 		}
 	}
 	return entries, nil

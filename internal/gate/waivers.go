@@ -43,7 +43,8 @@ func (c *bundleCase) waivedCriteria(b *export.Bundle) {
 			c.report.Waived = append(c.report.Waived, Finding{
 				Code: "waived-criterion", Commit: c.commit, Path: c.dir + "/" + item.Files[0].DestPath, PlanID: c.planID(),
 				TaskID: item.TaskID, Version: item.Version(),
-				Message: fmt.Sprintf("criterion %s of %s %s did not pass; waived by %s: %s", w.ID, item.TaskID, item.Version(), w.By, w.Reason),
+				Message: fmt.Sprintf("criterion %s of %s %s did not pass; waived by %s: %s", w.ID, item.TaskID, item.Version(),
+					w.By, w.Reason),
 			})
 		}
 	}

@@ -33,7 +33,8 @@ func TestAppendAndReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(fresh, done.Snapshot, cmp.Comparer(time.Time.Equal), cmpopts.IgnoreUnexported(Snapshot{})); diff != "" {
+	if diff := cmp.Diff(fresh, done.Snapshot, cmp.Comparer(time.Time.Equal),
+		cmpopts.IgnoreUnexported(Snapshot{})); diff != "" {
 		t.Errorf("what the writer has differs from what is read (-read +writer):\n%s", diff)
 	}
 	if !fresh.Time.Equal(testNow) || len(fresh.Plan.Tasks) != 7 {
@@ -110,10 +111,12 @@ func TestAppendRefusals(t *testing.T) {
 			t.Errorf("%s: refs changed", tt.name)
 		}
 	}
-	if _, err := s.Append(ctx, testID, begin(testID, 1), AppendOptions{Now: testNow, Create: true}); !errors.Is(err, ErrPlanExists) {
+	if _, err := s.Append(ctx, testID, begin(testID, 1), AppendOptions{Now: testNow, Create: true}); !errors.Is(err,
+		ErrPlanExists) {
 		t.Errorf("second begin: %v", err)
 	}
-	if _, err := s.Append(ctx, "WFS-other", begin("WFS-other", 1), AppendOptions{Now: testNow}); !errors.Is(err, ErrNoPlan) {
+	if _, err := s.Append(ctx, "WFS-other", begin("WFS-other", 1), AppendOptions{Now: testNow}); !errors.Is(err,
+		ErrNoPlan) {
 		t.Errorf("no plan: %v", err)
 	}
 	if _, err := s.Snapshot(ctx, "../../heads/main"); !errors.Is(err, ErrNoPlan) {
@@ -141,7 +144,8 @@ func TestAppendRaces(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				_, err = s.Append(context.Background(), testID, addExactly("IMPL-9", v, files), AppendOptions{Now: testNow, Batch: b})
+				_, err = s.Append(context.Background(), testID, addExactly("IMPL-9", v, files),
+					AppendOptions{Now: testNow, Batch: b})
 				var refused *plan.RefusedError
 				switch {
 				case err == nil:
@@ -213,12 +217,16 @@ func appendWaiting(t *testing.T, withLost bool) {
 		"another":          {ctx, version("IMPL-3"), nil, good},
 		"of the same task": {ctx, version("IMPL-3"), nil, good},
 		"with a claim":     {ctx, version("IMPL-1"), &claimed, good},
-		"given up":         {cancelled, version("IMPL-5"), nil, func(err error) bool { return errors.Is(err, context.Canceled) }},
-		"first of two":     {ctx, exactly, nil, nil},
-		"second of two":    {ctx, exactly, nil, nil},
+		"given up": {cancelled, version("IMPL-5"), nil, func(err error) bool {
+			return errors.Is(err, context.Canceled)
+		}},
+		"first of two":  {ctx, exactly, nil, nil},
+		"second of two": {ctx, exactly, nil, nil},
 	}
 	if withLost {
-		tries["with a lost claim"] = try{ctx, version("IMPL-4"), &lost, func(err error) bool { return errors.Is(err, ErrClaimed) }}
+		tries["with a lost claim"] = try{ctx, version("IMPL-4"), &lost, func(err error) bool {
+			return errors.Is(err, ErrClaimed)
+		}}
 	}
 	unlock, err := s.lockPlan(ctx, testID)
 	if err != nil {
@@ -424,7 +432,8 @@ func TestAppendRestoresLostObjects(t *testing.T) {
 				t.Fatal("git prune left the object")
 			}
 		}
-		if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", files), AppendOptions{Now: testNow, Batch: b}); err != nil {
+		if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", files),
+			AppendOptions{Now: testNow, Batch: b}); err != nil {
 			t.Fatalf("%s: %v", lost, err)
 		}
 		sound(t, dir)

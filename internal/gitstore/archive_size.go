@@ -32,7 +32,8 @@ func (s *Store) Freed(ctx context.Context, id plan.ID, doc plan.PruneDocument) (
 	if len(ask) == 0 {
 		return 0, 0, nil
 	}
-	out, err := s.GitIn(ctx, Invocation{Stdin: lines(ask), Args: []string{"cat-file", "--batch-check=%(objectsize:disk)", "--buffer"}})
+	out, err := s.GitIn(ctx, Invocation{Stdin: lines(ask), Args: []string{"cat-file", "--batch-check=%(objectsize:disk)",
+		"--buffer"}})
 	if err != nil {
 		return 0, 0, fmt.Errorf("measure objects: %w", err)
 	}

@@ -33,7 +33,8 @@ func addReview(task plan.TaskID, n, version int, verdict plan.Verdict) event {
 		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "ann", Verdict: verdict}
 		dir := task.Dir() + "/" + rec.Dir()
 		return plan.Change{Subject: "review", Trailers: []plan.Trailer{{Key: "Wf-Event", Value: "review"}}, Add: []plan.Entry{
-			{Path: dir + "/" + verdict.File(), Data: []byte("# " + verdict + "\n")}, {Path: dir + "/review.json", Data: fmt.Appendf(nil, "{\"n\": %d}\n", n)},
+			{Path: dir + "/" + verdict.File(), Data: []byte("# " + verdict + "\n")},
+			{Path: dir + "/review.json", Data: fmt.Appendf(nil, "{\"n\": %d}\n", n)},
 		}}, nil
 	}
 }
@@ -178,7 +179,8 @@ func TestPruneGoesOnAfterAKill(t *testing.T) {
 	}
 	// The same with an event after the kill, in a plan that was pruned before.
 	versions(t, s, "IMPL-1", "three")
-	git(t, dir, "update-ref", ArchiveRefName(testID), git(t, dir, "commit-tree", "-m", "join", "-p", RefName(testID), "-p", tip, RefName(testID)+"^{tree}"))
+	git(t, dir, "update-ref", ArchiveRefName(testID), git(t, dir, "commit-tree", "-m", "join", "-p", RefName(testID), "-p",
+		tip, RefName(testID)+"^{tree}"))
 	versions(t, s, "IMPL-1", "four")
 	last := prune(t, s, 1)
 	for _, c := range []string{tip, string(last.Archive)} {
@@ -241,7 +243,8 @@ func TestPruneFrees(t *testing.T) {
 	var in bytes.Buffer
 	tip := git(t, dir, "rev-parse", RefName(testID))
 	for i := range events {
-		fmt.Fprintf(&in, "commit %s\ncommitter Ada <ada@example.com> %d +0000\ndata 7\nattempt\n", RefName(testID), 1800000000+i)
+		fmt.Fprintf(&in, "commit %s\ncommitter Ada <ada@example.com> %d +0000\ndata 7\nattempt\n", RefName(testID),
+			1800000000+i)
 		if i == 0 {
 			fmt.Fprintf(&in, "from %s\n", tip)
 		}

@@ -28,7 +28,8 @@ var streaming = []string{
 
 // eachBlob passes the content of each blob to fn, in any order. An error from fn stops it, and so does a missing blob,
 // with fs.ErrNotExist.
-func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn func(i int, size int64, content io.Reader) error) error {
+func (s *Store) eachBlob(ctx context.Context, oids []plan.OID,
+	fn func(i int, size int64, content io.Reader) error) error {
 	var packed []int
 	var loose looseReader
 	for i, oid := range oids {
@@ -38,7 +39,9 @@ func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn func(i int, si
 		if !isOID(oid) {
 			return fmt.Errorf("%q is no object id", oid)
 		}
-		found, err := loose.read(s.loosePath(oid), oid, func(size int64, content io.Reader) error { return fn(i, size, content) })
+		found, err := loose.read(s.loosePath(oid), oid, func(size int64, content io.Reader) error {
+			return fn(i, size, content)
+		})
 		if err != nil {
 			return err
 		}
@@ -54,7 +57,8 @@ func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn func(i int, si
 
 // eachPacked has git read the blobs that have no loose object here. It starts its own child, because the long-lived one
 // must answer others meanwhile.
-func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn func(int, int64, io.Reader) error) error {
+func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int,
+	fn func(int, int64, io.Reader) error) error {
 	c, err := startChild(s.dir, streaming...)
 	if err != nil {
 		return err
@@ -70,7 +74,9 @@ func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int, fn
 		c.in.Close()
 	}()
 	for _, i := range which {
-		if err = oneBlob(c.out, oids[i], func(size int64, content io.Reader) error { return fn(i, size, content) }); err != nil {
+		if err = oneBlob(c.out, oids[i], func(size int64, content io.Reader) error {
+			return fn(i, size, content)
+		}); err != nil {
 			break
 		}
 	}
@@ -124,7 +130,8 @@ const longestHeader = 32
 // read passes the content of the blob in a file to fn. It returns found = false if it can't open the file; git may then
 // find the object elsewhere. It checks the content against the object's id, so a copy never silently differs from what
 // was approved.
-func (l *looseReader) read(name string, oid plan.OID, fn func(size int64, content io.Reader) error) (found bool, err error) {
+func (l *looseReader) read(name string, oid plan.OID, fn func(size int64, content io.Reader) error) (found bool,
+	err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, nil //nolint:nilerr // packed, borrowed or missing; git says which

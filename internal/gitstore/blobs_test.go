@@ -27,7 +27,8 @@ func bytesOf(seed byte, n int) string {
 
 // A blob reads back as written, whether loose, packed or borrowed, or empty.
 func TestEachBlob(t *testing.T) {
-	contents := []string{"", "small\n", strings.Repeat("text that is compressed\n", 50000), bytesOf(1, 3<<20), bytesOf(2, 17<<20)}
+	contents := []string{"", "small\n", strings.Repeat("text that is compressed\n", 50000), bytesOf(1, 3<<20),
+		bytesOf(2, 17<<20)}
 	for _, kind := range []string{"loose", "packed", "some packed", "borrowed"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := newRepo(t)
@@ -35,7 +36,8 @@ func TestEachBlob(t *testing.T) {
 			add := func(content string) {
 				write(t, dir, "content", content)
 				oids = append(oids, plan.OID(git(t, dir, "hash-object", "-w", "content")))
-				git(t, dir, "update-index", "--add", "--cacheinfo", "100644,"+string(oids[len(oids)-1])+",f"+strconv.Itoa(len(oids)))
+				git(t, dir, "update-index", "--add", "--cacheinfo",
+					"100644,"+string(oids[len(oids)-1])+",f"+strconv.Itoa(len(oids)))
 			}
 			for i, c := range contents {
 				add(c)
@@ -146,7 +148,8 @@ func TestLooseDamaged(t *testing.T) {
 				t.Error("not found")
 			case tt.want == "" && (err != nil || string(got) != content):
 				t.Errorf("%q, %v", got, err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "git fsck")):
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "git fsck")):
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
@@ -189,7 +192,8 @@ func TestAddDirManySmall(t *testing.T) {
 		t.Errorf("first step %+v, last %+v", steps[0], last)
 	}
 	git(t, dir, "prune", "--expire=now") // deletes the temporary files
-	if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", tree), AppendOptions{Now: testNow, Batch: b}); err != nil {
+	if _, err := s.Append(context.Background(), testID, addVersion("IMPL-1", tree),
+		AppendOptions{Now: testNow, Batch: b}); err != nil {
 		t.Fatal(err)
 	}
 	sound(t, dir)
@@ -240,7 +244,8 @@ func TestReaderTooLarge(t *testing.T) {
 	}
 	huge := git(t, dir, "-c", "core.compression=1", "hash-object", "-w", "huge")
 	s := open(t, dir)
-	if _, err := s.ReadBlob(context.Background(), plan.OID(huge)); err == nil || !strings.Contains(err.Error(), "at most 268435456 can be read") {
+	if _, err := s.ReadBlob(context.Background(), plan.OID(huge)); err == nil ||
+		!strings.Contains(err.Error(), "at most 268435456 can be read") {
 		t.Errorf("error %v", err)
 	}
 	readme := plan.OID(git(t, dir, "rev-parse", "HEAD:README"))

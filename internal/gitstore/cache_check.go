@@ -49,5 +49,6 @@ func wholeCache(file string) bool {
 	version, _, _ := strings.Cut(cacheVersion, "1")
 	ours := cacheHead(reflect.TypeOf(value).Elem(), nil)
 	ours = ours[:len(ours)-4] // all but the checksum
-	return err != nil || strings.HasPrefix(string(data), version) && len(data) > len(ours) && !strings.HasPrefix(string(data), string(ours))
+	return err != nil || strings.HasPrefix(string(data), version) && len(data) > len(ours) &&
+		!strings.HasPrefix(string(data), string(ours))
 }

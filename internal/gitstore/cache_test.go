@@ -18,12 +18,14 @@ func TestCachedTaskSaysTheSame(t *testing.T) {
 			kind := rapid.SampledFrom([]string{"noop", "error", "lost", "needs_input", "other"}).Draw(t, "kind")
 			n := i + rapid.IntRange(0, 2).Draw(t, "gap")
 			path := rapid.SampledFrom([]string{
-				fmt.Sprintf("attempts/a%d-%s.json", n, kind), fmt.Sprintf("attempts/a%d-v1-%s.json", n, kind), fmt.Sprintf("attempts/a%d.log", n),
+				fmt.Sprintf("attempts/a%d-%s.json", n, kind), fmt.Sprintf("attempts/a%d-v1-%s.json", n, kind),
+				fmt.Sprintf("attempts/a%d.log", n),
 				fmt.Sprintf("attempts/%d-%s.json", n, kind), fmt.Sprintf("attempts/a%d-%s.json/x", n, kind),
 			}).Draw(t, "path")
 			names = append(names, plan.Name{Path: path, OID: plan.OID(fmt.Sprint(i))})
 		}
-		names = append(names, plan.Name{Path: "artifacts/v1/artifact.json"}, plan.Name{Path: "artifacts/v1/files"}, plan.Name{Path: "resets/s1-a2-r0.json"})
+		names = append(names, plan.Name{Path: "artifacts/v1/artifact.json"}, plan.Name{Path: "artifacts/v1/files"},
+			plan.Name{Path: "resets/s1-a2-r0.json"})
 		want := plan.ParseTaskRecords(names)
 		before := taskNames{id: "IMPL-1", oid: "1", names: names}
 		c := cachedIndex{Fans: []cachedFan{{Name: "aa", Tasks: []cachedTask{cacheTask(before, want)}}}}

@@ -200,7 +200,8 @@ func (e *ClaimedError) Error() string {
 	if e.Held.Vacant() {
 		return fmt.Sprintf("%s: the claim is gone", e.Held.Task)
 	}
-	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plan.OneLine(e.Held.Agent), e.Held.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plan.OneLine(e.Held.Agent),
+		e.Held.Expires.UTC().Format(time.RFC3339))
 }
 
 // Is makes a *ClaimedError match ErrClaimed.

@@ -14,7 +14,8 @@ import (
 )
 
 func lease(pid int, from time.Time) plan.Claim {
-	return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "s", Host: "h", PID: pid, Started: from, Expires: from.Add(time.Minute), Number: 1}
+	return plan.Claim{Task: "IMPL-1", Agent: "exec", Session: "s", Host: "h", PID: pid, Started: from,
+		Expires: from.Add(time.Minute), Number: 1}
 }
 
 func TestClaimRace(t *testing.T) {
@@ -63,7 +64,8 @@ func TestClaimLife(t *testing.T) {
 		t.Fatal(renewed, err)
 	}
 	var claimed *ClaimedError
-	if _, err := s.Claim(ctx, testID, lease(2, renewed.Expires.Add(time.Hour))); !errors.As(err, &claimed) || !errors.Is(err, ErrClaimed) || claimed.Held != renewed {
+	if _, err := s.Claim(ctx, testID, lease(2, renewed.Expires.Add(time.Hour))); !errors.As(err, &claimed) ||
+		!errors.Is(err, ErrClaimed) || claimed.Held != renewed {
 		t.Errorf("claim of what is there: %v", err)
 	}
 	// TakeOver refuses a claim that was found before it was renewed.
@@ -237,7 +239,8 @@ func TestBrokenClaims(t *testing.T) {
 	}
 	write := func(file, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.RemoveAll(file), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.RemoveAll(file),
+			os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +269,8 @@ func TestBrokenClaims(t *testing.T) {
 	if err != nil || len(claims) != 1 || claims["IMPL-5"].Task != "IMPL-5" {
 		t.Errorf("claims %v, %v", claims, err)
 	}
-	if out := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/workflow-claims"); out != "refs/workflow-claims/"+string(testID)+"/IMPL-5" {
+	if out := git(t, dir, "for-each-ref", "--format=%(refname)",
+		"refs/workflow-claims"); out != "refs/workflow-claims/"+string(testID)+"/IMPL-5" {
 		t.Errorf("left: %s", out)
 	}
 }

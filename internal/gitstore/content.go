@@ -33,7 +33,8 @@ func (s *Store) ReadFile(ctx context.Context, treeish plan.OID, path string) ([]
 
 // ReadDocuments passes documents of the plan to fn, by object id, with one request for all. It skips ids that are no
 // blob here. The data is valid until fn returns.
-func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error {
+func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.OID,
+	fn func(oid plan.OID, data []byte)) error {
 	if len(oids) == 0 {
 		return nil
 	}

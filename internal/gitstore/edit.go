@@ -81,7 +81,8 @@ func (a *addition) insert(e *plan.Entry) error {
 }
 
 // graft adds a to a tree, or to none, and returns the new tree's id. replaced is the one entry that may exist already.
-func (s *Store) graft(ctx context.Context, b *Batch, tree plan.OID, path string, a *addition, replaced *rawEntry) (plan.OID, error) {
+func (s *Store) graft(ctx context.Context, b *Batch, tree plan.OID, path string, a *addition,
+	replaced *rawEntry) (plan.OID, error) {
 	var old []rawEntry
 	if tree != "" {
 		var err error
@@ -155,7 +156,8 @@ func (s *Store) modeOf(ctx context.Context, b *Batch, oid plan.OID) (string, err
 }
 
 // addCommit adds the event's commit to the batch, signed if it has to be.
-func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change plan.Change) (c commitInfo, err error) {
+func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change plan.Change) (c commitInfo,
+	err error) {
 	message, err := message(change)
 	if err != nil {
 		return c, err
@@ -196,7 +198,8 @@ func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	by := Recorded{Author: author, Reviewer: plan.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author), a.person)}
 	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
 		return &plan.RefusedError{
-			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s", plan.OneLine(name), plan.OneLine(by.Reviewer)),
+			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",
+				plan.OneLine(name), plan.OneLine(by.Reviewer)),
 			Hint: "git config user.name, which is who reviews",
 		}
 	}

@@ -10,13 +10,16 @@ import (
 
 // States of a repository or plan that stop a command although nothing is broken.
 var (
-	ErrNoRepository = error(&fault.Error{Code: fault.ExitNoRepository, Hint: "git init", Err: errors.New("not a git repository")})
-	ErrNoPlan       = fault.Usage("git wf plans", "no such plan")
-	ErrPlanExists   = errors.New("plan exists already")
-	ErrClaimed      = errors.New("claimed by somebody else")
-	ErrUnborn       = fault.Usage("git commit --allow-empty -m 'first commit'", "the branch has no commit yet")
-	ErrBare         = fault.Usage("git worktree add ../tree, and run the command there", "the repository has no working tree")
-	ErrNoActive     = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)", "no plan is active")
+	ErrNoRepository = error(&fault.Error{Code: fault.ExitNoRepository, Hint: "git init",
+		Err: errors.New("not a git repository")})
+	ErrNoPlan     = fault.Usage("git wf plans", "no such plan")
+	ErrPlanExists = errors.New("plan exists already")
+	ErrClaimed    = errors.New("claimed by somebody else")
+	ErrUnborn     = fault.Usage("git commit --allow-empty -m 'first commit'", "the branch has no commit yet")
+	ErrBare       = fault.Usage("git worktree add ../tree, and run the command there",
+		"the repository has no working tree")
+	ErrNoActive = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)",
+		"no plan is active")
 )
 
 // unsupported reports something that this program can't work with, such as "git 2.30.2".

@@ -13,9 +13,10 @@ import (
 type flushing int
 
 const (
-	flushEach    flushing = iota // each file, then each directory: always right
-	flushAll                     // the whole file system, where no cheaper flush covers several files (ext4 without a journal)
-	flushWithRef                 // a ref's flush covers everything written before it (ext4, XFS, APFS)
+	flushEach flushing = iota // each file, then each directory: always right
+	// the whole file system, where no cheaper flush covers several files (ext4 without a journal)
+	flushAll
+	flushWithRef // a ref's flush covers everything written before it (ext4, XFS, APFS)
 )
 
 // Flush writes what the batch has so far and returns when it is on disk. Append calls it for its own batch; call it

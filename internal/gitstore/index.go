@@ -289,7 +289,8 @@ func misplaced(fan string, id plan.TaskID) bool {
 
 // withSession adds what the trees session/ and notes/ say to the tasks' records; either tree may be "". newer lists
 // directories of kinds that this program does not know.
-func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID, newer []string) (plan.Records, error) {
+func (s *Store) withSession(ctx context.Context, records plan.Records, session, notes plan.OID,
+	newer []string) (plan.Records, error) {
 	records.Newer = append(slices.Clip(records.Newer), newer...)
 	var names [2][]string
 	for i, oid := range []plan.OID{session, notes} {

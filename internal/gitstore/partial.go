@@ -153,7 +153,8 @@ func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
 	var failed []error
 	for _, remote := range s.promisors(ctx) {
 		_, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(oids), Args: []string{
-			"-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+			"-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+			"--no-auto-maintenance",
 			"--recurse-submodules=no", "--filter=blob:none", "--stdin", "--end-of-options", remote,
 		}})
 		if err == nil || ctx.Err() != nil {
@@ -195,7 +196,8 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	p := &s.partial
 	p.reach.Do(func() {
 		for _, remote := range p.remotes {
-			_, p.reachable = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote, "HEAD"}})
+			_, p.reachable = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options",
+				remote, "HEAD"}})
 			if p.reachable == nil || ctx.Err() != nil {
 				return
 			}

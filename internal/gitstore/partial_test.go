@@ -15,11 +15,13 @@ func TestPartialSettings(t *testing.T) {
 		want    string
 	}{
 		{"none", nil, "[] false"},
-		{"without files", []string{"remote.origin.promisor\ntrue", "remote.origin.partialclonefilter\nblob:none"}, "[origin] false"},
+		{"without files", []string{"remote.origin.promisor\ntrue", "remote.origin.partialclonefilter\nblob:none"},
+			"[origin] false"},
 		{"without large files", []string{"remote.origin.partialclonefilter\nblob:limit=1k"}, "[origin] false"},
 		{"without trees", []string{"remote.origin.partialclonefilter\ntree:0"}, "[origin] true"},
 		{"combined", []string{"remote.origin.partialclonefilter\ncombine:blob:none+tree:1"}, "[origin] true"},
-		{"two remotes", []string{"remote.a.b.promisor\ntrue", "extensions.partialclone\norigin", "remote.origin.promisor\ntrue"}, "[a.b origin] false"},
+		{"two remotes", []string{"remote.a.b.promisor\ntrue", "extensions.partialclone\norigin",
+			"remote.origin.promisor\ntrue"}, "[a.b origin] false"},
 		{"switched off", []string{"remote.a.promisor\nfalse"}, "[] false"},
 		{"without a name", []string{"remote.promisor\ntrue", "user.name\nAnn", "core.promisor\ntrue", ""}, "[] false"},
 	}

@@ -81,7 +81,8 @@ func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID
 		return nil, err
 	}
 	out, err := s.GitIn(ctx, Invocation{Args: []string{
-		"-c", "log.showSignature=false", "log", "-z", "--no-merges", "--no-color", "--no-notes", "--no-patch", "--date=raw", "--encoding=UTF-8",
+		"-c", "log.showSignature=false", "log", "-z", "--no-merges", "--no-color", "--no-notes", "--no-patch", "--date=raw",
+		"--encoding=UTF-8",
 		"-E", "--grep=^Wf-Review: r[0-9]+$", "--format=" + logFormat, "--stdin",
 	}, Stdin: lines(histories)})
 	if err != nil {
@@ -215,7 +216,8 @@ func (e LogEntry) reviewPath() (string, bool) {
 	if _, err := fmt.Sscanf(t["Wf-Review"]+" "+t["Wf-Score"], "r%d %d", &n, &score); err != nil {
 		return "", false
 	}
-	rec := plan.ReviewRecord{N: n, Version: plan.VersionNumber(t["Wf-Artifact"]), Score: score, Reviewer: plan.EscapeName(t["Wf-Agent"])}
+	rec := plan.ReviewRecord{N: n, Version: plan.VersionNumber(t["Wf-Artifact"]), Score: score,
+		Reviewer: plan.EscapeName(t["Wf-Agent"])}
 	return ReviewRef{plan.TaskID(t["Wf-Task"]), rec}.path(), true
 }
 

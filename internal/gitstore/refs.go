@@ -162,7 +162,8 @@ func (u *refUpdater) close() {
 // objects before the refs named them, or a packed-refs file replaced too quickly for git to notice. moveRefs then
 // retries: a few times in general, more often while a gc deletes objects, and on a lock file until it can tell that a
 // killed git left it.
-func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange, look func(context.Context) (bool, error)) error {
+func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange,
+	look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // we must learn whether it happened
 	locks := s.refLocks(changes)

@@ -39,7 +39,8 @@ func (e *DamagedError) Error() string {
 	if e.Damage.Sound == "" {
 		return fmt.Sprintf("%s, and no commit of it is whole: %v", what, e.Err)
 	}
-	return fmt.Sprintf("%s; its newest sound commit is %.12s (%s): %v", what, e.Damage.Sound, plan.OneLine(e.Damage.Subject), e.Err)
+	return fmt.Sprintf("%s; its newest sound commit is %.12s (%s): %v", what, e.Damage.Sound,
+		plan.OneLine(e.Damage.Subject), e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -115,7 +116,8 @@ func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield 
 				return enough
 			}
 		}
-	}, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw", "--encoding=UTF-8", "--format="+logFormat,
+	}, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw", "--encoding=UTF-8",
+		"--format="+logFormat,
 		"--end-of-options", string(commit), "--")
 	if err != nil && !errors.Is(err, enough) {
 		return fmt.Errorf("log of %s: %w", id, err)
@@ -172,7 +174,8 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 			add(f[0])
 		}
 	}
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", "refs/workflow-remotes/*/"+strings.TrimPrefix(ref, planRefs))
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname)", "--",
+		"refs/workflow-remotes/*/"+strings.TrimPrefix(ref, planRefs))
 	for oid := range strings.FieldsSeq(out) {
 		add(oid)
 	}

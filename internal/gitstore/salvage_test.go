@@ -21,7 +21,8 @@ func damaged(t *testing.T) (dir string, commits []string, file func(oid string) 
 	git(t, dir, "init", "-q")
 	var in strings.Builder
 	for _, n := range []string{"1", "2", "3", "4"} {
-		in.WriteString("commit " + salvageRef + "\ncommitter Eve <eve@example.com> 180000000" + n + " +0000\ndata 6\nstep " + n + "\n" +
+		in.WriteString("commit " + salvageRef + "\ncommitter Eve <eve@example.com> 180000000" + n + " +0000\ndata 6\nstep " +
+			n + "\n" +
 			"M 100644 inline a/" + n + "/f\ndata 2\n" + n + "\n\n")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "in"), []byte(in.String()), 0o644); err != nil {
@@ -75,7 +76,9 @@ func TestSalvage(t *testing.T) {
 			overwrite(t, r.obj(r.commits[3]+":a/4/f"), data)
 		}, 2, true},
 		{"a tree gone", func(t *testing.T, r repo) { remove(t, r.obj(r.commits[1]+":a")) }, 0, true},
-		{"a tree that is noise", func(t *testing.T, r repo) { overwrite(t, r.obj(r.commits[3]+"^{tree}"), []byte("noise")) }, 2, true},
+		{"a tree that is noise", func(t *testing.T, r repo) {
+			overwrite(t, r.obj(r.commits[3]+"^{tree}"), []byte("noise"))
+		}, 2, true},
 		{"a commit in between gone", func(t *testing.T, r repo) { remove(t, r.file(r.commits[1])) }, 0, true},
 		{"the first commit gone", func(t *testing.T, r repo) { remove(t, r.file(r.commits[0])) }, -1, true},
 		{"the newest commit gone", func(t *testing.T, r repo) { remove(t, r.file(r.commits[3])) }, 2, false},
@@ -98,7 +101,9 @@ func TestSalvage(t *testing.T) {
 			for _, c := range commits {
 				git(t, dir, "update-ref", "--create-reflog", salvageRef, c)
 			}
-			r := repo{dir, commits, file, func(rev string) string { return file(strings.TrimSpace(git(t, dir, "rev-parse", rev))) }}
+			r := repo{dir, commits, file, func(rev string) string {
+				return file(strings.TrimSpace(git(t, dir, "rev-parse", rev)))
+			}}
 			tt.break_(t, r)
 			s, err := Open(context.Background(), dir)
 			if err != nil {
@@ -144,10 +149,13 @@ func TestDamagedSnapshot(t *testing.T) {
 	defer s.Close()
 	_, err = s.Snapshot(context.Background(), "WFS-d")
 	var d *DamagedError
-	if !errors.As(err, &d) || d.Damage.Sound != plan.OID(commits[2]) || !strings.Contains(err.Error(), commits[2][:12]+" (step 3)") {
+	if !errors.As(err, &d) || d.Damage.Sound != plan.OID(commits[2]) ||
+		!strings.Contains(err.Error(), commits[2][:12]+" (step 3)") {
 		t.Errorf("Snapshot: %v", err)
 	}
-	err = s.Damaged(context.Background(), "WFS-d", s.Log(context.Background(), "WFS-d", func(LogEntry) bool { return true }))
+	err = s.Damaged(context.Background(), "WFS-d", s.Log(context.Background(), "WFS-d", func(LogEntry) bool {
+		return true
+	}))
 	if !errors.As(err, &d) {
 		t.Errorf("Log: %v", err)
 	}

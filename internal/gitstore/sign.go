@@ -45,7 +45,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 		if s, err := a.pruneSigning(ctx); s != nil || err != nil {
 			return s, err
 		}
-	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) && !plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
+	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) &&
+		!plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
 		p, err := a.s.demands(ctx)
 		if err != nil {
 			return nil, err
@@ -55,7 +56,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 				if p.Vouches(signer, reviewer, cleanActor(author)) {
 					return ""
 				}
-				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an approval by %s count", signer, reviewer)
+				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an approval by %s count", signer,
+					reviewer)
 			}}, nil
 		}
 	}

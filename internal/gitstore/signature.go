@@ -47,7 +47,8 @@ func (s *Store) Signatures(ctx context.Context, keys []plan.Key, commits []plan.
 
 // signed returns the commits that have a signature, whatever its worth, and records the others as unsigned without
 // asking git.
-func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID, err error) {
+func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID,
+	err error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -75,7 +76,8 @@ func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.O
 
 // checkSignatures has git check the signatures in one process per processor: for each signature git runs ssh-keygen or
 // gpg two or three times, one after the other.
-func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []plan.OID, found map[plan.OID]Signature) error {
+func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []plan.OID,
+	found map[plan.OID]Signature) error {
 	const least = 8 // from which another process pays off
 	signers, err := ring.file()
 	if err != nil {
@@ -117,7 +119,8 @@ func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []pl
 
 // askSignatures returns git's findings: a line "<commit> <verdict> <fingerprint> <primary key's fingerprint>" for each
 // commit. said is the first line of git's standard error, for example that the checking program is missing.
-func (s *Store) askSignatures(ctx context.Context, signers string, commits []plan.OID) (out []byte, said string, err error) {
+func (s *Store) askSignatures(ctx context.Context, signers string, commits []plan.OID) (out []byte, said string,
+	err error) {
 	var in bytes.Buffer
 	for _, c := range commits {
 		fmt.Fprintln(&in, c)

@@ -18,7 +18,8 @@ func newKey(t *testing.T, name string) (file, key string) {
 		t.Skip("no ssh-keygen")
 	}
 	file = filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("ssh-keygen: %v\n%s", err, out)
 	}
 	data, err := os.ReadFile(file + ".pub")
@@ -56,8 +57,10 @@ func TestSignatures(t *testing.T) {
 		{"by another key", []plan.Key{{Name: "ann", SSH: ann}}, byEve, "is not in the policy"},
 		{"not signed", []plan.Key{{Name: "ann", SSH: ann}}, head, "it is not signed"},
 		{"of another commit", []plan.Key{{Name: "ann", SSH: ann}}, tampered, "not of this commit"},
-		{"too late", []plan.Key{{Name: "ann", SSH: `x valid-before="20200101" ` + ann}}, byAnn, "the key of ann was not valid"},
-		{"a commit that is not here", []plan.Key{{Name: "ann", SSH: ann}}, plan.OID(strings.Repeat("1", 40)), "it is not here"},
+		{"too late", []plan.Key{{Name: "ann", SSH: `x valid-before="20200101" ` + ann}}, byAnn,
+			"the key of ann was not valid"},
+		{"a commit that is not here", []plan.Key{{Name: "ann", SSH: ann}}, plan.OID(strings.Repeat("1", 40)),
+			"it is not here"},
 		{"no object id", []plan.Key{{Name: "ann", SSH: ann}}, "--all", "is no object id"},
 		{"GPG keys alone", []plan.Key{{Name: "ann", GPG: strings.Repeat("A", 40)}}, byAnn, "is not in the policy"},
 	}

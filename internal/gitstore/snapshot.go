@@ -59,7 +59,8 @@ func (s *Snapshot) StateUnder(claims plan.Claims, now time.Time) *plan.State {
 
 // With is the snapshot with other records. Document still answers for the snapshot's commit.
 func (s *Snapshot) With(records plan.Records) *Snapshot {
-	return &Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: records, index: s.index}
+	return &Snapshot{ID: s.ID, Commit: s.Commit, Tree: s.Tree, Time: s.Time, Plan: s.Plan, Records: records,
+		index: s.index}
 }
 
 // Document is the object id of a file of a task, by its path in the task's directory, such as
@@ -220,7 +221,8 @@ func (s *Store) mistakable(ref string) []string {
 	if !strings.HasPrefix(ref, "refs/") || lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref))) != nil {
 		return nil
 	}
-	return []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref, "refs/remotes/" + ref + "/HEAD"}
+	return []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref, "refs/remotes/" + ref +
+		"/HEAD"}
 }
 
 func parseCommit(text string) (c commitInfo) {

@@ -67,7 +67,8 @@ func TestSnapshotCache(t *testing.T) {
 		}
 		flipped := bytes.Clone(good)
 		flipped[len(good)/2] ^= 1
-		for what, bad := range map[string][]byte{"flipped": flipped, "cut": good[:len(good)-9], "empty": nil, "foreign": []byte("hello")} {
+		for what, bad := range map[string][]byte{"flipped": flipped, "cut": good[:len(good)-9], "empty": nil,
+			"foreign": []byte("hello")} {
 			if err := os.WriteFile(path, bad, 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -307,7 +307,10 @@ func TestLog(t *testing.T) {
 		}
 	}
 	var log []LogEntry
-	if err := s.Log(context.Background(), testID, func(e LogEntry) bool { log = append(log, e); return true }); err != nil {
+	if err := s.Log(context.Background(), testID, func(e LogEntry) bool {
+		log = append(log, e)
+		return true
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(log) != 4 || log[0].Subject != "IMPL-1: v3" || log[0].Trailers["Wf-Task"] != "IMPL-1" ||

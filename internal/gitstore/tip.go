@@ -124,7 +124,8 @@ func (s *Store) planRefs(ctx context.Context, id plan.ID) ([]refChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref,
+		"refs/workflow-remotes/*/"+string(id))
 	if err != nil {
 		return nil, err
 	}

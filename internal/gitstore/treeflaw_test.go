@@ -18,11 +18,12 @@ func TestScanTree(t *testing.T) {
 		data []byte
 		want string // name and reason
 	}{
-		"nothing":                    {nil, ""},
-		"files and directories":      {tree("100644 a", "100755 a.b", "40000 a0", "120000 b", "160000 c"), ""},
-		"a directory behind a file":  {tree("100644 a-b", "40000 a", "100644 a0"), ""},
-		"modes that git reads":       {tree("040000 a", "100664 b", "0100644 c", "100600 d"), ""},
-		"names like .git":            {tree("100644 .gitattributes", "40000 .github", "100644 .gitignore", "100644 git", "100644 gitk~1"), ""},
+		"nothing":                   {nil, ""},
+		"files and directories":     {tree("100644 a", "100755 a.b", "40000 a0", "120000 b", "160000 c"), ""},
+		"a directory behind a file": {tree("100644 a-b", "40000 a", "100644 a0"), ""},
+		"modes that git reads":      {tree("040000 a", "100664 b", "0100644 c", "100600 d"), ""},
+		"names like .git": {tree("100644 .gitattributes", "40000 .github", "100644 .gitignore", "100644 git",
+			"100644 gitk~1"), ""},
 		"a slash":                    {tree("100644 a/b"), "a/b has a slash in its name"},
 		"a slash at the end":         {tree("40000 a/"), "a/ has a slash in its name"},
 		"no name":                    {tree("100644 "), " has no name"},

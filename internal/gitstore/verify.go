@@ -238,7 +238,8 @@ func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64,
 // one answered.
 func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
 	for _, remote = range s.promisors(ctx) {
-		_, err = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote, "HEAD"}})
+		_, err = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote,
+			"HEAD"}})
 		if err == nil {
 			return remote, nil
 		}

@@ -28,7 +28,8 @@ type Walked struct {
 // commits and feeds another that reads the trees; no path limits the walk, so no history is simplified. It fails if a
 // tree is not here.
 func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) error) error {
-	list := s.piped(ctx, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs, []string{"--"}))
+	list := s.piped(ctx, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs,
+		[]string{"--"}))
 	read := s.piped(ctx, []string{"cat-file", "--buffer", "--batch=%(objectname) %(objecttype) %(objectsize) %(rest)"})
 	trees, feed, err := os.Pipe()
 	if err != nil {
@@ -141,14 +142,16 @@ func parseWalked(line string) (w Walked, size int, err error) {
 	}
 	size, err = strconv.Atoi(text)
 	if err != nil || size < 0 || size > mostWhole || len(commit) != len(tree) {
-		return w, 0, fmt.Errorf("walk: tree %s of commit %s has %s bytes, where at most %d can be read", tree, commit, text, mostWhole)
+		return w, 0, fmt.Errorf("walk: tree %s of commit %s has %s bytes, where at most %d can be read", tree, commit, text,
+			mostWhole)
 	}
 	return w, size, nil
 }
 
 // EachRawTree passes trees to fn as git stores them, with one request for all; a name is anything that git resolves to
 // a tree. Data is valid until fn returns, and nil for an object that is no tree. It fails if something is not here.
-func (s *Store) EachRawTree(ctx context.Context, names []string, fn func(i int, oid plan.OID, data []byte) error) error {
+func (s *Store) EachRawTree(ctx context.Context, names []string,
+	fn func(i int, oid plan.OID, data []byte) error) error {
 	return s.objects.each(ctx, names, func(i int, o object) error {
 		switch o.Kind {
 		case "tree":

@@ -7,8 +7,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Between goals an edge goes straight from box to box, and may so run behind a task that it has nothing to do with, as if it
-// began there. Such an edge is led below those tasks, where nothing else is.
+// Between goals an edge goes straight from box to box, and may so run behind a task that it has nothing to do with, as
+// if it began there. Such an edge is led below those tasks, where nothing else is.
 
 const (
 	aside     = 9.0       // from a box that an edge passes; less than padding and gap

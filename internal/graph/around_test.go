@@ -8,7 +8,8 @@ import (
 func TestAround(t *testing.T) {
 	e := Edge{From: "POST-1", To: "NOTE-1", Kind: DependsOn}
 	all := []obstacle{
-		{"NOTE-1", Box{0, 0, 100, 40}}, {"STYLE-1", Box{140, 0, 100, 40}}, {"LIST-1", Box{280, 0, 100, 64}}, {"POST-1", Box{420, 0, 100, 40}},
+		{"NOTE-1", Box{0, 0, 100, 40}}, {"STYLE-1", Box{140, 0, 100, 40}}, {"LIST-1", Box{280, 0, 100, 64}},
+		{"POST-1", Box{420, 0, 100, 40}},
 		{"LOGO-1", Box{140, 100, 100, 40}},
 	}
 	tests := []struct {

@@ -9,9 +9,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// ASCII draws the graph as an indented tree in characters of ASCII, titles and ids apart: DECOMPOSE is the indent, "<-" is
-// DEPENDS_ON, and a CHECK stands below what it reviews. No line is wider than width columns, as far as its ids allow; zero
-// is without limit. paint, if not nil, colours the mark of a status.
+// ASCII draws the graph as an indented tree in characters of ASCII, titles and ids apart: DECOMPOSE is the indent, "<-"
+// is DEPENDS_ON, and a CHECK stands below what it reviews. No line is wider than width columns, as far as its ids
+// allow; zero is without limit. paint, if not nil, colours the mark of a status.
 func ASCII(w io.Writer, g Graph, width int, paint func(Class, string) string) error {
 	if paint == nil {
 		paint = func(_ Class, s string) string { return s }

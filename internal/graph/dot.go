@@ -33,10 +33,12 @@ func DOT(w io.Writer, g Graph) error {
 	for _, e := range g.Edges {
 		switch e.Kind {
 		case Decompose:
-			fmt.Fprintf(out, "  %s -> %s [style=dashed, arrowhead=none, edgetooltip=\"DECOMPOSE\"]\n", dotText(string(e.From)), dotText(string(e.To)))
+			fmt.Fprintf(out, "  %s -> %s [style=dashed, arrowhead=none, edgetooltip=\"DECOMPOSE\"]\n", dotText(string(e.From)),
+				dotText(string(e.To)))
 		case Reviews:
 			// Written from the target, so that the CHECK stands behind it; the mark is at the target all the same.
-			fmt.Fprintf(out, "  %s -> %s [style=dotted, dir=back, arrowtail=odot, edgetooltip=\"REVIEWS\"]\n", dotText(string(e.To)), dotText(string(e.From)))
+			fmt.Fprintf(out, "  %s -> %s [style=dotted, dir=back, arrowtail=odot, edgetooltip=\"REVIEWS\"]\n",
+				dotText(string(e.To)), dotText(string(e.From)))
 		case DependsOn:
 			more := ""
 			if e.Critical {
@@ -70,7 +72,8 @@ func dotLegend(out io.Writer, g Graph) {
 	fmt.Fprint(out, "    \" 1\" -> \" 2\" [style=dashed, arrowhead=none, label=\"DECOMPOSE\"]\n    \" 2\" -> \" 3\" [label=\"DEPENDS_ON\"]\n    \" 3\" -> \" 4\" [style=dotted, dir=back, arrowtail=odot, label=\"REVIEWS\"]\n")
 	for _, l := range looks() {
 		if used[l.class] {
-			fmt.Fprintf(out, "    \" %s\" [label=%s, shape=box, style=filled, fillcolor=\"%s\", color=\"%s\", margin=0.08]\n", l.class, dotText(l.mark+" "+l.word), l.fill, l.line)
+			fmt.Fprintf(out, "    \" %s\" [label=%s, shape=box, style=filled, fillcolor=\"%s\", color=\"%s\", margin=0.08]\n",
+				l.class, dotText(l.mark+" "+l.word), l.fill, l.line)
 		}
 	}
 	fmt.Fprint(out, "  }\n")

@@ -19,15 +19,16 @@ const (
 
 // Node is one task.
 type Node struct {
-	ID                  plan.TaskID   `json:"task_id"`
-	Title               string        `json:"title"`
-	Kind                plan.NodeType `json:"node_type"`
-	Status              plan.Status   `json:"status"`
-	Waived              string        `json:"waived,omitempty"`         // criteria of the newest version that do not count: "A2 waived"
-	Class               Class         `json:"class"`                    // which mark and shape stands for the status
-	Parent              plan.TaskID   `json:"parent_task_id,omitempty"` // "" for a root
-	EstimatedPersonDays float64       `json:"estimated_person_days,omitempty"`
-	Critical            bool          `json:"critical,omitempty"` // on the critical path
+	ID     plan.TaskID   `json:"task_id"`
+	Title  string        `json:"title"`
+	Kind   plan.NodeType `json:"node_type"`
+	Status plan.Status   `json:"status"`
+	// criteria of the newest version that do not count: "A2 waived"
+	Waived              string      `json:"waived,omitempty"`
+	Class               Class       `json:"class"`                    // which mark and shape stands for the status
+	Parent              plan.TaskID `json:"parent_task_id,omitempty"` // "" for a root
+	EstimatedPersonDays float64     `json:"estimated_person_days,omitempty"`
+	Critical            bool        `json:"critical,omitempty"` // on the critical path
 }
 
 // Edge binds two tasks of the graph.
@@ -53,8 +54,8 @@ type Options struct {
 	CriticalPath bool // mark what determines when the plan can be done
 }
 
-// FromState makes the graph of a plan where it stands. A CHECK hangs on its target alone: that both are parts of the same
-// goal says nothing more.
+// FromState makes the graph of a plan where it stands. A CHECK hangs on its target alone: that both are parts of the
+// same goal says nothing more.
 func FromState(s *plan.State, o Options) Graph {
 	g := Graph{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Nodes: []Node{}, Edges: []Edge{}}
 	shown := map[plan.TaskID]bool{}
@@ -65,7 +66,8 @@ func FromState(s *plan.State, o Options) Graph {
 		}
 		shown[t.TaskID] = true
 		g.Nodes = append(g.Nodes, Node{
-			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Waived: s.WaivedNote(t.TaskID), Class: ClassOf(state.Status), Parent: t.ParentTaskID,
+			ID: t.TaskID, Title: t.Title, Kind: t.NodeType, Status: state.Status, Waived: s.WaivedNote(t.TaskID),
+			Class: ClassOf(state.Status), Parent: t.ParentTaskID,
 			EstimatedPersonDays: t.EstimatedPersonDays,
 		})
 	}
@@ -109,8 +111,8 @@ func isBelow(s *plan.State, id, dep plan.TaskID) bool {
 }
 
 // CriticalPath is the chain of open leaves, each depending on the one before, whose estimates add up to the most
-// person-days: however many work on the plan, it is not done before them. Of equal chains it is the one with more tasks, then
-// the one that stands first in the plan. It is empty when nothing is open.
+// person-days: however many work on the plan, it is not done before them. Of equal chains it is the one with more
+// tasks, then the one that stands first in the plan. It is empty when nothing is open.
 func CriticalPath(s *plan.State) []plan.TaskID {
 	p := pathFinder{s: s, open: map[plan.TaskID]bool{}, best: map[plan.TaskID]*chain{}}
 	leaves := s.Leaves(s.Plan.RootTaskID)

@@ -44,8 +44,10 @@ func state(t testing.TB) *plan.State {
 	p.PlanID = "WFS-发布页-release"
 	version := []plan.ArtifactRecord{{Version: 1}}
 	records := plan.Records{Tasks: map[plan.TaskID]*plan.TaskRecords{
-		"IMPL-1": {Artifacts: version, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 100, Reviewer: "ann", Verdict: plan.Approved}}},
-		"IMPL-3": {Artifacts: version, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 40, Reviewer: "ann", Verdict: plan.Rejected}}},
+		"IMPL-1": {Artifacts: version, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 100, Reviewer: "ann",
+			Verdict: plan.Approved}}},
+		"IMPL-3": {Artifacts: version, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 40, Reviewer: "ann",
+			Verdict: plan.Rejected}}},
 	}}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return plan.Derive(p, records, plan.Claims{"IMPL-2": {Task: "IMPL-2", Expires: now.Add(time.Hour)}}, now)
@@ -87,7 +89,8 @@ func TestFromState(t *testing.T) {
 		edges = append(edges, fmt.Sprintf("%s %s %s", e.From, e.Kind, e.To))
 	}
 	wantNodes := []string{
-		"GOAL-1 GOAL running", "GOAL-2 GOAL running", "IMPL-1 ACTION done", "IMPL-2 ACTION running", "IMPL-3 ACTION rejected", "IMPL-4 ACTION pending",
+		"GOAL-1 GOAL running", "GOAL-2 GOAL running", "IMPL-1 ACTION done", "IMPL-2 ACTION running", "IMPL-3 ACTION rejected",
+		"IMPL-4 ACTION pending",
 	}
 	wantEdges := []string{
 		"GOAL-1 DECOMPOSE GOAL-2", "GOAL-2 DECOMPOSE IMPL-1", "GOAL-2 DECOMPOSE IMPL-2", "IMPL-2 DEPENDS_ON IMPL-1",
@@ -115,7 +118,8 @@ func TestFromState(t *testing.T) {
 
 func TestCriticalPath(t *testing.T) {
 	task := func(id plan.TaskID, days float64, deps ...plan.TaskID) *plan.Task {
-		return &plan.Task{TaskID: id, NodeType: plan.Action, ParentTaskID: "GOAL-1", EstimatedPersonDays: days, DependsOn: deps}
+		return &plan.Task{TaskID: id, NodeType: plan.Action, ParentTaskID: "GOAL-1", EstimatedPersonDays: days,
+			DependsOn: deps}
 	}
 	goal := &plan.Task{TaskID: "GOAL-2", NodeType: plan.Goal, ParentTaskID: "GOAL-1"}
 	below := task("B-1", 4)
@@ -128,23 +132,31 @@ func TestCriticalPath(t *testing.T) {
 	}{
 		{"nothing", nil, "", nil},
 		{"one", []*plan.Task{task("A-1", 1)}, "", []plan.TaskID{"A-1"}},
-		{"the heavier of two", []*plan.Task{task("A-1", 1), task("A-2", 3), task("A-3", 1, "A-1", "A-2")}, "", []plan.TaskID{"A-2", "A-3"}},
-		{"weight before length", []*plan.Task{task("A-1", 1), task("A-2", 1, "A-1"), task("A-3", 5)}, "", []plan.TaskID{"A-3"}},
-		{"length among equals", []*plan.Task{task("A-3", 2), task("A-1", 1), task("A-2", 1, "A-1")}, "", []plan.TaskID{"A-1", "A-2"}},
+		{"the heavier of two", []*plan.Task{task("A-1", 1), task("A-2", 3), task("A-3", 1, "A-1", "A-2")}, "",
+			[]plan.TaskID{"A-2", "A-3"}},
+		{"weight before length", []*plan.Task{task("A-1", 1), task("A-2", 1, "A-1"), task("A-3", 5)}, "",
+			[]plan.TaskID{"A-3"}},
+		{"length among equals", []*plan.Task{task("A-3", 2), task("A-1", 1), task("A-2", 1, "A-1")}, "",
+			[]plan.TaskID{"A-1", "A-2"}},
 		{"plan order among equals", []*plan.Task{task("A-2", 1), task("A-1", 1)}, "", []plan.TaskID{"A-2"}},
-		{"what is done does not count", []*plan.Task{task("A-1", 9), task("A-2", 1, "A-1"), task("A-3", 3)}, "A-1", []plan.TaskID{"A-3"}},
+		{"what is done does not count", []*plan.Task{task("A-1", 9), task("A-2", 1, "A-1"), task("A-3", 3)}, "A-1",
+			[]plan.TaskID{"A-3"}},
 		{"all done", []*plan.Task{task("A-1", 9)}, "A-1", nil},
 		{"through a goal", []*plan.Task{goal, below, task("A-1", 1, "GOAL-2")}, "", []plan.TaskID{"B-1", "A-1"}},
-		{"a cycle of a foreign plan", []*plan.Task{task("A-1", 1, "A-2"), task("A-2", 1, "A-1")}, "", []plan.TaskID{"A-2", "A-1"}},
-		{"no estimate that counts", []*plan.Task{task("A-1", math.NaN()), task("A-2", -5, "A-1"), task("A-3", 0.1)}, "", []plan.TaskID{"A-3"}},
+		{"a cycle of a foreign plan", []*plan.Task{task("A-1", 1, "A-2"), task("A-2", 1, "A-1")}, "",
+			[]plan.TaskID{"A-2", "A-1"}},
+		{"no estimate that counts", []*plan.Task{task("A-1", math.NaN()), task("A-2", -5, "A-1"), task("A-3", 0.1)}, "",
+			[]plan.TaskID{"A-3"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: append([]*plan.Task{{TaskID: "GOAL-1", NodeType: plan.Goal}}, tt.tasks...)}
+			p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: append([]*plan.Task{{TaskID: "GOAL-1",
+				NodeType: plan.Goal}}, tt.tasks...)}
 			records := plan.Records{Tasks: map[plan.TaskID]*plan.TaskRecords{}}
 			if tt.done != "" {
 				records.Tasks[tt.done] = &plan.TaskRecords{
-					Artifacts: []plan.ArtifactRecord{{Version: 1}}, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 100, Reviewer: "ann", Verdict: plan.Approved}},
+					Artifacts: []plan.ArtifactRecord{{Version: 1}}, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 100,
+						Reviewer: "ann", Verdict: plan.Approved}},
 				}
 			}
 			got := graph.CriticalPath(plan.Derive(p, records, nil, time.Unix(0, 0)))
@@ -180,7 +192,9 @@ func TestASCIIKeepsItsWidth(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := graph.ASCII(&out, g, 0, func(c graph.Class, s string) string { return "<" + string(c) + s + ">" }); err != nil {
+	if err := graph.ASCII(&out, g, 0, func(c graph.Class, s string) string {
+		return "<" + string(c) + s + ">"
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"<done[x]> IMPL-1", "把所有的变更翻译成中文，并检查每一条是否完整  IN_PROGRESS", "<- GOAL-2 [>], IMPL-3 [~]"} {

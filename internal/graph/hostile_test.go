@@ -21,25 +21,34 @@ import (
 func hostile() []string {
 	return []string{
 		`"quoted" 'single' ` + "`tick`", "two\nlines\r\nand\ttab", `a --> b`, `"]; n1 --> n2; click n1 "javascript:alert(1)"`,
-		`<script>alert(1)</script>`, `</title></svg><img src=x onerror=alert(1)>`, `]]> <![CDATA[ <!-- -->`, `&lt;b&gt; &amp; &#34; #quot; #35;`,
-		`back\slash \" \N \G \n \l`, "escape \x1b[31m red \x07\x00\x7f", "right \u202eto left\u202c \u2066x\u2069 \u200f", "%%{init: {'theme':'dark'}}%%",
-		"---\nconfig: x\n---", "subgraph end", "end", "1. list", "- item", "# heading", "**bold** _under_ ~~x~~", ":::done", "{{x}} [[y]] ((z)) >w]",
-		"bad \xff\xfe utf8 \xed\xa0\x80", "\ufffe\uffff\u2028\u2029\ufeff", "style n1 fill:#f00", "e\u0301 👩‍👩‍👧 中文 العربية", strings.Repeat("長", 300), "", " ", "|pipe| $x$ $$y$$",
+		`<script>alert(1)</script>`, `</title></svg><img src=x onerror=alert(1)>`, `]]> <![CDATA[ <!-- -->`,
+		`&lt;b&gt; &amp; &#34; #quot; #35;`,
+		`back\slash \" \N \G \n \l`, "escape \x1b[31m red \x07\x00\x7f", "right \u202eto left\u202c \u2066x\u2069 \u200f",
+		"%%{init: {'theme':'dark'}}%%",
+		"---\nconfig: x\n---", "subgraph end", "end", "1. list", "- item", "# heading", "**bold** _under_ ~~x~~", ":::done",
+		"{{x}} [[y]] ((z)) >w]",
+		"bad \xff\xfe utf8 \xed\xa0\x80", "\ufffe\uffff\u2028\u2029\ufeff", "style n1 fill:#f00", "e\u0301 👩‍👩‍👧 中文 العربية",
+		strings.Repeat("長", 300), "", " ", "|pipe| $x$ $$y$$",
 		`" -> "GOAL-1" [label="x`, `<b>html</b>`, `\`, `"`, `\"`,
 	}
 }
 
 // named is a graph whose tasks have the titles.
 func named(titles []string) graph.Graph {
-	g := graph.Graph{PlanID: "WFS-x", Title: titles[0], Nodes: []graph.Node{{ID: "GOAL-1", Kind: plan.Goal, Title: "Root", Class: graph.Running, Status: plan.StatusInProgress}}}
-	classes := []graph.Class{graph.Ready, graph.Running, graph.Review, graph.Done, graph.Rejected, graph.Pending, graph.Blocked, graph.Abandoned}
+	g := graph.Graph{PlanID: "WFS-x", Title: titles[0], Nodes: []graph.Node{{ID: "GOAL-1", Kind: plan.Goal, Title: "Root",
+		Class: graph.Running, Status: plan.StatusInProgress}}}
+	classes := []graph.Class{graph.Ready, graph.Running, graph.Review, graph.Done, graph.Rejected, graph.Pending,
+		graph.Blocked, graph.Abandoned}
 	before := plan.TaskID("")
 	for i, title := range titles {
 		id := plan.TaskID("IMPL-" + string(rune('0'+i/10)) + string(rune('0'+i%10)))
 		check := id.CheckID()
-		g.Nodes = append(g.Nodes, graph.Node{ID: id, Kind: plan.Action, Title: title, Parent: "GOAL-1", Class: classes[i%8], Status: plan.StatusReady, Critical: i%2 == 0},
-			graph.Node{ID: check, Kind: plan.Check, Title: title, Parent: "GOAL-1", Class: graph.Pending, Status: plan.StatusPending})
-		g.Edges = append(g.Edges, graph.Edge{From: "GOAL-1", To: id, Kind: graph.Decompose}, graph.Edge{From: check, To: id, Kind: graph.Reviews})
+		g.Nodes = append(g.Nodes, graph.Node{ID: id, Kind: plan.Action, Title: title, Parent: "GOAL-1", Class: classes[i%8],
+			Status: plan.StatusReady, Critical: i%2 == 0},
+			graph.Node{ID: check, Kind: plan.Check, Title: title, Parent: "GOAL-1", Class: graph.Pending,
+				Status: plan.StatusPending})
+		g.Edges = append(g.Edges, graph.Edge{From: "GOAL-1", To: id, Kind: graph.Decompose},
+			graph.Edge{From: check, To: id, Kind: graph.Reviews})
 		if i%3 > 0 {
 			g.Edges = append(g.Edges, graph.Edge{From: id, To: before, Kind: graph.DependsOn, Critical: i%3 == 1})
 		}
@@ -70,10 +79,12 @@ func obeyed(text string) string {
 	return ""
 }
 
-// wellFormed reads a picture as XML, and finds what does not belong in one: scripts, what is fetched, elements of others.
+// wellFormed reads a picture as XML, and finds what does not belong in one: scripts, what is fetched, elements of
+// others.
 func wellFormed(t testing.TB, svg string, nodes int) {
 	t.Helper()
-	known := map[string]bool{"svg": true, "title": true, "style": true, "marker": true, "path": true, "rect": true, "text": true, "tspan": true, "g": true}
+	known := map[string]bool{"svg": true, "title": true, "style": true, "marker": true, "path": true, "rect": true,
+		"text": true, "tspan": true, "g": true}
 	dec := xml.NewDecoder(strings.NewReader(svg))
 	tasks := 0
 	for {
@@ -95,7 +106,8 @@ func wellFormed(t testing.TB, svg string, nodes int) {
 			if a.Name.Local == "data-task" {
 				tasks++
 			}
-			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || strings.Contains(a.Value, "url(") && !strings.HasPrefix(a.Value, "url(#wf-") {
+			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || strings.Contains(a.Value, "url(") &&
+				!strings.HasPrefix(a.Value, "url(#wf-") {
 				t.Errorf("the attribute %s=%s", a.Name.Local, a.Value)
 			}
 		}
@@ -174,15 +186,17 @@ func TestDOTIsReadByGraphviz(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`back\slash \&quot; \N \G \n \l`, `&amp;lt;b&amp;gt; &amp;amp; &amp;#34; #quot; #35;`, `&lt;script&gt;alert(1)&lt;/script&gt;`} {
-		if text := strings.NewReplacer("&#45;", "-", "&#39;", "'", "&#160;", " ").Replace(string(svg)); !strings.Contains(text, want) {
+	for _, want := range []string{`back\slash \&quot; \N \G \n \l`, `&amp;lt;b&amp;gt; &amp;amp; &amp;#34; #quot; #35;`,
+		`&lt;script&gt;alert(1)&lt;/script&gt;`} {
+		if text := strings.NewReplacer("&#45;", "-", "&#39;", "'", "&#160;",
+			" ").Replace(string(svg)); !strings.Contains(text, want) {
 			t.Errorf("dot does not show %s", want)
 		}
 	}
 }
 
-// TestMermaidIsReadByMermaid parses with the real library. It needs node, and in GIT_WF_TEST_MERMAID a directory in which
-// `npm install mermaid@12.3.0 jsdom@31.0.1` was run.
+// TestMermaidIsReadByMermaid parses with the real library. It needs node, and in GIT_WF_TEST_MERMAID a directory in
+// which `npm install mermaid@12.3.0 jsdom@31.0.1` was run.
 func TestMermaidIsReadByMermaid(t *testing.T) {
 	dir := os.Getenv("GIT_WF_TEST_MERMAID")
 	if dir == "" {
@@ -219,7 +233,8 @@ func TestMermaidIsReadByMermaid(t *testing.T) {
 	for _, text := range read.Nodes {
 		shown += text + "\n"
 	}
-	for _, want := range []string{`"]; n1 --> n2; click n1 "javascript:alert(1)"`, `<script>alert(1)</script>`, `back\slash \" \N \G \n \l`, `&lt;b&gt; &amp; &#34; #quot; #35;`, "%%{init: {'theme':'dark'}}%%"} {
+	for _, want := range []string{`"]; n1 --> n2; click n1 "javascript:alert(1)"`, `<script>alert(1)</script>`,
+		`back\slash \" \N \G \n \l`, `&lt;b&gt; &amp; &#34; #quot; #35;`, "%%{init: {'theme':'dark'}}%%"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("mermaid does not show %s; it shows\n%s", want, shown)
 		}

@@ -11,8 +11,8 @@ import (
 // Point is a place in a picture, x to the right, y down.
 type Point [2]float64
 
-// layering is boxes that are set in layers from left to right, so that every edge goes to a later layer (Sugiyama, Tagawa
-// and Toda, 1981). Where an edge passes a layer it gets a slot there, as narrow as a line.
+// layering is boxes that are set in layers from left to right, so that every edge goes to a later layer (Sugiyama,
+// Tagawa and Toda, 1981). Where an edge passes a layer it gets a slot there, as narrow as a line.
 type layering struct {
 	size   []Point // of the boxes, width and height
 	rank   []int   // of the boxes: their layers
@@ -142,8 +142,8 @@ func (l *layering) copyLayers() [][]int {
 	return out
 }
 
-// sortLayer sorts the slots that are joined to others, into the places that they had; of equal ones the later comes first
-// where turn is set.
+// sortLayer sorts the slots that are joined to others, into the places that they had; of equal ones the later comes
+// first where turn is set.
 func (l *layering) sortLayer(layer []int, turn bool, joined func(slot) []int) {
 	mean := map[int]float64{}
 	var places, movable []int
@@ -224,8 +224,8 @@ func (l *layering) crossings() int {
 	return n
 }
 
-// settle gives every slot its height in the picture: as near as its layer's order lets it to those that it is joined to,
-// and a line that passes layers as straight as it can be.
+// settle gives every slot its height in the picture: as near as its layer's order lets it to those that it is joined
+// to, and a line that passes layers as straight as it can be.
 func (l *layering) settle() {
 	const sweeps = 16
 	for _, layer := range l.layers {
@@ -265,8 +265,9 @@ func (l *layering) apart(a, b int) float64 {
 	return math.Ceil((l.slots[a].height+l.slots[b].height)/2) + free
 }
 
-// align moves the slots of a layer to the weighted means of the slots before, behind or both, keeping their order and the
-// room between them: the least squares under these bounds, by pooling neighbours that want to be nearer than they may.
+// align moves the slots of a layer to the weighted means of the slots before, behind or both, keeping their order and
+// the room between them: the least squares under these bounds, by pooling neighbours that want to be nearer than they
+// may.
 func (l *layering) align(layer []int, before, behind bool) {
 	type pool struct {
 		want, weight float64 // the sum of the weighted wishes, and of the weights

@@ -19,7 +19,8 @@ func Mermaid(w io.Writer, g Graph) error {
 		names[n.ID] = fmt.Sprintf("n%d", i+1)
 		open, end := mermaidShape(n.Kind)
 		id, title := label(n)
-		fmt.Fprintf(out, "  %s%s\"%s %s<br/>%s\"%s:::%s\n", names[n.ID], open, lookOf(n.Class).mark, mermaidText(id), mermaidText(clip(title, 60)), end, n.Class)
+		fmt.Fprintf(out, "  %s%s\"%s %s<br/>%s\"%s:::%s\n", names[n.ID], open, lookOf(n.Class).mark, mermaidText(id),
+			mermaidText(clip(title, 60)), end, n.Class)
 	}
 	var critical []string
 	for i, e := range g.Edges {

@@ -10,8 +10,8 @@ import (
 // Box is the place of a task in a picture; X and Y are its upper left corner, Y grows downwards.
 type Box struct{ X, Y, Width, Height float64 }
 
-// Layout says where everything of a graph stands. A goal's box holds those of its parts. Bends has, for edges that pass a
-// layer, the places that are left for them between its boxes; the others go straight from box to box.
+// Layout says where everything of a graph stands. A goal's box holds those of its parts. Bends has, for edges that pass
+// a layer, the places that are left for them between its boxes; the others go straight from box to box.
 type Layout struct {
 	Width, Height float64
 	Boxes         map[plan.TaskID]Box
@@ -29,8 +29,9 @@ const (
 	gap         = 18.0 // between parts that nothing binds
 )
 
-// How many boxes and passes of edges are laid out in one picture: up to thorough with a long look for few crossings, up to
-// quick with a short one. What is beyond is set in columns, without any. So the same plan always gives the same picture.
+// How many boxes and passes of edges are laid out in one picture: up to thorough with a long look for few crossings, up
+// to quick with a short one. What is beyond is set in columns, without any. So the same plan always gives the same
+// picture.
 const (
 	thorough = 6_000
 	quick    = 30_000

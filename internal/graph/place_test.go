@@ -18,17 +18,21 @@ func flat(n int) graph.Graph { return made(n, n) }
 // made is a plan of n tasks in goals of size tasks each.
 func made(n, size int) graph.Graph {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	g := graph.Graph{PlanID: "WFS-made", Title: "Made", Nodes: []graph.Node{{ID: "GOAL-1", Kind: plan.Goal, Class: graph.Running}}}
+	g := graph.Graph{PlanID: "WFS-made", Title: "Made", Nodes: []graph.Node{{ID: "GOAL-1", Kind: plan.Goal,
+		Class: graph.Running}}}
 	for i := range n {
 		goal := plan.TaskID(fmt.Sprintf("GOAL-%d", i/size+2))
 		if i%size == 0 {
-			g.Nodes = append(g.Nodes, graph.Node{ID: goal, Kind: plan.Goal, Parent: "GOAL-1", Title: "Part", Class: graph.Running})
+			g.Nodes = append(g.Nodes, graph.Node{ID: goal, Kind: plan.Goal, Parent: "GOAL-1", Title: "Part",
+				Class: graph.Running})
 		}
 		id := plan.TaskID(fmt.Sprintf("IMPL-%d", i))
-		g.Nodes = append(g.Nodes, graph.Node{ID: id, Kind: plan.Action, Parent: goal, Title: "A task of many", Class: graph.Ready})
+		g.Nodes = append(g.Nodes, graph.Node{ID: id, Kind: plan.Action, Parent: goal, Title: "A task of many",
+			Class: graph.Ready})
 		for range rnd.IntN(3) {
 			if i > 0 {
-				g.Edges = append(g.Edges, graph.Edge{From: id, To: plan.TaskID(fmt.Sprintf("IMPL-%d", i-1-rnd.IntN(min(i, 20)))), Kind: graph.DependsOn})
+				g.Edges = append(g.Edges, graph.Edge{From: id, To: plan.TaskID(fmt.Sprintf("IMPL-%d", i-1-rnd.IntN(min(i, 20)))),
+					Kind: graph.DependsOn})
 			}
 		}
 	}
@@ -41,7 +45,8 @@ func chain(n int) graph.Graph {
 	g.Edges = nil
 	for i := 1; i < n; i++ {
 		id, last := plan.TaskID(fmt.Sprintf("IMPL-%d", i)), plan.TaskID(fmt.Sprintf("IMPL-%d", i-1))
-		g.Edges = append(g.Edges, graph.Edge{From: id, To: last, Kind: graph.DependsOn}, graph.Edge{From: id, To: "IMPL-0", Kind: graph.DependsOn})
+		g.Edges = append(g.Edges, graph.Edge{From: id, To: last, Kind: graph.DependsOn},
+			graph.Edge{From: id, To: "IMPL-0", Kind: graph.DependsOn})
 	}
 	return g
 }
@@ -70,7 +75,8 @@ func overlap(g graph.Graph, l *graph.Layout) string {
 		}
 		for _, m := range g.Nodes[:i] {
 			b := l.Boxes[m.ID]
-			if a.X < b.X+b.Width && b.X < a.X+a.Width && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height && !inside(a, b) && !inside(b, a) {
+			if a.X < b.X+b.Width && b.X < a.X+a.Width && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height && !inside(a, b) &&
+				!inside(b, a) {
 				return fmt.Sprintf("%s and %s overlap", n.ID, m.ID)
 			}
 		}
@@ -90,22 +96,27 @@ func TestPlace(t *testing.T) {
 		{From: "IMPL-2", To: "IMPL-0", Kind: graph.DependsOn}, {From: "IMPL-0", To: "GOAL-1", Kind: graph.DependsOn},
 	}
 	parents := graph.Graph{Nodes: []graph.Node{
-		{ID: "GOAL-1", Parent: "GOAL-2"}, {ID: "GOAL-2", Parent: "GOAL-1"}, {ID: "GOAL-3", Parent: "GOAL-3"}, {ID: "IMPL-1", Parent: "GOAL-9"},
+		{ID: "GOAL-1", Parent: "GOAL-2"}, {ID: "GOAL-2", Parent: "GOAL-1"}, {ID: "GOAL-3", Parent: "GOAL-3"},
+		{ID: "IMPL-1", Parent: "GOAL-9"},
 	}}
 	checks := made(4, 2)
 	for i := range 4 {
 		id := plan.TaskID(fmt.Sprintf("CHECK-IMPL-%d", i))
 		checks.Nodes = append(checks.Nodes, graph.Node{ID: id, Kind: plan.Check, Parent: "GOAL-2"})
-		checks.Edges = append(checks.Edges, graph.Edge{From: id, To: plan.TaskID(fmt.Sprintf("IMPL-%d", i)), Kind: graph.Reviews})
+		checks.Edges = append(checks.Edges, graph.Edge{From: id, To: plan.TaskID(fmt.Sprintf("IMPL-%d", i)),
+			Kind: graph.Reviews})
 	}
 	star := made(80, 80)
 	star.Edges = nil
 	for i := 1; i < 80; i++ {
-		star.Edges = append(star.Edges, graph.Edge{From: "IMPL-0", To: plan.TaskID(fmt.Sprintf("IMPL-%d", i)), Kind: graph.DependsOn})
+		star.Edges = append(star.Edges, graph.Edge{From: "IMPL-0", To: plan.TaskID(fmt.Sprintf("IMPL-%d", i)),
+			Kind: graph.DependsOn})
 	}
 	for name, g := range map[string]graph.Graph{
-		"empty": {}, "one": made(1, 1), "ten": made(10, 4), "hundred": made(100, 9), "flat": flat(90), "cycle of goals": cycle,
-		"cycle of tasks": knot, "cycle of parents": parents, "checks": checks, "star": star, "too many for layers": crossed(300), "chain": chain(1100),
+		"empty": {}, "one": made(1, 1), "ten": made(10, 4), "hundred": made(100, 9), "flat": flat(90),
+		"cycle of goals": cycle,
+		"cycle of tasks": knot, "cycle of parents": parents, "checks": checks, "star": star,
+		"too many for layers": crossed(300), "chain": chain(1100),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := graph.Place(context.Background(), g)
@@ -143,7 +154,8 @@ func TestPlaceEndsWithItsContext(t *testing.T) {
 // However a plan is bound together, its picture takes a bounded time.
 func TestPlaceIsBounded(t *testing.T) {
 	for name, g := range map[string]graph.Graph{
-		"flat": flat(3000), "goals": made(3000, 10), "chain": chain(3000), "crossed": crossed(400), "flat, many edges": dense(900),
+		"flat": flat(3000), "goals": made(3000, 10), "chain": chain(3000), "crossed": crossed(400),
+		"flat, many edges": dense(900),
 	} {
 		begin := time.Now()
 		if _, err := graph.Place(context.Background(), g); err != nil {

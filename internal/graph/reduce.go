@@ -51,8 +51,8 @@ func (d digraph) components() [][]int {
 	return all
 }
 
-// acyclic drops the edges that close a circle, and returns the nodes so that every edge goes forward. Goals can need each
-// other in turn though no task does.
+// acyclic drops the edges that close a circle, and returns the nodes so that every edge goes forward. Goals can need
+// each other in turn though no task does.
 func (d digraph) acyclic() (digraph, []int) {
 	const (
 		fresh = iota

@@ -53,7 +53,8 @@ func (p *svgPrinter) picture() {
 		p.printf("<marker id=\"wf-%s\" class=\"%s-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"%s\"/></marker>\n", m.name, m.name, m.path)
 	}
 	p.printf("<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n")
-	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14, xmlText(clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
+	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14,
+		xmlText(clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
 	p.printf("<g transform=\"translate(%.0f %.0f)\">\n", margin, margin+titleHeight)
 	for _, id := range p.t.roots {
 		p.goals(id)
@@ -67,11 +68,13 @@ func (p *svgPrinter) picture() {
 	p.printf("</svg>\n")
 }
 
-// style has the colours, light and dark, and what does not differ. It does without variables, which not every program that
-// shows SVG knows.
+// style has the colours, light and dark, and what does not differ. It does without variables, which not every program
+// that shows SVG knows.
 func (p *svgPrinter) style() {
-	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470", critical: "#c2410c"}
-	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd", critical: "#ff9a5c"}
+	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470",
+		critical: "#c2410c"}
+	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd",
+		critical: "#ff9a5c"}
 	p.printf("<style>\n")
 	p.printf(`.wf text{font:12px system-ui,-apple-system,"Segoe UI","Noto Sans","Noto Sans CJK SC",sans-serif}
 .wf text.heading{font-size:16px;font-weight:600}.wf .id{font-weight:600;font-size:11.5px}.wf text.soft{font-size:11px}
@@ -96,9 +99,11 @@ func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
 	p.printf(".wf .ground{fill:%s}.wf text{fill:%s}.wf text.soft{fill:%s}.wf .edge{stroke:%s}.wf .needs-end path{fill:%s}\n", c.ground, c.text, c.soft, c.edge, c.edge)
 	for _, l := range looks() {
 		fill, line := of(l)
-		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class, fill, line, l.class, line, l.class, line)
+		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class, fill, line,
+			l.class, line, l.class, line)
 	}
-	p.printf(".wf .goal .box{fill:%s}.wf .edge.critical,.wf .critical .box{stroke:%s}.wf .critical-end path{fill:%s}\n", c.box, c.critical, c.critical)
+	p.printf(".wf .goal .box{fill:%s}.wf .edge.critical,.wf .critical .box{stroke:%s}.wf .critical-end path{fill:%s}\n",
+		c.box, c.critical, c.critical)
 }
 
 // goals draws the boxes of goals, the outer ones first.
@@ -109,12 +114,14 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 	}
 	n, b := p.t.nodes[id], p.l.Boxes[id]
 	p.begin(n, "goal")
-	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\"/>", b.X, b.Y, b.Width, b.Height)
+	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\"/>", b.X, b.Y, b.Width,
+		b.Height)
 	p.badge(n.Class, b.X+12, b.Y+11)
 	name, title := label(n)
 	room := int((b.Width - 44) / 6.8)
 	name = clip(name, room)
-	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23, xmlText(name), xmlText(clip(title, max(room-textWidth(name)-1, 1))))
+	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23, xmlText(name),
+		xmlText(clip(title, max(room-textWidth(name)-1, 1))))
 	for _, c := range children {
 		p.goals(c)
 	}
@@ -129,14 +136,16 @@ func (p *svgPrinter) node(n Node) {
 	name, title := label(n)
 	if n.Kind == plan.Check {
 		p.begin(n, "check")
-		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X, b.Y, b.Width, b.Height, b.Height/2)
+		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X, b.Y, b.Width,
+			b.Height, b.Height/2)
 		p.badge(n.Class, b.X+8, b.Y+4)
 		p.printf("<text class=\"soft\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+31, b.Y+16, xmlText(clip(name, 25)))
 		return
 	}
 	kind := strings.ToLower(string(n.Kind))
 	p.begin(n, kind)
-	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", b.X, b.Y, b.Width, b.Height)
+	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", b.X, b.Y, b.Width,
+		b.Height)
 	p.badge(n.Class, b.X+10, b.Y+15)
 	p.printf("<text class=\"id\" x=\"%.1f\" y=\"%.1f\">%s</text>", b.X+36, b.Y+19, xmlText(clip(name, 24)))
 	p.printf("<text x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+36, b.Y+35, xmlText(clip(title, 25)))
@@ -187,7 +196,8 @@ func (p *svgPrinter) edge(class, end string, e Edge, path string) {
 	if end != "" {
 		end = ` marker-end="url(#wf-` + end + `)"`
 	}
-	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, end, path, xmlText(string(e.From)+" "+string(e.Kind)+" "+string(e.To)))
+	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, end, path,
+		xmlText(string(e.From)+" "+string(e.Kind)+" "+string(e.To)))
 }
 
 // curve is a path through points that leaves and arrives from the side.

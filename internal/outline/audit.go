@@ -7,9 +7,9 @@ import (
 )
 
 // audit holds what was read against the source, line by line, and refuses a line that was lost: a command with a
-// threshold that nobody would run, and a status that belongs to no task. It looks at plain lines only, so that it shares
-// no mistake with what it checks. Code blocks, comments, and sections that speak of no task, such as a legend, are let
-// alone.
+// threshold that nobody would run, and a status that belongs to no task. It looks at plain lines only, so that it
+// shares no mistake with what it checks. Code blocks, comments, and sections that speak of no task, such as a legend,
+// are let alone.
 func (b *builder) audit(src []byte, o *Outline) {
 	kept, known := o.everything()
 	at, ids := map[int]bool{}, map[string]bool{}
@@ -57,7 +57,8 @@ func (b *builder) auditCommands(l line, kept string, known map[string]bool) {
 	}
 	for _, f := range commandsIn(spans(comment.Get().ReplaceAllString(l.text, " ")), false) {
 		if is := bareText(f.command); f.pointed && isThreshold(f.expect) && !known[is] && !strings.Contains(kept, is) {
-			b.find("lost-command", l.no, "the command belongs to no task", "an acceptance criterion of a task", l.text, "- acceptance: `go test ./...` -> exit 0")
+			b.find("lost-command", l.no, "the command belongs to no task", "an acceptance criterion of a task", l.text,
+				"- acceptance: `go test ./...` -> exit 0")
 		}
 	}
 }
@@ -73,11 +74,12 @@ func (b *builder) auditStatus(l line) {
 	if _, is := stateOf(value); !ok || k != keyStatus || !is {
 		return
 	}
-	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task", l.text, "### Task 1: Parse the file")
+	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task",
+		l.text, "### Task 1: Parse the file")
 }
 
-// auditTask looks for a line that names a task by its id and says what its status is, where no task was read, nor one of
-// that id anywhere: a log speaks of tasks, too.
+// auditTask looks for a line that names a task by its id and says what its status is, where no task was read, nor one
+// of that id anywhere: a log speaks of tasks, too.
 func (b *builder) auditTask(l line, ids map[string]bool) {
 	if b.seen[l.no] || strings.HasPrefix(l.text, "|") || len(l.text) > maxLine {
 		return
@@ -87,10 +89,12 @@ func (b *builder) auditTask(l line, ids map[string]bool) {
 		return
 	}
 	name := readLabel(text)
-	if !name.strong || name.id == "" || name.title == "" || ids[norm(name.id)] || !hasLetter(name.status.Word) || name.status.isBox() {
+	if !name.strong || name.id == "" || name.title == "" || ids[norm(name.id)] || !hasLetter(name.status.Word) ||
+		name.status.isBox() {
 		return
 	}
-	b.find("lost-task", l.no, "the task that this line names was not read", "a heading or an item for each task", l.text, "### Task 1: Parse the file")
+	b.find("lost-task", l.no, "the task that this line names was not read", "a heading or an item for each task", l.text,
+		"### Task 1: Parse the file")
 }
 
 // everything is all text that was kept, without what may differ from the source, and the commands by themselves.

@@ -176,7 +176,8 @@ var (
 func (r *reader) checkFence(b *block) {
 	last := b.lines[len(b.lines)-1].no
 	rest := r.src[r.at[last]:]
-	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 || fenceEnd.Get().Match(bytes.TrimSpace(after)) {
+	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 ||
+		fenceEnd.Get().Match(bytes.TrimSpace(after)) {
 		return
 	}
 	for _, l := range b.lines {
@@ -206,7 +207,8 @@ func (r *reader) heading(n *ast.Heading) []*block {
 		}
 		lines = []line{joined}
 	}
-	if k, value, ok := colonField(lines[0].text); ok && value != "" && (k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate) {
+	if k, value, ok := colonField(lines[0].text); ok && value != "" &&
+		(k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate) {
 		return r.paragraph(lines[:1])
 	}
 	return []*block{{kind: headingBlock, level: n.Level, lines: lines[:1], no: lines[0].no}}
@@ -226,7 +228,8 @@ func (r *reader) paragraph(lines []line) []*block {
 	}
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
-		if m := tightHeading.Get().FindStringSubmatch(strings.TrimSpace(l.text)); m != nil && (len(m[1]) > 1 || headingWords(m[2]) || hasHan(firstRune(m[2]))) {
+		if m := tightHeading.Get().FindStringSubmatch(strings.TrimSpace(l.text)); m != nil &&
+			(len(m[1]) > 1 || headingWords(m[2]) || hasHan(firstRune(m[2]))) {
 			flush()
 			out = append(out, &block{kind: headingBlock, level: len(m[1]), lines: []line{{m[2], l.no}}, no: l.no})
 			continue

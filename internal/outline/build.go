@@ -190,7 +190,8 @@ func (b *builder) add(parent *node, kind nodeKind, l label, no int) *node {
 
 func (b *builder) find(code string, no int, message, expected, found, example string) {
 	b.fs = append(b.fs, plan.Finding{
-		Code: code, File: plan.OneLine(b.file), Line: no, Message: clean(message), Expected: clean(expected), Found: clean(short(found, 200)), Example: clean(example),
+		Code: code, File: plan.OneLine(b.file), Line: no, Message: clean(message), Expected: clean(expected),
+		Found: clean(short(found, 200)), Example: clean(example),
 	})
 }
 
@@ -272,7 +273,8 @@ func (b *builder) subs(s *section, in *node, isTask bool) {
 func isPurpose(s string) bool {
 	known := lookup(s) == keyDescription
 	s = strings.ToLower(s)
-	return known || strings.Contains(s, "top task") || strings.Contains(s, "task goal") || strings.Contains(s, "总目标") || strings.Contains(s, "总体目标") || strings.Contains(s, "顶层任务")
+	return known || strings.Contains(s, "top task") || strings.Contains(s, "task goal") || strings.Contains(s, "总目标") ||
+		strings.Contains(s, "总体目标") || strings.Contains(s, "顶层任务")
 }
 
 // purpose takes paragraphs and items in as what the whole is for.

@@ -26,14 +26,16 @@ func (b *builder) agree(first, second Status) bool {
 	if first.sameAs(second) {
 		return true
 	}
-	b.find("contradicting-status", second.Line, "the task has two statuses", "one status", fmt.Sprintf("%s on line %d, %s on line %d", first.Word, first.Line, second.Word, second.Line), "")
+	b.find("contradicting-status", second.Line, "the task has two statuses", "one status",
+		fmt.Sprintf("%s on line %d, %s on line %d", first.Word, first.Line, second.Word, second.Line), "")
 	return false
 }
 
 // checkStatus refuses a status that is none, and two that contradict each other.
 func (b *builder) checkStatus(n *node) {
 	if bad := n.badStatus; bad != nil && !(len(n.kids) > 0 && progress.Get().MatchString(bad.text)) {
-		b.find("unknown-status", bad.no, "is not a status: "+strconv.Quote(bad.text), allowedStatuses, bad.text, "status: TODO")
+		b.find("unknown-status", bad.no, "is not a status: "+strconv.Quote(bad.text), allowedStatuses, bad.text,
+			"status: TODO")
 	}
 	claims := n.claims()
 	for _, c := range claims[min(1, len(claims)):] {
@@ -58,8 +60,8 @@ func (n *node) claims() []Status {
 	return append(out, n.statuses...)
 }
 
-// sameAs reports two claims that can both be true: those of two stages can, DONE and VERIFIED can't, but a mark can stand
-// for either.
+// sameAs reports two claims that can both be true: those of two stages can, DONE and VERIFIED can't, but a mark can
+// stand for either.
 func (s Status) sameAs(other Status) bool {
 	verified := func(of Status) bool {
 		w := strings.ToLower(of.Word)
@@ -84,7 +86,8 @@ func (n *node) status() Status {
 	switch {
 	case len(n.statuses) > 0:
 		return together(n.statuses)
-	case n.label.status.State != "" && !(n.byDefault.State != "" && n.label.status.State == Todo && strings.HasPrefix(n.label.status.Word, "[")):
+	case n.label.status.State != "" && !(n.byDefault.State != "" && n.label.status.State == Todo &&
+		strings.HasPrefix(n.label.status.Word, "[")):
 		s := n.label.status
 		s.Line = cmp.Or(s.Line, n.line)
 		return s

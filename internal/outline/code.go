@@ -43,7 +43,8 @@ func (b *builder) codeCriteria(bl *block) []Criterion {
 		}
 		// What a threshold follows is a command, even where a prompt is missing.
 		pointed := !ahead && i+1 < len(all) && thresholdLine(strings.TrimSpace(all[i+1].text)) != ""
-		if text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "REM ") || prompted && !pointed && !strings.HasPrefix(text, "$ ") {
+		if text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "REM ") || prompted && !pointed &&
+			!strings.HasPrefix(text, "$ ") {
 			continue
 		}
 		text, expect := codeLine(strings.TrimPrefix(text, "$ "))
@@ -54,7 +55,8 @@ func (b *builder) codeCriteria(bl *block) []Criterion {
 		if !sure && !pointed && !looksCommand(text, true) && !isThreshold(expect) || !hasLetter(text) {
 			continue
 		}
-		c := Criterion{Text: "`" + short(prose(text), 1900) + "`", Command: text, Before: strings.Join(before, "\n"), Line: l.no}
+		c := Criterion{Text: "`" + short(prose(text), 1900) + "`", Command: text, Before: strings.Join(before, "\n"),
+			Line: l.no}
 		c.also(expect)
 		c.also(pending)
 		pending = ""
@@ -135,5 +137,6 @@ func continued(s string) bool {
 			return true
 		}
 	}
-	return strings.Count(strings.ReplaceAll(s, `\'`, ""), "'")%2 == 1 && strings.Count(s, `"`)%2 == 0 && !strings.Contains(s, "#") && strings.Contains(s, " -c '")
+	return strings.Count(strings.ReplaceAll(s, `\'`, ""), "'")%2 == 1 && strings.Count(s, `"`)%2 == 0 &&
+		!strings.Contains(s, "#") && strings.Contains(s, " -c '")
 }

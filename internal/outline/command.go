@@ -24,7 +24,8 @@ var (
 func looksCommand(code string, strong bool) bool {
 	s := strings.TrimSpace(code)
 	s = strings.TrimSpace(prompt.Get().ReplaceAllString(s, ""))
-	if s == "" || placehold.Get().MatchString(s) || httpVerb.Get().MatchString(s) || strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
+	if s == "" || placehold.Get().MatchString(s) || httpVerb.Get().MatchString(s) ||
+		strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
 		return false
 	}
 	if psVariable.Get().MatchString(s) {
@@ -43,8 +44,10 @@ func looksCommand(code string, strong bool) bool {
 	case name == "":
 		return false
 	case args == "":
-		return listed("program alone", name) || assigned && listed("program", base) || localPath.Get().MatchString(name) && (scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
-			strong && (scriptName.Get().MatchString(name) || listed("program", name) || localPath.Get().MatchString(name) || strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
+		return listed("program alone", name) || assigned && listed("program", base) || localPath.Get().MatchString(name) &&
+			(scriptName.Get().MatchString(name) || strong || strings.HasPrefix(name, "./") && !strings.Contains(base, ".")) ||
+			strong && (scriptName.Get().MatchString(name) || listed("program", name) || localPath.Get().MatchString(name) ||
+				strings.HasPrefix(base, "mvnw") || strings.HasPrefix(base, "gradlew"))
 	case strings.HasPrefix(args, "=") || strings.HasPrefix(args, ":") || strings.HasPrefix(args, "→"):
 		return false
 	case listed("program", name):
@@ -53,7 +56,8 @@ func looksCommand(code string, strong bool) bool {
 		return true
 	}
 	// A program of the project's own: only an expectation, or an option, tells it from a phrase.
-	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) && !upperWords.Get().MatchString(s) && isProgramName(name)
+	return strong && (strings.Contains(args, "-") || !strings.ContainsAny(args, "，。：")) &&
+		!upperWords.Get().MatchString(s) && isProgramName(name)
 }
 
 func firstRune(s string) string {
@@ -156,7 +160,8 @@ func commandAt(parts []span, i int, strongAll bool) (command, inner string, poin
 		return trimPrompt(a), strings.TrimSpace(b), true
 	}
 	pointed = pointer.Get().MatchString(follows) && pointsAt(parts, i)
-	strong := strongAll || pointed || arrow.Get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) || verbs.Get().MatchString(follows)
+	strong := strongAll || pointed || arrow.Get().MatchString(follows) && isExpectation(follows, i+2 < len(parts)) ||
+		verbs.Get().MatchString(follows)
 	pointed = pointed || exitFollows.Get().MatchString(follows)
 	if !looksCommand(code, strong) && !(pointed && !placehold.Get().MatchString(code)) {
 		return "", "", false
@@ -192,10 +197,12 @@ var innerLimit = pattern.Compile(`[^#\s](\s+)(?:>=|<=|≥|≤)\s*-?\d+(?:\.\d+)?
 // arrowInside splits code that holds its expectation too: `go test ./... -> exit 0`.
 func arrowInside(code string) (string, string, bool) {
 	at := innerArrow.Get().FindStringIndex(code)
-	if limit := innerLimit.Get().FindStringSubmatchIndex(code); at == nil && limit != nil && !strings.HasPrefix(code, "test ") && !strings.HasPrefix(code, "[") {
+	if limit := innerLimit.Get().FindStringSubmatchIndex(code); at == nil && limit != nil &&
+		!strings.HasPrefix(code, "test ") && !strings.HasPrefix(code, "[") {
 		return code[:limit[2]], code[limit[3]:], true
 	}
-	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 || strings.Count(code[:at[0]], `"`)%2 == 1 {
+	if at == nil || strings.Contains(code[:at[0]], "'") && strings.Count(code[:at[0]], "'")%2 == 1 ||
+		strings.Count(code[:at[0]], `"`)%2 == 1 {
 		return "", "", false
 	}
 	return code[:at[0]], code[at[1]:], true
@@ -221,7 +228,8 @@ func expectation(parts []span, i int) (string, int) {
 	for ; i < len(parts); i++ {
 		p := parts[i]
 		if p.code {
-			if next, _, _ := commandAt(parts, i, false); next != "" && strings.TrimSpace(strings.TrimLeft(b.String(), " -=>→⇒—–")) != "" {
+			if next, _, _ := commandAt(parts, i, false); next != "" &&
+				strings.TrimSpace(strings.TrimLeft(b.String(), " -=>→⇒—–")) != "" {
 				break
 			}
 			b.WriteString("`" + p.text + "`")
@@ -251,7 +259,9 @@ var expectLead = pattern.Compile(`^(?i)\s*(?:then\b|expect(?:ed|s)?(?: output| r
 // unwrapped takes off the parentheses around an expectation, and the word that announces it.
 func unwrapped(s string) string {
 	s = strings.TrimSpace(s)
-	if r := []rune(strings.TrimRight(s, " .。,，;；")); len(r) > 2 && (r[0] == '(' && r[len(r)-1] == ')' || r[0] == '（' && r[len(r)-1] == '）') && strings.Count(s, "(")+strings.Count(s, "（") == 1 {
+	if r := []rune(strings.TrimRight(s, " .。,，;；")); len(r) > 2 &&
+		(r[0] == '(' && r[len(r)-1] == ')' || r[0] == '（' && r[len(r)-1] == '）') &&
+		strings.Count(s, "(")+strings.Count(s, "（") == 1 {
 		s = string(r[1 : len(r)-1])
 	}
 	if bare := expectLead.Get().ReplaceAllString(s, ""); bare != "" {
@@ -262,8 +272,8 @@ func unwrapped(s string) string {
 
 var clauseEnd = pattern.Compile(`[；;。]|\.\s+[A-Z]|\.$`)
 
-// clause is the part of a text that belongs to an expectation: up to the end of the clause, and on while the next one is
-// an expectation itself.
+// clause is the part of a text that belongs to an expectation: up to the end of the clause, and on while the next one
+// is an expectation itself.
 func clause(s string) (string, bool) {
 	end := 0
 	for {

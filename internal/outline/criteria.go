@@ -13,7 +13,8 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	if b.criteria++; b.criteria > maxCriteria {
 		if !b.full {
 			b.full = true
-			b.find("too-many-criteria", c.Line, "the outline has too many criteria", fmt.Sprintf("at most %d", maxCriteria), "more", "")
+			b.find("too-many-criteria", c.Line, "the outline has too many criteria", fmt.Sprintf("at most %d", maxCriteria),
+				"more", "")
 		}
 		return
 	}
@@ -50,7 +51,8 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 		return
 	}
 	if no := openTick(lines); no > 0 {
-		b.find("unclosed-code", no, "a backtick is never closed, so that the command has no end", "`command` -> what it has to show", text, "`go test ./...` -> exit 0")
+		b.find("unclosed-code", no, "a backtick is never closed, so that the command has no end",
+			"`command` -> what it has to show", text, "`go test ./...` -> exit 0")
 		return
 	}
 	if onlyRefs.Get().MatchString(plainText(text)) {
@@ -87,7 +89,8 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 			end = len(parts)
 		}
 		if f.start < len(parts) {
-			around := prose(rejoin(parts[min(from, f.start):f.start]) + " " + rejoin(parts[min(f.start+1, len(parts)):min(end, len(parts))]))
+			around := prose(rejoin(parts[min(from, f.start):f.start]) + " " +
+				rejoin(parts[min(f.start+1, len(parts)):min(end, len(parts))]))
 			if more := unmet(around, f.expect, f.command); more != "" {
 				c.Expect = strings.TrimPrefix(f.expect+"; "+more, "; ")
 			}
@@ -193,9 +196,11 @@ func bareCommand(text string, sure bool) (foundCommand, bool) {
 	return foundCommand{command: command, expect: strings.TrimSpace(prose(expect))}, true
 }
 
-// shellish reports a line that could hardly be a sentence: bare words are a command only when nothing speaks against it.
+// shellish reports a line that could hardly be a sentence: bare words are a command only when nothing speaks against
+// it.
 func shellish(s string) bool {
-	if hasHan(s) || strings.ContainsAny(s, "，。,;") || strings.HasSuffix(s, ".") && !strings.HasSuffix(s, " .") && !strings.HasSuffix(s, "...") {
+	if hasHan(s) || strings.ContainsAny(s, "，。,;") || strings.HasSuffix(s, ".") && !strings.HasSuffix(s, " .") &&
+		!strings.HasSuffix(s, "...") {
 		return false
 	}
 	all := strings.Fields(s)
@@ -255,7 +260,8 @@ func pathsIn(s string) []string {
 	var out []string
 	add := func(w string) {
 		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-		if len(out) < 50 && pathLike.Get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.Get().MatchString(w) && !strings.HasPrefix(w, "www.") {
+		if len(out) < 50 && pathLike.Get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.Get().MatchString(w) &&
+			!strings.HasPrefix(w, "www.") {
 			out = append(out, w)
 		}
 	}
@@ -264,7 +270,9 @@ func pathsIn(s string) []string {
 			add(p.text)
 			continue
 		}
-		for _, w := range strings.FieldsFunc(p.text, func(r rune) bool { return strings.ContainsRune(" ,，;；、()（）\"'*|", r) }) {
+		for _, w := range strings.FieldsFunc(p.text, func(r rune) bool {
+			return strings.ContainsRune(" ,，;；、()（）\"'*|", r)
+		}) {
 			add(strings.TrimRight(w, ".。:："))
 		}
 	}

@@ -14,7 +14,8 @@
 //   - finish joins what is said twice, gives ids, finds dependencies, and names what is wrong.
 //
 // At the end audit goes through the plain lines of the source once more, and refuses a command with a threshold, a
-// status, and the name of a task with its status, that no task has got; unread names all other lines that were not read.
+// status, and the name of a task with its status, that no task has got; unread names all other lines that were not
+// read.
 //
 // It does not own what a legal plan is (internal/plan says that, and Outline.Plan asks it) nor how files are read.
 // Everything is pure.

@@ -9,8 +9,8 @@ import (
 )
 
 // shellLine turns a command and what the source expects of it into one line for a POSIX shell that succeeds when all of
-// the expectation holds. decided is false where no shell can tell all of it; then there is no line, so that nothing weaker
-// is checked than what was written.
+// the expectation holds. decided is false where no shell can tell all of it; then there is no line, so that nothing
+// weaker is checked than what was written.
 func shellLine(command, expect string) (run string, decided bool) {
 	checks, ok := checksOf(command, expect)
 	switch {
@@ -35,7 +35,8 @@ func shellLine(command, expect string) (run string, decided bool) {
 // request is code that stands for a request to a server, which no shell takes for a command.
 var request = pattern.Compile(`^(?:(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +(?:/|https?://)\S*|https?://\S+)$`)
 
-// isThreshold reports text that is an expectation which a shell can decide, or begins like one: "exit 0", ">= 3", "全部通过".
+// isThreshold reports text that is an expectation which a shell can decide, or begins like one: "exit 0", ">= 3",
+// "全部通过".
 func isThreshold(s string) bool {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -118,7 +119,8 @@ func conjuncts(e string) []string {
 	var out []string
 	start := 0
 	for _, at := range conjoined.Get().FindAllStringIndex(e, -1) {
-		if open := e[start:at[0]]; strings.Count(open, "`")%2 == 1 || strings.Count(open, `"`)%2 == 1 || strings.Count(open, "“") != strings.Count(open, "”") || strings.Count(open, "「") != strings.Count(open, "」") {
+		if open := e[start:at[0]]; strings.Count(open, "`")%2 == 1 || strings.Count(open, `"`)%2 == 1 ||
+			strings.Count(open, "“") != strings.Count(open, "”") || strings.Count(open, "「") != strings.Count(open, "」") {
 			continue
 		}
 		if piece := strings.TrimSpace(e[start:at[0]]); piece != "" {

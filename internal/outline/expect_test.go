@@ -78,8 +78,10 @@ func TestShellLine(t *testing.T) {
 
 // TestUndecided: what no shell can tell is left to a reviewer; there is no line that checks less.
 func TestUndecided(t *testing.T) {
-	for _, expect := range []string{"the page looks right", "连续执行两次结果一致", "succeeds and the list shows the title", "HTTP 200 with a body",
-		"p95 < 200 ms", "< 200 ms", "coverage >= 80%", "覆盖率 ≥ 80%", "exit 0 and coverage >= 80%", "exit 0 within 30 s", ">= 12 passed", "至少 3 行", "0 errors, 0 warnings",
+	for _, expect := range []string{"the page looks right", "连续执行两次结果一致", "succeeds and the list shows the title",
+		"HTTP 200 with a body",
+		"p95 < 200 ms", "< 200 ms", "coverage >= 80%", "覆盖率 ≥ 80%", "exit 0 and coverage >= 80%", "exit 0 within 30 s",
+		">= 12 passed", "至少 3 行", "0 errors, 0 warnings",
 		"exit 0 (coverage >= 80%)",
 	} {
 		line, decided := shellLine("true", expect)
@@ -103,12 +105,17 @@ func TestShellLineQuotes(t *testing.T) {
 
 func TestLooksCommand(t *testing.T) {
 	for code, want := range map[string]bool{
-		"go test ./...": true, "pytest": true, "pytest -q": true, "npm run build": true, "./scripts/check.sh": true, "FOO=1 make test": true,
-		".venv/bin/python -m pytest": true, "grep -c x y": true, "$ ls out": true, `.\gradlew.bat test`: true, "test -s a.txt": true, "python3 tools/x.py": true,
+		"go test ./...": true, "pytest": true, "pytest -q": true, "npm run build": true, "./scripts/check.sh": true,
+		"FOO=1 make test":            true,
+		".venv/bin/python -m pytest": true, "grep -c x y": true, "$ ls out": true, `.\gradlew.bat test`: true,
+		"test -s a.txt": true, "python3 tools/x.py": true,
 		"scripts/run.sh --all": true, "[ -f a ] && echo ok": true, "node test/a.js": true, "git diff --exit-code": true,
-		"README.md": false, "src/parser.go": false, "POST /api/meetings": false, "GET /health": false, "status": false, "go": false, "node": false, "TODO": false, "user_id = 1": false,
-		"file name": false, "test coverage": false, "<cmd>": false, "--flag": false, "MAX_SIZE": false, "a: b": false, "make the board": false, "tests/test_a.py::test_b": false,
-		"docs/x.md": false, "time to first byte": false, "find the file": false, "": false, "/exit": false, "lib/tool.py": false,
+		"README.md": false, "src/parser.go": false, "POST /api/meetings": false, "GET /health": false, "status": false,
+		"go": false, "node": false, "TODO": false, "user_id = 1": false,
+		"file name": false, "test coverage": false, "<cmd>": false, "--flag": false, "MAX_SIZE": false, "a: b": false,
+		"make the board": false, "tests/test_a.py::test_b": false,
+		"docs/x.md": false, "time to first byte": false, "find the file": false, "": false, "/exit": false,
+		"lib/tool.py": false,
 	} {
 		if got := looksCommand(code, false); got != want {
 			t.Errorf("looksCommand(%q) = %v", code, got)

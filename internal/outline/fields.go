@@ -87,7 +87,8 @@ func fieldLine(s string) []string {
 	}
 	first, _, ok := splitField(s)
 	all := at
-	if !ok || first == keyAcceptance || first == keyVerify || first == keyEvidence || first == keyDescription || first == keySteps || first == keyCommand {
+	if !ok || first == keyAcceptance || first == keyVerify || first == keyEvidence || first == keyDescription ||
+		first == keySteps || first == keyCommand {
 		// In running text a separator separates nothing; but a bar between keys does.
 		at = bars(s, at)
 	}
@@ -98,7 +99,10 @@ func fieldLine(s string) []string {
 			continue
 		}
 		rest := s[cut[1]:]
-		if withColon.Get().MatchString(rest) && expectWord.Get().MatchString(rest) || slices.ContainsFunc(at, func(c []int) bool { return c[0] == cut[0] }) && beginsOther(rest) {
+		if withColon.Get().MatchString(rest) && expectWord.Get().MatchString(rest) ||
+			slices.ContainsFunc(at, func(c []int) bool {
+				return c[0] == cut[0]
+			}) && beginsOther(rest) {
 			out = append(out, s[start:cut[0]])
 			start = cut[1]
 		}

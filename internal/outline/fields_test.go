@@ -45,11 +45,12 @@ func TestSplitField(t *testing.T) {
 // TestTidy: what Markdown would melt together stays apart, and every line keeps its number.
 func TestTidy(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
-		"a field behind a list":         {"- a\n- b\nStatus: TODO", "1 - a|2 - b|0 |3 Status: TODO"},
-		"a field of an item":            {"- a\n  Status: TODO", "1 - a|2   Status: TODO"},
-		"a field of a task's item":      {"- Task 1: a\nStatus: TODO", "1 - Task 1: a|2 Status: TODO"},
-		"text behind a list":            {"- a\nand so on", "1 - a|2 and so on"},
-		"a field of the item above":     {"- acceptance:\n  - x\n  status: TODO", "1 - acceptance:|2   - x|0 |3 status: TODO"},
+		"a field behind a list":    {"- a\n- b\nStatus: TODO", "1 - a|2 - b|0 |3 Status: TODO"},
+		"a field of an item":       {"- a\n  Status: TODO", "1 - a|2   Status: TODO"},
+		"a field of a task's item": {"- Task 1: a\nStatus: TODO", "1 - Task 1: a|2 Status: TODO"},
+		"text behind a list":       {"- a\nand so on", "1 - a|2 and so on"},
+		"a field of the item above": {"- acceptance:\n  - x\n  status: TODO",
+			"1 - acceptance:|2   - x|0 |3 status: TODO"},
 		"a definition":                  {"Status\n: DONE", "1 Status:|2 - DONE"},
 		"a threshold is no quotation":   {"`a`\n>= 3", "1 `a`|2 → >= 3"},
 		"code is left alone":            {"x\n\n    y = 1\n    z = 2", "1 x|2 |3     y = 1|4     z = 2"},
@@ -78,9 +79,10 @@ func TestRefusals(t *testing.T) {
 		code string
 		line int
 	}{
-		"a guessed status":         {"- status: done?\n", "unknown-status", 6},
-		"a status taken back":      {"- status: DONE (but fails)\n", "unknown-status", 6},
-		"two statuses":             {"- status: DONE\n- acceptance: `a` -> exit 0\n- status: TODO\n", "contradicting-status", 8},
+		"a guessed status":    {"- status: done?\n", "unknown-status", 6},
+		"a status taken back": {"- status: DONE (but fails)\n", "unknown-status", 6},
+		"two statuses": {"- status: DONE\n- acceptance: `a` -> exit 0\n- status: TODO\n", "contradicting-status",
+			8},
 		"done and verified":        {"- status: DONE\n- status: VERIFIED\n", "contradicting-status", 7},
 		"a backtick":               {"- acceptance: `make -> exit 0\n", "unclosed-code", 6},
 		"a status in prose":        {"- status: TODO\n\n## History\n\nStatus: DONE\n", "lost-status", 10},
@@ -98,7 +100,8 @@ func TestRefusals(t *testing.T) {
 // TestJudged: a threshold that no shell can decide becomes a criterion for a person, with the command and the threshold
 // in its statement, and no run line that checks less.
 func TestJudged(t *testing.T) {
-	o, fs := Parse("x.md", []byte("# P\n\n### Task 1: T\n- status: TODO\n- acceptance:\n  - `make bench` -> p95 < 200 ms\n  - `make` -> exit 0\n  - `POST /users` -> 201\n"))
+	o, fs := Parse("x.md",
+		[]byte("# P\n\n### Task 1: T\n- status: TODO\n- acceptance:\n  - `make bench` -> p95 < 200 ms\n  - `make` -> exit 0\n  - `POST /users` -> 201\n"))
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}

@@ -31,7 +31,8 @@ func (b *builder) findings() plan.Findings {
 	slices.SortStableFunc(b.fs, func(x, y plan.Finding) int { return cmp.Compare(x.Line, y.Line) })
 	const most = 50
 	if rest := len(b.fs) - most; rest > 0 {
-		b.fs = append(slices.Clip(b.fs[:most]), plan.Finding{Code: plan.CodeMore, File: plan.OneLine(b.file), Message: fmt.Sprintf("and %d more", rest)})
+		b.fs = append(slices.Clip(b.fs[:most]), plan.Finding{Code: plan.CodeMore, File: plan.OneLine(b.file),
+			Message: fmt.Sprintf("and %d more", rest)})
 	}
 	return b.fs
 }
@@ -43,7 +44,8 @@ func (b *builder) finish() *Outline {
 	b.merge()
 	nodes := b.all()
 	if len(nodes) == 0 {
-		b.find("no-tasks", max(b.titleAt, 1), "no task was found in the outline", "headings, checklist items or table rows that are tasks", "none",
+		b.find("no-tasks", max(b.titleAt, 1), "no task was found in the outline",
+			"headings, checklist items or table rows that are tasks", "none",
 			"### Task 1: Parse the file")
 		return nil
 	}
@@ -177,8 +179,8 @@ func (n *node) drop() {
 	n.parent.kids = slices.DeleteFunc(n.parent.kids, func(k *node) bool { return k == n })
 }
 
-// merge joins what the source says twice of one task: in a table or a list that sums up, and below a heading of its own.
-// Two headings, or two items of one list, with one id are a mistake.
+// merge joins what the source says twice of one task: in a table or a list that sums up, and below a heading of its
+// own. Two headings, or two items of one list, with one id are a mistake.
 func (b *builder) merge() {
 	byID := map[string][]*node{}
 	var order []string
@@ -212,7 +214,8 @@ func (b *builder) merge() {
 			}
 			switch {
 			case n == main || n.below(main) || main.below(n):
-			case n.kind != main.kind || n.kind == fromRow && n.parent != main.parent && norm(n.label.title) == norm(main.label.title):
+			case n.kind != main.kind || n.kind == fromRow && n.parent != main.parent &&
+				norm(n.label.title) == norm(main.label.title):
 				main.take(n)
 			case n.parent != main.parent && n.kind != fromHeading && n.mentioned():
 				main.take(n)
@@ -229,7 +232,8 @@ func (n *node) mentioned() bool {
 }
 
 func (b *builder) duplicate(first, second *node) {
-	b.find("duplicate-id", second.line, "two tasks have the same id", "an id of its own", fmt.Sprintf("%s, also on line %d (%s)", second.label.id, first.line, first.label.title), "")
+	b.find("duplicate-id", second.line, "two tasks have the same id", "an id of its own",
+		fmt.Sprintf("%s, also on line %d (%s)", second.label.id, first.line, first.label.title), "")
 }
 
 // take moves what a lesser mention of the task knows into n, where n does not know it itself.
@@ -242,7 +246,9 @@ func (n *node) take(other *node) {
 		n.acceptance, n.checks = other.acceptance, other.checks
 	} else {
 		for _, c := range other.acceptance {
-			if c.Command != "" && !slices.ContainsFunc(n.acceptance, func(have Criterion) bool { return have.Command == c.Command }) {
+			if c.Command != "" && !slices.ContainsFunc(n.acceptance, func(have Criterion) bool {
+				return have.Command == c.Command
+			}) {
 				n.acceptance = append(n.acceptance, c)
 			}
 		}
@@ -272,7 +278,9 @@ func (b *builder) checkLeaf(n *node) {
 	case len(n.steps) == 0:
 	case len(n.acceptance) == 0:
 		// A step that has to fail, such as a test before the work, is no condition of the end.
-		n.acceptance = slices.DeleteFunc(n.steps, func(c Criterion) bool { return c.Command != "" && nonZero.Get().MatchString(strings.ToLower(c.Expect)) })
+		n.acceptance = slices.DeleteFunc(n.steps, func(c Criterion) bool {
+			return c.Command != "" && nonZero.Get().MatchString(strings.ToLower(c.Expect))
+		})
 		n.checks = n.stepStates
 	default:
 		for _, s := range n.steps {
@@ -288,7 +296,8 @@ func (b *builder) checkCommands(nodes []*node) {
 	}
 	check := func(command string, no int) {
 		if bad(command) {
-			b.find("hidden-character", no, "the command contains a control character or an invisible one", "characters that can be seen", strconv.Quote(plan.OneLine(command)), "")
+			b.find("hidden-character", no, "the command contains a control character or an invisible one",
+				"characters that can be seen", strconv.Quote(plan.OneLine(command)), "")
 		}
 	}
 	for _, n := range nodes {
@@ -303,8 +312,10 @@ func (b *builder) checkCommands(nodes []*node) {
 
 func (n *node) task() *Task {
 	t := &Task{
-		ID: n.id, SourceID: short(clean(n.label.id), 100), Goal: len(n.kids) > 0, Title: n.label.title, Status: n.status(), Acceptance: n.acceptance,
-		Evidence: n.evidence, EstimateDays: n.days, Needs: short(strings.Join(n.needs, "; "), 1000), Deliverables: n.paths, Covers: n.covers, Line: n.line,
+		ID: n.id, SourceID: short(clean(n.label.id), 100), Goal: len(n.kids) > 0, Title: n.label.title, Status: n.status(),
+		Acceptance: n.acceptance,
+		Evidence:   n.evidence, EstimateDays: n.days, Needs: short(strings.Join(n.needs, "; "), 1000), Deliverables: n.paths,
+		Covers: n.covers, Line: n.line,
 		Description: short(strings.Join(n.text, "\n"), 15000),
 	}
 	if t.Title == "" {

@@ -33,8 +33,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkAny(t, data) })
 }
 
-// TestMixed shuffles the lines of the outlines of testdata: what a fuzzer would need long to think of. It also checks that
-// nothing is lost, which lines that a person could have written have an answer to, and a fuzzer's bytes do not.
+// TestMixed shuffles the lines of the outlines of testdata: what a fuzzer would need long to think of. It also checks
+// that nothing is lost, which lines that a person could have written have an answer to, and a fuzzer's bytes do not.
 func TestMixed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil {
@@ -142,7 +142,8 @@ func nothingLost(t *testing.T, data []byte, o *Outline) {
 	kept := squeezed(string(encode(t, o, nil)))
 	lines := strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, l := range lines {
-		if skipped.Get().MatchString(readLabel(strings.Trim(l, "# ")).title) || skipped.Get().MatchString(strings.Trim(l, "#*_ ")) {
+		if skipped.Get().MatchString(readLabel(strings.Trim(l, "# ")).title) ||
+			skipped.Get().MatchString(strings.Trim(l, "#*_ ")) {
 			return
 		}
 	}
@@ -152,7 +153,8 @@ func nothingLost(t *testing.T, data []byte, o *Outline) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is := squeezed(strings.Trim(string(quoted), `"`)); !placehold.Get().MatchString(m[1]) && !strings.Contains(kept, is) {
+			if is := squeezed(strings.Trim(string(quoted), `"`)); !placehold.Get().MatchString(m[1]) &&
+				!strings.Contains(kept, is) {
 				t.Errorf("%q of the line %q is lost", m[1], l)
 			}
 		}

@@ -33,21 +33,22 @@ type label struct {
 
 var (
 	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
-	wordFirst = withWords(`^(?i:({goal})|({task}))\s*[#:：]?\s*(?:第\s*)?((?:` + number + `)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
-	ordinal   = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
-	idFirst   = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
-	dotted    = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
-	bareNo    = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
-	boxFirst  = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
-	wordLast  = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
+	wordFirst = withWords(`^(?i:({goal})|({task}))\s*[#:：]?\s*(?:第\s*)?((?:` + number +
+		`)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
+	ordinal  = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
+	idFirst  = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
+	dotted   = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
+	bareNo   = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
+	boxFirst = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
+	wordLast = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
 
 func headingWords(s string) bool {
 	return readLabel(s).kind != noWord
 }
 
-// readLabel reads what names a goal or a task: a word, an id, a status, an estimate and a title, in whatever order people
-// put them.
+// readLabel reads what names a goal or a task: a word, an id, a status, an estimate and a title, in whatever order
+// people put them.
 func readLabel(s string) label {
 	s = closingATX.Get().ReplaceAllString(s, "")
 	if strings.Contains(s, "</") {
@@ -78,7 +79,9 @@ func readLabel(s string) label {
 	} else if m := bareNo.Get().FindStringSubmatch(raw); m != nil && wordFirst.Get().MatchString(m[4]) {
 		rest, before = m[4], arabic(firstOf(m[1:4]))
 	}
-	if m := wordFirst.Get().FindStringSubmatch(rest); m != nil && (m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
+	if m := wordFirst.Get().FindStringSubmatch(rest); m != nil &&
+		(m[3] != "" || m[4] == "" || strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), ":") ||
+			strings.HasPrefix(strings.TrimSpace(afterWord(rest, m)), "：")) {
 		l.kind = taskWord
 		if m[1] != "" {
 			l.kind = goalWord
@@ -116,8 +119,8 @@ func readLabel(s string) label {
 	return l
 }
 
-// named gives a label that has a word without a number the number that stands before the word: "2. Task: Print". Without
-// a title it is only a heading over others: "2. Tasks".
+// named gives a label that has a word without a number the number that stands before the word: "2. Task: Print".
+// Without a title it is only a heading over others: "2. Tasks".
 func (l *label) named(number, rest string) {
 	if l.title == "" {
 		l.kind, l.title = noWord, rest
@@ -166,7 +169,8 @@ func matchID(s string, l *label) bool {
 	}
 	l.id, l.title, l.strong = m[1], m[2], true
 	switch letters := strings.TrimRightFunc(m[1], func(r rune) bool { return unicode.IsDigit(r) || r == '.' }); letters {
-	case "M", "MS", "M-", "PHASE", "PHASE-", "EPIC", "EPIC-", "SPRINT", "SPRINT-", "STAGE", "STAGE-", "Phase", "Milestone", "MILESTONE", "MILESTONE-":
+	case "M", "MS", "M-", "PHASE", "PHASE-", "EPIC", "EPIC-", "SPRINT", "SPRINT-", "STAGE", "STAGE-", "Phase", "Milestone",
+		"MILESTONE", "MILESTONE-":
 		if !strings.Contains(m[1], ".") {
 			l.kind = goalWord
 		}
@@ -180,7 +184,8 @@ func likeTask(id string) bool {
 	if i := strings.IndexAny(prefix, "-_.0123456789"); i > 0 {
 		prefix = prefix[:i]
 	}
-	return !listed("no id", prefix) || strings.Contains(id, ".") && prefix == "P" || prefix == "P" && strings.Contains(id, "-")
+	return !listed("no id", prefix) || strings.Contains(id, ".") && prefix == "P" || prefix == "P" &&
+		strings.Contains(id, "-")
 }
 
 // unitFollows tells a count from an id: "3 files", "2 天".
@@ -209,7 +214,8 @@ func arabic(s string) string {
 }
 
 func (l *label) finish(raw string) {
-	if m := headBracket.Get().FindStringSubmatch(l.title); m != nil && l.status.State == "" && l.id != "" && statusAlone(m[1]) {
+	if m := headBracket.Get().FindStringSubmatch(l.title); m != nil && l.status.State == "" && l.id != "" &&
+		statusAlone(m[1]) {
 		state, _ := stateOf(m[1])
 		l.status, l.title = Status{State: state, Word: clean(m[1])}, m[2]
 	}
@@ -235,7 +241,8 @@ func (l *label) takeMarks(s string) string {
 			if l.status.State == "" {
 				l.status = Status{State: words().clear[r], Word: string(r)}
 			}
-		case r == '\ufe0f' || unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u200d':
+		case r == '\ufe0f' || unicode.IsSpace(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Variation_Selector, r) ||
+			r == '\u200d':
 		default:
 			return s
 		}
@@ -244,7 +251,8 @@ func (l *label) takeMarks(s string) string {
 }
 
 var (
-	estimateAt  = pattern.Compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` + daysText + `\s*[）)\]】]`)
+	estimateAt = pattern.Compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` +
+		daysText + `\s*[）)\]】]`)
 	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
 	daysValue   = pattern.Compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
 	tailBracket = pattern.Compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
@@ -289,7 +297,8 @@ func (l *label) takeTail(s string) string {
 			return s
 		}
 		state, _ := stateOf(word)
-		if was := l.status; was.State == "" || !hasLetter(was.Word) && (was.State == Todo || was.State == state) { // an empty box says nothing beside a word
+		// an empty box says nothing beside a word
+		if was := l.status; was.State == "" || !hasLetter(was.Word) && (was.State == Todo || was.State == state) {
 			l.status = Status{State: state, Word: clean(word)}
 		}
 		s = s[:m[0]]
@@ -309,7 +318,9 @@ func statusAlone(s string) bool {
 		s = v
 	}
 	w, marks := takeSymbols(strings.ToLower(plainText(s)))
-	w = strings.TrimFunc(strings.ReplaceAll(w, "_", " "), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	w = strings.TrimFunc(strings.ReplaceAll(w, "_", " "), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	if w == "" {
 		_, ok := oneOf(marks)
 		return ok

@@ -16,8 +16,8 @@ var (
 	anyTag   = pattern.Compile(`(?is)<(/?)(\w+)[^>]*>`)
 )
 
-// htmlTable writes a table that stands in tags as Markdown has it, each row with the number of the line that it begins on. It
-// reports false, and takes nothing over, where the tags are not those of a plain table.
+// htmlTable writes a table that stands in tags as Markdown has it, each row with the number of the line that it begins
+// on. It reports false, and takes nothing over, where the tags are not those of a plain table.
 func (t *tidier) htmlTable() bool {
 	if t.at < t.noTable {
 		return false

@@ -103,7 +103,8 @@ func (b *builder) ids(nodes []*node) {
 
 // bare reports a task inside of a goal that is called by a number alone.
 func bare(n *node) bool {
-	return n.label.id != "" && strings.Trim(n.label.id, "0123456789") == "" && n.label.kind != goalWord && n.parent != nil && n.parent.parent != nil
+	return n.label.id != "" && strings.Trim(n.label.id, "0123456789") == "" && n.label.kind != goalWord &&
+		n.parent != nil && n.parent.parent != nil
 }
 
 // qualified is the id of a task whose number begins anew in each milestone.
@@ -176,7 +177,9 @@ func (b *builder) dependencies(nodes []*node) {
 
 // depsByTitle finds the tasks that a text of dependencies calls by their titles.
 func (n *node) depsByTitle(text string, titles map[string][]*node) {
-	for _, name := range strings.FieldsFunc(plainText(text), func(r rune) bool { return strings.ContainsRune(",，、;；", r) }) {
+	for _, name := range strings.FieldsFunc(plainText(text), func(r rune) bool {
+		return strings.ContainsRune(",，、;；", r)
+	}) {
 		if d := nearestNode(titles[norm(name)], n); d != nil && norm(name) != "" {
 			n.deps = append(n.deps, d)
 		}
@@ -186,7 +189,8 @@ func (n *node) depsByTitle(text string, titles map[string][]*node) {
 // numbered reports that tasks are called by bare numbers where n stands, so that a bare number can mean one.
 func (n *node) numbered() bool { return numeric(n.label.id) && n.label.id != "" }
 
-// nearestNode is the candidate that shares the most of n's goals; never n itself, what it stands in, or what stands in it.
+// nearestNode is the candidate that shares the most of n's goals; never n itself, what it stands in, or what stands in
+// it.
 func nearestNode(all []*node, n *node) *node {
 	var best *node
 	bestDepth := -1
@@ -261,5 +265,6 @@ func (b *builder) cycle(trail []*node, back *node) {
 		}
 	}
 	last := trail[len(trail)-1]
-	b.find("dependency-cycle", max(last.needsLine, last.line), "tasks wait for each other", "dependencies that lead nowhere back", strings.Join(append(names, string(back.id)), " -> "), "")
+	b.find("dependency-cycle", max(last.needsLine, last.line), "tasks wait for each other",
+		"dependencies that lead nowhere back", strings.Join(append(names, string(back.id)), " -> "), "")
 }

@@ -87,14 +87,16 @@ func Parse(name string, data []byte) (*Outline, plan.Findings) {
 	}
 	b := &builder{file: name}
 	if no := tasksInFront(src); no > 0 {
-		b.find("tasks-in-front-matter", no, "tasks in the front matter are not read", "a heading or an item for each task", "a status", "### Task 1: Parse the file")
+		b.find("tasks-in-front-matter", no, "tasks in the front matter are not read", "a heading or an item for each task",
+			"a status", "### Task 1: Parse the file")
 		return nil, b.findings()
 	}
 	front, body := frontMatter(src)
 	r := newReader(body)
 	blocks := r.read()
 	if r.open > 0 {
-		b.find("unclosed-fence", r.open, "the code that begins here never ends, and takes headings or fields in with it", "a line of ``` behind the code", "the end of the file", "```")
+		b.find("unclosed-fence", r.open, "the code that begins here never ends, and takes headings or fields in with it",
+			"a line of ``` behind the code", "the end of the file", "```")
 		return nil, b.findings()
 	}
 	b.build(front, blocks)

@@ -98,7 +98,8 @@ func checkPlan(t *testing.T, o *Outline) {
 			}
 			found := false
 			for _, pc := range got.AcceptanceCriteria {
-				found = found || strings.Contains(pc.Run, c.Command) || pc.Manual() && strings.Contains(pc.Statement, plan.OneLine(c.Command)) && strings.Contains(pc.Statement, c.Expect)
+				found = found || strings.Contains(pc.Run, c.Command) || pc.Manual() &&
+					strings.Contains(pc.Statement, plan.OneLine(c.Command)) && strings.Contains(pc.Statement, c.Expect)
 			}
 			if !found {
 				t.Errorf("%s: no criterion of the plan runs %q, or has a person run it", task.ID, c.Command)

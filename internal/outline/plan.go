@@ -86,7 +86,8 @@ func closingTask(id plan.TaskID, title string, criteria []Criterion, after []*Ta
 		free = plan.TaskID(fmt.Sprintf("ACCEPT-%d", k))
 	}
 	taken[free] = true
-	t := &Task{ID: free, Title: short(title, 200), Status: Status{State: Todo}, Acceptance: criteria, Line: criteria[0].Line}
+	t := &Task{ID: free, Title: short(title, 200), Status: Status{State: Todo}, Acceptance: criteria,
+		Line: criteria[0].Line}
 	for _, d := range after {
 		t.DependsOn = append(t.DependsOn, d.ID)
 	}
@@ -121,8 +122,8 @@ type planner struct {
 	depth  int
 }
 
-// rootCriteria makes the root checklist: the requirements of the source, and one criterion for each outermost goal or task
-// that none of them speaks of.
+// rootCriteria makes the root checklist: the requirements of the source, and one criterion for each outermost goal or
+// task that none of them speaks of.
 func (w *planner) rootCriteria() {
 	w.top, w.refs, w.words = map[*Task]*Task{}, map[*Task][]string{}, map[*Task]map[string]bool{}
 	var walk func(tasks []*Task, top *Task, refs []string, depth int)
@@ -236,7 +237,8 @@ func (t *Task) allText() string {
 func refersTo(ref string, q Item) bool {
 	ref = norm(ref)
 	own := norm(q.Ref)
-	return ref != "" && (ref == norm(q.ID) && own == "" || own != "" && (ref == own || strings.HasPrefix(ref, own+".")) || own == "" && norm("R"+ref) == norm(q.ID) || own == "" && strings.HasPrefix("R"+ref, norm(q.ID)+"."))
+	return ref != "" && (ref == norm(q.ID) && own == "" || own != "" && (ref == own || strings.HasPrefix(ref, own+".")) ||
+		own == "" && norm("R"+ref) == norm(q.ID) || own == "" && strings.HasPrefix("R"+ref, norm(q.ID)+"."))
 }
 
 // grams are the words of a text, and of a script without spaces each pair of neighbours.

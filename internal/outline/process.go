@@ -82,7 +82,8 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			}
 			continue
 		}
-		if (p.key == keyCommand || p.key == keyExpect) && m == inTask && (open == nil || open.key != keyAcceptance && open.key != keyVerify) {
+		if (p.key == keyCommand || p.key == keyExpect) && m == inTask &&
+			(open == nil || open.key != keyAcceptance && open.key != keyVerify) {
 			asStep(n, func() { b.field(n, p.key, p.lines, p.no, 0) })
 			open = nil
 			if len(p.lines) == 0 && p.key == keyCommand {
@@ -153,7 +154,8 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 		}
 		parts := fieldsIn(it.lines)
 		field := len(parts) > 0 && parts[0].key != ""
-		if open != nil && (!field || !open.closes(parts[0].key)) && (it.check == 0 || !open.sibling || m == inTask) && !(m != inTask && explicitItem(it)) {
+		if open != nil && (!field || !open.closes(parts[0].key)) && (it.check == 0 || !open.sibling || m == inTask) &&
+			!(m != inTask && explicitItem(it)) {
 			b.valueItem(n, open.key, it)
 			open.used = true
 			continue
@@ -212,7 +214,8 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 			b.describe(n, joinLines(it.lines), it.lines...)
 		}
 		b.process(it.kids, n, inTask, nil)
-	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 && !commandFirst(it):
+	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 &&
+		!commandFirst(it):
 		if isLegend(it) {
 			return
 		}
@@ -272,7 +275,9 @@ func asStep(n *node, f func()) {
 func childTask(it *item) bool {
 	own := ownFields(it)
 	l := readLabel(it.lines[0].text)
-	return own.status || own.acceptance || l.kind == taskWord && l.id != "" && !isStep(it.lines[0].text) || l.strong && numeric(l.id) && strings.Contains(l.id, ".") || strings.Contains(it.number, ".") || l.strong && !numeric(l.id) && it.check != 0
+	return own.status || own.acceptance || l.kind == taskWord && l.id != "" && !isStep(it.lines[0].text) || l.strong &&
+		numeric(l.id) && strings.Contains(l.id, ".") || strings.Contains(it.number, ".") || l.strong && !numeric(l.id) &&
+		it.check != 0
 }
 
 func isStep(s string) bool {
@@ -283,7 +288,8 @@ func isStep(s string) bool {
 // isLegend reports "- [x] = done": an explanation of the marks.
 func isLegend(it *item) bool {
 	t := strings.TrimSpace(plainText(it.lines[0].text))
-	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) || placehold.Get().MatchString(t)
+	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) ||
+		placehold.Get().MatchString(t)
 }
 
 // itemTask makes a task of an item.
@@ -346,7 +352,9 @@ func withoutCommand(s string) string {
 
 // titleCommands are the commands of a title. A script that the title only speaks of is none.
 func titleCommands(parts []span) []foundCommand {
-	return slices.DeleteFunc(commandsIn(parts, false), func(f foundCommand) bool { return !looksCommand(f.command, false) })
+	return slices.DeleteFunc(commandsIn(parts, false), func(f foundCommand) bool {
+		return !looksCommand(f.command, false)
+	})
 }
 
 // titleCriteria takes a command with its expectation out of a title: "Parser: `go test ./...` -> exit 0".

@@ -15,8 +15,8 @@ var (
 	leadIn     = pattern.Compile(`^(?i:运行|执行|run|execute)\s*[，,:：]?\s*`)
 )
 
-// unmet is what the text around a command measures besides the expectation that is known of it: "and p95 under 200 ms". It
-// is "" where nothing more is measured, and where the command or the expectation has the figures already.
+// unmet is what the text around a command measures besides the expectation that is known of it: "and p95 under 200 ms".
+// It is "" where nothing more is measured, and where the command or the expectation has the figures already.
 func unmet(around, expect, command string) string {
 	rest := strings.TrimSpace(strings.Replace(around, expect, " ", 1))
 	rest = strings.Trim(arrows.Get().ReplaceAllString(rest, " "), " ,，;；.。:：、()（）|-—–")

@@ -155,7 +155,8 @@ func (b *builder) anyTask(s *section) bool {
 			return true
 		case fieldRole, skipRole, partRole:
 		default:
-			if b.tasksBelow(sub, false) || r == boardRole && sub.signals().lists || r == containerRole && sub.signals().checks > 0 {
+			if b.tasksBelow(sub, false) || r == boardRole && sub.signals().lists || r == containerRole &&
+				sub.signals().checks > 0 {
 				return true
 			}
 		}

@@ -63,7 +63,9 @@ func (b *builder) bullet(it *item, in *node) {
 	if prose(it.lines[0].text) == "" {
 		return
 	}
-	if in != b.root || !slices.ContainsFunc(it.kids, func(bl *block) bool { return bl.kind == listBlock && !ownFields(it).fields }) {
+	if in != b.root || !slices.ContainsFunc(it.kids, func(bl *block) bool {
+		return bl.kind == listBlock && !ownFields(it).fields
+	}) {
 		b.itemTask(it, in)
 		return
 	}
@@ -136,7 +138,8 @@ func (b *builder) rootList(s *section) {
 				for _, it := range bl.items {
 					before := len(b.reqs)
 					b.requirement(it.lines)
-					if len(b.reqs) == before || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, ":") || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, "：") {
+					if len(b.reqs) == before || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, ":") ||
+						strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, "：") {
 						b.reqs = b.reqs[:before]
 						b.took(it.lines...)
 						add(it.kids)

@@ -10,12 +10,21 @@ import (
 
 func TestStateOf(t *testing.T) {
 	for word, want := range map[string]State{
-		"TODO": Todo, "todo": Todo, "Not started": Todo, "pending": Todo, "backlog": Todo, "未开始": Todo, "待办": Todo, "未完成": Todo, "⬜": Todo, "[ ]": Todo, "0%": Todo, "incomplete": Todo, "⏳ 待开始": Todo, "": "", "计划中": Todo,
-		"DOING": Doing, "in progress": Doing, "In_Progress": Doing, "WIP": Doing, "进行中": Doing, "🚧": Doing, "[~]": Doing, "DOING 40%": Doing, "VERIFIED (2026-01-02, 0 issues)": Done, "DONE 2026-01-02": Done, "TODO / 未开始": Todo, "DOING (blocked by nothing)": Doing, "BLOCKED: waiting for a key, not ours": Blocked, "✅ DONE": Done, "🟡 TODO": Todo, "`VERIFIED`": Done, "[DONE]": Done, "完成（2026-01-02）": Done, "部分完成": Doing, "READY_TO_CHECK": Doing, "🔄 In Progress": Doing, "TO_BE_MODIFY": Doing,
-		"DONE": Done, "VERIFIED": Done, "✅": Done, "`done`": Done, "**Done** 2026-06-12": Done, "[x]": Done, "100%": Done, "已完成": Done, "完成": Done, "✅ 完成": Done, "DONE — GO": Done, "4/4": Done,
+		"TODO": Todo, "todo": Todo, "Not started": Todo, "pending": Todo, "backlog": Todo, "未开始": Todo, "待办": Todo,
+		"未完成": Todo, "⬜": Todo, "[ ]": Todo, "0%": Todo, "incomplete": Todo, "⏳ 待开始": Todo, "": "", "计划中": Todo,
+		"DOING": Doing, "in progress": Doing, "In_Progress": Doing, "WIP": Doing, "进行中": Doing, "🚧": Doing, "[~]": Doing,
+		"DOING 40%": Doing, "VERIFIED (2026-01-02, 0 issues)": Done, "DONE 2026-01-02": Done, "TODO / 未开始": Todo,
+		"DOING (blocked by nothing)": Doing, "BLOCKED: waiting for a key, not ours": Blocked, "✅ DONE": Done, "🟡 TODO": Todo,
+		"`VERIFIED`": Done, "[DONE]": Done, "完成（2026-01-02）": Done, "部分完成": Doing, "READY_TO_CHECK": Doing,
+		"🔄 In Progress": Doing, "TO_BE_MODIFY": Doing,
+		"DONE": Done, "VERIFIED": Done, "✅": Done, "`done`": Done, "**Done** 2026-06-12": Done, "[x]": Done, "100%": Done,
+		"已完成": Done, "完成": Done, "✅ 完成": Done, "DONE — GO": Done, "4/4": Done,
 		"BLOCKED": Blocked, "blocked (waiting)": Blocked, "阻塞": Blocked, "on hold": Blocked, "⛔": Blocked, "0/4": Todo,
-		"purple": "", "❌ failed": "", "已取消": "", "代码完成": "", "3/5": "", "40%": "", "DONE?": "", "done?": "", "FINISHED-ISH": "", "DONE (but fails)": "", "DONE but flaky": "", "skipped": "", "almost done": "", "已完成？": "",
-		"完成了一半": "", "完成（有遗留）": "", "DONE/TODO": "", "DONE 80%": "", "TODO, DOING": "", "DONE -> VERIFIED": "", "❌ DONE": "", "DONE ❌": "", "N/A": "", "donee": "", "DONE（部分）": "", "nearly finished": "", "DONE (50%)": "", "大概完成": "", "TODO | DOING | DONE": "", "todo/doing/done": "",
+		"purple": "", "❌ failed": "", "已取消": "", "代码完成": "", "3/5": "", "40%": "", "DONE?": "", "done?": "",
+		"FINISHED-ISH": "", "DONE (but fails)": "", "DONE but flaky": "", "skipped": "", "almost done": "", "已完成？": "",
+		"完成了一半": "", "完成（有遗留）": "", "DONE/TODO": "", "DONE 80%": "", "TODO, DOING": "", "DONE -> VERIFIED": "", "❌ DONE": "",
+		"DONE ❌": "", "N/A": "", "donee": "", "DONE（部分）": "", "nearly finished": "", "DONE (50%)": "", "大概完成": "",
+		"TODO | DOING | DONE": "", "todo/doing/done": "",
 	} {
 		got, ok := stateOf(word)
 		if ok != (want != "") || got != want {
@@ -26,8 +35,10 @@ func TestStateOf(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	for text, want := range map[string]float64{
-		"### Task 1: A (2d)": 2, "### Task 1: A (0.5 person-days)": 0.5, "### Task 1: A（2天）": 2, "### Task 1: A (4h)": 0.5, "### Task 1: A (~2-3 days)": 3, "### Task 1: A（半天）": 0.5,
-		"### Task 1: A (1 week)": 5, "### Task 1: A [2人日]": 2, "### Task 1: A (v2)": 0, "### Task 1: A (3 files)": 0, "### Task 1: A": 0,
+		"### Task 1: A (2d)": 2, "### Task 1: A (0.5 person-days)": 0.5, "### Task 1: A（2天）": 2, "### Task 1: A (4h)": 0.5,
+		"### Task 1: A (~2-3 days)": 3, "### Task 1: A（半天）": 0.5,
+		"### Task 1: A (1 week)": 5, "### Task 1: A [2人日]": 2, "### Task 1: A (v2)": 0, "### Task 1: A (3 files)": 0,
+		"### Task 1: A": 0,
 	} {
 		o, fs := Parse("x.md", []byte("# P\n\n"+text+"\n- status: todo\n"))
 		if len(fs) > 0 {
@@ -88,7 +99,8 @@ A game for one page, without a server.
 	}
 	one, two := tasks["TASK-1.1"], tasks["TASK-1.2"]
 	if one.DeliverableSpec.Filename != "index.html" || one.EstimatedPersonDays != 2 || two.EstimatedPersonDays != 0.5 {
-		t.Errorf("TASK-1.1 delivers %q in %v days, TASK-1.2 takes %v", one.DeliverableSpec.Filename, one.EstimatedPersonDays, two.EstimatedPersonDays)
+		t.Errorf("TASK-1.1 delivers %q in %v days, TASK-1.2 takes %v", one.DeliverableSpec.Filename, one.EstimatedPersonDays,
+			two.EstimatedPersonDays)
 	}
 	if run := one.AcceptanceCriteria[0].Run; strings.Contains(run, "WF_REPO") {
 		t.Errorf("a command that names the deliverable runs elsewhere: %s", run)
@@ -109,7 +121,8 @@ A game for one page, without a server.
 
 // TestCovers: an explicit reference decides which task meets a requirement.
 func TestCovers(t *testing.T) {
-	o, fs := Parse("x.md", []byte("# P\n\n## 需求\n- R1：读\n- R2：写\n\n### 任务 1：写\n- 对应需求：R1\n- 验收：a 存在\n\n### 任务 2：读\n- 对应需求：R2\n- 验收：b 存在\n"))
+	o, fs := Parse("x.md",
+		[]byte("# P\n\n## 需求\n- R1：读\n- R2：写\n\n### 任务 1：写\n- 对应需求：R1\n- 验收：a 存在\n\n### 任务 2：读\n- 对应需求：R2\n- 验收：b 存在\n"))
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
@@ -122,7 +135,8 @@ func TestCovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, task := range p.Tasks {
-		if want := map[plan.TaskID]string{"TASK-1": "[R1]", "TASK-2": "[R2]"}[task.TaskID]; want != "" && fmt.Sprint(task.Covers) != want {
+		if want := map[plan.TaskID]string{"TASK-1": "[R1]", "TASK-2": "[R2]"}[task.TaskID]; want != "" &&
+			fmt.Sprint(task.Covers) != want {
 			t.Errorf("%s covers %v, want %s", task.TaskID, task.Covers, want)
 		}
 	}
@@ -130,7 +144,9 @@ func TestCovers(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	for source, want := range map[string]plan.TaskID{
-		"IMPL-1": "IMPL-1", "T1.2": "T-1.2", "1.1": "TASK-1.1", "M0-T1": "M0-T-1", "T001": "T-001", "S0-DB-01": "S0-DB-01", "17b": "TASK-17.2", "A": "TASK-1", "PLAN-1": "T-PLAN-1", "CHECK-IMPL-1": "T-CHECK-IMPL-1", "GOAL-1": "T-GOAL-1", "": "", "xyz": "",
+		"IMPL-1": "IMPL-1", "T1.2": "T-1.2", "1.1": "TASK-1.1", "M0-T1": "M0-T-1", "T001": "T-001", "S0-DB-01": "S0-DB-01",
+		"17b": "TASK-17.2", "A": "TASK-1", "PLAN-1": "T-PLAN-1", "CHECK-IMPL-1": "T-CHECK-IMPL-1", "GOAL-1": "T-GOAL-1",
+		"": "", "xyz": "",
 	} {
 		if got := legalID(label{id: source}); got != want {
 			t.Errorf("legalID(%q) = %q, want %q", source, got, want)

@@ -45,7 +45,8 @@ func sectionsOf(blocks []*block) *section {
 			open[len(open)-1].last = head.no - 1
 			open = open[:len(open)-1]
 		}
-		s := &section{head: head, own: math.MaxInt, last: math.MaxInt, level: level, label: readLabel(text), text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
+		s := &section{head: head, own: math.MaxInt, last: math.MaxInt, level: level, label: readLabel(text),
+			text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
 		above := open[len(open)-1]
 		above.subs = append(above.subs, s)
 		open = append(open, s)
@@ -129,7 +130,9 @@ func numberedAbove(s, next string) bool {
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	bare := strings.TrimLeftFunc(s, func(r rune) bool { return words().marks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r) })
+	bare := strings.TrimLeftFunc(s, func(r rune) bool {
+		return words().marks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r)
+	})
 	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
 	if _, _, ok := splitField(s); ok {
 		return 0, false
@@ -140,7 +143,8 @@ func pseudo(s string) (int, bool) {
 	case l.id == "" || !l.strong:
 		return 0, false
 	case l.kind != noWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120):
-	case l.kind == noWord && l.title != "" && (bold || dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word)): // "1.1 Print — done"
+	// "1.1 Print — done"
+	case l.kind == noWord && l.title != "" && (bold || dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word)):
 	default:
 		return 0, false
 	}
@@ -283,7 +287,8 @@ func ownFields(it *item) *signals {
 			g.fieldsOf(b.lines)
 		case listBlock:
 			for _, kid := range b.items {
-				if k, _, ok := splitField(kid.lines[0].text); ok && kid.check == 0 && k != keyOther && k != keyDescription && k != keyTitle {
+				if k, _, ok := splitField(kid.lines[0].text); ok && kid.check == 0 && k != keyOther && k != keyDescription &&
+					k != keyTitle {
 					g.note(k)
 				}
 			}
@@ -299,5 +304,6 @@ func commandFirst(it *item) bool {
 		return false
 	}
 	found := commandsIn(parts[:min(len(parts), 3)], false)
-	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.Get().ReplaceAllString(parts[0].text, "")) || len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
+	return len(found) > 0 && found[0].command == strings.TrimSpace(prompt.Get().ReplaceAllString(parts[0].text, "")) ||
+		len(found) > 0 && strings.HasPrefix(parts[0].text, found[0].command)
 }

@@ -19,7 +19,8 @@ func checkSource(name string, data []byte) ([]byte, plan.Findings) {
 		return nil, plan.Findings{f}
 	}
 	if len(data) > MaxBytes {
-		return refuse("too-large", 0, "the outline is too large", fmt.Sprintf("at most %d bytes", MaxBytes), fmt.Sprintf("%d bytes", len(data)))
+		return refuse("too-large", 0, "the outline is too large", fmt.Sprintf("at most %d bytes", MaxBytes),
+			fmt.Sprintf("%d bytes", len(data)))
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return refuse("empty", 1, "the file has no content", "an outline in Markdown", "nothing")
@@ -28,13 +29,15 @@ func checkSource(name string, data []byte) ([]byte, plan.Findings) {
 		return refuse("nul", lineAt(data, i), "the file contains the character NUL", "text in UTF-8", "NUL")
 	}
 	if i := invalid(data); i >= 0 {
-		return refuse("not-utf8", lineAt(data, i), "the file is not UTF-8", "text in UTF-8", fmt.Sprintf("the byte 0x%02x", data[i]))
+		return refuse("not-utf8", lineAt(data, i), "the file is not UTF-8", "text in UTF-8",
+			fmt.Sprintf("the byte 0x%02x", data[i]))
 	}
 	src := bytes.TrimPrefix(data, []byte("\ufeff"))
 	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	if no := tooDeep(src); no > 0 {
-		return refuse("too-deep", no, "quotes and lists are nested too deeply", fmt.Sprintf("at most %d levels", maxNesting), "more")
+		return refuse("too-deep", no, "quotes and lists are nested too deeply", fmt.Sprintf("at most %d levels", maxNesting),
+			"more")
 	}
 	return src, nil
 }
@@ -92,8 +95,8 @@ var frontLine = pattern.Compile(`^([A-Za-z_][\w -]{0,40}|\p{Han}{1,10})\s*[:：]
 
 var frontTask = pattern.Compile(`(?i)^\s+(?:-\s+)?(?:status|状态)\s*[:：]`)
 
-// tasksInFront is the number of the first line of the front matter that gives a task a status; 0 without one. Tasks that
-// stand in YAML are not read.
+// tasksInFront is the number of the first line of the front matter that gives a task a status; 0 without one. Tasks
+// that stand in YAML are not read.
 func tasksInFront(src []byte) int {
 	if !bytes.HasPrefix(src, []byte("---\n")) {
 		return 0

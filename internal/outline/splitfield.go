@@ -33,7 +33,8 @@ func colonField(s string) (key, string, bool) {
 			if m[3] != "" || m[5] != "" || m[6] == "" {
 				return k, trimEmphasis(m[6], ""), true
 			}
-		} else if inner, value, ok := strings.Cut(strings.Replace(m[2], "：", ":", 1), ":"); ok && (m[1] == "_" || m[1] == "*") && m[6] == "" {
+		} else if inner, value, ok := strings.Cut(strings.Replace(m[2], "：", ":", 1), ":"); ok &&
+			(m[1] == "_" || m[1] == "*") && m[6] == "" {
 			// _Requirements: 1.1, 2.3_
 			if k := lookup(inner); k != "" {
 				return k, strings.TrimSpace(value), true

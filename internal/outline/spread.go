@@ -12,8 +12,8 @@ var (
 	statusFirst  = pattern.Compile(`^(#{1,6}\s+|(?:[-*+]\s+|\d{1,3}[.)]\s+)(?:\[[ xX]\]\s+)?)?(?:【\s*([^【】]{1,16})\s*】|\[((?i:todo|doing|blocked|done|verified))\])\s*([^\s(（\[].*)$`)
 )
 
-// spread writes fields that stand in brackets on the line of what they belong to, and a status that stands before it, as
-// fields behind bars: "【DONE】T1 Print【验收：`make`】" is "T1 Print | 验收：`make` | status: DONE".
+// spread writes fields that stand in brackets on the line of what they belong to, and a status that stands before it,
+// as fields behind bars: "【DONE】T1 Print【验收：`make`】" is "T1 Print | 验收：`make` | status: DONE".
 func spread(s string) string {
 	if !strings.ContainsAny(s, "【`[") || len(s) > maxLine {
 		return s

@@ -159,7 +159,8 @@ func agrees(state State, rest string) bool {
 			return false
 		}
 	}
-	if m := shareOf.Get().FindStringSubmatch(rest); m != nil && (state == Done) != (m[1] == "100") && !(state == Todo && m[1] == "0") && state != Blocked && !strings.ContainsAny(rest, "<>≥≤=") {
+	if m := shareOf.Get().FindStringSubmatch(rest); m != nil && (state == Done) != (m[1] == "100") &&
+		!(state == Todo && m[1] == "0") && state != Blocked && !strings.ContainsAny(rest, "<>≥≤=") {
 		return state == Doing && m[1] != "100"
 	}
 	switch {

@@ -82,8 +82,8 @@ func besides(header []cell, i int, keys ...key) bool {
 	return false
 }
 
-// statesOnly is the column under a header that says nothing whose cells all say a status, -1 if there is none. Symbols do;
-// a word does only if it is the whole cell.
+// statesOnly is the column under a header that says nothing whose cells all say a status, -1 if there is none. Symbols
+// do; a word does only if it is the whole cell.
 func statesOnly(rows [][]cell, c columns) int {
 	for i, h := range rows[0] {
 		if lookup(h.text) != "" || len(rows) < 2 {
@@ -238,7 +238,8 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		}
 		b.describe(n, more)
 		b.titleCriteria(n, line{name.text, row[0].no}, name.text)
-		for _, k := range []key{keyStatus, keyAcceptance, keyVerify, keyCommand, keyExpect, keyEvidence, keyDepends, keyEstimate, keyDeliverable, keyFiles, keyCovers, keyRequire, keyDescription, keySteps} {
+		for _, k := range []key{keyStatus, keyAcceptance, keyVerify, keyCommand, keyExpect, keyEvidence, keyDepends,
+			keyEstimate, keyDeliverable, keyFiles, keyCovers, keyRequire, keyDescription, keySteps} {
 			if v, ok := c.cell(row, k); ok && c.of[k] != c.title {
 				b.cellValue(n, k, v)
 			}
@@ -299,7 +300,8 @@ func groupRow(row []cell) (string, bool) {
 // otherCells keeps what stands in columns that the plan has no use for, under the name of the column.
 func (b *builder) otherCells(n *node, header, row []cell, c columns) {
 	for i, h := range header {
-		if i >= len(row) || i == c.title || c.uses(i) || prose(row[i].text) == "" || isNothing(row[i].text) || plainText(h.text) == "" {
+		if i >= len(row) || i == c.title || c.uses(i) || prose(row[i].text) == "" || isNothing(row[i].text) ||
+			plainText(h.text) == "" {
 			continue
 		}
 		switch k := lookup(h.text); k {

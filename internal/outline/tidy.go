@@ -9,9 +9,10 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// tidy lays a source out so that Markdown reads it as its writer saw it. Three things that Markdown does to plain text are
-// undone: a field right behind a list goes on with the last item, text that is indented by four columns is code, and
-// headings without a mark melt into the paragraph around them. It gives the numbers that the lines had in the source.
+// tidy lays a source out so that Markdown reads it as its writer saw it. Three things that Markdown does to plain text
+// are undone: a field right behind a list goes on with the last item, text that is indented by four columns is code,
+// and headings without a mark melt into the paragraph around them. It gives the numbers that the lines had in the
+// source.
 func tidy(src []byte) ([]byte, []int) {
 	var in []line
 	for l := range bytes.Lines(src) {
@@ -184,7 +185,8 @@ func (t *tidier) item(l line, indent int, body string) {
 	t.leave(indent)
 	mark := markerLine.Get().FindString(body)
 	text := body[len(mark):]
-	t.items = append(t.items, openItem{indent, indent + indentOf(strings.Repeat(" ", len([]rune(mark)))+"x"), namesTask(text), isTaskField(text)})
+	t.items = append(t.items, openItem{indent, indent + indentOf(strings.Repeat(" ", len([]rune(mark)))+"x"),
+		namesTask(text), isTaskField(text)})
 	if strings.HasPrefix(body, "•") {
 		l.text = strings.Replace(l.text, "•", "-", 1)
 	}
@@ -267,7 +269,8 @@ func (t *tidier) fence() {
 		end++
 	}
 	body := t.in[t.at+1 : end]
-	if lang := strings.ToLower(strings.TrimSpace(m[2])); (lang == "yaml" || lang == "yml") && end < len(t.in) && hasStatus(body) {
+	if lang := strings.ToLower(strings.TrimSpace(m[2])); (lang == "yaml" || lang == "yml") && end < len(t.in) &&
+		hasStatus(body) {
 		t.gap()
 		t.out = append(t.out, tidied(body, t.items)...)
 		t.put(line{"", t.in[end].no})
@@ -323,8 +326,8 @@ func (t *tidier) define(l line) bool {
 	return true
 }
 
-// indented reads lines that are indented as far as code is, where fields or names of tasks among them show that they are
-// an outline: each of them is an item then; or a line of its own, where names and fields stand in one column.
+// indented reads lines that are indented as far as code is, where fields or names of tasks among them show that they
+// are an outline: each of them is an item then; or a line of its own, where names and fields stand in one column.
 func (t *tidier) indented() bool {
 	end := t.at
 	outline, flat := false, false

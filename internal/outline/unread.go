@@ -26,7 +26,8 @@ func (b *builder) notRead(lines []line) {
 	}
 }
 
-// noText is a line that only marks up what stands around it: a fence, a rule, the line below the header of a table, tags.
+// noText is a line that only marks up what stands around it: a fence, a rule, the line below the header of a table,
+// tags.
 var noText = pattern.Compile("^[ \t>]*(?:`{3,}[^`]*|~{3,}.*|[-|:=*_+ \t]*|<!--.*-->|(?:</?[A-Za-z][^<>]*>\\s*)+)$")
 
 // unread names the lines of the source that nothing was read of, one finding for those that follow each other.
@@ -44,7 +45,8 @@ func (b *builder) unread(src []byte) plan.Findings {
 			last = 0
 		case blank:
 		case last == 0:
-			out = append(out, plan.Finding{Code: CodeNotRead, File: plan.OneLine(b.file), Line: no, Message: "is not read", Found: short(clean(text), 200)})
+			out = append(out, plan.Finding{Code: CodeNotRead, File: plan.OneLine(b.file), Line: no, Message: "is not read",
+				Found: short(clean(text), 200)})
 			last = no
 		default:
 			last = no

@@ -22,7 +22,8 @@ func TestEveryLineIsReadOrNamed(t *testing.T) {
 		}
 		lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 		for at := len(lines) % 3; at < len(lines); at += 3 {
-			for _, form := range []string{"\n" + marker + "\n", "\n- " + marker, "\n### " + marker + "\n", "\n```\n" + marker + "\n```\n"} {
+			for _, form := range []string{"\n" + marker + "\n", "\n- " + marker, "\n### " + marker + "\n", "\n```\n" + marker +
+				"\n```\n"} {
 				src := strings.Join(append(append(append([]string{}, lines[:at]...), form), lines[at:]...), "\n")
 				no := at + 1 + strings.Count(form[:strings.Index(form, marker)], "\n")
 				o, _ := Parse("x.md", []byte(src))

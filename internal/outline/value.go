@@ -64,7 +64,8 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 	case keyCovers:
 		refs(&n.covers, refsIn)
 	case keyRequire:
-		if b.root == n || onlyRefs.Get().MatchString(plainText(text)) || strings.Trim(plainText(text), "0123456789., 、，") == "" {
+		if b.root == n || onlyRefs.Get().MatchString(plainText(text)) ||
+			strings.Trim(plainText(text), "0123456789., 、，") == "" {
 			refs(&n.covers, refsIn)
 			return
 		}

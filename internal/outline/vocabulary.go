@@ -48,7 +48,8 @@ func lookup(word string) key {
 func exact(w string) key {
 	w = strings.TrimSuffix(strings.TrimSpace(w), ".")
 	w = strings.ReplaceAll(w, "_", " ")
-	for _, try := range []string{w, strings.TrimSuffix(w, "s"), strings.TrimSuffix(w, "es"), strings.ReplaceAll(w, "-", " "), strings.ReplaceAll(w, " ", "")} {
+	for _, try := range []string{w, strings.TrimSuffix(w, "s"), strings.TrimSuffix(w, "es"),
+		strings.ReplaceAll(w, "-", " "), strings.ReplaceAll(w, " ", "")} {
 		if k, ok := words().fields[try]; ok && try != "" {
 			return k
 		}

@@ -35,8 +35,10 @@ var words = sync.OnceValue(readWords)
 
 func readWords() *lexicon {
 	w := &lexicon{
-		lists: map[string][]string{}, sets: map[string]map[string]bool{}, fields: map[string]key{}, bare: map[string]key{}, starts: map[string]bool{},
-		states: map[string]State{}, marks: map[rune]State{}, clear: map[rune]State{}, loose: map[rune]bool{}, boxes: map[rune]State{},
+		lists: map[string][]string{}, sets: map[string]map[string]bool{}, fields: map[string]key{}, bare: map[string]key{},
+		starts: map[string]bool{},
+		states: map[string]State{}, marks: map[rune]State{}, clear: map[rune]State{}, loose: map[rune]bool{},
+		boxes: map[rune]State{},
 	}
 	list := ""
 	for l := range strings.Lines(wordTable) {

@@ -28,7 +28,8 @@ func abandonPlan() *Plan {
 }
 
 func TestAbandonNeeds(t *testing.T) {
-	approved := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}}, Reviews: []ReviewRecord{{1, 1, 95, "ann", Approved}}}
+	approved := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}},
+		Reviews: []ReviewRecord{{1, 1, 95, "ann", Approved}}}
 	gone := &TaskRecords{Marks: []MarkRecord{{1, MarkAbandoned}}}
 	for _, tt := range []struct {
 		name    string
@@ -37,10 +38,14 @@ func TestAbandonNeeds(t *testing.T) {
 		change  func(*Plan)
 		want    string // of the refusal; else the paths that are added
 	}{
-		{"needed and covering", "A-1", nil, nil, "A-2 depends on A-1\n  the root criterion R1 would be covered by nothing: first"},
-		{"who needs it is gone", "A-1", map[TaskID]*TaskRecords{"A-2": gone}, func(p *Plan) { p.Task("A-3").Covers = []string{"R1"} }, "A-1"},
+		{"needed and covering", "A-1", nil, nil,
+			"A-2 depends on A-1\n  the root criterion R1 would be covered by nothing: first"},
+		{"who needs it is gone", "A-1", map[TaskID]*TaskRecords{"A-2": gone}, func(p *Plan) {
+			p.Task("A-3").Covers = []string{"R1"}
+		}, "A-1"},
 		{"another one covers it", "A-2", nil, nil, "A-2"},
-		{"the other one is gone", "A-2", map[TaskID]*TaskRecords{"A-3": gone}, nil, "the root criterion R2 would be covered by nothing"},
+		{"the other one is gone", "A-2", map[TaskID]*TaskRecords{"A-3": gone}, nil,
+			"the root criterion R2 would be covered by nothing"},
 		{"last of a goal that is needed", "B-1", nil, nil, "B-2 depends on GOAL-2, of which nothing would be left"},
 		{"a goal that is needed", "GOAL-2", nil, nil, "B-2 depends on GOAL-2"},
 		{"a goal", "GOAL-2", map[TaskID]*TaskRecords{"B-2": gone}, nil, "GOAL-2 B-1"},
@@ -51,7 +56,8 @@ func TestAbandonNeeds(t *testing.T) {
 		{"delivered by name", "B-2", nil, func(p *Plan) {
 			p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: PassThrough, IncludeChildren: []TaskID{"B-2"}}
 		}, "GOAL-1 delivers B-2"},
-		{"the root", rootID, map[TaskID]*TaskRecords{"A-1": approved, PlanTaskID: approved}, nil, "GOAL-1 A-2 A-3 GOAL-2 B-1 B-2"},
+		{"the root", rootID, map[TaskID]*TaskRecords{"A-1": approved, PlanTaskID: approved}, nil,
+			"GOAL-1 A-2 A-3 GOAL-2 B-1 B-2"},
 		{"a planning task that is grafted", PlanTaskID, nil, nil, "has made the plan"},
 		{"a check", "CHECK-A-1", nil, nil, "reviews A-1"},
 		{"twice", "B-2", map[TaskID]*TaskRecords{"B-2": gone}, nil, "is abandoned already"},
@@ -108,12 +114,15 @@ func TestRestoreIsTheInverse(t *testing.T) {
 	}
 	after := Derive(p, recordsWith(gone, back), nil, noon)
 	for _, task := range p.Tasks {
-		if a, b := before.Tasks[task.TaskID].Status, after.Tasks[task.TaskID].Status; a != b && task.TaskID != PlanTaskID && task.TaskID != PlanTaskID.CheckID() {
+		if a, b := before.Tasks[task.TaskID].Status, after.Tasks[task.TaskID].Status; a != b && task.TaskID != PlanTaskID &&
+			task.TaskID != PlanTaskID.CheckID() {
 			t.Errorf("%s was %s and is %s", task.TaskID, a, b)
 		}
 	}
-	one := Derive(p, recordsWith(Change{Add: []Entry{{Path: TaskID("A-1").Dir() + "/marks/0001-abandoned.json"}, {Path: TaskID("A-2").Dir() + "/marks/0001-abandoned.json"}}}), nil, noon)
-	if _, err := (Restore{Task: "A-2"}).Apply(one); err == nil || !strings.Contains(err.Error(), "A-2 depends on A-1, which is abandoned too") {
+	one := Derive(p, recordsWith(Change{Add: []Entry{{Path: TaskID("A-1").Dir() + "/marks/0001-abandoned.json"},
+		{Path: TaskID("A-2").Dir() + "/marks/0001-abandoned.json"}}}), nil, noon)
+	if _, err := (Restore{Task: "A-2"}).Apply(one); err == nil ||
+		!strings.Contains(err.Error(), "A-2 depends on A-1, which is abandoned too") {
 		t.Errorf("a task is restored whose input is gone: %v", err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Advance is what Derive makes of the same plan when the records of some tasks have changed, and under other claims. It
-// costs what changed, and not what the plan has. changed names every task whose records are not those of s, which stays as
-// it is.
+// costs what changed, and not what the plan has. changed names every task whose records are not those of s, which stays
+// as it is.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
 	for _, id := range changed {
 		// A mark changes what is a leaf, and with that nearly everything. It is rare.

@@ -16,13 +16,15 @@ func drawPlan(t *rapid.T) *Plan {
 	p := &Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: []*Task{{TaskID: "GOAL-1", NodeType: Goal}}}
 	goals, all := []TaskID{"GOAL-1"}, []TaskID{}
 	for i := range rapid.IntRange(2, 12).Draw(t, "tasks") {
-		task := &Task{TaskID: TaskID(fmt.Sprintf("T-%d", i+1)), NodeType: Action, ParentTaskID: rapid.SampledFrom(goals).Draw(t, "parent")}
+		task := &Task{TaskID: TaskID(fmt.Sprintf("T-%d", i+1)), NodeType: Action,
+			ParentTaskID: rapid.SampledFrom(goals).Draw(t, "parent")}
 		if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
 			task.NodeType = Goal
 			goals = append(goals, task.TaskID)
 		} else {
 			if len(all) > 0 {
-				task.DependsOn = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, min(2, len(all)), rapid.ID[TaskID]).Draw(t, "needs")
+				task.DependsOn = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, min(2, len(all)), rapid.ID[TaskID]).Draw(t,
+					"needs")
 			}
 			if rapid.IntRange(0, 3).Draw(t, "requires") == 0 {
 				task.Requires = []Requirement{{Name: "spec"}}
@@ -71,16 +73,20 @@ func look(s *State) []seen {
 func step(t *rapid.T, r *TaskRecords) *TaskRecords {
 	next := *r
 	n := len(r.Artifacts) + len(r.Reviews) + len(r.Attempts) + 1
-	switch rapid.SampledFrom([]string{"version", "approve", "approve", "reject", "attempt", "ask", "answer", "hand in", "reset", "mark"}).Draw(t, "event") {
+	switch rapid.SampledFrom([]string{"version", "approve", "approve", "reject", "attempt", "ask", "answer", "hand in",
+		"reset", "mark"}).Draw(t, "event") {
 	case "version":
 		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], ArtifactRecord{Version: r.Active() + 1})
 	case "approve":
 		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], ArtifactRecord{Version: r.Active() + 1})
-		next.Reviews = append(r.Reviews[:len(r.Reviews):len(r.Reviews)], ReviewRecord{N: n, Version: next.Active(), Reviewer: "ann", Verdict: Approved})
+		next.Reviews = append(r.Reviews[:len(r.Reviews):len(r.Reviews)],
+			ReviewRecord{N: n, Version: next.Active(), Reviewer: "ann", Verdict: Approved})
 	case "reject":
-		next.Reviews = append(r.Reviews[:len(r.Reviews):len(r.Reviews)], ReviewRecord{N: n, Version: max(r.Active(), 1), Reviewer: "ann", Verdict: Rejected})
+		next.Reviews = append(r.Reviews[:len(r.Reviews):len(r.Reviews)],
+			ReviewRecord{N: n, Version: max(r.Active(), 1), Reviewer: "ann", Verdict: Rejected})
 	case "attempt":
-		next.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], AttemptRecord{N: n, Kind: AttemptError, Version: rapid.SampledFrom([]int{0, r.Active()}).Draw(t, "of")})
+		next.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)],
+			AttemptRecord{N: n, Kind: AttemptError, Version: rapid.SampledFrom([]int{0, r.Active()}).Draw(t, "of")})
 	case "ask":
 		next.Questions = append(r.Questions[:len(r.Questions):len(r.Questions)], len(r.Questions)+1)
 	case "answer":
@@ -90,15 +96,16 @@ func step(t *rapid.T, r *TaskRecords) *TaskRecords {
 	case "reset":
 		next.Resets = append(r.Resets[:len(r.Resets):len(r.Resets)], ResetRecord{N: len(r.Resets) + 1, Attempt: n, Review: n})
 	case "mark":
-		next.Marks = append(r.Marks[:len(r.Marks):len(r.Marks)], MarkRecord{N: len(r.Marks) + 1, Kind: rapid.SampledFrom([]string{MarkAbandoned, MarkRestored}).Draw(t, "mark")})
+		next.Marks = append(r.Marks[:len(r.Marks):len(r.Marks)], MarkRecord{N: len(r.Marks) + 1,
+			Kind: rapid.SampledFrom([]string{MarkAbandoned, MarkRestored}).Draw(t, "mark")})
 	}
 	return &next
 }
 
 var inside = cmp.AllowUnexported(TaskState{}, tally{})
 
-// TestAdvance changes the records of a few tasks, and the claims, again and again: what Advance makes of that must be what
-// Derive makes of everything, and must leave the state alone that it began with.
+// TestAdvance changes the records of a few tasks, and the claims, again and again: what Advance makes of that must be
+// what Derive makes of everything, and must leave the state alone that it began with.
 func TestAdvance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
@@ -109,7 +116,9 @@ func TestAdvance(t *testing.T) {
 			if r.Tasks == nil {
 				r.Tasks = map[TaskID]*TaskRecords{}
 			}
-			changed := rapid.SliceOfNDistinct(rapid.SampledFrom(p.Tasks), 1, 2, func(t *Task) TaskID { return t.TaskID }).Draw(t, "changed")
+			changed := rapid.SliceOfNDistinct(rapid.SampledFrom(p.Tasks), 1, 2, func(t *Task) TaskID {
+				return t.TaskID
+			}).Draw(t, "changed")
 			var ids []TaskID
 			for _, task := range changed {
 				r.Tasks[task.TaskID] = step(t, r.Of(task.TaskID))

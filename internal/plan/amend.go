@@ -42,7 +42,8 @@ func (t *Task) changed(o *Task) string {
 		return "node_type"
 	case !reflect.DeepEqual(t.DeliverableSpec, o.DeliverableSpec):
 		return "deliverable_spec"
-	case len(t.AcceptanceCriteria)+len(o.AcceptanceCriteria) > 0 && !reflect.DeepEqual(t.AcceptanceCriteria, o.AcceptanceCriteria):
+	case len(t.AcceptanceCriteria)+len(o.AcceptanceCriteria) > 0 &&
+		!reflect.DeepEqual(t.AcceptanceCriteria, o.AcceptanceCriteria):
 		return "acceptance_criteria"
 	case t.Title != o.Title:
 		return "title"

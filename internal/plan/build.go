@@ -21,7 +21,8 @@ type builder struct {
 // build completes the document's plan. Its findings have paths, not lines.
 func (d *written) build() Findings {
 	b := &builder{newFiller(), &Plan{}, map[*Task]string{}, nil}
-	if err := b.fill.object(d.root, reflect.ValueOf(b.plan).Elem(), "tasks", "root_acceptance_criteria", "final_deliverable_spec"); err != nil {
+	if err := b.fill.object(d.root, reflect.ValueOf(b.plan).Elem(), "tasks", "root_acceptance_criteria",
+		"final_deliverable_spec"); err != nil {
 		return Findings{err.finding()}
 	}
 	top := &Task{}

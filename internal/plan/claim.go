@@ -30,8 +30,8 @@ func (c Claim) Misdated(now time.Time) bool {
 	return !c.Vacant() && (c.Started.After(now.Add(ClockTolerance)) || c.Expires.After(now.Add(MaxLease+ClockTolerance)))
 }
 
-// ClaimsEnded is how many claims of a task, an ACTION or a CHECK, have left a record at least: the number of a new claim
-// is above it, so that numbers grow although a claim is deleted when its work is recorded.
+// ClaimsEnded is how many claims of a task, an ACTION or a CHECK, have left a record at least: the number of a new
+// claim is above it, so that numbers grow although a claim is deleted when its work is recorded.
 func (s *State) ClaimsEnded(id TaskID) int {
 	t := s.Tasks[id]
 	if t == nil {

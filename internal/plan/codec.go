@@ -108,7 +108,8 @@ func (f filler) object(n *document.Node, v reflect.Value, skip ...string) *fillE
 			continue
 		}
 		if !ok {
-			return (&fillError{code: "unknown-field", line: int(kid.Line), text: unknownField(kid.Key, info.names)}).under(kid.Key)
+			return (&fillError{code: "unknown-field", line: int(kid.Line),
+				text: unknownField(kid.Key, info.names)}).under(kid.Key)
 		}
 		if err := f.fill(kid, v.Field(field.index)); err != nil {
 			return err.under(kid.Key)

@@ -58,8 +58,8 @@ func (p *Plan) countedComplexity() Complexity {
 	return Simple
 }
 
-// keepComplexity gives the plan that takes the place of base at least the complexity that base had. It is written down only
-// where it does not follow from the tasks.
+// keepComplexity gives the plan that takes the place of base at least the complexity that base had. It is written down
+// only where it does not follow from the tasks.
 func (p *Plan) keepComplexity(base *Plan) {
 	floor := base.Complexity
 	if len(base.Grafts) > 0 { // before, base has none of the tasks

@@ -161,9 +161,9 @@ func (s *State) versions(t *TaskState) {
 	t.Attempts, t.Lost = r.spent(0)
 }
 
-// spent counts the attempts since the last reset: those that ended without a result, and those lost in a row since then. A
-// worker that was killed says little about its task, so lost attempts have a limit of their own, and one that ended in
-// any way starts their count anew. The attempts are those of the task, or of its CHECK on a version.
+// spent counts the attempts since the last reset: those that ended without a result, and those lost in a row since
+// then. A worker that was killed says little about its task, so lost attempts have a limit of their own, and one that
+// ended in any way starts their count anew. The attempts are those of the task, or of its CHECK on a version.
 func (r *TaskRecords) spent(version int) (ended, lost int) {
 	reset := r.Reset()
 	for _, a := range r.Attempts {
@@ -242,8 +242,8 @@ func (s *State) action(t *TaskState) {
 	}
 }
 
-// missingInput says which answer or file the task waits for, "" for none. What was handed in for a task above it, before
-// that was split, counts for it too.
+// missingInput says which answer or file the task waits for, "" for none. What was handed in for a task above it,
+// before that was split, counts for it too.
 func (s *State) missingInput(t *Task, r *TaskRecords) string {
 	if open := r.OpenQuestions(); len(open) > 0 {
 		return fmt.Sprintf("question q%d is not answered", open[0])
@@ -295,7 +295,8 @@ func (s *State) check(t *TaskState) {
 	case target.Status != StatusReadyToCheck:
 		t.Status, t.waits = StatusPending, true
 	case t.Attempts >= s.shape.limits.MaxAttempts:
-		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"), VersionID(target.Active))
+		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"),
+			VersionID(target.Active))
 	case t.Lost >= s.shape.limits.MaxLost:
 		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
 	default:
@@ -506,8 +507,9 @@ func (s *State) Ready() []*TaskState {
 	return ready
 }
 
-// Planning reports whether the task makes a plan rather than something to export. Its id says so too: such ids belong to the
-// program, and no format that somebody writes down turns another task into one whose deliverable replaces the plan.
+// Planning reports whether the task makes a plan rather than something to export. Its id says so too: such ids belong
+// to the program, and no format that somebody writes down turns another task into one whose deliverable replaces the
+// plan.
 func (t *Task) Planning() bool {
 	return t.TaskID.reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
 }

@@ -39,9 +39,10 @@ type Artifact struct {
 	Size         int64      `json:"size"` // bytes, all files
 	DurationMS   int64      `json:"duration_ms"`
 	Summary      string     `json:"summary,omitempty"`
-	Thread       string     `json:"thread,omitempty"` // the agent's own name for the conversation, to go on with for the next version
-	Usage        *Usage     `json:"usage,omitempty"`
-	Preparation  []Prepared `json:"preparation,omitempty"` // what ran before the agent did
+	// the agent's own name for the conversation, to go on with for the next version
+	Thread      string     `json:"thread,omitempty"`
+	Usage       *Usage     `json:"usage,omitempty"`
+	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did
 }
 
 // Usage is what an agent says that its work took. Zero is unknown.
@@ -84,25 +85,26 @@ type Suggestion struct {
 
 // Review is the content of review.json: one reviewer's verdict on one version.
 type Review struct {
-	ReviewID           string            `json:"review_id"`
-	TaskID             TaskID            `json:"task_id"`
-	CheckTaskID        TaskID            `json:"check_task_id"`
-	ReviewedArtifactID string            `json:"reviewed_artifact_id"`
-	Tree               OID               `json:"tree"` // what was judged
-	Verdict            Verdict           `json:"verdict"`
-	Score              int               `json:"score"` // 0 to 100
-	MinScore           int               `json:"min_score"`
-	Reviewer           string            `json:"reviewer"`
-	For                string            `json:"for,omitempty"` // whom the reviewer speaks for, and who has no part in the verdict
-	Session            string            `json:"session,omitempty"`
-	SelfReviewed       bool              `json:"self_reviewed,omitempty"`
-	CreatedAt          time.Time         `json:"created_at"`
-	Criteria           []CriterionResult `json:"criteria"`
-	Reason             string            `json:"reason,omitempty"`
-	Suggestions        []Suggestion      `json:"suggestions,omitempty"`
-	CheckID            string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
-	SpecHash           string            `json:"spec_hash"`          // of the spec and criteria judged by
-	Usage              *Usage            `json:"usage,omitempty"`
+	ReviewID           string  `json:"review_id"`
+	TaskID             TaskID  `json:"task_id"`
+	CheckTaskID        TaskID  `json:"check_task_id"`
+	ReviewedArtifactID string  `json:"reviewed_artifact_id"`
+	Tree               OID     `json:"tree"` // what was judged
+	Verdict            Verdict `json:"verdict"`
+	Score              int     `json:"score"` // 0 to 100
+	MinScore           int     `json:"min_score"`
+	Reviewer           string  `json:"reviewer"`
+	// whom the reviewer speaks for, and who has no part in the verdict
+	For          string            `json:"for,omitempty"`
+	Session      string            `json:"session,omitempty"`
+	SelfReviewed bool              `json:"self_reviewed,omitempty"`
+	CreatedAt    time.Time         `json:"created_at"`
+	Criteria     []CriterionResult `json:"criteria"`
+	Reason       string            `json:"reason,omitempty"`
+	Suggestions  []Suggestion      `json:"suggestions,omitempty"`
+	CheckID      string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
+	SpecHash     string            `json:"spec_hash"`          // of the spec and criteria judged by
+	Usage        *Usage            `json:"usage,omitempty"`
 }
 
 // Checked is the content of checks/kN-vM.json: what the engine ran on a version while the rest of the review waits.

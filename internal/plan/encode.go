@@ -60,7 +60,8 @@ func Decode(data []byte) (*Plan, error) {
 		return nil, Findings{f}
 	}
 	if p.SchemaVersion == 0 {
-		return nil, Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version", Message: "is missing", Expected: strconv.Itoa(SchemaVersion)}}
+		return nil, Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version", Message: "is missing",
+			Expected: strconv.Itoa(SchemaVersion)}}
 	}
 	return p, nil
 }

@@ -48,7 +48,8 @@ func TestEncodeIsCanonical(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*Plan{"hostile": hostile, "handbook": handbook, "zero": {}, "large": generate(20, false)} {
+	for name, p := range map[string]*Plan{"hostile": hostile, "handbook": handbook, "zero": {},
+		"large": generate(20, false)} {
 		got, err := Encode(p)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -91,16 +92,18 @@ func TestDecodeReadsBack(t *testing.T) {
 
 func TestDecodeIsStrict(t *testing.T) {
 	for name, tt := range map[string]struct{ data, want string }{
-		"unknown field":   {`{"schema_version":1,"colour":1}`, `plan.json:1: colour: unknown field "colour"`},
-		"unknown below":   {"{\"schema_version\":1,\"tasks\":[{\"task_id\":\"A-1\",\n\"Title\":\"x\"}]}", `plan.json:2: tasks[0].Title: A-1: unknown field "Title"; did you mean title?`},
+		"unknown field": {`{"schema_version":1,"colour":1}`, `plan.json:1: colour: unknown field "colour"`},
+		"unknown below": {"{\"schema_version\":1,\"tasks\":[{\"task_id\":\"A-1\",\n\"Title\":\"x\"}]}",
+			`plan.json:2: tasks[0].Title: A-1: unknown field "Title"; did you mean title?`},
 		"duplicate field": {`{"schema_version":1,"schema_version":1}`, "stands twice"},
 		"duplicate meta":  {`{"schema_version":1,"tasks":[{"meta":{"a":{"b":1,"b":2}}}]}`, "stands twice"},
-		"wrong type":      {`{"schema_version":1,"tasks":[{"task_id":7}]}`, "tasks[0].task_id: is of the wrong type: number (expected string)"},
-		"null task":       {`{"schema_version":1,"tasks":[null]}`, "tasks[0]: is of the wrong type: null"},
-		"fraction":        {`{"schema_version":1,"config":{"quorum":0.5}}`, "config.quorum: is out of range: 0.5"},
-		"no version":      {`{"title":"x"}`, "schema_version: is missing"},
-		"not JSON":        {"title: x\n", "expected a value"},
-		"empty":           {"", "no content"},
+		"wrong type": {`{"schema_version":1,"tasks":[{"task_id":7}]}`,
+			"tasks[0].task_id: is of the wrong type: number (expected string)"},
+		"null task":  {`{"schema_version":1,"tasks":[null]}`, "tasks[0]: is of the wrong type: null"},
+		"fraction":   {`{"schema_version":1,"config":{"quorum":0.5}}`, "config.quorum: is out of range: 0.5"},
+		"no version": {`{"title":"x"}`, "schema_version: is missing"},
+		"not JSON":   {"title: x\n", "expected a value"},
+		"empty":      {"", "no content"},
 	} {
 		_, err := Decode([]byte(tt.data))
 		var fs Findings

@@ -128,13 +128,17 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, EventAbandoned, EventRestored}
+	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, EventAbandoned,
+		EventRestored}
 }
 
-// EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names them.
+// EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names
+// them.
 func EventKinds() []string {
 	return []string{
-		EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput, EventReplan,
-		EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted, EventAbandoned, EventRestored,
+		EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput,
+		EventReplan,
+		EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted,
+		EventAbandoned, EventRestored,
 	}
 }

@@ -28,8 +28,8 @@ func (e *AbandonError) Exit() (int, string) {
 	return fault.ExitRefused, "abandon what needs it first, or git wf plan --amend, which can change that"
 }
 
-// Abandon takes a task out of the plan. A GOAL takes everything below it that is not DONE with it; what is DONE stays. The
-// root stands for the whole plan, which is then given up.
+// Abandon takes a task out of the plan. A GOAL takes everything below it that is not DONE with it; what is DONE stays.
+// The root stands for the whole plan, which is then given up.
 type Abandon struct {
 	Task     TaskID
 	Decision Decision
@@ -44,7 +44,8 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	case t == nil:
 		return Change{}, refuse(e.Task, "no such task in %s", s.Plan.PlanID)
 	case t.NodeType == Check:
-		return Change{}, &RefusedError{e.Task, "reviews " + string(t.ReviewTargetTaskID) + ", and goes with it", "git wf abandon " + string(t.ReviewTargetTaskID)}
+		return Change{}, &RefusedError{e.Task, "reviews " + string(t.ReviewTargetTaskID) + ", and goes with it",
+			"git wf abandon " + string(t.ReviewTargetTaskID)}
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Task, "is abandoned already")
 	case e.Decision.Reason == "":
@@ -68,7 +69,8 @@ func (e Abandon) Apply(s *State) (Change, error) {
 func (s *State) goesWith(t *TaskState) []TaskID {
 	goes := []TaskID{t.TaskID}
 	for _, other := range s.order {
-		if other == t || other.NodeType == Check || other.Status == StatusAbandoned || !slices.Contains(s.Lineage(other.Task), t.TaskID) {
+		if other == t || other.NodeType == Check || other.Status == StatusAbandoned ||
+			!slices.Contains(s.Lineage(other.Task), t.TaskID) {
 			continue
 		}
 		if other.Status != StatusDone || other.Planning() && !s.shape.grafted[other.TaskID] {
@@ -147,7 +149,8 @@ func (s *State) uncovered(stays func(TaskID) bool) []string {
 	if root := s.Root(); root != nil {
 		for _, c := range root.RootAcceptanceCriteria {
 			if now[c.ID] && !then[c.ID] {
-				needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID, OneLine(c.Statement)))
+				needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID,
+					OneLine(c.Statement)))
 			}
 		}
 	}
@@ -172,19 +175,22 @@ func (e Restore) Apply(s *State) (Change, error) {
 	}
 	back, isBack := []TaskID{t.TaskID}, map[TaskID]bool{t.TaskID: true}
 	for _, other := range s.order {
-		if other != t && other.NodeType != Check && other.Status == StatusAbandoned && slices.Contains(s.Lineage(other.Task), t.TaskID) {
+		if other != t && other.NodeType != Check && other.Status == StatusAbandoned &&
+			slices.Contains(s.Lineage(other.Task), t.TaskID) {
 			back, isBack[other.TaskID] = append(back, other.TaskID), true
 		}
 	}
 	for _, above := range s.Lineage(t.Task)[1:] {
 		if s.Tasks[above].Status == StatusAbandoned {
-			return Change{}, &RefusedError{e.Task, "stands below " + string(above) + ", which is abandoned too", "git wf retry " + string(above)}
+			return Change{}, &RefusedError{e.Task, "stands below " + string(above) + ", which is abandoned too",
+				"git wf retry " + string(above)}
 		}
 	}
 	for _, id := range back {
 		for _, d := range s.Tasks[id].DependsOn {
 			if dep := s.Tasks[d]; dep != nil && dep.Status == StatusAbandoned && !isBack[d] {
-				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d), "git wf retry " + string(d)}
+				return Change{}, &RefusedError{e.Task, fmt.Sprintf("%s depends on %s, which is abandoned too", id, d),
+					"git wf retry " + string(d)}
 			}
 		}
 	}

@@ -25,10 +25,11 @@ type MendDocument struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name to two
-// of them.
+// Name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name
+// to two of them.
 func (d MendDocument) Name() string {
-	return fmt.Sprintf("%s-%x.json", d.CreatedAt.UTC().Format("20060102T150405Z"), sha1.Sum(Document(d)))[:len("20060102T150405Z-")+12] + ".json"
+	return fmt.Sprintf("%s-%x.json", d.CreatedAt.UTC().Format("20060102T150405Z"),
+		sha1.Sum(Document(d)))[:len("20060102T150405Z-")+12] + ".json"
 }
 
 // Mend records what doctor has put right. It changes no status.

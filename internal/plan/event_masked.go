@@ -20,8 +20,8 @@ type Masking struct {
 	New  []byte
 }
 
-// MaskRecords takes secrets out of the newest tree. It is the one event that replaces records; no status changes. The history
-// before it keeps what it had, until a prune archives it and the archive is deleted.
+// MaskRecords takes secrets out of the newest tree. It is the one event that replaces records; no status changes. The
+// history before it keeps what it had, until a prune archives it and the archive is deleted.
 type MaskRecords struct{ Records []Masking }
 
 // Apply is refused for what is not only masked.
@@ -43,8 +43,8 @@ func (e MaskRecords) Apply(*State) (Change, error) {
 	return c, nil
 }
 
-// Record is what takes the place of a record that holds secrets: of a log its hash, of any other record the same without them.
-// ok is false if it holds none; and then, or where they can't be taken out, masked is nil.
+// Record is what takes the place of a record that holds secrets: of a log its hash, of any other record the same
+// without them. ok is false if it holds none; and then, or where they can't be taken out, masked is nil.
 func (m Mask) Record(name string, data []byte) (masked []byte, ok bool) {
 	clean := []byte(m.Text(string(data)))
 	if bytes.Equal(clean, data) {
@@ -72,11 +72,12 @@ func MayHoldSecrets(name string) bool {
 func isLog(name string) bool { return path.Ext(name) == ".log" }
 
 func maskedLog(old []byte) []byte {
-	return fmt.Appendf(nil, "%s This log of %d bytes held a secret. Its SHA-256 is %x.\n", Masked, len(old), sha256.Sum256(old))
+	return fmt.Appendf(nil, "%s This log of %d bytes held a secret. Its SHA-256 is %x.\n", Masked, len(old),
+		sha256.Sum256(old))
 }
 
-// MayMask reports whether an event may put new in the place of old: a log's hash, or the same record with parts of its texts
-// masked. What a record says in any other field stays.
+// MayMask reports whether an event may put new in the place of old: a log's hash, or the same record with parts of its
+// texts masked. What a record says in any other field stays.
 func MayMask(name string, old, new []byte) bool {
 	switch {
 	case !MayHoldSecrets(name):
@@ -97,7 +98,9 @@ func sameButTexts(key string, was, is any) bool {
 	switch was := was.(type) {
 	case map[string]any:
 		is, ok := is.(map[string]any)
-		return ok && maps.EqualFunc(was, is, func(any, any) bool { return true }) && !slices.ContainsFunc(slices.Collect(maps.Keys(was)), func(k string) bool {
+		return ok && maps.EqualFunc(was, is, func(any, any) bool {
+			return true
+		}) && !slices.ContainsFunc(slices.Collect(maps.Keys(was)), func(k string) bool {
 			return !sameButTexts(k, was[k], is[k])
 		})
 	case []any:

@@ -28,12 +28,14 @@ func TestMayMask(t *testing.T) {
 		{"a field less", attempt, `{"kind": "error", "message": "k3y"}`, `{"message": "[masked]"}`, false},
 		{"a field more", attempt, `{"message": "k3y"}`, `{"message": "[masked]", "reason": "x"}`, false},
 		{"no JSON", attempt, `{"message": "k3y"}`, `{"message": "[masked]"`, false},
-		{"a criterion less", review + "review.json", `{"criteria": [{"id": "A1"}, {"id": "A2"}]}`, `{"criteria": [{"id": "A1"}]}`, false},
+		{"a criterion less", review + "review.json", `{"criteria": [{"id": "A1"}, {"id": "A2"}]}`,
+			`{"criteria": [{"id": "A1"}]}`, false},
 		{"a log with its hash", dir + "attempts/a1.log", "k3y\n", string(maskedLog([]byte("k3y\n"))), true},
 		{"a log with another hash", dir + "attempts/a1.log", "k3y\n", string(maskedLog([]byte("other\n"))), false},
 		{"a log that is masked in part", dir + "attempts/a1.log", "a k3y\n", "a [masked]\n", false},
 		{"a deliverable", dir + "artifacts/v1/files/page.json", `{"message": "k3y"}`, `{"message": "[masked]"}`, false},
-		{"a deliverable with a record's name", dir + "artifacts/v1/files/artifact.json", `{"summary": "k3y"}`, `{"summary": "[masked]"}`, false},
+		{"a deliverable with a record's name", dir + "artifacts/v1/files/artifact.json", `{"summary": "k3y"}`,
+			`{"summary": "[masked]"}`, false},
 		{"an answer", dir + "answers/q1.json", `{"text": "k3y"}`, `{"text": "[masked]"}`, false},
 		{"the plan", "plan.json", `{"text": "k3y"}`, `{"text": "[masked]"}`, false},
 	}
@@ -68,7 +70,8 @@ func TestMaskRecord(t *testing.T) {
 			t.Errorf("%s: %q is masked again, %q", name, masked, again)
 		}
 	}
-	if masked, ok := m.Record("tasks/00/IMPL-1/attempts/a1-error.json", []byte(`{"agent": "s3cr3t-v4lue"}`)); !ok || masked != nil {
+	if masked, ok := m.Record("tasks/00/IMPL-1/attempts/a1-error.json", []byte(`{"agent": "s3cr3t-v4lue"}`)); !ok ||
+		masked != nil {
 		t.Errorf("what is no text: %t, %q", ok, masked)
 	}
 }

@@ -10,9 +10,10 @@ import (
 )
 
 // A prune begins a new history with the tree of the old one's newest commit, less the files of versions that no review
-// approved and that are not among a task's newest. Nothing else goes: artifact.json, reviews and all other records stay,
-// and a stub beside artifact.json keeps the identity of what went, so that every status, counter and number is what it
-// was. The old history proves the new one, as long as it is kept as the archive. docs/format.md, section 6, has the rules.
+// approved and that are not among a task's newest. Nothing else goes: artifact.json, reviews and all other records
+// stay, and a stub beside artifact.json keeps the identity of what went, so that every status, counter and number is
+// what it was. The old history proves the new one, as long as it is kept as the archive. docs/format.md, section 6, has
+// the rules.
 
 // DefaultKeep is how many of a task's newest versions a prune keeps whole where nothing else is said.
 const DefaultKeep = 3
@@ -34,18 +35,21 @@ func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
 	}
 }
 
-// MayPrune says why somebody may not begin a new history of a plan; "" if they may. The arguments are those of MayChange.
+// MayPrune says why somebody may not begin a new history of a plan; "" if they may. The arguments are those of
+// MayChange.
 func (p *Policy) MayPrune(committer, signer string) string {
 	list := strings.Join(p.Prune.By, ", ")
 	switch {
 	case len(p.Prune.By) == 0:
 	case len(p.Keys) == 0 && !slices.Contains(p.Prune.By, committer):
-		return fmt.Sprintf("the policy lets only these prune (%s; by name, which nothing proves), and %s is none of them", list, committer)
+		return fmt.Sprintf("the policy lets only these prune (%s; by name, which nothing proves), and %s is none of them",
+			list, committer)
 	case len(p.Keys) == 0:
 	case signer == "":
 		return fmt.Sprintf("the policy lets only these prune (%s), and the commit is signed with no key of it", list)
 	case !slices.Contains(p.Prune.By, signer):
-		return fmt.Sprintf("the policy lets only these prune (%s), and %s, who signed the commit, is none of them", list, signer)
+		return fmt.Sprintf("the policy lets only these prune (%s), and %s, who signed the commit, is none of them", list,
+			signer)
 	}
 	return ""
 }
@@ -120,8 +124,8 @@ func stubTree(base string) OID {
 
 func isID(s string) bool { return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// addStub takes up a version whose files are gone. A stub beside files/ means nothing, and neither does a second one: only
-// a forger makes them.
+// addStub takes up a version whose files are gone. A stub beside files/ means nothing, and neither does a second one:
+// only a forger makes them.
 func (t *TaskRecords) addStub(version int, tree OID, h half) bool {
 	last := len(t.Artifacts) - 1
 	if tree == "" || h&halfFiles != 0 || h&halfArtifact == 0 || last >= 0 && t.Artifacts[last].Version == version {
@@ -150,8 +154,9 @@ const PruneFile = "prune.json"
 // Pruned is the message of a prune: it begins a history, and names the one that it goes on from.
 func Pruned(d PruneDocument) Change {
 	return Change{
-		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"), Count(d.Events, "event")),
-		Body:    "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" + string(d.PlanID),
+		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"),
+			Count(d.Events, "event")),
+		Body: "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" + string(d.PlanID),
 		Trailers: []Trailer{
 			{"Wf-Event", EventPruned}, {"Wf-Archive", string(d.Archive)}, {"Wf-Keep", strconv.Itoa(d.Keep)},
 		},

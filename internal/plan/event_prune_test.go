@@ -29,8 +29,11 @@ func (m *machine) prune(t *rapid.T) []Dropped {
 			continue
 		}
 		for i, a := range r.Artifacts {
-			gone := slices.ContainsFunc(dropped, func(d Dropped) bool { return d.TaskID == id && d.ArtifactID == VersionID(a.Version) })
-			if gone && (i >= len(r.Artifacts)-keep || a.Version == ts.Approved || s.VersionVerdict(id, VersionID(a.Version)) == Approved) {
+			gone := slices.ContainsFunc(dropped, func(d Dropped) bool {
+				return d.TaskID == id && d.ArtifactID == VersionID(a.Version)
+			})
+			if gone && (i >= len(r.Artifacts)-keep || a.Version == ts.Approved ||
+				s.VersionVerdict(id, VersionID(a.Version)) == Approved) {
 				t.Fatalf("%s %s goes, and must stay", id, VersionID(a.Version))
 			}
 		}
@@ -61,7 +64,8 @@ func withoutPruned(r Records) map[TaskID]TaskRecords {
 	return all
 }
 
-// Whatever happens before and after it, a prune changes no status, counter or number, and no event writes to where something is.
+// Whatever happens before and after it, a prune changes no status, counter or number, and no event writes to where
+// something is.
 func TestPruneKeepsTheState(t *testing.T) {
 	total := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,8 +158,10 @@ func TestStubNames(t *testing.T) {
 		pruned, alien int
 	}{
 		{"pruned", []string{"artifacts/v1/artifact.json", "artifacts/v1/" + StubName(oid)}, string(oid), 1, 0},
-		{"a stub beside files", []string{"artifacts/v1/artifact.json", "artifacts/v1/files", "artifacts/v1/" + StubName(oid)}, "of files", 0, 1},
-		{"two stubs", []string{"artifacts/v1/artifact.json", "artifacts/v1/" + StubName(oid), "artifacts/v1/" + StubName(other)}, string(oid), 1, 1},
+		{"a stub beside files", []string{"artifacts/v1/artifact.json", "artifacts/v1/files", "artifacts/v1/" + StubName(oid)},
+			"of files", 0, 1},
+		{"two stubs", []string{"artifacts/v1/artifact.json", "artifacts/v1/" + StubName(oid), "artifacts/v1/" +
+			StubName(other)}, string(oid), 1, 1},
 		{"a stub alone", []string{"artifacts/v1/" + StubName(oid)}, "", 0, 1},
 		{"no object id", []string{"artifacts/v1/artifact.json", "artifacts/v1/pruned-x"}, "", 0, 2},
 		{"of no version", []string{"artifacts/v01/artifact.json", "artifacts/v01/" + StubName(oid)}, "", 0, 2},
@@ -179,9 +185,11 @@ func TestStubNames(t *testing.T) {
 func TestPruneDirs(t *testing.T) {
 	id := strings.Repeat("0a", 20)
 	for name, want := range map[string]int{
-		"0001-" + id: 1, "12345-" + id: 12345, "0000-" + id: 0, "1-" + id: 0, "0001-x": 0, "0001": 0, "00010-" + id: 0, "0001-" + strings.ToUpper(id): 0, "": 0,
+		"0001-" + id: 1, "12345-" + id: 12345, "0000-" + id: 0, "1-" + id: 0, "0001-x": 0, "0001": 0, "00010-" + id: 0,
+		"0001-" + strings.ToUpper(id): 0, "": 0,
 	} {
-		if n, _, ok := ParsePruneDir(name); ok != (want > 0) || ok && (n != want || PruneDir(n, OID(id)) != PrunedDir+"/"+name) {
+		if n, _, ok := ParsePruneDir(name); ok != (want > 0) || ok &&
+			(n != want || PruneDir(n, OID(id)) != PrunedDir+"/"+name) {
 			t.Errorf("%q is read as %d, %v", name, n, ok)
 		}
 	}
@@ -201,11 +209,13 @@ func TestWhoMayPrune(t *testing.T) {
 		{"keys", Policy{Keys: []Key{key}}, "ann", "", ""},
 		{"signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "bob", "ann", ""},
 		{"not signed", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "", "signed with no key"},
-		{"signed by another", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "bob", "bob, who signed"},
+		{"signed by another", Policy{Keys: []Key{key}, Prune: PruneRules{By: []string{"ann"}}}, "ann", "bob",
+			"bob, who signed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.policy.MayPrune(tt.committer, tt.signer); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			if got := tt.policy.MayPrune(tt.committer, tt.signer); (got == "") != (tt.want == "") ||
+				!strings.Contains(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
@@ -215,7 +225,8 @@ func TestWhoMayPrune(t *testing.T) {
 	for _, f := range bad.Check() {
 		codes = append(codes, f.Code)
 	}
-	if all := strings.Join(codes, " "); !strings.Contains(all, "bad-number") || !strings.Contains(all, "pruner-without-key") {
+	if all := strings.Join(codes, " "); !strings.Contains(all, "bad-number") ||
+		!strings.Contains(all, "pruner-without-key") {
 		t.Errorf("found %s", all)
 	}
 	if text := string(EncodePolicy(&Policy{})); strings.Contains(text, "prune") {

@@ -36,7 +36,8 @@ type Option struct {
 	Description string `json:"description"`
 }
 
-// Answer is the content of answers/qN.json. Which of text, option_id and inputs it has follows from the question's kind.
+// Answer is the content of answers/qN.json. Which of text, option_id and inputs it has follows from the question's
+// kind.
 type Answer struct {
 	QuestionID string    `json:"question_id"`
 	TaskID     TaskID    `json:"task_id"`
@@ -136,7 +137,8 @@ func (r *TaskRecords) inputs(id TaskID, files []InputDocument) (add []Entry, nam
 		next[escaped]++
 		names = append(names, escaped+"/"+strconv.Itoa(next[escaped]))
 		at := id.Dir() + "/" + InputPath(escaped, next[escaped])
-		add = append(add, Entry{Path: at, Data: Document(f)}, Entry{Path: strings.TrimSuffix(at, ".json") + "/files", OID: f.Tree})
+		add = append(add, Entry{Path: at, Data: Document(f)}, Entry{Path: strings.TrimSuffix(at, ".json") + "/files",
+			OID: f.Tree})
 	}
 	return add, names
 }
@@ -151,7 +153,8 @@ type AnswerQuestion struct {
 	Author   Actor
 }
 
-// Apply is refused if there is no such question, if it has its answer, or, with an *AnswerError, if the answer is of another form.
+// Apply is refused if there is no such question, if it has its answer, or, with an *AnswerError, if the answer is of
+// another form.
 func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	if _, err := s.actionNamed(e.Task); err != nil {
 		return Change{}, err

@@ -38,7 +38,8 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
 		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
 	case !s.MayReview(t.TaskID, rev.Reviewer):
-		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer, strings.Join(s.Reviewers(t.TaskID), ", "))
+		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
+			strings.Join(s.Reviewers(t.TaskID), ", "))
 	case rev.Session != "" && rev.Session == e.Artifact.Session:
 		return Change{}, refuse(t.TaskID, "the session that made %s can't review it", VersionID(version))
 	case rev.SpecHash != t.SpecHash():
@@ -79,7 +80,9 @@ func (r Review) sound(t *Task) error {
 		return fmt.Errorf("score %d is not between 0 and 100", r.Score)
 	}
 	for _, c := range t.AcceptanceCriteria {
-		if !slices.ContainsFunc(r.Criteria, func(x CriterionResult) bool { return x.ID == c.ID && x.Severity == c.Severity }) {
+		if !slices.ContainsFunc(r.Criteria, func(x CriterionResult) bool {
+			return x.ID == c.ID && x.Severity == c.Severity
+		}) {
 			return fmt.Errorf("criterion %s has no result", c.ID)
 		}
 	}
@@ -129,7 +132,8 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		}
 	}
 	return Change{
-		Subject:  fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, Count(len(k.Criteria), "check"), k.ReviewedArtifactID, failed),
+		Subject: fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, Count(len(k.Criteria), "check"), k.ReviewedArtifactID,
+			failed),
 		Trailers: trailers(EventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
 		Author:   e.Author,
 		Add:      []Entry{{Path: t.TaskID.Dir() + "/" + rec.Path(), Data: Document(k)}},

@@ -31,8 +31,8 @@ func (e *SessionError) Exit() (int, string) {
 // UpgradeHint says what to do about what a newer program has written.
 const UpgradeHint = "install a newer git wf (git wf --version says which this is)"
 
-// readOnly refuses to record anything in a plan with records that this program does not know: what it would decide could
-// contradict them.
+// readOnly refuses to record anything in a plan with records that this program does not know: what it would decide
+// could contradict them.
 func (s *State) readOnly() error {
 	if n := len(s.Records.Newer); n > 0 {
 		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not know (%s): the plan can be read here, and nothing recorded in it",
@@ -52,9 +52,9 @@ func (s *State) MayBegin() error {
 	return nil
 }
 
-// Admits is refused with a *SessionError if the plan's session does not take the event: a completed plan takes nothing but
-// what opens it again and what doctor has put right; a paused one takes what was begun before and what a person decides,
-// but no plan for more work.
+// Admits is refused with a *SessionError if the plan's session does not take the event: a completed plan takes nothing
+// but what opens it again and what doctor has put right; a paused one takes what was begun before and what a person
+// decides, but no plan for more work.
 func (s *State) Admits(ev Event) error {
 	if err := s.readOnly(); err != nil {
 		return err
@@ -101,7 +101,8 @@ func (e Resume) Apply(s *State) (Change, error) {
 		return Change{}, s.refuseSession("is active", "git wf run --plan "+string(s.Plan.PlanID))
 	case SessionCompleted:
 		if e.Decision.Reason == "" {
-			return Change{}, s.refuseSession("is completed; opening it again needs a reason", fmt.Sprintf("git wf resume %s -m WHY", s.Plan.PlanID))
+			return Change{}, s.refuseSession("is completed; opening it again needs a reason",
+				fmt.Sprintf("git wf resume %s -m WHY", s.Plan.PlanID))
 		}
 		subject = "session: opened again"
 	}
@@ -141,7 +142,8 @@ func (e *OpenError) Error() string {
 
 // Exit has what ends the plan all the same.
 func (e *OpenError) Exit() (int, string) {
-	return fault.ExitRefused, fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
+	return fault.ExitRefused,
+		fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
 }
 
 // MovedOnError says that a document was made from records that are not the newest any more.
@@ -165,7 +167,8 @@ func (e Complete) Apply(s *State) (Change, error) {
 	}
 	d := Decision{By: e.Document.By, CreatedAt: e.Document.CreatedAt, Reason: e.Document.Reason}
 	m := e.Document.Metrics
-	subject := fmt.Sprintf("session: completed, %s approved, %s", Count(m.Approved, "task"), Count(m.Rejections, "rejection"))
+	subject := fmt.Sprintf("session: completed, %s approved, %s", Count(m.Approved, "task"),
+		Count(m.Rejections, "rejection"))
 	c := s.sessionChange(EventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
 		note := NoteRecord{N: s.Records.nextNote(), Category: "learnings"}
@@ -195,7 +198,8 @@ func (s *State) refuseSession(reason, hint string) error {
 func (r Records) Count() int {
 	n := len(r.Session) + len(r.Notes)
 	for _, t := range r.Tasks {
-		n += len(t.Artifacts) + len(t.Reviews) + len(t.Checks) + len(t.Attempts) + len(t.Resets) + len(t.Questions) + len(t.Answers) +
+		n += len(t.Artifacts) + len(t.Reviews) + len(t.Checks) + len(t.Attempts) + len(t.Resets) + len(t.Questions) +
+			len(t.Answers) +
 			len(t.Waivers) + len(t.Marks)
 		for _, files := range t.Inputs {
 			n += files

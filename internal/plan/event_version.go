@@ -2,8 +2,8 @@ package plan
 
 import "fmt"
 
-// Begin starts a plan: Plan is the bootstrap (Bootstrap). A person who hands a plan in brings its first version with it,
-// Artifact; otherwise the planning task's agent makes it, from what was asked for and from Files.
+// Begin starts a plan: Plan is the bootstrap (Bootstrap). A person who hands a plan in brings its first version with
+// it, Artifact; otherwise the planning task's agent makes it, from what was asked for and from Files.
 type Begin struct {
 	Plan     *Plan
 	Artifact Artifact // none if it has no task id
@@ -27,7 +27,8 @@ func (e Begin) Apply(s *State) (Change, error) {
 			Plan:     e.Plan,
 		}, nil
 	}
-	c, err := NewVersion{Artifact: e.Artifact, Author: e.Author}.Apply(Derive(e.Plan, s.Records, nil, e.Artifact.CreatedAt))
+	c, err := NewVersion{Artifact: e.Artifact, Author: e.Author}.Apply(Derive(e.Plan, s.Records, nil,
+		e.Artifact.CreatedAt))
 	if err != nil {
 		return Change{}, err
 	}
@@ -79,7 +80,8 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		Body:     a.Summary,
 		Trailers: trailers(EventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
-		Add:      []Entry{{Path: dir + VersionPath(version), Data: Document(a)}, {Path: dir + FilesPath(version), OID: a.Tree}},
+		Add: []Entry{{Path: dir + VersionPath(version), Data: Document(a)},
+			{Path: dir + FilesPath(version), OID: a.Tree}},
 	}
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
 	switch {

@@ -67,8 +67,8 @@ func (t *Task) PreparationLines() []string {
 	return lines
 }
 
-// Steps are the steps of the task's preparation, in order. What is no list of steps counts for nothing; a step that is a mere
-// text is advice. Validate says what is wrong with them.
+// Steps are the steps of the task's preparation, in order. What is no list of steps counts for nothing; a step that is
+// a mere text is advice. Validate says what is wrong with them.
 func (t *Task) Steps() []Step {
 	list, _ := t.FlowControl["pre_analysis"].([]any)
 	steps := make([]Step, 0, len(list))
@@ -86,7 +86,8 @@ func (t *Task) Steps() []Step {
 }
 
 func (s *Step) read(m map[string]any) {
-	for key, into := range map[string]*string{"step": &s.Name, "action": &s.Action, "output_to": &s.OutputTo, "on_error": &s.OnError} {
+	for key, into := range map[string]*string{"step": &s.Name, "action": &s.Action, "output_to": &s.OutputTo,
+		"on_error": &s.OnError} {
 		if text, ok := m[key].(string); ok && text != "" {
 			*into = text
 		}
@@ -146,8 +147,8 @@ func (c *StepCommand) call(form StepForm, args []string) {
 	}
 }
 
-// isSentence reports whether a text is for the agent to read: it begins with a capital letter and a word, or with a letter
-// of a script that no program's name has. What is meant as a command all the same is written as bash(...).
+// isSentence reports whether a text is for the agent to read: it begins with a capital letter and a word, or with a
+// letter of a script that no program's name has. What is meant as a command all the same is written as bash(...).
 func isSentence(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	word, _, more := strings.Cut(text, " ")
@@ -157,7 +158,8 @@ func isSentence(text string) bool {
 	return more && unicode.IsUpper(first) && !strings.ContainsAny(word, "=/")
 }
 
-// callArgs are the arguments of a call, split at commas outside of quotes; path=... and pattern=... may be said by name.
+// callArgs are the arguments of a call, split at commas outside of quotes; path=... and pattern=... may be said by
+// name.
 func callArgs(text string) []string {
 	var args []string
 	var quote rune
@@ -168,10 +170,12 @@ func callArgs(text string) []string {
 			if r == quote {
 				quote = 0
 			}
-		case (r == '\'' || r == '"') && strings.TrimSpace(text[from:i]) == "" || (r == '\'' || r == '"') && strings.HasSuffix(text[from:i], "="):
+		case (r == '\'' || r == '"') && strings.TrimSpace(text[from:i]) == "" || (r == '\'' || r == '"') &&
+			strings.HasSuffix(text[from:i], "="):
 			quote = r
 		case r == ',' && (i == len(text) || i+1 < len(text) && text[i+1] == ' '):
-			args = append(args, unquoted(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text[from:i]), "pattern="), "path=")))
+			args = append(args, unquoted(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text[from:i]), "pattern="),
+				"path=")))
 			from = i + 1
 		}
 	}
@@ -211,7 +215,8 @@ type Prepared struct {
 	Problem    string `json:"problem,omitempty"`
 }
 
-// stepLines are the command lines of the task's preparation, and where they stand in it. A CHECK and a GOAL prepare nothing.
+// stepLines are the command lines of the task's preparation, and where they stand in it. A CHECK and a GOAL prepare
+// nothing.
 func (t *Task) stepLines() []CommandLine {
 	var lines []CommandLine
 	if t.NodeType != Action {

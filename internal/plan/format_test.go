@@ -106,7 +106,8 @@ func TestFormatConfig(t *testing.T) {
 			continue
 		}
 		text := field.Description
-		if usual := strings.ReplaceAll(text, "100 MiB", "104857600"); l.usual > 0 && !strings.HasSuffix(usual, "Default "+want[l.name]+".") {
+		if usual := strings.ReplaceAll(text, "100 MiB", "104857600"); l.usual > 0 &&
+			!strings.HasSuffix(usual, "Default "+want[l.name]+".") {
 			t.Errorf("schema.json says of %s: %s", l.name, text)
 		}
 	}
@@ -205,18 +206,23 @@ func verdictIs(v Verdict) func(*situation) {
 }
 
 var actionConditions = map[string]condition{
-	"marked abandoned":                     {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
-	"a claim that has not expired":         {make: func(x *situation) { x.claim("IMPL-1") }},
-	"a question without an answer":         {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
-	"a required input missing":             {make: func(x *situation) { x.names["IMPL-1"] = slices.DeleteFunc(x.names["IMPL-1"], isSecondInput) }},
-	"attempts reach max_attempts":          {make: attempts("attempts/a%d-error.json")},
-	"lost attempts reach max_lost":         {make: attempts("attempts/a%d-lost.json")},
-	"rejected versions reach max_attempts": {make: func(x *situation) { x.version("IMPL-1", Rejected); x.version("IMPL-1", Rejected) }},
-	"newest version awaits review":         {verdictIs(""), "verdict"},
-	"newest version rejected":              {verdictIs(Rejected), "verdict"},
-	"newest version approved":              {verdictIs(Approved), "verdict"},
-	"a dependency is not DONE":             {make: func(x *situation) { x.closed = false }},
-	"otherwise":                            {make: func(*situation) {}},
+	"marked abandoned":             {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"a claim that has not expired": {make: func(x *situation) { x.claim("IMPL-1") }},
+	"a question without an answer": {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"a required input missing": {make: func(x *situation) {
+		x.names["IMPL-1"] = slices.DeleteFunc(x.names["IMPL-1"], isSecondInput)
+	}},
+	"attempts reach max_attempts":  {make: attempts("attempts/a%d-error.json")},
+	"lost attempts reach max_lost": {make: attempts("attempts/a%d-lost.json")},
+	"rejected versions reach max_attempts": {make: func(x *situation) {
+		x.version("IMPL-1", Rejected)
+		x.version("IMPL-1", Rejected)
+	}},
+	"newest version awaits review": {verdictIs(""), "verdict"},
+	"newest version rejected":      {verdictIs(Rejected), "verdict"},
+	"newest version approved":      {verdictIs(Approved), "verdict"},
+	"a dependency is not DONE":     {make: func(x *situation) { x.closed = false }},
+	"otherwise":                    {make: func(*situation) {}},
 }
 
 const secondInput = "inputs/the%20logo/2.json"
@@ -224,10 +230,14 @@ const secondInput = "inputs/the%20logo/2.json"
 func isSecondInput(name string) bool { return name == secondInput }
 
 var checkConditions = map[string]condition{
-	"its target is ABANDONED":                                   {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
-	"a claim on the CHECK that has not expired":                 {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
-	"newest version has its verdict":                            {make: verdictIs(Approved)},
-	"its target is not READY_TO_CHECK":                          {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"its target is ABANDONED": {make: func(x *situation) {
+		x.add("IMPL-1", "marks/0001-abandoned.json")
+	}},
+	"a claim on the CHECK that has not expired": {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
+	"newest version has its verdict":            {make: verdictIs(Approved)},
+	"its target is not READY_TO_CHECK": {make: func(x *situation) {
+		x.add("IMPL-1", "questions/q1.json")
+	}},
 	"attempts to review the newest version reach max_attempts":  {make: attempts("attempts/a%d-v1-error.json")},
 	"lost attempts to review the newest version reach max_lost": {make: attempts("attempts/a%d-v1-lost.json")},
 	"otherwise": {make: func(*situation) {}},
@@ -328,26 +338,47 @@ func TestFormatWhatEnds(t *testing.T) {
 		want Status
 	}{
 		{"an expired claim", func(x *situation) { x.claims["IMPL-1"] = Claim{Expires: noon} }, "IMPL-1", StatusReady},
-		{"an expired claim on the check", func(x *situation) { x.version("IMPL-1", ""); x.claims["CHECK-IMPL-1"] = Claim{Expires: noon} }, "CHECK-IMPL-1", StatusReady},
-		{"restored", func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json", "marks/0002-restored.json") }, "IMPL-1", StatusReady},
+		{"an expired claim on the check", func(x *situation) {
+			x.version("IMPL-1", "")
+			x.claims["CHECK-IMPL-1"] = Claim{Expires: noon}
+		}, "CHECK-IMPL-1", StatusReady},
+		{"restored", func(x *situation) {
+			x.add("IMPL-1", "marks/0001-abandoned.json", "marks/0002-restored.json")
+		}, "IMPL-1", StatusReady},
 		{"abandoned again", func(x *situation) {
 			x.add("IMPL-1", "marks/0001-abandoned.json", "marks/0002-restored.json", "marks/0003-abandoned.json")
 		}, "IMPL-1", StatusAbandoned},
 		{"answered", func(x *situation) { x.add("IMPL-1", "questions/q1.json", "answers/q1.json") }, "IMPL-1", StatusReady},
-		{"the other question answered", func(x *situation) { x.add("IMPL-1", "questions/q1.json", "questions/q2.json", "answers/q1.json") }, "IMPL-1", StatusWaitingInput},
-		{"attempts before the reset", func(x *situation) { attempts("attempts/a%d-error.json")(x); x.add("IMPL-1", "resets/s1-a2-r0.json") }, "IMPL-1", StatusReady},
-		{"one attempt after the reset", func(x *situation) { attempts("attempts/a%d-error.json")(x); x.add("IMPL-1", "resets/s1-a1-r0.json") }, "IMPL-1", StatusReady},
+		{"the other question answered", func(x *situation) {
+			x.add("IMPL-1", "questions/q1.json", "questions/q2.json", "answers/q1.json")
+		}, "IMPL-1", StatusWaitingInput},
+		{"attempts before the reset", func(x *situation) {
+			attempts("attempts/a%d-error.json")(x)
+			x.add("IMPL-1", "resets/s1-a2-r0.json")
+		}, "IMPL-1", StatusReady},
+		{"one attempt after the reset", func(x *situation) {
+			attempts("attempts/a%d-error.json")(x)
+			x.add("IMPL-1", "resets/s1-a1-r0.json")
+		}, "IMPL-1", StatusReady},
 		{"the newest reset counts", func(x *situation) {
 			attempts("attempts/a%d-error.json")(x)
 			x.add("IMPL-1", "resets/s2-a2-r0.json", "resets/s1-a0-r0.json")
 		}, "IMPL-1", StatusReady},
-		{"lost attempts before the reset", func(x *situation) { attempts("attempts/a%d-lost.json")(x); x.add("IMPL-1", "resets/s1-a2-r0.json") }, "IMPL-1", StatusReady},
-		{"lost attempts, then a failed one", func(x *situation) { attempts("attempts/a%d-lost.json")(x); x.add("IMPL-1", "attempts/a3-error.json") }, "IMPL-1", StatusReady},
+		{"lost attempts before the reset", func(x *situation) {
+			attempts("attempts/a%d-lost.json")(x)
+			x.add("IMPL-1", "resets/s1-a2-r0.json")
+		}, "IMPL-1", StatusReady},
+		{"lost attempts, then a failed one", func(x *situation) {
+			attempts("attempts/a%d-lost.json")(x)
+			x.add("IMPL-1", "attempts/a3-error.json")
+		}, "IMPL-1", StatusReady},
 		{"lost attempts, then a question", func(x *situation) {
 			attempts("attempts/a%d-lost.json")(x)
 			x.add("IMPL-1", "attempts/a3-needs_input.json")
 		}, "IMPL-1", StatusReady},
-		{"a lost attempt and a failed one", func(x *situation) { x.add("IMPL-1", "attempts/a1-error.json", "attempts/a2-lost.json") }, "IMPL-1", StatusReady},
+		{"a lost attempt and a failed one", func(x *situation) {
+			x.add("IMPL-1", "attempts/a1-error.json", "attempts/a2-lost.json")
+		}, "IMPL-1", StatusReady},
 		{"rejections before the reset", func(x *situation) {
 			x.version("IMPL-1", Rejected)
 			x.version("IMPL-1", Rejected)

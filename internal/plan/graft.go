@@ -21,8 +21,8 @@ type Planner struct {
 	Reviewers []string // each of whom must approve, beside the built-in review
 }
 
-// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large, nor one that was read off a
-// person's outline; an agent's is split.
+// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large, nor one that was read
+// off a person's outline; an agent's is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
 	if p.Agent == AgentManual || p.Agent == AgentOutline {
@@ -38,7 +38,8 @@ func (p Planner) tasks(id TaskID, title string, parent TaskID, description strin
 	return []*Task{
 		{
 			TaskID: id, NodeType: Action, Title: title, ParentTaskID: parent, Agent: p.Agent, EstimatedPersonDays: 0.5,
-			DeliverableSpec:    &DeliverableSpec{Format: FormatPlan, Filename: p.File, SingleFile: true, Description: description},
+			DeliverableSpec: &DeliverableSpec{Format: FormatPlan, Filename: p.File, SingleFile: true,
+				Description: description},
 			AcceptanceCriteria: p.criteria(),
 		},
 		{
@@ -63,7 +64,8 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 		PlanType:      asked.PlanType,
 		Complexity:    asked.Complexity,
 		Tasks: append([]*Task{{TaskID: rootID, NodeType: Goal, Title: asked.Title}},
-			by.tasks(PlanTaskID, "Plan: "+asked.Title, rootID, "The graph of tasks, each with its deliverable, criteria and estimate.")...),
+			by.tasks(PlanTaskID, "Plan: "+asked.Title, rootID,
+				"The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
 }
 
@@ -91,9 +93,9 @@ func (p *Plan) reserved() Findings {
 	return fs
 }
 
-// Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is for:
-// the first plan, a leaf that is split, or a plan that is amended. It fails with Findings, whose paths count the tasks
-// of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
+// Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is
+// for: the first plan, a leaf that is split, or a plan that is amended. It fails with Findings, whose paths count the
+// tasks of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
 func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error) {
 	t := base.Task(task)
 	if t == nil || !t.Planning() {
@@ -116,9 +118,9 @@ func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error
 	return p, nil
 }
 
-// replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan that
-// an agent made, or that is amended, keeps what was asked for, word by word. An amendment that says nothing of the root's
-// checklist or of the config leaves them as they are.
+// replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan
+// that an agent made, or that is amended, keeps what was asked for, word by word. An amendment that says nothing of the
+// root's checklist or of the config leaves them as they are.
 func replaced(base, candidate *Plan) *Plan {
 	root := candidate.RootTaskID
 	p := &Plan{
@@ -187,8 +189,8 @@ type GraftPlan struct {
 	Ask         []Question         // about leaves that are too large and can't be split
 }
 
-// Apply is refused unless the task makes plans, the version is its approved one and not grafted yet, and what it changes
-// is not done yet.
+// Apply is refused unless the task makes plans, the version is its approved one and not grafted yet, and what it
+// changes is not done yet.
 func (e GraftPlan) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Task)
 	if err != nil {
@@ -237,8 +239,8 @@ type Feasible struct {
 	OneShotPass bool    `json:"one_shot_pass"` // it can be done in one piece
 }
 
-// Estimated reports whether the leaves of a plan are estimated when it is grafted, and split where they are too large: those
-// of an agent's. A person's own numbers stand. agent is that of the planning task.
+// Estimated reports whether the leaves of a plan are estimated when it is grafted, and split where they are too large:
+// those of an agent's. A person's own numbers stand. agent is that of the planning task.
 func (a Artifact) Estimated(agent string) bool { return a.Session != "" && agent != AgentOutline }
 
 // NewLeaves are the ACTIONs that make deliverables, of which the plan before knew nothing or something else.
@@ -247,15 +249,16 @@ func (p *Plan) NewLeaves(before *Plan) []*Task {
 	var leaves []*Task
 	for _, t := range p.Tasks {
 		old := known.Task(t.TaskID)
-		if t.NodeType == Action && !t.Planning() && (old == nil || old.SpecHash() != t.SpecHash() || old.EstimatedPersonDays != t.EstimatedPersonDays) {
+		if t.NodeType == Action && !t.Planning() && (old == nil || old.SpecHash() != t.SpecHash() ||
+			old.EstimatedPersonDays != t.EstimatedPersonDays) {
 			leaves = append(leaves, t)
 		}
 	}
 	return leaves
 }
 
-// Estimate says in the event what follows from the estimates. whole is what plan.json will be. It returns the leaves that
-// are too large and can't be split.
+// Estimate says in the event what follows from the estimates. whole is what plan.json will be. It returns the leaves
+// that are too large and can't be split.
 func (e *GraftPlan) Estimate(whole *Plan, leaves []Feasible) (stuck []Feasible) {
 	e.Days, e.Split = map[TaskID]float64{}, nil
 	tasks, limits := whole.Index(), whole.Limits()

@@ -75,7 +75,8 @@ func TestTaskIDValid(t *testing.T) {
 		}
 	}
 	for _, id := range []TaskID{
-		"", "IMPL", "impl-1", "IMPL-", "IMPL-1.", "IMPL-1..2", "-1", "1-1", "IMPL-1/..", "IMPL-1\n", "IMPL-1 ", "IMPL_1", "任务-1",
+		"", "IMPL", "impl-1", "IMPL-", "IMPL-1.", "IMPL-1..2", "-1", "1-1", "IMPL-1/..", "IMPL-1\n", "IMPL-1 ", "IMPL_1",
+		"任务-1",
 		TaskID("A-" + strings.Repeat("1", 99)),
 	} {
 		if id.Valid() {
@@ -107,7 +108,8 @@ func TestSlug(t *testing.T) {
 
 func TestVersionNumber(t *testing.T) {
 	for id, want := range map[string]int{
-		"v1": 1, "v120": 120, "": 0, "v": 0, "v0": 0, "v01": 0, "v-1": 0, "v+1": 0, "1": 0, "vv1": 0, "v1 ": 0, "v1.2": 0, "v99999999999999999999": 0,
+		"v1": 1, "v120": 120, "": 0, "v": 0, "v0": 0, "v01": 0, "v-1": 0, "v+1": 0, "1": 0, "vv1": 0, "v1 ": 0, "v1.2": 0,
+		"v99999999999999999999": 0,
 	} {
 		if got := VersionNumber(id); got != want {
 			t.Errorf("VersionNumber(%q) = %d, want %d", id, got, want)

@@ -22,8 +22,8 @@ var (
 	gpgFingerprint = pattern.Compile(`^(?:[0-9A-F]{40}|[0-9A-F]{64})$`)
 )
 
-// Fingerprint names the key as git does when it has checked a signature: "SHA256:..." for SSH, upper-case hex digits for
-// GPG. It fails if the key is no key.
+// Fingerprint names the key as git does when it has checked a signature: "SHA256:..." for SSH, upper-case hex digits
+// for GPG. It fails if the key is no key.
 func (k Key) Fingerprint() (string, error) {
 	switch {
 	case (k.SSH == "") == (k.GPG == ""):
@@ -43,8 +43,8 @@ func (k Key) Fingerprint() (string, error) {
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:]), nil
 }
 
-// AllowedSigner is the key as a line of an SSH allowed-signers file, for signatures by git alone. Nothing of the line is
-// taken over as it stands: the policy may have come from anywhere.
+// AllowedSigner is the key as a line of an SSH allowed-signers file, for signatures by git alone. Nothing of the line
+// is taken over as it stands: the policy may have come from anywhere.
 func (k Key) AllowedSigner(principal string) (string, error) {
 	l, err := parseSigner(k.SSH)
 	if err != nil {
@@ -98,8 +98,8 @@ func parseSigner(line string) (signer, error) {
 	return l, nil
 }
 
-// blobOf reports whether bytes are a key of the kind that the line says: fields, each after its length, of which the first
-// is the kind.
+// blobOf reports whether bytes are a key of the kind that the line says: fields, each after its length, of which the
+// first is the kind.
 func blobOf(blob []byte, kind string) bool {
 	if len(blob) > maxKey {
 		return false
@@ -147,8 +147,8 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 	}
 }
 
-// Unguarded reports whether the policy has keys and nobody who has to sign a change of it: whoever pushes a policy without the keys
-// makes every approval count again.
+// Unguarded reports whether the policy has keys and nobody who has to sign a change of it: whoever pushes a policy
+// without the keys makes every approval count again.
 func (p *Policy) Unguarded() bool { return len(p.Keys) > 0 && len(p.Maintainers) == 0 }
 
 // HasKey reports whether the policy has a key of that name.
@@ -162,8 +162,8 @@ const agentDomain = "@agents.git-wf.invalid"
 // IsAgent reports whether the address is that of an agent, or of the engine.
 func (a Actor) IsAgent() bool { return strings.HasSuffix(a.Email, agentDomain) }
 
-// Recorder is whose an event is, by the commit that recorded it: what an agent did is the agent's, whoever ran it; all else is
-// its committer's, whatever name the author has.
+// Recorder is whose an event is, by the commit that recorded it: what an agent did is the agent's, whoever ran it; all
+// else is its committer's, whatever name the author has.
 func Recorder(author, committer Actor) string {
 	if author.IsAgent() {
 		return author.Name
@@ -171,7 +171,8 @@ func Recorder(author, committer Actor) string {
 	return committer.Name
 }
 
-// ReviewerOf is who the commit of an event that has a review says is its reviewer. A waiver makes the engine's own verdict anew.
+// ReviewerOf is who the commit of an event that has a review says is its reviewer. A waiver makes the engine's own
+// verdict anew.
 func ReviewerOf(event string, author, committer Actor) string {
 	if event == EventWaiver {
 		return ReviewerChecks
@@ -179,9 +180,9 @@ func ReviewerOf(event string, author, committer Actor) string {
 	return Recorder(author, committer)
 }
 
-// Vouches reports whether a signature by the holder of a key makes a reviewer's approval count. A person signs their own.
-// The engine and agents have no key: for them stands whoever ran them, and signed. What is under the name of somebody who
-// has a key is never an agent's. The author is that of the commit that records the approval.
+// Vouches reports whether a signature by the holder of a key makes a reviewer's approval count. A person signs their
+// own. The engine and agents have no key: for them stands whoever ran them, and signed. What is under the name of
+// somebody who has a key is never an agent's. The author is that of the commit that records the approval.
 func (p *Policy) Vouches(signer, reviewer string, author Actor) bool {
 	if signer == "" || signer == reviewer {
 		return signer != ""
@@ -200,9 +201,11 @@ func (p *Policy) MayChange(committer, signer string) string {
 		return fmt.Sprintf("only its maintainers may change the policy (%s; by name, which nothing proves), and %s is none of them", list, committer)
 	case len(p.Keys) == 0:
 	case signer == "":
-		return fmt.Sprintf("only its maintainers may change the policy (%s), and the change is signed with no key of it", list)
+		return fmt.Sprintf("only its maintainers may change the policy (%s), and the change is signed with no key of it",
+			list)
 	case !slices.Contains(p.Maintainers, signer):
-		return fmt.Sprintf("only its maintainers may change the policy (%s), and %s, who signed the change, is none of them", list, signer)
+		return fmt.Sprintf("only its maintainers may change the policy (%s), and %s, who signed the change, is none of them",
+			list, signer)
 	}
 	return ""
 }

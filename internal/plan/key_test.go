@@ -16,7 +16,8 @@ func TestKey(t *testing.T) {
 		{"with a comment", annKey + " ann@host", `p namespaces="git" ` + annKey},
 		{"a line of allowed signers", "ann@example.com " + annKey, `p namespaces="git" ` + annKey},
 		{"a wildcard for a principal", "* " + annKey, `p namespaces="git" ` + annKey},
-		{"options", `ann namespaces="git,file",valid-before="20300101" ` + annKey, `p namespaces="git",valid-before="20300101" ` + annKey},
+		{"options", `ann namespaces="git,file",valid-before="20300101" ` + annKey,
+			`p namespaces="git",valid-before="20300101" ` + annKey},
 		{"for files alone", `ann namespaces="file" ` + annKey, "is not for git"},
 		{"an authority", "* cert-authority " + annKey, `has the option "cert-authority"`},
 		{"an unknown option", `ann touch-required ` + annKey, `has the option "touch-required"`},
@@ -84,14 +85,17 @@ func TestMayChange(t *testing.T) {
 	}{
 		{"no maintainers", Policy{Keys: keys}, "carl", "", ""},
 		{"a maintainer", Policy{Keys: keys, Maintainers: []string{"ann"}}, "x", "ann", ""},
-		{"a maintainer's name alone", Policy{Keys: keys, Maintainers: []string{"ann"}}, "ann", "", "is signed with no key of it"},
-		{"another key", Policy{Keys: keys, Maintainers: []string{"ann"}}, "ann", "bob", "bob, who signed the change, is none of them"},
+		{"a maintainer's name alone", Policy{Keys: keys, Maintainers: []string{"ann"}}, "ann", "",
+			"is signed with no key of it"},
+		{"another key", Policy{Keys: keys, Maintainers: []string{"ann"}}, "ann", "bob",
+			"bob, who signed the change, is none of them"},
 		{"no keys", Policy{Maintainers: []string{"ann"}}, "ann", "", ""},
 		{"no keys, another name", Policy{Maintainers: []string{"ann"}}, "bob", "", "by name, which nothing proves"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.policy.MayChange(tt.committer, tt.signer); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			if got := tt.policy.MayChange(tt.committer, tt.signer); !strings.Contains(got, tt.want) ||
+				(got == "") != (tt.want == "") {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})

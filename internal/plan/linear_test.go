@@ -51,7 +51,8 @@ func shaped(n int, bind func(i int, t *Task)) *Plan {
 		{TaskID: "GOAL-1", NodeType: Goal}, {TaskID: "PART-1", NodeType: Goal, ParentTaskID: "GOAL-1"},
 	}}
 	for i := range n {
-		t := &Task{TaskID: leafID(i), NodeType: Action, ParentTaskID: "GOAL-1", DeliverableSpec: &DeliverableSpec{Format: "txt"}}
+		t := &Task{TaskID: leafID(i), NodeType: Action, ParentTaskID: "GOAL-1",
+			DeliverableSpec: &DeliverableSpec{Format: "txt"}}
 		bind(i, t)
 		p.Tasks = append(p.Tasks, t, &Task{TaskID: t.TaskID.CheckID(), NodeType: Check, ReviewTargetTaskID: t.TaskID})
 	}
@@ -63,7 +64,8 @@ func approved(leaves int) Records {
 	r := Records{Tasks: map[TaskID]*TaskRecords{}}
 	for i := range leaves {
 		r.Tasks[leafID(i)] = &TaskRecords{
-			Artifacts: []ArtifactRecord{{Version: 1}}, Reviews: []ReviewRecord{{N: 1, Version: 1, Reviewer: "ann", Verdict: Approved}},
+			Artifacts: []ArtifactRecord{{Version: 1}}, Reviews: []ReviewRecord{{N: 1, Version: 1, Reviewer: "ann",
+				Verdict: Approved}},
 		}
 	}
 	return r
@@ -142,5 +144,6 @@ func atMost(t *testing.T, most float64, small, large func()) {
 			return
 		}
 	}
-	t.Errorf("three times the tasks take %.1f times as long, want at most %g (%v, %v)", float64(best[1])/float64(best[0]), most, best[0], best[1])
+	t.Errorf("three times the tasks take %.1f times as long, want at most %g (%v, %v)", float64(best[1])/float64(best[0]),
+		most, best[0], best[1])
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large a task and the plan may be, how often
-// a task is tried, and what it takes to approve one. A person may do that; an agent would otherwise decide how much it may
-// spend, and how good its work has to be.
+// Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large a task and the plan may
+// be, how often a task is tried, and what it takes to approve one. A person may do that; an agent would otherwise
+// decide how much it may spend, and how good its work has to be.
 func (p *Plan) Loosens(base *Plan) Findings {
 	is, were := p.Limits(), base.Limits()
 	var fs Findings

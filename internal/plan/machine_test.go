@@ -100,7 +100,8 @@ func newMachine(t *rapid.T) *machine {
 		plan: &Plan{PlanID: "WFS-machine"}, draft: draft, parts: parts, tree: map[string]OID{}, claims: Claims{},
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), assembles: assembles,
 	}
-	m.must(t, Begin{Plan: Bootstrap("WFS-machine", draft, Planner{Agent: AgentManual, File: "plan.yaml"}), Artifact: Artifact{TaskID: PlanTaskID, Tree: m.oid(), Agent: "ann"}})
+	m.must(t, Begin{Plan: Bootstrap("WFS-machine", draft, Planner{Agent: AgentManual, File: "plan.yaml"}),
+		Artifact: Artifact{TaskID: PlanTaskID, Tree: m.oid(), Agent: "ann"}})
 	far := rapid.IntRange(0, 6).Draw(t, "how far")
 	if far > 0 {
 		m.must(t, m.review(m.state(), PlanTaskID, 1, ReviewerPlan, Approved, 100))
@@ -217,7 +218,8 @@ func (m *machine) foreign() []string {
 // review makes a review that says what it must of every criterion.
 func (m *machine) review(s *State, id TaskID, version int, reviewer string, v Verdict, score int) AddReview {
 	a, _ := s.Records.Of(id).Version(version)
-	r := Review{TaskID: id, ReviewedArtifactID: VersionID(version), Tree: a.Files, Verdict: v, Score: score, Reviewer: reviewer}
+	r := Review{TaskID: id, ReviewedArtifactID: VersionID(version), Tree: a.Files, Verdict: v, Score: score,
+		Reviewer: reviewer}
 	if t := s.Tasks[id]; t != nil {
 		r.SpecHash = t.SpecHash()
 		for _, c := range t.AcceptanceCriteria {
@@ -228,7 +230,9 @@ func (m *machine) review(s *State, id TaskID, version int, reviewer string, v Ve
 			r.Criteria = append(r.Criteria, CriterionResult{ID: c.ID, Severity: c.Severity, Result: result})
 		}
 	}
-	return AddReview{Review: r, Artifact: Artifact{Tree: a.Files}, Render: func(Review) []byte { return []byte("# Review\n") }}
+	return AddReview{Review: r, Artifact: Artifact{Tree: a.Files}, Render: func(Review) []byte {
+		return []byte("# Review\n")
+	}}
 }
 
 func (m *machine) drawTask(t *rapid.T) TaskID {
@@ -257,7 +261,8 @@ func (m *machine) drawAction(t *rapid.T) TaskID {
 func (m *machine) addVersion(t *rapid.T) {
 	id := m.drawAction(t)
 	s := m.state()
-	a := Artifact{TaskID: id, Tree: m.oid(), Agent: rapid.SampledFrom([]string{"exec", "ann"}).Draw(t, "agent"), CreatedAt: m.now}
+	a := Artifact{TaskID: id, Tree: m.oid(), Agent: rapid.SampledFrom([]string{"exec", "ann"}).Draw(t, "agent"),
+		CreatedAt: m.now}
 	if ts := s.Tasks[id]; ts != nil && ts.NodeType == Action {
 		for _, d := range s.Inputs(id) {
 			if v, ok := s.Records.Of(d).Version(s.approvedOf(d)); ok {
@@ -279,7 +284,8 @@ func (m *machine) addVersion(t *rapid.T) {
 		open = append(open, StatusWaitingExternal)
 	}
 	if !slices.Contains(open, was.Status) || was.Waits() || staleInput {
-		t.Fatalf("a version of %s was accepted while it was %s, waiting for %v, stale input %v", id, was.Status, s.WaitsFor(was), staleInput)
+		t.Fatalf("a version of %s was accepted while it was %s, waiting for %v, stale input %v", id, was.Status,
+			s.WaitsFor(was), staleInput)
 	}
 	if now := m.state().Tasks[id]; now.Active != was.Active+1 || now.Status != StatusReadyToCheck {
 		t.Fatalf("after a version %s is %s with v%d", id, now.Status, now.Active)
@@ -292,7 +298,8 @@ func (m *machine) addReview(t *rapid.T) {
 	version := rapid.IntRange(1, s.Records.Of(id).Active()+1).Draw(t, "version")
 	verdict := rapid.SampledFrom([]Verdict{Approved, Approved, Rejected}).Draw(t, "verdict")
 	e := m.review(s, id, version, rapid.SampledFrom([]string{"ann", "bob", ReviewerPlan}).Draw(t, "reviewer"), verdict, 95)
-	flaw := rapid.SampledFrom([]string{"", "", "", "", "", "tree", "score", "must", "spec", "session", "verdict", "criteria"}).Draw(t, "flaw")
+	flaw := rapid.SampledFrom([]string{"", "", "", "", "", "tree", "score", "must", "spec", "session", "verdict",
+		"criteria"}).Draw(t, "flaw")
 	switch flaw {
 	case "tree":
 		e.Review.Tree = m.oid()
@@ -323,7 +330,8 @@ func (m *machine) addReview(t *rapid.T) {
 func (m *machine) addAttempt(t *rapid.T) {
 	id := m.drawTask(t)
 	s := m.state()
-	e := AddAttempt{Attempt: Attempt{TaskID: id, Kind: rapid.SampledFrom([]string{AttemptError, AttemptLost, AttemptNeedsInput, AttemptNoop, "bored"}).Draw(t, "kind")}}
+	e := AddAttempt{Attempt: Attempt{TaskID: id, Kind: rapid.SampledFrom([]string{AttemptError, AttemptLost,
+		AttemptNeedsInput, AttemptNoop, "bored"}).Draw(t, "kind")}}
 	if ts := s.Tasks[id]; ts != nil && ts.NodeType == Check {
 		e.Version = ts.Active
 	}
@@ -345,13 +353,15 @@ func (m *machine) addAttempt(t *rapid.T) {
 		more = 0 // who asks has not failed
 	}
 	if now.Attempts != was.Attempts+more || now.Lost != lost {
-		t.Fatalf("%s had %d attempts and %d lost, and has %d and %d after one more", id, was.Attempts, was.Lost, now.Attempts, now.Lost)
+		t.Fatalf("%s had %d attempts and %d lost, and has %d and %d after one more", id, was.Attempts, was.Lost, now.Attempts,
+			now.Lost)
 	}
 }
 
 func (m *machine) ask(t *rapid.T) {
 	id := m.drawAction(t)
-	e := Ask{Attempt: AddAttempt{Attempt: Attempt{TaskID: id}}, Questions: []Question{{Name: "what", Question: "What?", Kind: AskText}}}
+	e := Ask{Attempt: AddAttempt{Attempt: Attempt{TaskID: id}},
+		Questions: []Question{{Name: "what", Question: "What?", Kind: AskText}}}
 	if rapid.Bool().Draw(t, "in an attempt") {
 		e.Attempt.Attempt.Kind = AttemptNeedsInput
 	}
@@ -448,7 +458,8 @@ func (m *machine) graft(t *rapid.T) {
 			t.Fatalf("%s had v%d approved, and the graft took it away", id, v)
 		}
 	}
-	if was := s.Tasks[id]; !m.plan.Task(id).Planning() || was.Status != StatusDone || was.Approved != version || s.Plan.Grafted(id) {
+	if was := s.Tasks[id]; !m.plan.Task(id).Planning() || was.Status != StatusDone || was.Approved != version ||
+		s.Plan.Grafted(id) {
 		t.Fatalf("%s v%d was grafted while it was %s with v%d approved", id, version, was.Status, was.Approved)
 	}
 	if fs := m.plan.Validate(Floors{}); len(fs) > 0 {
@@ -470,7 +481,9 @@ func (m *machine) write(t *rapid.T) {
 	case 1:
 		m.put(id.Dir() + "/" + WaiverRecord{len(r.Waivers) + 1, 1, "A1"}.Path())
 	case 2:
-		junk := []string{"reviews", "artifacts/v4711/files", "artifacts/v4712/artifact.json", "artifacts/v1/notes.txt", "reviews/r4711-v1-100-eve/APPROVED.md", "reviews/r4712-v1-100-eve/review.json", "reviews/r08-v1-100-eve/review.json", "marks/1-abandoned.json", "x"}
+		junk := []string{"reviews", "artifacts/v4711/files", "artifacts/v4712/artifact.json", "artifacts/v1/notes.txt",
+			"reviews/r4711-v1-100-eve/APPROVED.md", "reviews/r4712-v1-100-eve/review.json", "reviews/r08-v1-100-eve/review.json",
+			"marks/1-abandoned.json", "x"}
 		m.put(id.Dir() + "/" + rapid.SampledFrom(junk).Draw(t, "junk"))
 	}
 	m.last = "a record written"
@@ -540,7 +553,8 @@ func (m *machine) invariants(t *rapid.T) {
 			m.goalHolds(t, s, ts)
 		}
 		if t.Failed() {
-			t.Fatalf("after %s: %s is %s (%s), active v%d, approved v%d, verdict %q, attempts %d, rejected %d", m.last, ts.TaskID,
+			t.Fatalf("after %s: %s is %s (%s), active v%d, approved v%d, verdict %q, attempts %d, rejected %d", m.last,
+				ts.TaskID,
 				ts.Status, s.Reason(ts), ts.Active, ts.Approved, ts.Verdict, ts.Attempts, ts.Rejected)
 		}
 	}
@@ -677,18 +691,24 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 	}
 	c, claimed := m.claims[ts.TaskID]
 	claimed = claimed && c.Expires.After(m.now)
-	undisturbed := !r.Abandoned() && !claimed && s.missingInput(ts.Task, r) == "" && attempts < limit && lost < limit && rejected < limit
-	waits := m.plan.PlanningOf(ts.TaskID) != nil && !r.Abandoned() && !s.Records.Of(m.plan.PlanningOf(ts.TaskID).TaskID).Abandoned() || slices.ContainsFunc(s.Inputs(ts.TaskID), func(d TaskID) bool { return s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone })
+	undisturbed := !r.Abandoned() && !claimed && s.missingInput(ts.Task, r) == "" && attempts < limit && lost < limit &&
+		rejected < limit
+	waits := m.plan.PlanningOf(ts.TaskID) != nil && !r.Abandoned() &&
+		!s.Records.Of(m.plan.PlanningOf(ts.TaskID).TaskID).Abandoned() ||
+		slices.ContainsFunc(s.Inputs(ts.TaskID), func(d TaskID) bool {
+			return s.Tasks[d] == nil || s.Tasks[d].Status != StatusDone
+		})
 	holds := map[Status]bool{
-		StatusAbandoned:       r.Abandoned(),
-		StatusInProgress:      claimed && !r.Abandoned(),
-		StatusWaitingInput:    s.missingInput(ts.Task, r) != "" && !claimed && !r.Abandoned(),
-		StatusWaitingExternal: (attempts >= limit || lost >= limit || rejected >= limit) && s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
-		StatusReadyToCheck:    undisturbed && ts.Active > 0 && verdict == "",
-		StatusToBeModified:    undisturbed && verdict == Rejected,
-		StatusDone:            undisturbed && verdict == Approved && approved == ts.Active,
-		StatusPending:         undisturbed && ts.Active == 0 && waits,
-		StatusReady:           undisturbed && ts.Active == 0 && !waits,
+		StatusAbandoned:    r.Abandoned(),
+		StatusInProgress:   claimed && !r.Abandoned(),
+		StatusWaitingInput: s.missingInput(ts.Task, r) != "" && !claimed && !r.Abandoned(),
+		StatusWaitingExternal: (attempts >= limit || lost >= limit || rejected >= limit) &&
+			s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
+		StatusReadyToCheck: undisturbed && ts.Active > 0 && verdict == "",
+		StatusToBeModified: undisturbed && verdict == Rejected,
+		StatusDone:         undisturbed && verdict == Approved && approved == ts.Active,
+		StatusPending:      undisturbed && ts.Active == 0 && waits,
+		StatusReady:        undisturbed && ts.Active == 0 && !waits,
 	}
 	for status, want := range holds {
 		if want != (ts.Status == status) {
@@ -717,7 +737,8 @@ func (m *machine) checkHolds(t *rapid.T, s *State, ts *TaskState) {
 		want = StatusInProgress
 	case target.Verdict != "":
 		want = StatusDone
-	case target.Status == StatusReadyToCheck && (ts.Attempts >= 2 || lostInARow(s.Records.Of(target.TaskID), target.Active) >= 2):
+	case target.Status == StatusReadyToCheck && (ts.Attempts >= 2 ||
+		lostInARow(s.Records.Of(target.TaskID), target.Active) >= 2):
 		want = StatusWaitingExternal
 	case target.Status == StatusReadyToCheck:
 		want = StatusReady // though the target is not DONE: to wait for that would be a deadlock

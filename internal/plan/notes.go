@@ -13,8 +13,8 @@ func (s *State) Progress() (done, all int) {
 	return done, len(leaves)
 }
 
-// Notes are what follows a task's status where tasks are listed: the newest review, what was waived, what the caller knows of
-// its proof, what it waits for, why it is stale, and what failed. Empty ones are left out.
+// Notes are what follows a task's status where tasks are listed: the newest review, what was waived, what the caller
+// knows of its proof, what it waits for, why it is stale, and what failed. Empty ones are left out.
 func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	var notes []string
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {

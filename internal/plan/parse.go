@@ -36,8 +36,8 @@ func ParseValid(name string, data []byte, floors Floors) (*Plan, error) {
 	return d.plan, nil
 }
 
-// ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment that
-// a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
+// ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
+// that a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
 func (s *State) ParseCandidate(task TaskID, name string, data []byte, floors Floors) (*Plan, error) {
 	t := s.Tasks[task]
 	if len(s.Plan.Grafts) == 0 || t == nil {
@@ -108,8 +108,8 @@ type written struct {
 
 func parseWritten(name string, data []byte) (*written, error) { return parsePart(name, data, "") }
 
-// parsePart parses a file that, with a title, is part of a plan that has that one already: the file needs none of its own,
-// and may be the list of tasks alone.
+// parsePart parses a file that, with a title, is part of a plan that has that one already: the file needs none of its
+// own, and may be the list of tasks alone.
 func parsePart(name string, data []byte, title string) (*written, error) {
 	root, err := parseTree(name, data)
 	if err != nil {
@@ -152,7 +152,8 @@ func titled(n *document.Node, title string) *document.Node {
 		return n
 	}
 	whole := *n
-	whole.Kids = append(slices.Clone(n.Kids), document.Node{Kind: document.String, Line: n.Line, Key: "title", Text: title})
+	whole.Kids = append(slices.Clone(n.Kids), document.Node{Kind: document.String, Line: n.Line, Key: "title",
+		Text: title})
 	return &whole
 }
 

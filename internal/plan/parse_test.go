@@ -27,7 +27,8 @@ func TestBadInput(t *testing.T) {
 		{"NUL", "nul", "title: a\x00b\n", "p:1: the file contains the character NUL"},
 		{"NUL escaped in YAML", "nul", "title: \"a\\0b\"\ntasks: []\n", "p:1: the character NUL"},
 		{"NUL escaped in JSON", "nul", "{\"title\":\n\"a\\u0000b\"}", "p:2: the character NUL"},
-		{"too large", "too-large", strings.Repeat("#", MaxFileBytes+1), "the plan is too large (expected at most 33554432 bytes; found more)"},
+		{"too large", "too-large", strings.Repeat("#", MaxFileBytes+1),
+			"the plan is too large (expected at most 33554432 bytes; found more)"},
 		{"YAML syntax", "syntax", "title: [a\ntasks: }\n", "not valid YAML"},
 		{"YAML syntax line", "syntax", "title: a\ntasks:\n\t- x\n", "p:3: not valid YAML"},
 		{"JSON syntax", "syntax", "{\n\"title\": \"a\",\n}", "p:3: expected a field's name in double quotes"},
@@ -36,9 +37,11 @@ func TestBadInput(t *testing.T) {
 		{"JSON leading zero", "syntax", `{"a":012}`, "not a number as JSON writes it"},
 		{"JSON surrogate", "syntax", `{"a":"\ud800"}`, "half of a surrogate pair"},
 		{"JSON huge number", "bad-number", `{"a":1e400}`, "out of range"},
-		{"YAML not a number", "bad-number", task + "    estimated_person_days: .nan\n", "p:5: \".nan\" is not a number in range"},
+		{"YAML not a number", "bad-number", task + "    estimated_person_days: .nan\n",
+			"p:5: \".nan\" is not a number in range"},
 		{"YAML infinite", "bad-number", task + "    estimated_person_days: .inf\n", "not a number in range"},
-		{"YAML huge number", "wrong-type", task + "    estimated_person_days: 1e400\n", "p:5: tasks[0].estimated_person_days: IMPL-1: is of the wrong type (expected number; found string"},
+		{"YAML huge number", "wrong-type", task + "    estimated_person_days: 1e400\n",
+			"p:5: tasks[0].estimated_person_days: IMPL-1: is of the wrong type (expected number; found string"},
 		{"several documents", "several-documents", "title: a\n---\ntitle: b\n", "a second YAML document"},
 		{"duplicate key YAML", "duplicate-key", "title: a\ntasks: []\ntitle: b\n", `p:3: the field "title" stands twice`},
 		{"duplicate key JSON", "duplicate-key", "{\"title\":\"a\",\n\"title\":\"b\"}", `p:2: the field "title" stands twice`},
@@ -50,22 +53,34 @@ func TestBadInput(t *testing.T) {
 		{"tag", "bad-tag", "title: !!binary aGk=\ntasks: []\n", "has no meaning here"},
 		{"list", "wrong-type", "- a\n- b\n", "is of the wrong type (expected object; found array"},
 		{"a word", "wrong-type", "hello\n", "is of the wrong type"},
-		{"no title", "missing-field", "tasks:\n  - {task_id: A-1, title: x}\n", `title: is missing (for example title: "Release dossier")`},
+		{"no title", "missing-field", "tasks:\n  - {task_id: A-1, title: x}\n",
+			`title: is missing (for example title: "Release dossier")`},
 		{"no tasks", "missing-field", "title: x\n", "tasks: is missing"},
 		{"empty tasks", "bad-value", "title: x\ntasks: []\n", "p:2: tasks: has too few items (expected at least 1; found 0"},
-		{"no task id", "missing-field", "title: x\ntasks:\n  - title: y\n", `p:3: tasks[0].task_id: is missing (for example task_id: "IMPL-1")`},
-		{"unknown field", "unknown-field", task + "    dependson: [IMPL-2]\n", `p:5: tasks[0].dependson: IMPL-1: unknown field "dependson"; did you mean depends_on?`},
-		{"unknown field at the top", "unknown-field", "titel: x\n" + task, `p:1: titel: unknown field "titel"; did you mean title?`},
+		{"no task id", "missing-field", "title: x\ntasks:\n  - title: y\n",
+			`p:3: tasks[0].task_id: is missing (for example task_id: "IMPL-1")`},
+		{"unknown field", "unknown-field", task + "    dependson: [IMPL-2]\n",
+			`p:5: tasks[0].dependson: IMPL-1: unknown field "dependson"; did you mean depends_on?`},
+		{"unknown field at the top", "unknown-field", "titel: x\n" + task,
+			`p:1: titel: unknown field "titel"; did you mean title?`},
 		{"other case", "unknown-field", "Title: x\n" + task, `did you mean title?`},
-		{"comma in a flow", "unknown-field", task + "    acceptance_criteria: [{id: A1, statement: a, b c}]\n", "needs quotes"},
-		{"wrong type", "wrong-type", task + "    depends_on: IMPL-2\n", `p:5: tasks[0].depends_on: IMPL-1: is of the wrong type (expected array; found string; for example depends_on: ["IMPL-1"])`},
+		{"comma in a flow", "unknown-field", task + "    acceptance_criteria: [{id: A1, statement: a, b c}]\n",
+			"needs quotes"},
+		{"wrong type", "wrong-type", task + "    depends_on: IMPL-2\n",
+			`p:5: tasks[0].depends_on: IMPL-1: is of the wrong type (expected array; found string; for example depends_on: ["IMPL-1"])`},
 		{"null", "wrong-type", task + "    depends_on:\n", "found nothing; leave the field out or give it a value"},
-		{"enum", "bad-value", task + "    acceptance_criteria: [{id: A1, statement: s, severity: must}]\n", `p:5: tasks[0].acceptance_criteria[0].severity: IMPL-1: has a value that is not allowed (expected one of MUST, SHOULD; found "must"; for example severity: "MUST")`},
-		{"negative", "bad-value", task + "    estimated_person_days: -1\n", "p:5: tasks[0].estimated_person_days: IMPL-1: is too small (expected at least 0; found -1"},
+		{"enum", "bad-value", task + "    acceptance_criteria: [{id: A1, statement: s, severity: must}]\n",
+			`p:5: tasks[0].acceptance_criteria[0].severity: IMPL-1: has a value that is not allowed (expected one of MUST, SHOULD; found "must"; for example severity: "MUST")`},
+		{"negative", "bad-value", task + "    estimated_person_days: -1\n",
+			"p:5: tasks[0].estimated_person_days: IMPL-1: is too small (expected at least 0; found -1"},
 		{"fraction", "wrong-type", "config: {quorum: 1.5}\n" + task, "config.quorum: is of the wrong type (expected integer"},
-		{"action with children", "children-of-action", task + "    node_type: ACTION\n    tasks: [{task_id: A-1, title: z}]\n", "p:5: tasks[0].node_type: IMPL-1: a task with children is a GOAL"},
-		{"another parent", "parent-conflict", task + "    tasks:\n      - {task_id: A-1, title: z, parent_task_id: A-2}\n", "p:6: tasks[0].tasks[0].parent_task_id: A-1: the task stands inside another task than its parent (expected IMPL-1, or nothing; found A-2"},
-		{"root twice", "root-twice", "title: x\nfinal_deliverable_spec: {mode: PASS_THROUGH}\ntasks:\n  - {task_id: GOAL-1, node_type: GOAL, title: x, final_deliverable_spec: {mode: PASS_THROUGH}}\n", "p:2: final_deliverable_spec: GOAL-1: stands both at the top and in the root task"},
+		{"action with children", "children-of-action", task +
+			"    node_type: ACTION\n    tasks: [{task_id: A-1, title: z}]\n",
+			"p:5: tasks[0].node_type: IMPL-1: a task with children is a GOAL"},
+		{"another parent", "parent-conflict", task + "    tasks:\n      - {task_id: A-1, title: z, parent_task_id: A-2}\n",
+			"p:6: tasks[0].tasks[0].parent_task_id: A-1: the task stands inside another task than its parent (expected IMPL-1, or nothing; found A-2"},
+		{"root twice", "root-twice",
+			"title: x\nfinal_deliverable_spec: {mode: PASS_THROUGH}\ntasks:\n  - {task_id: GOAL-1, node_type: GOAL, title: x, final_deliverable_spec: {mode: PASS_THROUGH}}\n", "p:2: final_deliverable_spec: GOAL-1: stands both at the top and in the root task"},
 		{"merge of a word", "syntax", "<<: a\n", "<< can only merge objects"},
 	}
 	for _, tt := range tests {
@@ -130,7 +145,8 @@ func TestParseCompletes(t *testing.T) {
 		byID[task.TaskID] = task
 		order = append(order, string(task.TaskID))
 	}
-	if got, want := strings.Join(order, " "), "GOAL-1 DOC-1 DOC-1.1 CHECK-DOC-1.1 DOC-1.2 CHECK-DOC-1.2 DOC-1.3 CHECK-DOC-1.3 SITE-1 CHECK-SITE-1"; got != want {
+	if got, want := strings.Join(order, " "),
+		"GOAL-1 DOC-1 DOC-1.1 CHECK-DOC-1.1 DOC-1.2 CHECK-DOC-1.2 DOC-1.3 CHECK-DOC-1.3 SITE-1 CHECK-SITE-1"; got != want {
 		t.Errorf("tasks are %s, want %s", got, want)
 	}
 	type row struct{ name, got, want string }
@@ -173,17 +189,37 @@ func TestParseDefaults(t *testing.T) {
 		want       any
 	}{
 		{"top task is the title", "title: x\ntasks: [" + one + "]", func(p *Plan) any { return p.TopTask }, "x"},
-		{"root by name", "title: x\nroot_task_id: TOP-7\ntasks: [" + one + "]", func(p *Plan) any { return p.Tasks[0].TaskID }, TaskID("TOP-7")},
-		{"root among the tasks", "title: x\ntasks: [" + one + ", {task_id: TOP-7, node_type: GOAL, title: y, root_acceptance_criteria: [{id: R1, statement: s}]}]",
+		{"root by name", "title: x\nroot_task_id: TOP-7\ntasks: [" + one + "]", func(p *Plan) any {
+			return p.Tasks[0].TaskID
+		}, TaskID("TOP-7")},
+		{"root among the tasks", "title: x\ntasks: [" + one +
+			", {task_id: TOP-7, node_type: GOAL, title: y, root_acceptance_criteria: [{id: R1, statement: s}]}]",
 			func(p *Plan) any { return [2]TaskID{p.RootTaskID, p.Tasks[0].ParentTaskID} }, [2]TaskID{"TOP-7", "TOP-7"}},
-		{"no final spec", "title: x\ntasks: [" + one + "]", func(p *Plan) any { return p.Tasks[0].FinalDeliverableSpec.Mode }, PassThrough},
-		{"format by extension", "title: x\ntasks: [" + one + "]", func(p *Plan) any { return p.Tasks[1].DeliverableSpec.Format }, "txt"},
-		{"no planning task by extension", "title: x\ntasks: [{task_id: A-1, title: x, deliverable_spec: {filename: a.plan}}]", func(p *Plan) any { return p.Tasks[1].DeliverableSpec.Format }, ""},
-		{"pattern", "title: x\ntasks: [{task_id: A-1, title: x, deliverable_spec: {format: md, filename: '*.md'}}]", func(p *Plan) any { return p.Tasks[1].DeliverableSpec.SingleFile }, false},
-		{"a goal hands its dependencies down", "title: x\ntasks: [" + one + ", {task_id: B-1, title: y, depends_on: [A-1], tasks: [{task_id: B-1.1, title: z}]}]",
+		{"no final spec", "title: x\ntasks: [" + one + "]", func(p *Plan) any {
+			return p.Tasks[0].FinalDeliverableSpec.Mode
+		}, PassThrough},
+		{"format by extension", "title: x\ntasks: [" + one + "]", func(p *Plan) any {
+			return p.Tasks[1].DeliverableSpec.Format
+		}, "txt"},
+		{"no planning task by extension", "title: x\ntasks: [{task_id: A-1, title: x, deliverable_spec: {filename: a.plan}}]",
+			func(p *Plan) any {
+				return p.Tasks[1].DeliverableSpec.Format
+			}, ""},
+		{"pattern", "title: x\ntasks: [{task_id: A-1, title: x, deliverable_spec: {format: md, filename: '*.md'}}]",
+			func(p *Plan) any {
+				return p.Tasks[1].DeliverableSpec.SingleFile
+			}, false},
+		{"a goal hands its dependencies down", "title: x\ntasks: [" + one +
+			", {task_id: B-1, title: y, depends_on: [A-1], tasks: [{task_id: B-1.1, title: z}]}]",
 			func(p *Plan) any { return [2]int{len(p.Tasks[3].DependsOn), len(p.Tasks[4].DependsOn)} }, [2]int{0, 1}},
-		{"own CHECK", "title: x\ntasks: [" + one + ", {task_id: C-1, node_type: CHECK, title: c, review_target_task_id: A-1, quorum: 2}]", func(p *Plan) any { return len(p.Tasks) }, 3},
-		{"merge keys", "title: x\ntasks: [{<<: {agent: bot, description: d}, task_id: A-1, title: x, agent: me}]", func(p *Plan) any { return p.Tasks[1].Agent + p.Tasks[1].Description }, "med"},
+		{"own CHECK", "title: x\ntasks: [" + one +
+			", {task_id: C-1, node_type: CHECK, title: c, review_target_task_id: A-1, quorum: 2}]", func(p *Plan) any {
+			return len(p.Tasks)
+		}, 3},
+		{"merge keys", "title: x\ntasks: [{<<: {agent: bot, description: d}, task_id: A-1, title: x, agent: me}]",
+			func(p *Plan) any {
+				return p.Tasks[1].Agent + p.Tasks[1].Description
+			}, "med"},
 		{"date stays text", "title: 2024-01-31\ntasks: [" + one + "]", func(p *Plan) any { return p.Title }, "2024-01-31"},
 		{"large whole number", "title: x\ntasks: [{task_id: A-1, title: x, meta: {n: 9007199254740993, f: 1.0, h: 0x10}}]",
 			func(p *Plan) any { return fmt.Sprint(p.Tasks[1].Meta) }, "map[f:1 h:16 n:9007199254740993]"},

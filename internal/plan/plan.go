@@ -61,10 +61,11 @@ type Task struct {
 	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty"`
 	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty"`
 	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty"`
-	Covers              []string         `json:"covers,omitempty"`               // ids of root criteria
-	Run                 string           `json:"run,omitempty"`                  // command line of the exec agent
-	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"`      // overrides Config.TimeoutSeconds
-	SplitTargetTaskID   TaskID           `json:"split_target_task_id,omitempty"` // of a task that makes plans: the leaf that its plan replaces
+	Covers              []string         `json:"covers,omitempty"`          // ids of root criteria
+	Run                 string           `json:"run,omitempty"`             // command line of the exec agent
+	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
+	// of a task that makes plans: the leaf that its plan replaces
+	SplitTargetTaskID TaskID `json:"split_target_task_id,omitempty"`
 
 	// CHECK
 	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty"`

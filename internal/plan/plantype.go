@@ -8,10 +8,11 @@ import (
 
 // Type is what a kind of plan begins with. It is data: templates/types/<name>.yaml.
 type Type struct {
-	Name    string            `yaml:"name"`
-	About   string            `yaml:"about"` // one line, for people
-	Config  Config            `yaml:"-"`     // where the plan itself sets nothing; read from config
-	Kinds   []string          `yaml:"kinds"` // what meta.type of a task may be; none: anything. The first one is that of a task which says nothing
+	Name   string `yaml:"name"`
+	About  string `yaml:"about"` // one line, for people
+	Config Config `yaml:"-"`     // where the plan itself sets nothing; read from config
+	// what meta.type of a task may be; none: anything. The first one is that of a task which says nothing
+	Kinds   []string          `yaml:"kinds"`
 	Before  []Before          `yaml:"before"`
 	RunLine []string          `yaml:"run_line"` // tasks of these kinds have a MUST criterion with a run line
 	Prompts map[string]string `yaml:"prompts"`  // what the roles plan, action and check are told beside all else
@@ -59,17 +60,23 @@ func (y Type) Check(p *Plan) Findings {
 			})
 		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
-			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "), quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "),
+				quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {
 			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, at, below) {
-				find("nothing-before", "depends_on", fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s", y.Name, kind, strings.Join(b.Needs, " or ")),
+				find("nothing-before", "depends_on",
+					fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s", y.Name, kind,
+						strings.Join(b.Needs, " or ")),
 					"depends_on a task with meta.type "+strings.Join(b.Needs, " or "), "none", "depends_on: [TEST-1]")
 			}
 		}
-		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.Severity == Must && c.Run != "" }) {
-			find("no-run-line", "acceptance_criteria", fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done", y.Name, kind),
+		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
+			return c.Severity == Must && c.Run != ""
+		}) {
+			find("no-run-line", "acceptance_criteria",
+				fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done", y.Name, kind),
 				"a MUST criterion with a run line, which fails until the work is done", "none", "run: sh check.sh")
 		}
 	}

@@ -116,7 +116,8 @@ func (p *Policy) Check() Findings {
 	p.checkKeys(bad)
 	p.checkPrune(bad)
 	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
-		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1", "")
+		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1",
+			"")
 	}
 	return fs
 }

@@ -95,7 +95,8 @@ func (r ReviewRecord) Text() string { return r.path(1) }
 func (r ReviewRecord) Dir() string { return strings.TrimSuffix(r.path(0), "/review.json") }
 
 func (r ReviewRecord) path(form int) string {
-	return recordPath("reviews", false, form, values{n: r.N, version: r.Version, score: r.Score, name: r.Reviewer, word: string(r.Verdict)})
+	return recordPath("reviews", false, form, values{n: r.N, version: r.Version, score: r.Score, name: r.Reviewer,
+		word: string(r.Verdict)})
 }
 
 // CheckRecord is what the engine itself ran on a version.
@@ -334,8 +335,8 @@ func (r *recordName) score(before string) int {
 	return n
 }
 
-// word reads a literal and then what stands before the end of the name, or before a slash that the end begins with: it must be
-// something, within one directory.
+// word reads a literal and then what stands before the end of the name, or before a slash that the end begins with: it
+// must be something, within one directory.
 func (r *recordName) word(before, end string) string {
 	text, ok := strings.CutPrefix(r.rest, before)
 	at := len(text) - len(end)

@@ -111,7 +111,8 @@ func TestParseTaskRecords(t *testing.T) {
 func TestRecordsAreOrderedByNumber(t *testing.T) {
 	var names []Name
 	for _, n := range []string{"10", "9", "2"} {
-		names = append(names, namesOf("reviews/r"+n+"-v1-90-ann/APPROVED.md\nreviews/r"+n+"-v1-90-ann/review.json\nattempts/a"+n+"-noop.json")...)
+		names = append(names,
+			namesOf("reviews/r"+n+"-v1-90-ann/APPROVED.md\nreviews/r"+n+"-v1-90-ann/review.json\nattempts/a"+n+"-noop.json")...)
 	}
 	r := ParseTaskRecords(names)
 	for i, want := range []int{2, 9, 10} {
@@ -236,7 +237,8 @@ func spelled(names []Name) *TaskRecords {
 			t.Waivers = append(t.Waivers, WaiverRecord{num(m[1]), num(m[2]), m[3]})
 		case kind == "mark":
 			t.Marks = append(t.Marks, MarkRecord{num(m[1]), m[2]})
-		case ofNewKind.MatchString(n.Path) && !ofKnownKind.MatchString(n.Path) && CheckPath(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
+		case ofNewKind.MatchString(n.Path) && !ofKnownKind.MatchString(n.Path) &&
+			CheckPath(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
 			t.Newer = append(t.Newer, n.Path)
 		default:
 			t.Foreign = append(t.Foreign, n.Path)
@@ -273,7 +275,8 @@ func FuzzRecords(f *testing.F) {
 // The fuzzer seldom hits on a name that nearly counts; here each one differs from a known one in a place or two.
 func TestRecordsAsSpelled(t *testing.T) {
 	known := strings.Split(everyRecord+"\n"+notRecords, "\n")
-	pieces := []string{"", "0", "1", "9", "00", "10", "100", "123456789", "1234567890", "-", "/", ".", ".json", "-v1", "-v0", "v", "a", "%", "é", "\xff", "+1", " ", "error", "lost", "files"}
+	pieces := []string{"", "0", "1", "9", "00", "10", "100", "123456789", "1234567890", "-", "/", ".", ".json", "-v1",
+		"-v0", "v", "a", "%", "é", "\xff", "+1", " ", "error", "lost", "files"}
 	rapid.Check(t, func(t *rapid.T) {
 		var lines []string
 		for range rapid.IntRange(1, 8).Draw(t, "names") {
@@ -294,7 +297,8 @@ func TestRecordsAsSpelled(t *testing.T) {
 }
 
 func FuzzEscapeName(f *testing.F) {
-	for _, s := range []string{"xiaojing", "小京", "", ".", "..", ".git", "a.", "a/b", "100%", "%2F", "e\u0301", "\u212b", "\xff", "\ufffd", "a b", "con", "\u1100\u1161", "x\u200dy"} {
+	for _, s := range []string{"xiaojing", "小京", "", ".", "..", ".git", "a.", "a/b", "100%", "%2F", "e\u0301", "\u212b",
+		"\xff", "\ufffd", "a b", "con", "\u1100\u1161", "x\u200dy"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

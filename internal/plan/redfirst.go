@@ -61,8 +61,8 @@ type CommandLine struct {
 	Path   string `json:"path"` // where in plan.json it stands
 }
 
-// CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan order: what a
-// person must trust.
+// CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan
+// order: what a person must trust.
 func (p *Plan) CommandLines() []CommandLine {
 	var lines []CommandLine
 	for i, t := range p.Tasks {

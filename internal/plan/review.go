@@ -138,7 +138,9 @@ func (r *planReviewer) feasible() bool {
 	for _, t := range r.actions {
 		if t.EstimatedPersonDays > limit {
 			large = append(large, t.TaskID)
-			r.suggest(priorityHigh, t.TaskID, "estimated at %v person-days, more than %v: split it into tasks that each have a deliverable of their own", t.EstimatedPersonDays, limit)
+			r.suggest(priorityHigh, t.TaskID,
+				"estimated at %v person-days, more than %v: split it into tasks that each have a deliverable of their own",
+				t.EstimatedPersonDays, limit)
 		}
 	}
 	if len(large) > 0 {
@@ -159,13 +161,15 @@ func (r *planReviewer) coverage() {
 func (r *planReviewer) completeness() {
 	var bare, toothless []TaskID
 	for _, t := range r.actions {
-		if strings.TrimSpace(t.Description) == "" && (t.DeliverableSpec == nil || strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" {
+		if strings.TrimSpace(t.Description) == "" && (t.DeliverableSpec == nil ||
+			strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" {
 			bare = append(bare, t.TaskID)
 			r.suggest(priorityLow, t.TaskID, "describe what is to be done: whoever does it sees only the title")
 		}
 		if !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.Severity == Must }) {
 			toothless = append(toothless, t.TaskID)
-			r.suggest(priorityHigh, t.TaskID, "make at least one criterion a MUST: now nothing can reject its deliverable outright")
+			r.suggest(priorityHigh, t.TaskID,
+				"make at least one criterion a MUST: now nothing can reject its deliverable outright")
 		}
 	}
 	r.object(planComplete, weightDescription, len(bare), len(r.actions), "without a description", bare)
@@ -180,13 +184,17 @@ func (r *planReviewer) dependencies() {
 	needed := r.needed()
 	var orphans []TaskID
 	for _, t := range r.actions {
-		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return len(c.Covers) > 0 })
+		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
+			return len(c.Covers) > 0
+		})
 		if !covers && !needed[t.TaskID] {
 			orphans = append(orphans, t.TaskID)
-			r.suggest(priorityMed, t.TaskID, "nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
+			r.suggest(priorityMed, t.TaskID,
+				"nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
 		}
 	}
-	r.object(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task", orphans)
+	r.object(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task",
+		orphans)
 }
 
 // needed is the set of tasks that some task depends on, through GOALs too, or that the root names.
@@ -233,7 +241,8 @@ func (r *planReviewer) wording() bool {
 				continue
 			}
 			vagueHere++
-			r.suggest(priorityMed, t.TaskID, "criterion %s %s: name an outcome that can be seen or counted, or give it a run line", OneLine(c.ID), why)
+			r.suggest(priorityMed, t.TaskID,
+				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", OneLine(c.ID), why)
 		}
 		vague += vagueHere
 		if vagueHere > 0 {
@@ -241,13 +250,16 @@ func (r *planReviewer) wording() bool {
 		}
 		if !observable {
 			blind = append(blind, t.TaskID)
-			r.suggest(priorityHigh, t.TaskID, "none of its criteria has an observable outcome: add one that a command or a reader can decide")
+			r.suggest(priorityHigh, t.TaskID,
+				"none of its criteria has an observable outcome: add one that a command or a reader can decide")
 		}
 	}
 	r.object(planWording, weightObservable, len(blind), len(r.actions), "without an observable outcome", blind)
-	r.object(planWording, weightVague, vague, all, fmt.Sprintf("%d of %d criteria too vague to judge", vague, all), vagueIn)
+	r.object(planWording, weightVague, vague, all, fmt.Sprintf("%d of %d criteria too vague to judge", vague, all),
+		vagueIn)
 	enough := float64(len(blind)) <= mostUnjudgeable*float64(len(r.actions))
-	r.evidence[planObservable] = []string{fmt.Sprintf("%d of %d ACTIONs have an observable outcome", len(r.actions)-len(blind), len(r.actions))}
+	r.evidence[planObservable] = []string{fmt.Sprintf("%d of %d ACTIONs have an observable outcome",
+		len(r.actions)-len(blind), len(r.actions))}
 	return enough
 }
 
@@ -284,7 +296,9 @@ func weakness(c Criterion, title string) string {
 }
 
 func bareWords(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), " ")
 }
 
 func tooShort(s string) bool {

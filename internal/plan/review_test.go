@@ -46,20 +46,31 @@ func TestReviewPlan(t *testing.T) {
 		note    string // in the evidence or the suggestions
 	}{
 		{"run lines, no root criteria", "", [][3]string{{"T-1", "a", ran}}, Approved, 95, 95, "no root_acceptance_criteria"},
-		{"statements that can be seen to hold", "", [][3]string{{"T-1", "a", plain}, {"T-2", "b", ran}}, Approved, 95, 95, ""},
-		{"one vague criterion beside a firm one", "", [][3]string{{"T-1", "a", ran + "," + also}, {"T-2", "b", ran}, {"T-3", "c", ran}, {"T-4", "d", ran}, {"T-5", "e", ran}, {"T-6", "f", ran}}, Approved, 90, 94, "criterion A9 is too vague"},
+		{"statements that can be seen to hold", "", [][3]string{{"T-1", "a", plain}, {"T-2", "b", ran}}, Approved, 95, 95,
+			""},
+		{"one vague criterion beside a firm one", "", [][3]string{{"T-1", "a", ran + "," + also}, {"T-2", "b", ran},
+			{"T-3", "c", ran}, {"T-4", "d", ran}, {"T-5", "e", ran}, {"T-6", "f", ran}}, Approved, 90, 94,
+			"criterion A9 is too vague"},
 		{"one vague task in ten", "", ten(vague, ran), Rejected, 85, 89, "T-1"},
 		{"all vague", "", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}}, Rejected, 0, 20, `too vague to judge`},
-		{"most tasks blind", "", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}, {"T-3", "c", ran}}, Rejected, 0, 60, "1 of 3 ACTIONs have an observable outcome"},
-		{"most tasks blind, low bar", "config: {min_score: 1}\n", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}, {"T-3", "c", ran}}, Rejected, 10, 60, "1 of 3"},
-		{"repeats the title", "", [][3]string{{"T-1", "Write the login page", "{id: A1, statement: Write the login page.}"}}, Rejected, 0, 20, "repeats the task's title"},
+		{"most tasks blind", "", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague}, {"T-3", "c", ran}}, Rejected, 0, 60,
+			"1 of 3 ACTIONs have an observable outcome"},
+		{"most tasks blind, low bar", "config: {min_score: 1}\n", [][3]string{{"T-1", "a", vague}, {"T-2", "b", vague},
+			{"T-3", "c", ran}}, Rejected, 10, 60, "1 of 3"},
+		{"repeats the title", "", [][3]string{{"T-1", "Write the login page", "{id: A1, statement: Write the login page.}"}},
+			Rejected, 0, 20, "repeats the task's title"},
 		{"too short", "", [][3]string{{"T-1", "a", "{id: A1, statement: Done}"}}, Rejected, 0, 20, "too short"},
 		{"Chinese, vague", "", [][3]string{{"T-1", "登录页", "{id: A1, statement: 页面美观并且体验友好}"}}, Rejected, 0, 20, "友好"},
 		{"Chinese, firm", "", [][3]string{{"T-1", "登录页", "{id: A1, statement: 密码错误三次后账号被锁定}"}}, Approved, 95, 95, ""},
-		{"vague word with a number", "", [][3]string{{"T-1", "a", "{id: A1, statement: The page is fast and loads in 2 seconds}"}}, Approved, 95, 95, ""},
-		{"too large", "config: {one_shot_threshold_person_days: 0.5}\n", [][3]string{{"T-1", "a", ran}}, Rejected, 95, 95, "estimated at more than 0.5 person-days: T-1"},
-		{"only SHOULD", "", [][3]string{{"T-1", "a", "{id: A1, statement: it holds, run: test -s out.md, severity: SHOULD}"}}, Rejected, 80, 80, "without a MUST criterion"},
-		{"serves nothing", "root_acceptance_criteria: [{id: R1, statement: s}]\n", [][3]string{{"T-1", "a", "{id: A1, statement: it holds, run: x, covers: [R1]}"}, {"T-2", "b", ran}}, Approved, 92, 93, "serves no root criterion and no other task (-7.5): T-2"},
+		{"vague word with a number", "", [][3]string{{"T-1", "a",
+			"{id: A1, statement: The page is fast and loads in 2 seconds}"}}, Approved, 95, 95, ""},
+		{"too large", "config: {one_shot_threshold_person_days: 0.5}\n", [][3]string{{"T-1", "a", ran}}, Rejected, 95, 95,
+			"estimated at more than 0.5 person-days: T-1"},
+		{"only SHOULD", "", [][3]string{{"T-1", "a", "{id: A1, statement: it holds, run: test -s out.md, severity: SHOULD}"}},
+			Rejected, 80, 80, "without a MUST criterion"},
+		{"serves nothing", "root_acceptance_criteria: [{id: R1, statement: s}]\n",
+			[][3]string{{"T-1", "a", "{id: A1, statement: it holds, run: x, covers: [R1]}"}, {"T-2", "b", ran}}, Approved, 92,
+			93, "serves no root criterion and no other task (-7.5): T-2"},
 		{"a lower bar", "config: {min_score: 80}\n", ten(vague, ran), Approved, 85, 89, ""},
 	}
 	for _, tt := range tests {
@@ -73,7 +84,8 @@ func TestReviewPlan(t *testing.T) {
 				notes.WriteString(string(s.TaskID) + " " + s.Text + "\n")
 			}
 			if r.Verdict != tt.verdict || r.Score < tt.least || r.Score > tt.most || !strings.Contains(notes.String(), tt.note) {
-				t.Errorf("got %s with %d, want %s with %d to %d and %q in\n%s", r.Verdict, r.Score, tt.verdict, tt.least, tt.most, tt.note, notes.String())
+				t.Errorf("got %s with %d, want %s with %d to %d and %q in\n%s", r.Verdict, r.Score, tt.verdict, tt.least, tt.most,
+					tt.note, notes.String())
 			}
 		})
 	}
@@ -112,9 +124,10 @@ func TestRedFirst(t *testing.T) {
 		passed map[TaskID]map[string]bool
 		want   []TaskID
 	}{
-		"all red":   {map[TaskID]map[string]bool{"DOC-1.2": {"A1": false}, "SITE-1": {"A1": true, "A2": false}}, nil},
-		"one green": {map[TaskID]map[string]bool{"DOC-1.2": {"A1": true}, "SITE-1": {"A1": true, "A2": false}}, []TaskID{"DOC-1.2"}},
-		"not run":   {nil, []TaskID{"DOC-1.2", "SITE-1"}},
+		"all red": {map[TaskID]map[string]bool{"DOC-1.2": {"A1": false}, "SITE-1": {"A1": true, "A2": false}}, nil},
+		"one green": {map[TaskID]map[string]bool{"DOC-1.2": {"A1": true}, "SITE-1": {"A1": true, "A2": false}},
+			[]TaskID{"DOC-1.2"}},
+		"not run": {nil, []TaskID{"DOC-1.2", "SITE-1"}},
 	} {
 		var got []TaskID
 		for _, f := range p.GreenBeforeWork(tt.passed) {

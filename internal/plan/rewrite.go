@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// What plan.json is after an event follows from what it was before and from what is recorded; nobody's word changes it. The
-// functions here say what follows, by the events' own Apply, so that whoever audits a history can compare. Of the event itself
-// they take only what a person or an agent may choose: what was asked for, who makes a plan and who reviews it.
+// What plan.json is after an event follows from what it was before and from what is recorded; nobody's word changes it.
+// The functions here say what follows, by the events' own Apply, so that whoever audits a history can compare. Of the
+// event itself they take only what a person or an agent may choose: what was asked for, who makes a plan and who
+// reviews it.
 
-// AfterBegin is what plan.json must be after the event that begins a plan, where it is found to be got: the bootstrap of what that
-// says was asked for.
+// AfterBegin is what plan.json must be after the event that begins a plan, where it is found to be got: the bootstrap
+// of what that says was asked for.
 func AfterBegin(got *Plan) (*Plan, error) {
 	by, err := got.plannerOf(PlanTaskID)
 	if err != nil {
@@ -50,8 +51,8 @@ type Grafting struct {
 	Feasibility []byte   // how its leaves were estimated; may be empty
 }
 
-// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got. The policy's floors are
-// not looked at: they change, and the gate holds every bundle against those of its time.
+// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got. The policy's floors
+// are not looked at: they change, and the gate holds every bundle against those of its time.
 func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 	t := s.Tasks[g.Task]
 	if t == nil || t.NodeType != Action || !t.Planning() {
@@ -122,8 +123,8 @@ func (p *Plan) plannerOf(id TaskID) (Planner, error) {
 	return Planner{Agent: t.Agent, File: t.DeliverableSpec.Filename, Reviewers: check.Reviewers}, nil
 }
 
-// reword gives the planning tasks that are new in p the words that got has in their place. They are for people and agents to
-// read, and other versions of this program may put them differently; nothing is judged by them.
+// reword gives the planning tasks that are new in p the words that got has in their place. They are for people and
+// agents to read, and other versions of this program may put them differently; nothing is judged by them.
 func (p *Plan) reword(before, got *Plan) {
 	for i, t := range p.Tasks {
 		if !t.TaskID.reserved() || before != nil && before.Task(t.TaskID) != nil {

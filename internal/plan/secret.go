@@ -10,16 +10,17 @@ import (
 // Masked stands in a text where a secret was.
 const Masked = "[masked]"
 
-// Mask takes secrets out of texts. It knows the values of some variables, and what keys and tokens of well-known services look
-// like. The zero Mask knows only the latter.
+// Mask takes secrets out of texts. It knows the values of some variables, and what keys and tokens of well-known
+// services look like. The zero Mask knows only the latter.
 type Mask struct{ values []string }
 
-// shortestSecret is the length of the shortest value that is taken for a secret for its variable's name. Shorter ones are
-// no keys, and would be struck out of innocent words. It is also the least part of a value that is found where a line was cut.
+// shortestSecret is the length of the shortest value that is taken for a secret for its variable's name. Shorter ones
+// are no keys, and would be struck out of innocent words. It is also the least part of a value that is found where a
+// line was cut.
 const shortestSecret = 8
 
-// NewMask knows the values of the environment's variables whose names end as those of keys do, and of the variables named,
-// however short.
+// NewMask knows the values of the environment's variables whose names end as those of keys do, and of the variables
+// named, however short.
 func NewMask(environ []string, names ...string) Mask {
 	var m Mask
 	for _, kv := range environ {
@@ -79,8 +80,8 @@ func (m Mask) Text(s string) string {
 	return logins.Get().ReplaceAllString(s, "${1}"+Masked+"@")
 }
 
-// edges masks what is left of a value at either end of a line: long outputs are recorded without their middle, and the cut
-// may go through a value.
+// edges masks what is left of a value at either end of a line: long outputs are recorded without their middle, and the
+// cut may go through a value.
 func (m Mask) edges(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -102,8 +103,8 @@ func (m Mask) edges(s string) string {
 	return b.String()
 }
 
-// Event is the event without secrets in the texts that agents and commands have written. What they made, and what a person
-// says, is not theirs to change: a deliverable is what its reviewers see.
+// Event is the event without secrets in the texts that agents and commands have written. What they made, and what a
+// person says, is not theirs to change: a deliverable is what its reviewers see.
 func (m Mask) Event(ev Event) Event {
 	switch e := ev.(type) {
 	case NewVersion:

@@ -9,7 +9,8 @@ import (
 
 func TestMaskText(t *testing.T) {
 	environ := []string{
-		"PATH=/usr/local/bin", "OPENAI_API_KEY=topsecret1", "LONG_KEY=topsecret1-and-more", "MINE=pw", "TAB_KEY=a", "db_password=hunter2hunter2", "GIT_TRACE=1234567890",
+		"PATH=/usr/local/bin", "OPENAI_API_KEY=topsecret1", "LONG_KEY=topsecret1-and-more", "MINE=pw", "TAB_KEY=a",
+		"db_password=hunter2hunter2", "GIT_TRACE=1234567890",
 	}
 	m := NewMask(environ, "MINE")
 	tests := []struct{ name, in, want string }{
@@ -17,14 +18,18 @@ func TestMaskText(t *testing.T) {
 		{"the longer value first", "topsecret1-and-more", "[masked]"},
 		{"innocent values", "a /usr/local/bin 1234567890", "a /usr/local/bin 1234567890"},
 		{"a value that was cut", "...nter2hunter2\nx hunter2hunt", "...[masked]\nx [masked]"},
-		{"keys of services", "ghp_" + strings.Repeat("a1", 18) + " sk-" + strings.Repeat("a1", 12) + " AKIAABCDEFGHIJKLMNOP", "[masked] [masked] [masked]"},
+		{"keys of services", "ghp_" + strings.Repeat("a1", 18) + " sk-" + strings.Repeat("a1", 12) + " AKIAABCDEFGHIJKLMNOP",
+			"[masked] [masked] [masked]"},
 		{"a web token", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijklmnop", "Bearer [masked]"},
 		{"a private key", "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n[masked]\nb"},
 		{"a private key that was cut", "-----BEGIN PRIVATE KEY-----\nMIIE", "[masked]"},
-		{"an environment", "SHELL=/bin/sh\nSTRIPE_SECRET=whsec_0123\nexport A_TOKEN=\"12345678\"\n", "SHELL=/bin/sh\nSTRIPE_SECRET=[masked]\nexport A_TOKEN=\"[masked]\"\n"},
+		{"an environment", "SHELL=/bin/sh\nSTRIPE_SECRET=whsec_0123\nexport A_TOKEN=\"12345678\"\n",
+			"SHELL=/bin/sh\nSTRIPE_SECRET=[masked]\nexport A_TOKEN=\"[masked]\"\n"},
 		{"a login", "https://ann:hunter2@example.com/x", "https://ann:[masked]@example.com/x"},
-		{"object ids", "commit 3a3394c2b6f1d0e4a5968778695a4b3c2d1e0f00 and sha256 " + strings.Repeat("0123456789abcdef", 4), "commit 3a3394c2b6f1d0e4a5968778695a4b3c2d1e0f00 and sha256 " + strings.Repeat("0123456789abcdef", 4)},
-		{"words", "task-management-in-twenty-letters, sk-folding-cube-animation-here, MONKEY: banana", "task-management-in-twenty-letters, sk-folding-cube-animation-here, MONKEY: banana"},
+		{"object ids", "commit 3a3394c2b6f1d0e4a5968778695a4b3c2d1e0f00 and sha256 " + strings.Repeat("0123456789abcdef", 4),
+			"commit 3a3394c2b6f1d0e4a5968778695a4b3c2d1e0f00 and sha256 " + strings.Repeat("0123456789abcdef", 4)},
+		{"words", "task-management-in-twenty-letters, sk-folding-cube-animation-here, MONKEY: banana",
+			"task-management-in-twenty-letters, sk-folding-cube-animation-here, MONKEY: banana"},
 		{"an address", "see http://127.0.0.1:8080/a@b", "see http://127.0.0.1:8080/a@b"},
 	}
 	for _, tt := range tests {
@@ -41,7 +46,8 @@ func TestMaskTwice(t *testing.T) {
 	const secret = "s3cr3t-v4lue-of-a-variable"
 	m := NewMask([]string{"X_KEY=" + secret})
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := rapid.SliceOf(rapid.SampledFrom([]string{secret, secret[:12], secret[12:], " ", "\n", "...", "A_TOKEN=", "://u:", "@", "word"})).Draw(t, "pieces")
+		pieces := rapid.SliceOf(rapid.SampledFrom([]string{secret, secret[:12], secret[12:], " ", "\n", "...", "A_TOKEN=",
+			"://u:", "@", "word"})).Draw(t, "pieces")
 		once := m.Text(strings.Join(pieces, ""))
 		if strings.Contains(once, secret) {
 			t.Fatalf("left in %q", once)
@@ -58,12 +64,14 @@ func TestMaskEvent(t *testing.T) {
 	m := NewMask([]string{"X_KEY=" + secret})
 	criteria := []CriterionResult{{ID: "A1", Evidence: secret}}
 	prepared := []Prepared{{Output: secret, Problem: secret}}
-	attempt := AddAttempt{Attempt: Attempt{TaskID: "IMPL-1", Kind: AttemptError, Message: secret, Preparation: prepared}, Log: []byte(secret)}
+	attempt := AddAttempt{Attempt: Attempt{TaskID: "IMPL-1", Kind: AttemptError, Message: secret, Preparation: prepared},
+		Log: []byte(secret)}
 	asks := attempt
 	asks.Attempt.Kind = AttemptNeedsInput
 	s := stateWith(t, v1of1)
 	for _, ev := range []Event{
-		NewVersion{Artifact: Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "exec", Summary: secret, Preparation: prepared}},
+		NewVersion{Artifact: Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "exec", Summary: secret,
+			Preparation: prepared}},
 		attempt,
 		AddCheck{Checked: Checked{TaskID: "IMPL-1", ReviewedArtifactID: "v1", Tree: treeOfAll, Criteria: criteria}},
 		Ask{Attempt: asks, Questions: []Question{{Name: "n", Question: secret}}},
@@ -80,7 +88,8 @@ func TestMaskEvent(t *testing.T) {
 			t.Errorf("%T records %s", ev, text)
 		}
 	}
-	got := m.Event(AddReview{Review: Review{Criteria: criteria, Reason: secret, Suggestions: []Suggestion{{Text: secret}}}}).(AddReview).Review
+	got := m.Event(AddReview{Review: Review{Criteria: criteria, Reason: secret,
+		Suggestions: []Suggestion{{Text: secret}}}}).(AddReview).Review
 	if got.Criteria[0].Evidence != Masked || got.Reason != Masked || got.Suggestions[0].Text != Masked {
 		t.Errorf("a review records %+v", got)
 	}

@@ -54,8 +54,9 @@ func (r NoteRecord) Path() string {
 	return recordPath(NotesDir, true, 0, values{n: r.N, word: r.Category})
 }
 
-// WithSession adds what the names below session/ and notes/ say. Names that the format does not know have no effect. Of two
-// records with one number, which only a merge or a foreign writer makes, the one that leaves more open has the last word.
+// WithSession adds what the names below session/ and notes/ say. Names that the format does not know have no effect. Of
+// two records with one number, which only a merge or a foreign writer makes, the one that leaves more open has the last
+// word.
 func (r Records) WithSession(session, notes []string) Records {
 	r.Session, r.Notes = nil, nil
 	for _, name := range session {
@@ -145,8 +146,8 @@ type OpenWork struct {
 	Command string `json:"command"` // that brings it further
 }
 
-// Open lists what is not finished, in plan order: every ACTION that is neither DONE nor abandoned, and every approved plan
-// that is not part of the plan yet.
+// Open lists what is not finished, in plan order: every ACTION that is neither DONE nor abandoned, and every approved
+// plan that is not part of the plan yet.
 func (s *State) Open() []OpenWork {
 	var open []OpenWork
 	for _, t := range s.order {

@@ -27,7 +27,8 @@ func TestSessionNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{
-		"0001-learnings.md": true, "0001-Learnings.md": false, "0001-a b.md": false, "1-issues.md": false, "0001-.md": false, "0001-x.json": false,
+		"0001-learnings.md": true, "0001-Learnings.md": false, "0001-a b.md": false, "1-issues.md": false, "0001-.md": false,
+		"0001-x.json": false,
 	} {
 		notes := Records{}.WithSession(nil, []string{name}).Notes
 		if ok := len(notes) > 0; ok != want || ok && notes[0].Path() != NotesDir+"/"+name {
@@ -67,7 +68,8 @@ func flatPlan(n int) *Plan {
 }
 
 func TestComplexity(t *testing.T) {
-	for n, want := range map[int]Complexity{0: Simple, 1: Simple, 4: Simple, 5: Medium, 15: Medium, 16: Complex, 100: Complex} {
+	for n, want := range map[int]Complexity{0: Simple, 1: Simple, 4: Simple, 5: Medium, 15: Medium, 16: Complex,
+		100: Complex} {
 		if got := flatPlan(n).AssessComplexity(); got != want {
 			t.Errorf("%d tasks: %s, want %s", n, got, want)
 		}
@@ -95,7 +97,8 @@ func TestComplexityNeverFalls(t *testing.T) {
 	for before := range 20 {
 		for after := 1; after < 20; after++ {
 			base, candidate := flatPlan(before), flatPlan(after)
-			p, err := Merged(base, PlanTaskID, &Plan{RootTaskID: rootID, Tasks: append([]*Task{candidate.Tasks[0]}, candidate.Tasks[3:]...)}, 2)
+			p, err := Merged(base, PlanTaskID, &Plan{RootTaskID: rootID,
+				Tasks: append([]*Task{candidate.Tasks[0]}, candidate.Tasks[3:]...)}, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +133,8 @@ func TestPhase(t *testing.T) {
 		{"nothing made", Derive(p, Records{}, nil, noon), "IMPLEMENT [PLAN]"},
 		{"one made", Derive(p, made("IMPL-1"), nil, noon), "IMPLEMENT [PLAN]"},
 		{"all made", Derive(p, made("IMPL-1", "IMPL-2"), nil, noon), "REVIEW [PLAN IMPLEMENT]"},
-		{"completed", Derive(p, made("IMPL-1", "IMPL-2").WithSession([]string{"0001-completed.json"}, nil), nil, noon), "REVIEW [PLAN IMPLEMENT REVIEW]"},
+		{"completed", Derive(p, made("IMPL-1", "IMPL-2").WithSession([]string{"0001-completed.json"}, nil), nil, noon),
+			"REVIEW [PLAN IMPLEMENT REVIEW]"},
 	} {
 		if got := fmt.Sprint(tt.s.Phase(), " ", tt.s.CompletedPhases()); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -143,19 +147,23 @@ func TestSessionAdmits(t *testing.T) {
 	p := flatPlan(1)
 	why := Decision{By: "ann", CreatedAt: noon, Reason: "why"}
 	events := map[string]Event{
-		"pause": Pause{Decision: why}, "resume": Resume{Decision: why}, "resume without a reason": Resume{}, "complete": Complete{},
-		"review": AddReview{}, "version": NewVersion{}, "replan": Replan{}, "doctor": Mend{Document: MendDocument{Mended: []Mended{{}}}},
+		"pause": Pause{Decision: why}, "resume": Resume{Decision: why}, "resume without a reason": Resume{},
+		"complete": Complete{},
+		"review":   AddReview{}, "version": NewVersion{}, "replan": Replan{},
+		"doctor":  Mend{Document: MendDocument{Mended: []Mended{{}}}},
 		"abandon": Abandon{Task: rootID, Decision: why},
 	}
 	want := map[SessionStatus]map[string]string{
 		SessionActive: {"resume": "is active", "resume without a reason": "is active"},
 		SessionPaused: {"pause": "is paused already", "replan": "no work begins"},
 		SessionCompleted: {
-			"pause": "is completed already", "resume without a reason": "needs a reason", "complete": "is completed already", "review": "nothing is added",
+			"pause": "is completed already", "resume without a reason": "needs a reason", "complete": "is completed already",
+			"review":  "nothing is added",
 			"version": "nothing is added", "replan": "nothing is added", "abandon": "nothing is added",
 		},
 	}
-	for status, names := range map[SessionStatus][]string{SessionActive: nil, SessionPaused: {"0001-paused.json"}, SessionCompleted: {"0001-completed.json"}} {
+	for status, names := range map[SessionStatus][]string{SessionActive: nil, SessionPaused: {"0001-paused.json"},
+		SessionCompleted: {"0001-completed.json"}} {
 		s := Derive(p, Records{}.WithSession(names, nil), nil, noon)
 		for name, ev := range events {
 			err := s.Admits(ev)
@@ -178,8 +186,10 @@ func TestSessionAdmits(t *testing.T) {
 
 func TestCompleteRefusesOldRecords(t *testing.T) {
 	p := flatPlan(1)
-	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []MarkRecord{{1, MarkAbandoned}}}, PlanTaskID: {Marks: []MarkRecord{{1, MarkAbandoned}}}}
-	s := Derive(p, Records{Tasks: gone}.WithSession([]string{"0001-paused.json", "0002-resumed.json"}, []string{"0004-issues.md"}), nil, noon)
+	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []MarkRecord{{1, MarkAbandoned}}},
+		PlanTaskID: {Marks: []MarkRecord{{1, MarkAbandoned}}}}
+	s := Derive(p, Records{Tasks: gone}.WithSession([]string{"0001-paused.json", "0002-resumed.json"},
+		[]string{"0004-issues.md"}), nil, noon)
 	var moved *MovedOnError
 	if _, err := (Complete{Seen: 4}).Apply(s); !errors.As(err, &moved) {
 		t.Errorf("metrics of older records are taken: %v", err)

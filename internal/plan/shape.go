@@ -21,7 +21,8 @@ type shape struct {
 
 func shapeOf(p *Plan) *shape {
 	h := &shape{
-		position: make(map[TaskID]int, len(p.Tasks)), children: map[TaskID][]TaskID{}, checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
+		position: make(map[TaskID]int, len(p.Tasks)), children: map[TaskID][]TaskID{},
+		checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
 		limits: p.Limits(), dependants: map[TaskID][]TaskID{}, assembles: map[TaskID][]TaskID{},
 		grafted: make(map[TaskID]bool, len(p.Grafts)),
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A leaf that is too large for one attempt is split: an ACTION PLAN-n has a fragment as its deliverable, which is a plan
-// without config or root criteria. Its tasks come below the leaf, which becomes a GOAL; one of them yields what the leaf
-// was to deliver, and takes over what was bound to it.
+// A leaf that is too large for one attempt is split: an ACTION PLAN-n has a fragment as its deliverable, which is a
+// plan without config or root criteria. Its tasks come below the leaf, which becomes a GOAL; one of them yields what
+// the leaf was to deliver, and takes over what was bound to it.
 
 // nextPlanning is the number of the next free id of a planning task; planningID makes the id of it.
 func (p *Plan) nextPlanning() int {
@@ -30,7 +30,8 @@ func planningID(n int) TaskID { return TaskID("PLAN-" + strconv.Itoa(n)) }
 // description of the one that makes the fragment: whoever does it has to know.
 func (p *Plan) addSplit(id TaskID, leaf *Task, by Planner, reason string) {
 	name := string(leaf.TaskID)
-	made := by.tasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID, "The tasks that "+name+" falls into, each with a deliverable of its own.")
+	made := by.tasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID,
+		"The tasks that "+name+" falls into, each with a deliverable of its own.")
 	made[0].SplitTargetTaskID, made[0].Description = leaf.TaskID, reason
 	p.Tasks = append(p.Tasks, made...)
 }
@@ -94,7 +95,8 @@ func (e Replan) Apply(s *State) (Change, error) {
 	case t.Status == StatusInProgress || t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Leaf, "is %s", t.Status)
 	case p.Depth(e.Leaf) >= p.Limits().MaxDecompositionDepth:
-		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)", p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
+		return Change{}, refuse(e.Leaf, "stands at level %d, and the plan allows %d (config.max_decomposition_depth)",
+			p.Depth(e.Leaf), p.Limits().MaxDecompositionDepth)
 	}
 	p.addSplit(id, t.Task, e.Planner, e.Reason)
 	c.Subject = fmt.Sprintf("%s: split %s", id, e.Leaf)
@@ -150,10 +152,12 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 func (p *Plan) fitsAsFragment() Findings {
 	var fs Findings
 	if !p.Config.isZero() {
-		fs = append(fs, Finding{Code: "fragment-config", Path: "config", Message: "a fragment has no config: the plan's holds", Expected: "nothing"})
+		fs = append(fs, Finding{Code: "fragment-config", Path: "config",
+			Message: "a fragment has no config: the plan's holds", Expected: "nothing"})
 	}
 	if root := p.Task(p.RootTaskID); root != nil && len(root.RootAcceptanceCriteria) > 0 {
-		fs = append(fs, Finding{Code: "fragment-root", Path: "root_acceptance_criteria", Message: "a fragment has no checklist of its own: the leaf's covers are handed down", Expected: "nothing"})
+		fs = append(fs, Finding{Code: "fragment-root", Path: "root_acceptance_criteria",
+			Message: "a fragment has no checklist of its own: the leaf's covers are handed down", Expected: "nothing"})
 	}
 	return fs
 }
@@ -174,7 +178,8 @@ func (p *Plan) heir(leaf *Task) (TaskID, Findings) {
 		want = strings.Join(leaf.DeliverableSpec.Files, ", ")
 	}
 	return "", Findings{{
-		Code: "fragment-heir", Path: "final_deliverable_spec", TaskID: leaf.TaskID, Message: "no task yields what the split task was to deliver",
+		Code: "fragment-heir", Path: "final_deliverable_spec", TaskID: leaf.TaskID,
+		Message:  "no task yields what the split task was to deliver",
 		Expected: "a task that delivers " + want + ", or one that assembles it",
 		Example:  "final_deliverable_spec: {mode: ASSEMBLE, assemble_task_id: " + string(leaf.TaskID) + ".9}",
 	}}
@@ -184,8 +189,9 @@ func (d *DeliverableSpec) sameFiles(o *DeliverableSpec) bool {
 	return d != nil && o != nil && d.Filename == o.Filename && slices.Equal(d.Files, o.Files)
 }
 
-// below are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir gets what the
-// leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as strict as the leaf's.
+// below are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir gets what
+// the leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as strict as the
+// leaf's.
 func (p *Plan) below(leaf *Task, heir TaskID, check *Task) []*Task {
 	var tasks []*Task
 	for _, t := range p.Tasks {
@@ -238,8 +244,8 @@ func inherited(own, old []Criterion) []Criterion {
 	return own
 }
 
-// rebound is the task with the heir in the place of the leaf. What assembles the whole has to see all of the leaf's parts,
-// and so depends on the GOAL that it has become.
+// rebound is the task with the heir in the place of the leaf. What assembles the whole has to see all of the leaf's
+// parts, and so depends on the GOAL that it has become.
 func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
 	moved := *t
 	if !assembles {
@@ -258,7 +264,8 @@ func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
 
 // assembling is the task that makes the plan's final deliverable out of the others, "" if there is none.
 func (p *Plan) assembling() TaskID {
-	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == Assemble {
+	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil &&
+		root.FinalDeliverableSpec.Mode == Assemble {
 		return root.FinalDeliverableSpec.AssembleTaskID
 	}
 	return ""
@@ -297,10 +304,11 @@ func (p *Plan) check(action TaskID) *Task {
 	return nil
 }
 
-// Below is the part of the plan at and below a GOAL as a plan of its own, for a review of it alone: the GOAL is its root, and
-// has those root criteria that something below it covers.
+// Below is the part of the plan at and below a GOAL as a plan of its own, for a review of it alone: the GOAL is its
+// root, and has those root criteria that something below it covers.
 func (p *Plan) Below(goal TaskID) *Plan {
-	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask, RootTaskID: goal, Config: p.Config}
+	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask, RootTaskID: goal,
+		Config: p.Config}
 	covered := map[string]bool{}
 	in := map[TaskID]bool{goal: true}
 	for again := true; again; { // a parent may stand behind its children

@@ -58,7 +58,8 @@ func TestSplitWithoutTitle(t *testing.T) {
 			t.Errorf("got %+v, %v", fragment, err)
 		}
 	}
-	_, err := grafted(t).ParseCandidate("PLAN-2", "plan.yaml", []byte(strings.Replace(tasks, "estimated_person_days: 6", "estimated_person_days: six", 1)), Floors{})
+	_, err := grafted(t).ParseCandidate("PLAN-2", "plan.yaml", []byte(strings.Replace(tasks, "estimated_person_days: 6",
+		"estimated_person_days: six", 1)), Floors{})
 	if err == nil || !strings.Contains(err.Error(), "plan.yaml:2: tasks[1].estimated_person_days") {
 		t.Errorf("got %v, want the place", err)
 	}
@@ -117,12 +118,18 @@ func TestSplit(t *testing.T) {
 func TestSplitRefusals(t *testing.T) {
 	tests := []struct{ name, fragment, want string }{
 		{"config", "config: {min_score: 10}\n" + goodFragment, "plan.yaml:1: config: a fragment has no config"},
-		{"root criteria", "root_acceptance_criteria: [{id: R1, statement: x is 1}]\n" + goodFragment, "root_acceptance_criteria: a fragment has no checklist"},
-		{"nobody yields it", strings.Replace(goodFragment, "shop.html}", "other.html}", 1), "no task yields what the split task was to deliver (expected a task that delivers shop.html"},
-		{"an id that is taken", strings.ReplaceAll(goodFragment, "IMPL-2.1", "IMPL-1"), "the id belongs to another task already"},
-		{"a planning task's id", strings.ReplaceAll(goodFragment, "IMPL-2.1", "PLAN-9"), "ids that begin with PLAN- belong to"},
-		{"unknown dependency", strings.ReplaceAll(goodFragment, "depends_on: [IMPL-2.1]", "depends_on: [IMPL-7]"), "plan.yaml:4: tasks[1].depends_on[0]: IMPL-2.2: names a task that does not exist"},
-		{"circle", strings.ReplaceAll(goodFragment, "depends_on: [IMPL-2.1]", "depends_on: [IMPL-3]"), "wait for each other in a circle"},
+		{"root criteria", "root_acceptance_criteria: [{id: R1, statement: x is 1}]\n" + goodFragment,
+			"root_acceptance_criteria: a fragment has no checklist"},
+		{"nobody yields it", strings.Replace(goodFragment, "shop.html}", "other.html}", 1),
+			"no task yields what the split task was to deliver (expected a task that delivers shop.html"},
+		{"an id that is taken", strings.ReplaceAll(goodFragment, "IMPL-2.1", "IMPL-1"),
+			"the id belongs to another task already"},
+		{"a planning task's id", strings.ReplaceAll(goodFragment, "IMPL-2.1", "PLAN-9"),
+			"ids that begin with PLAN- belong to"},
+		{"unknown dependency", strings.ReplaceAll(goodFragment, "depends_on: [IMPL-2.1]", "depends_on: [IMPL-7]"),
+			"plan.yaml:4: tasks[1].depends_on[0]: IMPL-2.2: names a task that does not exist"},
+		{"circle", strings.ReplaceAll(goodFragment, "depends_on: [IMPL-2.1]", "depends_on: [IMPL-3]"),
+			"wait for each other in a circle"},
 		{"too deep", "title: x\ntasks:\n  - {task_id: G-1, title: x, tasks: [{task_id: G-2, title: x, tasks: [{task_id: G-3, title: x, estimated_person_days: 1, deliverable_spec: {filename: shop.html}, acceptance_criteria: [{id: A1, statement: x has 3 y}]}]}]}\n", "is too deep below the root"},
 	}
 	for _, tt := range tests {
@@ -152,8 +159,10 @@ func TestReplanRefusals(t *testing.T) {
 		{"done", Derive(base.Plan, approved, nil, noon), "IMPL-1", "IMPL-1: has an approved version, v1"},
 		{"a GOAL", base, "GOAL-1", "GOAL-1: is a GOAL, not an ACTION"},
 		{"a planning task", base, "PLAN-1", "PLAN-1: makes a plan and can't be split"},
-		{"too deep", Derive(&flat, Records{}, nil, noon), "IMPL-3", "IMPL-3: stands at level 1, and the plan allows 1 (config.max_decomposition_depth)"},
-		{"no plan yet", Derive(Bootstrap("WFS-x", &Plan{Title: "x"}, Planner{Agent: "claude"}), Records{}, nil, noon), "", "PLAN-1: the plan itself is not accepted yet"},
+		{"too deep", Derive(&flat, Records{}, nil, noon), "IMPL-3",
+			"IMPL-3: stands at level 1, and the plan allows 1 (config.max_decomposition_depth)"},
+		{"no plan yet", Derive(Bootstrap("WFS-x", &Plan{Title: "x"}, Planner{Agent: "claude"}), Records{}, nil, noon), "",
+			"PLAN-1: the plan itself is not accepted yet"},
 		{"amend", base, "", "<nil>"},
 	}
 	for _, tt := range tests {
@@ -179,8 +188,10 @@ func TestAmend(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{
 		{"nothing", "", "", ""},
 		{"an open task", "title: Manual", "title: Handbook", ""},
-		{"a done task's criteria", "design.md has 3 screens", "design.md has 1 screen", "acceptance_criteria: IMPL-1: has an approved version and can't be changed"},
-		{"a done task's file", "{filename: design.md}", "{filename: plan.md}", "deliverable_spec: IMPL-1: has an approved version and can't be changed"},
+		{"a done task's criteria", "design.md has 3 screens", "design.md has 1 screen",
+			"acceptance_criteria: IMPL-1: has an approved version and can't be changed"},
+		{"a done task's file", "{filename: design.md}", "{filename: plan.md}",
+			"deliverable_spec: IMPL-1: has an approved version and can't be changed"},
 		{"without a done task", "IMPL-1", "IMPL-9", "IMPL-1: has an approved version and can't be left out"},
 	}
 	for _, tt := range tests {

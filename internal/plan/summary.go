@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Summary is what is known of an approved version: what its maker recorded, and the newest review that approved it. Of a
-// version that was pruned the artifact has no more than its ArtifactID. Review is nil where there is none.
+// Summary is what is known of an approved version: what its maker recorded, and the newest review that approved it. Of
+// a version that was pruned the artifact has no more than its ArtifactID. Review is nil where there is none.
 type Summary struct {
 	Artifact Artifact
 	Review   *Review
@@ -19,9 +19,9 @@ const (
 	maxSummaryEvidence = 400  // bytes of the evidence for one criterion
 )
 
-// Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests with
-// their evidence, notes for later tasks. It is the one form in which a finished task is told of: to the tasks that build on
-// it, and to people in .summaries/. users are the tasks that build on it.
+// Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests
+// with their evidence, notes for later tasks. It is the one form in which a finished task is told of: to the tasks that
+// build on it, and to people in .summaries/. users are the tasks that build on it.
 func (s Summary) Text(t *Task, users []TaskID) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, OneLine(t.Title))
@@ -32,7 +32,8 @@ func (s Summary) Text(t *Task, users []TaskID) string {
 	section(&b, "Files", "", s.files())
 	section(&b, "Integration points", "", integration(t, users))
 	if s.Review != nil {
-		verdict := fmt.Sprintf("Approved by %s, score %d. %s", OneLine(s.Review.Reviewer), s.Review.Score, clipped(OneLine(s.Review.Reason), maxSummaryText))
+		verdict := fmt.Sprintf("Approved by %s, score %d. %s", OneLine(s.Review.Reviewer), s.Review.Score,
+			clipped(OneLine(s.Review.Reason), maxSummaryText))
 		section(&b, "Tests", strings.TrimSpace(verdict), tests(s.Review))
 	}
 	section(&b, "Notes for later tasks", "", s.notes())

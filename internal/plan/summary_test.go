@@ -6,19 +6,23 @@ import (
 )
 
 func TestSummaryText(t *testing.T) {
-	task := &Task{TaskID: "IMPL-1", Title: "Sign\ntokens", FlowControl: map[string]any{"target_files": []any{"src/auth.ts:sign:1-9"}}}
+	task := &Task{TaskID: "IMPL-1", Title: "Sign\ntokens",
+		FlowControl: map[string]any{"target_files": []any{"src/auth.ts:sign:1-9"}}}
 	full := Summary{
 		Artifact: Artifact{
-			ArtifactID: "v2", Agent: "claude", CreatedAt: noon, Summary: "Signed them.\n## Tests\nAll pass.", Inputs: []Input{{TaskID: "IMPL-0", ArtifactID: "v1"}},
-			Files: []FileInfo{{Path: "auth.ts", Size: 12}},
+			ArtifactID: "v2", Agent: "claude", CreatedAt: noon, Summary: "Signed them.\n## Tests\nAll pass.",
+			Inputs: []Input{{TaskID: "IMPL-0", ArtifactID: "v1"}},
+			Files:  []FileInfo{{Path: "auth.ts", Size: 12}},
 		},
 		Review: &Review{
 			Reviewer: "ann", Score: 92, Reason: "Good.",
-			Criteria:    []CriterionResult{{ID: "A1", Statement: "It signs.", Result: ResultPass, By: "checks", Evidence: "ok\x1b[31m\n3 tests"}, {ID: "A2", Result: ResultWaived}},
+			Criteria: []CriterionResult{{ID: "A1", Statement: "It signs.", Result: ResultPass, By: "checks",
+				Evidence: "ok\x1b[31m\n3 tests"}, {ID: "A2", Result: ResultWaived}},
 			Suggestions: []Suggestion{{"LOW", "Rotate the key."}},
 		},
 	}
-	many := Summary{Artifact: Artifact{ArtifactID: "v1", Agent: "x", Files: make([]FileInfo, 60), Summary: strings.Repeat("é", 5000)}}
+	many := Summary{Artifact: Artifact{ArtifactID: "v1", Agent: "x", Files: make([]FileInfo, 60),
+		Summary: strings.Repeat("é", 5000)}}
 	for _, tt := range []struct {
 		name  string
 		s     Summary
@@ -27,12 +31,15 @@ func TestSummaryText(t *testing.T) {
 		not   []string
 	}{
 		{"whole", full, []TaskID{"IMPL-2"}, []string{
-			"# IMPL-1 v2: Sign tokens\n", "\n## What was done\n\nSigned them.\n\\## Tests\nAll pass.\n", "By claude, ", ", from IMPL-0 v1.\n",
-			"\n## Files\n\n- `auth.ts`, 12 bytes\n", "\n## Integration points\n\n- `src/auth.ts:sign:1-9`\n- IMPL-2 builds on it\n",
+			"# IMPL-1 v2: Sign tokens\n", "\n## What was done\n\nSigned them.\n\\## Tests\nAll pass.\n", "By claude, ",
+			", from IMPL-0 v1.\n",
+			"\n## Files\n\n- `auth.ts`, 12 bytes\n",
+			"\n## Integration points\n\n- `src/auth.ts:sign:1-9`\n- IMPL-2 builds on it\n",
 			"\n## Tests\n\nApproved by ann, score 92. Good.\n- A1 pass: It signs. (checks: ok\uFFFD[31m 3 tests)\n",
 			"\n## Notes for later tasks\n\n- A2 does not hold: it was waived\n- Rotate the key. (LOW)\n",
 		}, []string{"\x1b"}},
-		{"pruned", Summary{Artifact: Artifact{ArtifactID: "v1"}}, nil, []string{"# IMPL-1 v1: ", "What it held was pruned."}, []string{"## Files", "## Tests", "## Notes"}},
+		{"pruned", Summary{Artifact: Artifact{ArtifactID: "v1"}}, nil, []string{"# IMPL-1 v1: ", "What it held was pruned."},
+			[]string{"## Files", "## Tests", "## Notes"}},
 		{"a lot", many, nil, []string{"and 10 more\n", "é ...\n"}, []string{strings.Repeat("é", 2001)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// The sections meta, context and flow_control of a task (seed 1) are kept as they were written, unknown keys too. What the
-// program itself acts on is read here; how they are to be written stands in docs/tasks.md.
+// The sections meta, context and flow_control of a task (seed 1) are kept as they were written, unknown keys too. What
+// the program itself acts on is read here; how they are to be written stands in docs/tasks.md.
 
-// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all of seed 1's rules for
-// these sections. Without it only that is checked which the program acts on.
+// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all of seed 1's rules
+// for these sections. Without it only that is checked which the program acts on.
 const StrictTaskDocument = "strict"
 
 // strict reports whether the plan asks for seed 1's rules.
@@ -72,8 +72,8 @@ func (t *Task) contextIDs(key string) (ids []TaskID, ok bool) {
 	return ids, ok
 }
 
-// standIn lets context.parent and context.depends_on stand for parent_task_id and depends_on where what people wrote leaves
-// these out. says reports whether the file has a field.
+// standIn lets context.parent and context.depends_on stand for parent_task_id and depends_on where what people wrote
+// leaves these out. says reports whether the file has a field.
 func (t *Task) standIn(says func(field string) bool) {
 	if t.imported() || t.NodeType == Check {
 		return
@@ -152,8 +152,8 @@ func hasText(list []any, v any) bool {
 	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
 }
 
-// RefuseContainer is why a task with subtasks can't be run, handed in or reviewed itself, nil for every other task. The hint
-// is the command, with the first subtask that is open in the place of TASK.
+// RefuseContainer is why a task with subtasks can't be run, handed in or reviewed itself, nil for every other task. The
+// hint is the command, with the first subtask that is open in the place of TASK.
 func (s *State) RefuseContainer(id TaskID, command string) error {
 	t := s.Tasks[id]
 	if t == nil || t.NodeType != Goal {

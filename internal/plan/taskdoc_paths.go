@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// MissingPaths finds the focus_paths of a strict plan that lead nowhere: exists says what the repository has, a file or a
-// directory. What the task or one that it builds on will put there counts too. A plan that is not strict may name what it
-// likes.
+// MissingPaths finds the focus_paths of a strict plan that lead nowhere: exists says what the repository has, a file or
+// a directory. What the task or one that it builds on will put there counts too. A plan that is not strict may name
+// what it likes.
 func (p *Plan) MissingPaths(exists func(path string) bool) Findings {
 	if !p.strict() {
 		return nil
@@ -31,7 +31,8 @@ func (p *Plan) MissingPaths(exists func(path string) bool) Findings {
 				lands = v.landing(t)
 			}
 			if !leadsTo(focus, lands) {
-				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j), "is not in the repository, and no task that this one builds on lands there",
+				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
+					"is not in the repository, and no task that this one builds on lands there",
 					"a file or directory of HEAD, or what a dependency lands (deliverable_spec.land_at)", quote(focus), "")
 			}
 		}

@@ -29,8 +29,8 @@ func IsProperty(name string) bool {
 	return false
 }
 
-// Property is the value of a reference to a property of the task, which is Effective; ok is false where the task has nothing
-// there.
+// Property is the value of a reference to a property of the task, which is Effective; ok is false where the task has
+// nothing there.
 func (t *Task) Property(plan ID, name string) (v Value, ok bool) {
 	inherited, _ := t.Context["inherited"].(map[string]any)
 	shared, _ := t.Context["shared_context"].(map[string]any)
@@ -108,9 +108,9 @@ type ReferenceError struct{ Name, Reason string }
 
 func (e *ReferenceError) Error() string { return fmt.Sprintf("[%s] %s", e.Name, e.Reason) }
 
-// Expand puts variables in the place of the references of a command line: values has what is known, by name. No value is in the
-// line it returns, whatever it holds. Brackets that values does not know stay as they are: patterns, tests, text. It fails
-// with a *ReferenceError where a value would be taken for a program, an option or a file to write.
+// Expand puts variables in the place of the references of a command line: values has what is known, by name. No value
+// is in the line it returns, whatever it holds. Brackets that values does not know stay as they are: patterns, tests,
+// text. It fails with a *ReferenceError where a value would be taken for a program, an option or a file to write.
 func Expand(line string, values map[string]Value) (Expanded, error) {
 	x := Expanded{Vars: map[string]string{}}
 	var b strings.Builder
@@ -134,7 +134,8 @@ func Expand(line string, values map[string]Value) (Expanded, error) {
 		}
 		for i, part := range parts {
 			if ref.option && strings.HasPrefix(part, "-") {
-				return Expanded{}, &ReferenceError{ref.name, "begins with a hyphen and would be taken for an option; write -- before it"}
+				return Expanded{}, &ReferenceError{ref.name,
+					"begins with a hyphen and would be taken for an option; write -- before it"}
 			}
 			if i > 0 {
 				b.WriteByte(' ')
@@ -147,7 +148,8 @@ func Expand(line string, values map[string]Value) (Expanded, error) {
 	return x, nil
 }
 
-// Fill puts values in the place of the references of an argument that no shell reads. What a value holds is not looked at again.
+// Fill puts values in the place of the references of an argument that no shell reads. What a value holds is not looked
+// at again.
 func Fill(arg string, values map[string]Value) string {
 	var b strings.Builder
 	for i := 0; i < len(arg); {

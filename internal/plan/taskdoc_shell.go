@@ -8,10 +8,10 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// A reference in a command line, [dependency_context], is found by reading the line as a shell would, as far as quotes go. Its
-// value never becomes part of the line: in its place comes a variable of the environment, quoted as that place needs it, and
-// shells don't read the value of a variable as shell text. Where a value would be read as a program all the same (eval, sh -c,
-// arithmetic, the name of a command) a reference is refused.
+// A reference in a command line, [dependency_context], is found by reading the line as a shell would, as far as quotes
+// go. Its value never becomes part of the line: in its place comes a variable of the environment, quoted as that place
+// needs it, and shells don't read the value of a variable as shell text. Where a value would be read as a program all
+// the same (eval, sh -c, arithmetic, the name of a command) a reference is refused.
 
 // refName is the form of a reference's name.
 var refName = pattern.Compile(`^\[([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\]`)
@@ -236,7 +236,8 @@ func (f *shellFrame) endWord() {
 	}
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 	switch {
-	case slices.Contains(runsCode, name) || interpreter.Get().MatchString(name) || !f.command && strings.ContainsAny(word, "$`"):
+	case slices.Contains(runsCode, name) || interpreter.Get().MatchString(name) || !f.command &&
+		strings.ContainsAny(word, "$`"):
 		f.code, f.command = name, true
 	case word == "--":
 		f.ended = true
@@ -255,7 +256,8 @@ func (r *shellReader) reference(i int) int {
 		return 0
 	}
 	before, after := r.at(i-1), r.at(i+len(m[0]))
-	if isWordByte(before) || strings.IndexByte(`\[$`, before) >= 0 && before != 0 || strings.IndexByte("]*+?{", after) >= 0 && after != 0 || !r.known(m[1]) {
+	if isWordByte(before) || strings.IndexByte(`\[$`, before) >= 0 && before != 0 ||
+		strings.IndexByte("]*+?{", after) >= 0 && after != 0 || !r.known(m[1]) {
 		return 0
 	}
 	f, cmd := r.top(), r.commands()

@@ -9,7 +9,8 @@ import (
 // What counts as a reference in a command line, how it is quoted where it stands, and where none may stand.
 func TestExpand(t *testing.T) {
 	values := map[string]Value{
-		"out": {Text: "it's $(x) `y` \"z\""}, "parent": {Text: "IMPL-1"}, "opt": {Text: "--pre=evil"}, "session-id": {Text: "WFS-shop"},
+		"out": {Text: "it's $(x) `y` \"z\""}, "parent": {Text: "IMPL-1"}, "opt": {Text: "--pre=evil"},
+		"session-id":  {Text: "WFS-shop"},
 		"focus_paths": {Text: "src/a\nsrc b", List: []string{"src/a", "src b"}, Many: true}, "none": {Many: true},
 		"shared_context.auth-strategy": {Text: "JWT"}, "shared_context.auth_strategy": {Text: "none"},
 	}
@@ -24,9 +25,12 @@ func TestExpand(t *testing.T) {
 		{"a list", "rg auth [focus_paths] | head", `rg auth "${WF_VAR_focus_paths}" "${WF_VAR_focus_paths_2}" | head`},
 		{"a list in quotes", `echo "[focus_paths]"`, `echo "${WF_VAR_focus_paths}"`},
 		{"an empty list", "rg auth [none] src", "rg auth  src"},
-		{"names that become one", "echo [shared_context.auth-strategy] [shared_context.auth_strategy]", `echo "${WF_VAR_shared_context_auth_strategy}" "${WF_VAR_shared_context_auth_strategy_2}"`},
-		{"the session", "cat .workflow/WFS-[session-id]/x .workflow/[session-id]/x", `cat .workflow/WFS-"${WF_VAR_session_id}"/x .workflow/"${WF_VAR_session_id_2}"/x`},
-		{"in a loop", "for d in [focus_paths]; do cat \"$d\"; done", `for d in "${WF_VAR_focus_paths}" "${WF_VAR_focus_paths_2}"; do cat "$d"; done`},
+		{"names that become one", "echo [shared_context.auth-strategy] [shared_context.auth_strategy]",
+			`echo "${WF_VAR_shared_context_auth_strategy}" "${WF_VAR_shared_context_auth_strategy_2}"`},
+		{"the session", "cat .workflow/WFS-[session-id]/x .workflow/[session-id]/x",
+			`cat .workflow/WFS-"${WF_VAR_session_id}"/x .workflow/"${WF_VAR_session_id_2}"/x`},
+		{"in a loop", "for d in [focus_paths]; do cat \"$d\"; done",
+			`for d in "${WF_VAR_focus_paths}" "${WF_VAR_focus_paths_2}"; do cat "$d"; done`},
 		{"an assignment", "A=[out] env", `A="` + v + `" env`},
 		{"behind --", "cat -- [opt]", `cat -- "${WF_VAR_opt}"`},
 		{"inside a word, like an option", "cat x[opt]", "cat x[opt]"},
@@ -78,7 +82,8 @@ func TestExpand(t *testing.T) {
 
 // No value is ever part of the line, and what is no reference stays as it is.
 func FuzzExpand(f *testing.F) {
-	for _, seed := range []string{"cat [out]", `a "$(b '[out]')" #[out]`, "x <<E\n[out]", "`[out]` ${[out]} $(( [out] )", "case x in a) [out];; esac", "[[out]]\\[out]"} {
+	for _, seed := range []string{"cat [out]", `a "$(b '[out]')" #[out]`, "x <<E\n[out]", "`[out]` ${[out]} $(( [out] )",
+		"case x in a) [out];; esac", "[[out]]\\[out]"} {
 		f.Add(seed)
 	}
 	const secret = "SECRET;$(reboot)`reboot`'\""
@@ -96,7 +101,8 @@ func FuzzExpand(f *testing.F) {
 		// Quotes apart, of which references bring their own: `'[out]'` becomes `''"${WF_VAR_out}"''`.
 		bare := strings.NewReplacer("'", "", `"`, "").Replace
 		got := strings.NewReplacer(
-			"${WF_VAR_out}", "[out]", "${WF_VAR_many} ${WF_VAR_many_2}", "[many]", "${WF_VAR_many} ${WF_VAR_many}", "[many]", "${WF_VAR_many}", "[many]",
+			"${WF_VAR_out}", "[out]", "${WF_VAR_many} ${WF_VAR_many_2}", "[many]", "${WF_VAR_many} ${WF_VAR_many}", "[many]",
+			"${WF_VAR_many}", "[many]",
 		).Replace(bare(x.Line))
 		if got != bare(line) {
 			t.Errorf("%q became %q", line, x.Line)

@@ -84,47 +84,83 @@ func TestStrictPlanIsValid(t *testing.T) {
 func TestDocumentRules(t *testing.T) {
 	const second = "tasks[0].tasks[1]"
 	tests := []struct{ name, old, new, code, want string }{
-		{"type", "type: feature, agent: code-developer, priority", "type: bugfx, agent: code-developer, priority", "meta-type", second + `.meta.type: IMPL-1.2: is not a type of task (expected feature, bugfix, refactor, test, docs; found "bugfx"; for example type: bugfix)`},
-		{"agent", "agent: code-developer, priority", "agent: [x], priority", "wrong-type", second + ".meta.agent: IMPL-1.2: is not the name of an agent"},
-		{"no requirements", "requirements: [JWT authentication, OAuth2 support]", "x: y", "no-requirements", second + ".context.requirements: IMPL-1.2: the task does not say it"},
-		{"requirements are no texts", "requirements: [JWT authentication, OAuth2 support]", "requirements: [1]", "wrong-type", second + ".context.requirements: IMPL-1.2: is not a list of texts"},
-		{"empty acceptance", "acceptance: [JWT validation works]", "acceptance: ['']", "empty-text", second + ".context.acceptance[0]: IMPL-1.2: says nothing"},
-		{"wildcard", "[src/auth, tests/auth", "[src/auth/*.ts, tests/auth", "focus-path", second + `.context.focus_paths[0]: IMPL-1.2: must not have wildcards (expected the path of a file or a directory; found "src/auth/*.ts"; for example focus_paths: [src/auth])`},
-		{"absolute", "[src/auth, tests/auth", "[/src/auth, tests/auth", "focus-path", `must be relative, without a leading slash (expected a path from the root of the repository; found "/src/auth"; for example focus_paths: [src/auth])`},
+		{"type", "type: feature, agent: code-developer, priority", "type: bugfx, agent: code-developer, priority",
+			"meta-type", second +
+				`.meta.type: IMPL-1.2: is not a type of task (expected feature, bugfix, refactor, test, docs; found "bugfx"; for example type: bugfix)`},
+		{"agent", "agent: code-developer, priority", "agent: [x], priority", "wrong-type", second +
+			".meta.agent: IMPL-1.2: is not the name of an agent"},
+		{"no requirements", "requirements: [JWT authentication, OAuth2 support]", "x: y", "no-requirements", second +
+			".context.requirements: IMPL-1.2: the task does not say it"},
+		{"requirements are no texts", "requirements: [JWT authentication, OAuth2 support]", "requirements: [1]", "wrong-type",
+			second + ".context.requirements: IMPL-1.2: is not a list of texts"},
+		{"empty acceptance", "acceptance: [JWT validation works]", "acceptance: ['']", "empty-text", second +
+			".context.acceptance[0]: IMPL-1.2: says nothing"},
+		{"wildcard", "[src/auth, tests/auth", "[src/auth/*.ts, tests/auth", "focus-path", second +
+			`.context.focus_paths[0]: IMPL-1.2: must not have wildcards (expected the path of a file or a directory; found "src/auth/*.ts"; for example focus_paths: [src/auth])`},
+		{"absolute", "[src/auth, tests/auth", "[/src/auth, tests/auth", "focus-path",
+			`must be relative, without a leading slash (expected a path from the root of the repository; found "/src/auth"; for example focus_paths: [src/auth])`},
 		{"dot", "[src/auth, tests/auth", "[./src/auth, tests/auth", "focus-path", "must be clean"},
 		{"trailing slash", "[src/auth, tests/auth", "[src/auth/, tests/auth", "focus-path", "must not end in a slash"},
 		{"outside", "[src/auth, tests/auth", "[../x, tests/auth", "focus-path", "must be clean"},
 		{"git's", "[src/auth, tests/auth", "[.GIT/config, tests/auth", "focus-path", "must be clean"},
 		{"like an option", "[src/auth, tests/auth", "[--pre=x, tests/auth", "focus-path", "begins with a hyphen"},
-		{"another parent", "parent: IMPL-1\n", "parent: IMPL-1.1\n", "context-parent", second + ".context.parent: IMPL-1.2: is another task than the parent (expected IMPL-1, as parent_task_id; found IMPL-1.1"},
-		{"unknown parent", "parent: IMPL-1\n", "parent: IMPL-9\n", "unknown-parent", second + ".context.parent: IMPL-1.2: names a task that does not exist"},
-		{"itself", "parent: IMPL-1\n", "parent: IMPL-1.2\n", "context-parent", second + ".context.parent: IMPL-1.2: is another task than the parent"},
-		{"unknown dependency", "depends_on: [IMPL-1.1]\n", "depends_on: [IMPL-1.3]\n", "unknown-dependency", `names a task that does not exist (expected the id of a task of this plan; found "IMPL-1.3"`},
-		{"inherited from nowhere", "from: IMPL-1,", "from: IMPL-5,", "inherited-from", second + ".context.inherited.from: IMPL-1.2: names a task that does not exist"},
-		{"inherited from aside", "from: IMPL-1,", "from: IMPL-1.1,", "inherited-from", second + ".context.inherited.from: IMPL-1.2: is no task above this one"},
-		{"shared context", "shared_context: {auth_strategy: JWT with refresh tokens}", "shared_context: [x]", "wrong-type", "tasks[0].context.shared_context: IMPL-1: is not an object"},
-		{"no such shared context", "Apply [shared_context.auth_strategy]", "Apply [shared_context.auth_strateg]", "unresolved-reference", second + ".flow_control.implementation_approach.task_description: IMPL-1.2: [shared_context.auth_strateg] stands for nothing"},
-		{"no such output in a text", "following [found]", "following [old_results]", "unresolved-reference", ".flow_control.implementation_approach.modification_points[0]: IMPL-1.2: [old_results] is no output"},
-		{"no steps", "pre_analysis: []", "pre_analysis: {}", "pre-analysis", "tasks[0].tasks[0].flow_control.pre_analysis: IMPL-1.1: is no list of steps"},
-		{"a step without action", "action: Search, ", "", "pre-analysis", second + ".flow_control.pre_analysis[1].action: IMPL-1.2: the step lacks a field (expected step, action and command"},
-		{"a step without command", `, command: 'gemini-wrapper -p "Analyze: [dependency_context]"'`, "", "pre-analysis", "pre_analysis[2].command: IMPL-1.2: the step lacks a field"},
-		{"a step that is a text", "- {step: find, ", "- look\n            - {step: find, ", "pre-analysis", "pre_analysis[1]: IMPL-1.2: is no step"},
-		{"on_error", "on_error: retry_once", "on_error: retry", "on-error", `pre_analysis[1].on_error: IMPL-1.2: is not a way to handle a failure (expected skip_optional, fail, retry_once, manual_intervention; found "retry"; for example on_error: `},
-		{"the same step", "step: find", "step: load", "duplicate-step", `pre_analysis[1].step: IMPL-1.2: two steps have the same name`},
-		{"the same output", "output_to: found", "output_to: Dependency_Context", "duplicate-output", "two steps have the same output_to"},
+		{"another parent", "parent: IMPL-1\n", "parent: IMPL-1.1\n", "context-parent", second +
+			".context.parent: IMPL-1.2: is another task than the parent (expected IMPL-1, as parent_task_id; found IMPL-1.1"},
+		{"unknown parent", "parent: IMPL-1\n", "parent: IMPL-9\n", "unknown-parent", second +
+			".context.parent: IMPL-1.2: names a task that does not exist"},
+		{"itself", "parent: IMPL-1\n", "parent: IMPL-1.2\n", "context-parent", second +
+			".context.parent: IMPL-1.2: is another task than the parent"},
+		{"unknown dependency", "depends_on: [IMPL-1.1]\n", "depends_on: [IMPL-1.3]\n", "unknown-dependency",
+			`names a task that does not exist (expected the id of a task of this plan; found "IMPL-1.3"`},
+		{"inherited from nowhere", "from: IMPL-1,", "from: IMPL-5,", "inherited-from", second +
+			".context.inherited.from: IMPL-1.2: names a task that does not exist"},
+		{"inherited from aside", "from: IMPL-1,", "from: IMPL-1.1,", "inherited-from", second +
+			".context.inherited.from: IMPL-1.2: is no task above this one"},
+		{"shared context", "shared_context: {auth_strategy: JWT with refresh tokens}", "shared_context: [x]", "wrong-type",
+			"tasks[0].context.shared_context: IMPL-1: is not an object"},
+		{"no such shared context", "Apply [shared_context.auth_strategy]", "Apply [shared_context.auth_strateg]",
+			"unresolved-reference", second +
+				".flow_control.implementation_approach.task_description: IMPL-1.2: [shared_context.auth_strateg] stands for nothing"},
+		{"no such output in a text", "following [found]", "following [old_results]", "unresolved-reference",
+			".flow_control.implementation_approach.modification_points[0]: IMPL-1.2: [old_results] is no output"},
+		{"no steps", "pre_analysis: []", "pre_analysis: {}", "pre-analysis",
+			"tasks[0].tasks[0].flow_control.pre_analysis: IMPL-1.1: is no list of steps"},
+		{"a step without action", "action: Search, ", "", "pre-analysis", second +
+			".flow_control.pre_analysis[1].action: IMPL-1.2: the step lacks a field (expected step, action and command"},
+		{"a step without command", `, command: 'gemini-wrapper -p "Analyze: [dependency_context]"'`, "", "pre-analysis",
+			"pre_analysis[2].command: IMPL-1.2: the step lacks a field"},
+		{"a step that is a text", "- {step: find, ", "- look\n            - {step: find, ", "pre-analysis",
+			"pre_analysis[1]: IMPL-1.2: is no step"},
+		{"on_error", "on_error: retry_once", "on_error: retry", "on-error",
+			`pre_analysis[1].on_error: IMPL-1.2: is not a way to handle a failure (expected skip_optional, fail, retry_once, manual_intervention; found "retry"; for example on_error: `},
+		{"the same step", "step: find", "step: load", "duplicate-step",
+			`pre_analysis[1].step: IMPL-1.2: two steps have the same name`},
+		{"the same output", "output_to: found", "output_to: Dependency_Context", "duplicate-output",
+			"two steps have the same output_to"},
 		{"output_to", "output_to: found", "output_to: what was found", "output-to", "can't be a name of a result"},
 		{"output_to of a property", "output_to: found", "output_to: parent", "output-to", "can't be a name of a result"},
-		{"timeout", "timeout_seconds: 60", "timeout_seconds: 0", "bad-value", "pre_analysis[1].timeout_seconds: IMPL-1.2: is not a time"},
-		{"a later output", "summaries/IMPL-1.1-summary.md", "summaries/x [found]", "later-output", "pre_analysis[0].command: IMPL-1.2: [found] is the output of this step or of a later one"},
-		{"its own output", "summaries/IMPL-1.1-summary.md", "summaries/x [dependency_context]", "later-output", "[dependency_context] is the output of this step"},
-		{"a misspelt output", "Analyze: [dependency_context]", "Analyze: [dependency_contxt]", "unresolved-reference", "[dependency_contxt] is no output of an earlier step and no property of the task (expected the output_to of an earlier step, or a property such as [focus_paths]; found [dependency_contxt]; for example [dependency_context])"},
-		{"an output as a program", "gemini-wrapper -p", "bash -c", "unsafe-reference", "[dependency_context] is given to bash, which would take it for a program (expected an argument of a program that takes it for text; or the variable WF_VAR_dependency_context of the environment"},
-		{"no approach", "implementation_approach: {task_description: Write it down}", "x: y", "no-approach", "tasks[0].tasks[0].flow_control.implementation_approach: IMPL-1.1: the task does not say how it is to be done"},
-		{"approach is a list", "implementation_approach: {task_description: Write it down}", "implementation_approach: [x]", "wrong-type", "implementation_approach: IMPL-1.1: is not an object"},
-		{"target file", `"src/middleware/auth.ts:validateToken"`, `"../auth.ts:validateToken"`, "target-file", "target_files[1]: IMPL-1.2: the file: must not contain . or .."},
-		{"target lines", "handleLogin:75-120\", ", "handleLogin:120-75\", ", "target-file", "target_files[0]: IMPL-1.2: the lines are no range"},
-		{"levels", "task_id: IMPL-1.1\n", "task_id: IMPL-1.1.1\n", "id-levels", "tasks[0].tasks[0].task_id: IMPL-1.1.1: the id has too many levels (expected at most 2 (config.max_id_levels); found 3, IMPL-1.1.1; for example task_id: IMPL-1.1)"},
-		{"mode", "task_document: strict", "task_document: lax", "bad-value", "config.task_document: has a value that is not allowed"},
+		{"timeout", "timeout_seconds: 60", "timeout_seconds: 0", "bad-value",
+			"pre_analysis[1].timeout_seconds: IMPL-1.2: is not a time"},
+		{"a later output", "summaries/IMPL-1.1-summary.md", "summaries/x [found]", "later-output",
+			"pre_analysis[0].command: IMPL-1.2: [found] is the output of this step or of a later one"},
+		{"its own output", "summaries/IMPL-1.1-summary.md", "summaries/x [dependency_context]", "later-output",
+			"[dependency_context] is the output of this step"},
+		{"a misspelt output", "Analyze: [dependency_context]", "Analyze: [dependency_contxt]", "unresolved-reference",
+			"[dependency_contxt] is no output of an earlier step and no property of the task (expected the output_to of an earlier step, or a property such as [focus_paths]; found [dependency_contxt]; for example [dependency_context])"},
+		{"an output as a program", "gemini-wrapper -p", "bash -c", "unsafe-reference",
+			"[dependency_context] is given to bash, which would take it for a program (expected an argument of a program that takes it for text; or the variable WF_VAR_dependency_context of the environment"},
+		{"no approach", "implementation_approach: {task_description: Write it down}", "x: y", "no-approach",
+			"tasks[0].tasks[0].flow_control.implementation_approach: IMPL-1.1: the task does not say how it is to be done"},
+		{"approach is a list", "implementation_approach: {task_description: Write it down}", "implementation_approach: [x]",
+			"wrong-type", "implementation_approach: IMPL-1.1: is not an object"},
+		{"target file", `"src/middleware/auth.ts:validateToken"`, `"../auth.ts:validateToken"`, "target-file",
+			"target_files[1]: IMPL-1.2: the file: must not contain . or .."},
+		{"target lines", "handleLogin:75-120\", ", "handleLogin:120-75\", ", "target-file",
+			"target_files[0]: IMPL-1.2: the lines are no range"},
+		{"levels", "task_id: IMPL-1.1\n", "task_id: IMPL-1.1.1\n", "id-levels",
+			"tasks[0].tasks[0].task_id: IMPL-1.1.1: the id has too many levels (expected at most 2 (config.max_id_levels); found 3, IMPL-1.1.1; for example task_id: IMPL-1.1)"},
+		{"mode", "task_document: strict", "task_document: lax", "bad-value",
+			"config.task_document: has a value that is not allowed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,7 +182,8 @@ func TestFreeDocument(t *testing.T) {
 	tests := []struct{ name, yaml, code string }{
 		{"free text", plan("context: {focus_paths: ['./src/**', 'D:\\x'], requirements: none, parent: the boss}, meta: {type: chore}"), ""},
 		{"steps as texts", plan("flow_control: {pre_analysis: [step 1, step 2], implementation_approach: [{step: 1}], target_files: x}"), ""},
-		{"a step without action", plan("flow_control: {pre_analysis: [{step: a, commands: ['bash(ls)', 'Read(x)', 'Extract(y)']}]}"), ""},
+		{"a step without action",
+			plan("flow_control: {pre_analysis: [{step: a, commands: ['bash(ls)', 'Read(x)', 'Extract(y)']}]}"), ""},
 		{"letters in brackets", plan("flow_control: {pre_analysis: [{step: a, command: 'ls [patterns] *.[ch]'}]}"), ""},
 		{"imported", plan("meta: {imported: {from: ccw}}, context: {parent: IMPL-9, depends_on: [IMPL-8]}"), ""},
 		{"an unknown dependency", plan("context: {depends_on: [IMPL-8]}, depends_on: [IMPL-1]"), "unknown-dependency"},
@@ -160,7 +197,8 @@ func TestFreeDocument(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseValid("p.yaml", []byte(strings.Replace(tt.yaml, "{mode: ASSEMBLE, assemble_task_id: IMPL-3}", "{mode: PASS_THROUGH}", 1)), Floors{})
+			_, err := ParseValid("p.yaml", []byte(strings.Replace(tt.yaml, "{mode: ASSEMBLE, assemble_task_id: IMPL-3}",
+				"{mode: PASS_THROUGH}", 1)), Floors{})
 			var fs Findings
 			if tt.code == "" && err != nil || tt.code != "" && (!errors.As(err, &fs) || !fs.Has(tt.code)) {
 				t.Errorf("got %v, want %q", err, tt.code)
@@ -205,12 +243,17 @@ func TestMissingPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := p.MissingPaths(func(path string) bool { return strings.HasPrefix(path, "src") || path == "config/auth.json" })
-	if len(missing) != 1 || !strings.Contains(missing.Error(), `context.focus_paths[1]: IMPL-1.2: is not in the repository`) {
+	missing := p.MissingPaths(func(path string) bool {
+		return strings.HasPrefix(path, "src") || path == "config/auth.json"
+	})
+	if len(missing) != 1 || !strings.Contains(missing.Error(),
+		`context.focus_paths[1]: IMPL-1.2: is not in the repository`) {
 		t.Errorf("got %v", missing)
 	}
 	p.Task("IMPL-1.2").Context["focus_paths"] = []any{"docs", "docs/keys.md", "docs/other.md"}
-	if missing := p.MissingPaths(func(string) bool { return false }); len(missing) != 1 || !strings.Contains(missing[0].Path, "focus_paths[2]") {
+	if missing := p.MissingPaths(func(string) bool {
+		return false
+	}); len(missing) != 1 || !strings.Contains(missing[0].Path, "focus_paths[2]") {
 		t.Errorf("what a dependency lands: got %v", missing)
 	}
 	p.Config.TaskDocument = ""

@@ -120,9 +120,11 @@ func (v *validator) rootExists() {
 	i, ok := v.at[v.plan.RootTaskID]
 	switch {
 	case !ok:
-		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", quote(string(v.plan.RootTaskID)), "root_task_id: GOAL-1")
+		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", quote(string(v.plan.RootTaskID)),
+			"root_task_id: GOAL-1")
 	case v.plan.Tasks[i].NodeType != Goal:
-		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(Goal), string(v.plan.Tasks[i].NodeType), "node_type: GOAL")
+		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(Goal), string(v.plan.Tasks[i].NodeType),
+			"node_type: GOAL")
 	case v.plan.Tasks[i].ParentTaskID != "":
 		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing", string(v.plan.Tasks[i].ParentTaskID), "")
 	}
@@ -135,7 +137,8 @@ func (v *validator) config() {
 		v.top("bad-text", "title", rule, "one line of text", quote(p.Title), "title: Release dossier")
 	}
 	if p.PlanID != "" && !p.PlanID.Valid() {
-		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters", quote(string(p.PlanID)), "plan_id: "+string(NewID(p.Title, 1)))
+		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
+			quote(string(p.PlanID)), "plan_id: "+string(NewID(p.Title, 1)))
 	}
 	if v.limits.MinScore < v.floors.MinScore {
 		v.looser("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
@@ -166,7 +169,8 @@ func (v *validator) negative() {
 		}
 	}
 	if c.MinScore > 100 {
-		v.top("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore), "min_score: 90")
+		v.top("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore),
+			"min_score: 90")
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 // documentMode checks what the plan asks of its tasks' documents.
 func (v *validator) documentMode() {
 	if mode := v.plan.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
-		v.top("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing", quote(mode), "task_document: strict")
+		v.top("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing", quote(mode),
+			"task_document: strict")
 	}
 }
 
-// document checks the sections that seed 1 describes: what the program acts on in every plan, all of it where the plan is
-// strict. What makes plans, and the CHECKs, have no such sections.
+// document checks the sections that seed 1 describes: what the program acts on in every plan, all of it where the plan
+// is strict. What makes plans, and the CHECKs, have no such sections.
 func (v *validator) document(i int, t *Task) {
 	if t.NodeType == Check || t.Planning() || t.TaskID.reserved() {
 		return
@@ -45,12 +46,14 @@ func (v *validator) idLevels(i int, t *Task) {
 		limit = seedLevels
 	}
 	if limit > 0 && levels > limit {
-		v.add(i, "id-levels", "task_id", "the id has too many levels", fmt.Sprintf("at most %d (config.max_id_levels)", limit), fmt.Sprintf("%d, %s", levels, t.TaskID),
+		v.add(i, "id-levels", "task_id", "the id has too many levels",
+			fmt.Sprintf("at most %d (config.max_id_levels)", limit), fmt.Sprintf("%d, %s", levels, t.TaskID),
 			"task_id: "+string(t.TaskID)[:idEnd(t.TaskID, limit)])
 	}
 	if dot := strings.LastIndexByte(string(t.TaskID), '.'); dot > 0 && v.plan.strict() {
 		if above := t.TaskID[:dot]; v.get(above) != nil && t.ParentTaskID != above {
-			v.add(i, "id-parent", "parent_task_id", "the id is that of a subtask of another task", string(above), quote(string(t.ParentTaskID)), "parent_task_id: "+string(above))
+			v.add(i, "id-parent", "parent_task_id", "the id is that of a subtask of another task", string(above),
+				quote(string(t.ParentTaskID)), "parent_task_id: "+string(above))
 		}
 	}
 }
@@ -92,9 +95,11 @@ func (d documentRules) edges() {
 		switch parent := d.get(ids[0]); {
 		case ids[0] == t.ParentTaskID:
 		case parent == nil:
-			d.find("unknown-parent", "context.parent", "names a task that does not exist", "the id of the GOAL above it", quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
+			d.find("unknown-parent", "context.parent", "names a task that does not exist", "the id of the GOAL above it",
+				quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
 		default:
-			d.find("context-parent", "context.parent", "is another task than the parent", string(t.ParentTaskID)+", as parent_task_id", string(ids[0]), "parent: "+string(t.ParentTaskID))
+			d.find("context-parent", "context.parent", "is another task than the parent",
+				string(t.ParentTaskID)+", as parent_task_id", string(ids[0]), "parent: "+string(t.ParentTaskID))
 		}
 	}
 	ids, ok := t.contextIDs("depends_on")
@@ -103,18 +108,22 @@ func (d documentRules) edges() {
 		switch {
 		case !ok || slices.Contains(t.DependsOn, id) || t.NodeType == Goal:
 		case d.get(id) == nil:
-			d.find("unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan", quote(string(id)), d.similar(id, "depends_on: [", "]"))
+			d.find("unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
+				quote(string(id)), d.similar(id, "depends_on: [", "]"))
 		default:
-			d.find("context-depends-on", field, "is a dependency that the task itself does not have", "the same as depends_on", string(id), "depends_on: ["+string(id)+"]")
+			d.find("context-depends-on", field, "is a dependency that the task itself does not have", "the same as depends_on",
+				string(id), "depends_on: ["+string(id)+"]")
 		}
 	}
 	inherited, _ := t.Context["inherited"].(map[string]any)
 	if from, isText := inherited["from"].(string); isText && TaskID(from).Valid() {
 		switch {
 		case d.get(TaskID(from)) == nil:
-			d.find("inherited-from", "context.inherited.from", "names a task that does not exist", "the id of a task above it", quote(from), "from: "+string(t.ParentTaskID))
+			d.find("inherited-from", "context.inherited.from", "names a task that does not exist", "the id of a task above it",
+				quote(from), "from: "+string(t.ParentTaskID))
 		case !slices.Contains(ancestors(t, d.get), d.get(TaskID(from))):
-			d.find("inherited-from", "context.inherited.from", "is no task above this one", "the id of a task above it", from, "from: "+string(t.ParentTaskID))
+			d.find("inherited-from", "context.inherited.from", "is no task above this one", "the id of a task above it", from,
+				"from: "+string(t.ParentTaskID))
 		}
 	}
 }
@@ -126,8 +135,10 @@ func (d documentRules) sections() {
 		needed  bool
 		example string
 	}{
-		"meta": {d.t.Meta, true, "meta: {type: feature}"}, "context": {d.t.Context, true, "context: {requirements: [Tokens expire], focus_paths: [src/auth], acceptance: [An old token is refused]}"},
-		"flow_control": {d.t.FlowControl, d.t.NodeType == Action, "flow_control: {pre_analysis: [], implementation_approach: {task_description: Issue tokens at login}}"},
+		"meta": {d.t.Meta, true, "meta: {type: feature}"}, "context": {d.t.Context, true,
+			"context: {requirements: [Tokens expire], focus_paths: [src/auth], acceptance: [An old token is refused]}"},
+		"flow_control": {d.t.FlowControl, d.t.NodeType == Action,
+			"flow_control: {pre_analysis: [], implementation_approach: {task_description: Issue tokens at login}}"},
 	} {
 		if len(s.m) == 0 && s.needed {
 			d.find("no-section", name, "the task lacks a section", "meta, context and flow_control", "nothing", s.example)
@@ -154,11 +165,13 @@ func (d documentRules) meta() {
 		if example == "" {
 			example = "feature"
 		}
-		d.find("meta-type", "meta.type", "is not a type of task", strings.Join(TaskTypes(), ", "), d.shown(d.t.Meta["type"]), "type: "+example)
+		d.find("meta-type", "meta.type", "is not a type of task", strings.Join(TaskTypes(), ", "), d.shown(d.t.Meta["type"]),
+			"type: "+example)
 	}
 	if v, has := d.t.Meta["agent"]; has {
 		if name, ok := v.(string); !ok || badLine(name) != "" {
-			d.find("wrong-type", "meta.agent", "is not the name of an agent", "a text on one line", d.shown(v), "agent: code-developer")
+			d.find("wrong-type", "meta.agent", "is not the name of an agent", "a text on one line", d.shown(v),
+				"agent: code-developer")
 		}
 	}
 }
@@ -174,32 +187,38 @@ func (d documentRules) shown(v any) string {
 // context checks the forms of its fields.
 func (d documentRules) context() {
 	for _, key := range []string{"requirements", "acceptance"} {
-		d.textsAt("context."+key, d.t.Context[key], key+": [Tokens expire after an hour]", d.t.NodeType == Action && len(d.t.Context) > 0)
+		d.textsAt("context."+key, d.t.Context[key], key+": [Tokens expire after an hour]", d.t.NodeType == Action &&
+			len(d.t.Context) > 0)
 	}
 	if v, has := d.t.Context["parent"]; has && v != nil && v != "" {
 		if ids, ok := d.t.contextIDs("parent"); !ok || len(ids) != 1 {
-			d.find("wrong-type", "context.parent", "is not the id of a task", "the id of the GOAL above it", d.shown(v), "parent: "+string(d.t.ParentTaskID))
+			d.find("wrong-type", "context.parent", "is not the id of a task", "the id of the GOAL above it", d.shown(v),
+				"parent: "+string(d.t.ParentTaskID))
 		}
 	}
 	if v, has := d.t.Context["depends_on"]; has && v != nil {
 		if _, ok := d.t.contextIDs("depends_on"); !ok {
-			d.find("wrong-type", "context.depends_on", "is not a list of ids", "ids of tasks of this plan", d.shown(v), "depends_on: [IMPL-1]")
+			d.find("wrong-type", "context.depends_on", "is not a list of ids", "ids of tasks of this plan", d.shown(v),
+				"depends_on: [IMPL-1]")
 		}
 	}
 	if v, has := d.t.Context["shared_context"]; has && v != nil {
 		if _, ok := v.(map[string]any); !ok {
-			d.find("wrong-type", "context.shared_context", "is not an object", "names and what they stand for", d.shown(v), "shared_context: {auth_strategy: JWT with refresh tokens}")
+			d.find("wrong-type", "context.shared_context", "is not an object", "names and what they stand for", d.shown(v),
+				"shared_context: {auth_strategy: JWT with refresh tokens}")
 		}
 	}
 	if v, has := d.t.Context["inherited"]; has && v != nil {
 		m, ok := v.(map[string]any)
 		if !ok {
-			d.find("wrong-type", "context.inherited", "is not an object", "from and context", d.shown(v), "inherited: {from: IMPL-1, context: [The design is done]}")
+			d.find("wrong-type", "context.inherited", "is not an object", "from and context", d.shown(v),
+				"inherited: {from: IMPL-1, context: [The design is done]}")
 		} else {
 			d.textsAt("context.inherited.context", m["context"], "context: [The design is done]", false)
 		}
 	}
-	if d.textsAt("context.focus_paths", d.t.Context["focus_paths"], "focus_paths: [src/auth, config/auth.json]", d.t.NodeType == Action && len(d.t.Context) > 0) {
+	if d.textsAt("context.focus_paths", d.t.Context["focus_paths"], "focus_paths: [src/auth, config/auth.json]",
+		d.t.NodeType == Action && len(d.t.Context) > 0) {
 		for j, p := range d.t.contextTexts("focus_paths") {
 			d.focusPath(fmt.Sprintf("context.focus_paths[%d]", j), p)
 		}
@@ -214,7 +233,8 @@ func (d documentRules) textsAt(field string, v any, example string, needed bool)
 	case v == nil && !needed:
 		return false
 	case v == nil:
-		d.find("no-"+strings.ReplaceAll(key, "_", "-"), field, "the task does not say it", "a list of texts", "nothing", example)
+		d.find("no-"+strings.ReplaceAll(key, "_", "-"), field, "the task does not say it", "a list of texts", "nothing",
+			example)
 	case !ok:
 		d.find("wrong-type", field, "is not a list of texts", "a list of texts", d.shown(v), example)
 	default:
@@ -231,9 +251,11 @@ func (d documentRules) textsAt(field string, v any, example string, needed bool)
 func (d documentRules) focusPath(field, p string) {
 	example := "focus_paths: [" + strings.Trim(strings.TrimPrefix(strings.ReplaceAll(p, `\`, "/"), "./"), "/") + "]"
 	if IsPattern(p) {
-		d.find("focus-path", field, "must not have wildcards", "the path of a file or a directory", quote(p), "focus_paths: ["+focusDir(p)+"]")
+		d.find("focus-path", field, "must not have wildcards", "the path of a file or a directory", quote(p),
+			"focus_paths: ["+focusDir(p)+"]")
 	} else if strings.HasPrefix(p, "-") {
-		d.find("focus-path", field, "begins with a hyphen and would be taken for an option", "the path of a file or a directory", quote(p), "")
+		d.find("focus-path", field, "begins with a hyphen and would be taken for an option",
+			"the path of a file or a directory", quote(p), "")
 	} else if err := checkPath(p, func(c string) string {
 		if c == "" || c == "." || c == ".." || strings.EqualFold(c, ".git") {
 			return "must be clean, without . or .. as a component, and not below .git"
@@ -260,20 +282,24 @@ func (d documentRules) approach() {
 	const at = "flow_control.implementation_approach"
 	switch v := d.t.FlowControl["implementation_approach"].(type) {
 	case nil:
-		d.find("no-approach", at, "the task does not say how it is to be done", "task_description, modification_points, logic_flow", "nothing",
+		d.find("no-approach", at, "the task does not say how it is to be done",
+			"task_description, modification_points, logic_flow", "nothing",
 			"implementation_approach: {task_description: Issue tokens at login}")
 	case map[string]any:
 		if text, ok := v["task_description"].(string); !ok || strings.TrimSpace(text) == "" {
-			d.find("no-approach", at+".task_description", "is no text", "what is to be done", d.shown(v["task_description"]), "task_description: Issue tokens at login")
+			d.find("no-approach", at+".task_description", "is no text", "what is to be done", d.shown(v["task_description"]),
+				"task_description: Issue tokens at login")
 		}
 		for _, key := range []string{"modification_points", "logic_flow"} {
 			d.textsAt(at+"."+key, v[key], key+": [Add token generation (src/auth/login.ts:handleLogin)]", false)
 		}
 	default:
-		d.find("wrong-type", at, "is not an object", "task_description, modification_points, logic_flow", d.shown(v), "implementation_approach: {task_description: Issue tokens at login}")
+		d.find("wrong-type", at, "is not an object", "task_description, modification_points, logic_flow", d.shown(v),
+			"implementation_approach: {task_description: Issue tokens at login}")
 	}
 	d.prose(at, d.t.FlowControl["implementation_approach"])
-	if d.textsAt("flow_control.target_files", d.t.FlowControl["target_files"], "target_files: [src/auth/login.ts:handleLogin:75-120]", false) {
+	if d.textsAt("flow_control.target_files", d.t.FlowControl["target_files"],
+		"target_files: [src/auth/login.ts:handleLogin:75-120]", false) {
 		list, _ := texts(d.t.FlowControl["target_files"])
 		for j, s := range list {
 			d.targetFile(fmt.Sprintf("flow_control.target_files[%d]", j), s)
@@ -286,7 +312,8 @@ func (d documentRules) targetFile(field, s string) {
 	file, rest, _ := strings.Cut(s, ":")
 	const want = "file:function:lines"
 	if err := CheckPath(file); err != nil {
-		d.find("target-file", field, "the file: "+err.(*PathError).Rule, want, quote(s), "target_files: [src/auth/login.ts:handleLogin:75-120]")
+		d.find("target-file", field, "the file: "+err.(*PathError).Rule, want, quote(s),
+			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 		return
 	}
 	parts := strings.Split(rest, ":")
@@ -300,7 +327,8 @@ func (d documentRules) targetFile(field, s string) {
 		b, errB = a, errA
 	}
 	if errA != nil || errB != nil || a < 1 || b < a {
-		d.find("target-file", field, "the lines are no range", want, quote(parts[len(parts)-1]), "target_files: [src/auth/login.ts:handleLogin:75-120]")
+		d.find("target-file", field, "the lines are no range", want, quote(parts[len(parts)-1]),
+			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 	}
 }
 

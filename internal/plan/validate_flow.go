@@ -20,7 +20,8 @@ func (d documentRules) steps() {
 	list, ok := v.([]any)
 	if !ok {
 		if has && v != nil || d.strict && len(d.t.FlowControl) > 0 {
-			d.find("pre-analysis", at, "is no list of steps", "a list, which may be empty", d.shown(v), `pre_analysis: [{step: find_patterns, action: Search existing patterns, command: "bash(rg auth src)"}]`)
+			d.find("pre-analysis", at, "is no list of steps", "a list, which may be empty", d.shown(v),
+				`pre_analysis: [{step: find_patterns, action: Search existing patterns, command: "bash(rg auth src)"}]`)
 		}
 		return
 	}
@@ -34,19 +35,22 @@ func (d documentRules) steps() {
 		here := fmt.Sprintf("%s[%d]", at, j)
 		m, isObject := list[j].(map[string]any)
 		if _, isText := list[j].(string); !isObject && (d.strict || !isText) {
-			d.find("pre-analysis", here, "is no step", "an object with step, action and command", d.shown(list[j]), "{step: read_docs, action: Read the specification, command: Read(README.md)}")
+			d.find("pre-analysis", here, "is no step", "an object with step, action and command", d.shown(list[j]),
+				"{step: read_docs, action: Read the specification, command: Read(README.md)}")
 			continue
 		}
 		d.stepFields(here, s, m)
 		if first, taken := names[s.Name]; taken {
-			d.find("duplicate-step", here+".step", "two steps have the same name", "a name of its own", fmt.Sprintf("%s, also %s[%d]", quote(s.Name), at, first), "step: "+OneLine(s.Name)+"_2")
+			d.find("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
+				fmt.Sprintf("%s, also %s[%d]", quote(s.Name), at, first), "step: "+OneLine(s.Name)+"_2")
 		} else {
 			names[s.Name] = j
 		}
 		if s.OutputTo != "" {
 			key := strings.ToLower(s.OutputTo)
 			if first, taken := outputs[key]; taken {
-				d.find("duplicate-output", here+".output_to", "two steps have the same output_to, upper and lower case being the same", "a name of its own",
+				d.find("duplicate-output", here+".output_to",
+					"two steps have the same output_to, upper and lower case being the same", "a name of its own",
 					fmt.Sprintf("%s, also %s[%d]", quote(s.OutputTo), at, first), "output_to: "+OneLine(s.OutputTo)+"_2")
 			} else {
 				outputs[key] = j
@@ -64,7 +68,8 @@ func (d documentRules) stepFields(at string, s Step, m map[string]any) {
 		return
 	}
 	for _, f := range []struct{ key, example string }{
-		{"step", "step: find_patterns"}, {"action", "action: Search existing patterns"}, {"command", `command: "bash(rg auth src)"`},
+		{"step", "step: find_patterns"}, {"action", "action: Search existing patterns"},
+		{"command", `command: "bash(rg auth src)"`},
 		{"output_to", "output_to: patterns"}, {"on_error", "on_error: skip_optional"},
 	} {
 		v, has := m[f.key]
@@ -74,13 +79,15 @@ func (d documentRules) stepFields(at string, s Step, m map[string]any) {
 			d.find("wrong-type", at+"."+f.key, "is no text", "a text", d.shown(v), f.example)
 		case f.key == "step" && has && badLine(text) != "":
 			d.find("bad-text", at+".step", badLine(text), "a name on one line", quote(text), f.example)
-		case d.strict && strings.TrimSpace(text) == "" && (f.key == "step" || f.key == "action" || f.key == "command" && m["commands"] == nil):
+		case d.strict && strings.TrimSpace(text) == "" && (f.key == "step" || f.key == "action" || f.key == "command" &&
+			m["commands"] == nil):
 			d.find("pre-analysis", at+"."+f.key, "the step lacks a field", "step, action and command", "nothing", f.example)
 		}
 	}
 	if v, has := m["commands"]; has {
 		if _, ok := texts(v); !ok {
-			d.find("wrong-type", at+".commands", "is not a list of commands", "a list of texts", d.shown(v), `commands: ["bash(rg auth src)", "Read(README.md)"]`)
+			d.find("wrong-type", at+".commands", "is not a list of commands", "a list of texts", d.shown(v),
+				`commands: ["bash(rg auth src)", "Read(README.md)"]`)
 		}
 	}
 	if known := []string{SkipOptional, FailTask, RetryOnce, ManualIntervention}; !slices.Contains(known, s.OnError) {
@@ -88,13 +95,17 @@ func (d documentRules) stepFields(at string, s Step, m map[string]any) {
 		if example == "" {
 			example = FailTask
 		}
-		d.find("on-error", at+".on_error", "is not a way to handle a failure", strings.Join(known, ", "), quote(s.OnError), "on_error: "+example)
+		d.find("on-error", at+".on_error", "is not a way to handle a failure", strings.Join(known, ", "), quote(s.OnError),
+			"on_error: "+example)
 	}
 	if s.OutputTo != "" && (!outputName.Get().MatchString(s.OutputTo) || IsProperty(s.OutputTo)) {
-		d.find("output-to", at+".output_to", "can't be a name of a result", "letters, digits and _, beginning with a letter, and no property of tasks such as parent", quote(s.OutputTo), "output_to: patterns")
+		d.find("output-to", at+".output_to", "can't be a name of a result",
+			"letters, digits and _, beginning with a letter, and no property of tasks such as parent", quote(s.OutputTo),
+			"output_to: patterns")
 	}
 	if v, has := m["timeout_seconds"]; has && s.TimeoutSeconds == 0 {
-		d.find("bad-value", at+".timeout_seconds", "is not a time", fmt.Sprintf("whole seconds, 1 to %d", maxStepSeconds), d.shown(v), "timeout_seconds: 60")
+		d.find("bad-value", at+".timeout_seconds", "is not a time", fmt.Sprintf("whole seconds, 1 to %d", maxStepSeconds),
+			d.shown(v), "timeout_seconds: 60")
 	}
 }
 
@@ -130,7 +141,9 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 					continue
 				}
 				if ref.wrong != "" {
-					d.find("unsafe-reference", field, "["+ref.name+"] "+ref.wrong, "an argument of a program that takes it for text; or the variable "+VarName(ref.name)+" of the environment", quote(c.Line[ref.start:ref.end]), "")
+					d.find("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
+						"an argument of a program that takes it for text; or the variable "+VarName(ref.name)+" of the environment",
+						quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
 		case StepRead, StepSearch, StepFind:
@@ -143,16 +156,16 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 	}
 }
 
-// meantAsReference reports whether a name in brackets can't be meant as anything else: it is a property of tasks, or has an
-// underscore between words, which no pattern of letters has.
+// meantAsReference reports whether a name in brackets can't be meant as anything else: it is a property of tasks, or
+// has an underscore between words, which no pattern of letters has.
 func meantAsReference(name string) bool {
 	return IsProperty(name) || underscored.Get().MatchString(name)
 }
 
 var underscored = pattern.Compile(`^[A-Za-z]{2,}[a-z0-9]*(_[A-Za-z0-9]{2,})+$`)
 
-// resolves notes a reference that leads nowhere. outputs are the names of the steps before it; other names in brackets are not
-// meant as references.
+// resolves notes a reference that leads nowhere. outputs are the names of the steps before it; other names in brackets
+// are not meant as references.
 func (d documentRules) resolves(field, name string, outputs map[string]bool) bool {
 	if outputs[name] {
 		return true
@@ -168,15 +181,18 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 		if head == "depends_on" {
 			expected = "a task with depends_on"
 		}
-		d.find("unresolved-reference", field, shown+" stands for nothing: neither the task nor one above it has that", expected, "nothing", "")
+		d.find("unresolved-reference", field, shown+" stands for nothing: neither the task nor one above it has that",
+			expected, "nothing", "")
 	case d.outputs(len(d.t.Steps()))[name]:
-		d.find("later-output", field, shown+" is the output of this step or of a later one", "the output_to of an earlier step", shown, "")
+		d.find("later-output", field, shown+" is the output of this step or of a later one",
+			"the output_to of an earlier step", shown, "")
 	case underscored.Get().MatchString(name):
 		guess := nearest(name, sortedSet(outputs))
 		if guess != "" {
 			guess = "[" + guess + "]"
 		}
-		d.find("unresolved-reference", field, shown+" is no output of an earlier step and no property of the task", "the output_to of an earlier step, or a property such as [focus_paths]", shown, guess)
+		d.find("unresolved-reference", field, shown+" is no output of an earlier step and no property of the task",
+			"the output_to of an earlier step, or a property such as [focus_paths]", shown, guess)
 	default:
 		return true
 	}

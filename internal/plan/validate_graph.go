@@ -15,7 +15,8 @@ func (v *validator) tree() {
 		case t.TaskID == p.RootTaskID:
 		case t.ParentTaskID == "" && t.NodeType == Check:
 		case t.ParentTaskID == "":
-			v.add(i, "unknown-parent", "parent_task_id", "only the root has no parent", "the id of a GOAL", "nothing", "parent_task_id: "+string(p.RootTaskID))
+			v.add(i, "unknown-parent", "parent_task_id", "only the root has no parent", "the id of a GOAL", "nothing",
+				"parent_task_id: "+string(p.RootTaskID))
 		case parent == nil:
 			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist", "the id of a GOAL of this plan",
 				quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
@@ -28,13 +29,15 @@ func (v *validator) tree() {
 	v.parentLoops(depth)
 	for i, t := range p.Tasks {
 		if limit := v.limits.MaxDecompositionDepth; t.NodeType != Check && depth[i] > limit {
-			v.add(i, "depth", "parent_task_id", "is too deep below the root", fmt.Sprintf("at most %d levels (config.max_decomposition_depth)", limit),
+			v.add(i, "depth", "parent_task_id", "is too deep below the root",
+				fmt.Sprintf("at most %d levels (config.max_decomposition_depth)", limit),
 				fmt.Sprintf("level %d", depth[i]), fmt.Sprintf("max_decomposition_depth: %d", depth[i]))
 		}
 	}
 	v.goals()
 	if leaves := p.Leaves(); leaves > v.limits.MaxLeafTasks {
-		v.top("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs", fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
+		v.top("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
+			fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
 			fmt.Sprint(leaves), fmt.Sprintf("max_leaf_tasks: %d", leaves))
 	}
 }
@@ -82,12 +85,13 @@ func (v *validator) parentLoops(depth []int) {
 		for j := v.at[v.plan.Tasks[i].ParentTaskID]; j != i; j = v.at[v.plan.Tasks[j].ParentTaskID] {
 			loop = append(loop, j)
 		}
-		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+string(v.plan.RootTaskID), v.path(loop), "parent_task_id: "+string(v.plan.RootTaskID))
+		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+string(v.plan.RootTaskID),
+			v.path(loop), "parent_task_id: "+string(v.plan.RootTaskID))
 	}
 }
 
-// goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be made has the
-// task that makes it.
+// goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be
+// made has the task that makes it.
 func (v *validator) goals() {
 	hasWork := make([]bool, len(v.plan.Tasks))
 	any := false
@@ -101,12 +105,14 @@ func (v *validator) goals() {
 		}
 	}
 	if !any {
-		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none", "tasks: [{task_id: IMPL-1, ...}]")
+		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
+			"tasks: [{task_id: IMPL-1, ...}]")
 		return
 	}
 	for i, t := range v.plan.Tasks {
 		if t.NodeType == Goal && !hasWork[i] {
-			v.add(i, "empty-goal", "node_type", "the GOAL has no ACTION below it and could never be done", "an ACTION below it, or node_type ACTION", "none", "")
+			v.add(i, "empty-goal", "node_type", "the GOAL has no ACTION below it and could never be done",
+				"an ACTION below it, or node_type ACTION", "none", "")
 		}
 	}
 }
@@ -206,7 +212,8 @@ func (v *validator) cycle(loop []int) {
 		}
 	}
 	after := v.plan.Tasks[loop[1%len(loop)]].TaskID
-	v.add(loop[0], "cycle", "depends_on", "the tasks wait for each other in a circle", "an order in which they can be done",
+	v.add(loop[0], "cycle", "depends_on", "the tasks wait for each other in a circle",
+		"an order in which they can be done",
 		v.path(loop), "a plan without "+string(after)+" in this list")
 }
 
@@ -222,15 +229,18 @@ func (v *validator) bindings() {
 		first, taken := by[t.ReviewTargetTaskID]
 		switch {
 		case t.ReviewTargetTaskID == "":
-			v.add(i, "check-binding", field, "the CHECK reviews nothing", "the id of an ACTION", "nothing", "review_target_task_id: IMPL-1")
+			v.add(i, "check-binding", field, "the CHECK reviews nothing", "the id of an ACTION", "nothing",
+				"review_target_task_id: IMPL-1")
 		case target == nil:
 			v.add(i, "check-binding", field, "names a task that does not exist", "the id of an ACTION of this plan",
 				quote(string(t.ReviewTargetTaskID)), v.similar(t.ReviewTargetTaskID, field+": ", ""))
 		case target.NodeType != Action:
-			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION", fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")
+			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
+				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")
 		case taken:
 			v.add(i, "check-binding", field, "the ACTION has two CHECKs", "one CHECK for each ACTION",
-				fmt.Sprintf("%s is reviewed by %s already", t.ReviewTargetTaskID, first), "quorum: 2, for two reviewers in one CHECK")
+				fmt.Sprintf("%s is reviewed by %s already", t.ReviewTargetTaskID, first),
+				"quorum: 2, for two reviewers in one CHECK")
 		}
 		if !taken {
 			by[t.ReviewTargetTaskID] = t.TaskID
@@ -239,7 +249,8 @@ func (v *validator) bindings() {
 	for i, t := range v.plan.Tasks {
 		if t.NodeType == Action && by[t.TaskID] == "" {
 			v.add(i, "check-binding", "task_id", "the ACTION has no CHECK", "one CHECK for each ACTION", "none",
-				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}", t.TaskID.CheckID(), t.TaskID))
+				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}", t.TaskID.CheckID(),
+					t.TaskID))
 		}
 	}
 }

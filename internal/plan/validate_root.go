@@ -14,10 +14,12 @@ func (v *validator) rootRules() {
 	for j, c := range root.RootAcceptanceCriteria {
 		at := fmt.Sprintf("root_acceptance_criteria[%d]", j)
 		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+".id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes", quote(c.ID), fmt.Sprintf("id: R%d", j+1))
+			v.add(i, "bad-id", at+".id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
+				quote(c.ID), fmt.Sprintf("id: R%d", j+1))
 		}
 		if _, taken := known[c.ID]; taken {
-			v.add(i, "duplicate-criterion", at+".id", "two root criteria have the same id", "an id of its own", quote(c.ID), fmt.Sprintf("id: R%d", j+1))
+			v.add(i, "duplicate-criterion", at+".id", "two root criteria have the same id", "an id of its own", quote(c.ID),
+				fmt.Sprintf("id: R%d", j+1))
 		}
 		known[c.ID] = j
 		if strings.TrimSpace(c.Statement) == "" {
@@ -28,7 +30,8 @@ func (v *validator) rootRules() {
 	// A plan that is still to be made has a root and planning tasks only; nothing can cover anything yet.
 	for j, c := range root.RootAcceptanceCriteria {
 		if !covered[c.ID] && v.plan.Leaves() > 0 {
-			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j), "no task covers it: "+quote(c.Statement),
+			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j),
+				"no task covers it: "+quote(c.Statement),
 				"an ACTION or a criterion with covers", "none", fmt.Sprintf("covers: [%s]", c.ID))
 		}
 	}
@@ -80,19 +83,22 @@ func (v *validator) final(i int, f *FinalDeliverableSpec) {
 	const at = "final_deliverable_spec."
 	for j, id := range f.IncludeChildren {
 		if t := v.get(id); t == nil || t.NodeType == Check {
-			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j), "names no deliverable of this plan", "the id of an ACTION or a GOAL",
+			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j), "names no deliverable of this plan",
+				"the id of an ACTION or a GOAL",
 				quote(string(id)), v.similar(id, "include_children: [", "]"))
 		}
 	}
 	switch f.Mode {
 	case PassThrough:
 		if f.AssembleTaskID != "" {
-			v.add(i, "bad-final-spec", at+"assemble_task_id", "PASS_THROUGH assembles nothing", "nothing, or mode ASSEMBLE", string(f.AssembleTaskID), "mode: ASSEMBLE")
+			v.add(i, "bad-final-spec", at+"assemble_task_id", "PASS_THROUGH assembles nothing", "nothing, or mode ASSEMBLE",
+				string(f.AssembleTaskID), "mode: ASSEMBLE")
 		}
 	case Assemble:
 		v.assemble(i, f)
 	default:
-		v.add(i, "bad-final-spec", at+"mode", "is not a mode", "PASS_THROUGH or ASSEMBLE", quote(f.Mode), "mode: PASS_THROUGH")
+		v.add(i, "bad-final-spec", at+"mode", "is not a mode", "PASS_THROUGH or ASSEMBLE", quote(f.Mode),
+			"mode: PASS_THROUGH")
 	}
 }
 
@@ -101,7 +107,8 @@ func (v *validator) assemble(i int, f *FinalDeliverableSpec) {
 	const field = "final_deliverable_spec.assemble_task_id"
 	j, ok := v.at[f.AssembleTaskID]
 	if !ok || v.plan.Tasks[j].NodeType != Action || v.plan.Tasks[j].Planning() {
-		v.add(i, "bad-final-spec", field, "ASSEMBLE needs the task that assembles", "the id of an ACTION", quote(string(f.AssembleTaskID)), v.similar(f.AssembleTaskID, "assemble_task_id: ", ""))
+		v.add(i, "bad-final-spec", field, "ASSEMBLE needs the task that assembles", "the id of an ACTION",
+			quote(string(f.AssembleTaskID)), v.similar(f.AssembleTaskID, "assemble_task_id: ", ""))
 		return
 	}
 	task := v.plan.Tasks[j]
@@ -133,8 +140,10 @@ func (v *validator) assemble(i int, f *FinalDeliverableSpec) {
 	if all = append(all, missing...); len(all) <= most {
 		suggestion = "depends_on: [" + strings.Join(all, ", ") + "]"
 	}
-	v.add(j, "assemble-inputs", "depends_on", "the assembling task must depend on all of its inputs", "also "+strings.Join(short, ", "),
-		fmt.Sprintf("%d of %d inputs", len(needed)-len(missing)-boolInt(needed[j]), len(needed)-boolInt(needed[j])), suggestion)
+	v.add(j, "assemble-inputs", "depends_on", "the assembling task must depend on all of its inputs",
+		"also "+strings.Join(short, ", "),
+		fmt.Sprintf("%d of %d inputs", len(needed)-len(missing)-boolInt(needed[j]), len(needed)-boolInt(needed[j])),
+		suggestion)
 }
 
 func boolInt(b bool) int {
@@ -181,7 +190,8 @@ func (v *validator) targets() {
 		for _, f := range s.paths() {
 			key := FoldPath(f.path)
 			if first, twice := own[key]; twice {
-				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice", "each file once", quote(f.path)+" and "+first, "")
+				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice", "each file once",
+					quote(f.path)+" and "+first, "")
 				continue
 			}
 			own[key] = quote(f.path)
@@ -192,7 +202,8 @@ func (v *validator) targets() {
 				k := place.kind + "\x00" + FoldPath(place.dir+"/"+f.path)
 				if other, twice := taken[k]; twice && other != t.TaskID {
 					v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path", "a path of its own",
-						quote(place.dir+"/"+f.path)+", also of "+string(other), place.kind+": "+place.dir+"/"+strings.ToLower(string(t.TaskID)))
+						quote(place.dir+"/"+f.path)+", also of "+string(other),
+						place.kind+": "+place.dir+"/"+strings.ToLower(string(t.TaskID)))
 				} else {
 					taken[k] = t.TaskID
 				}
@@ -207,7 +218,8 @@ func (v *validator) nested(i int, own map[string]string) {
 	for key, shown := range own {
 		for slash := strings.LastIndexByte(key, '/'); slash > 0; slash = strings.LastIndexByte(key[:slash], '/') {
 			if dir, ok := own[key[:slash]]; ok {
-				v.add(i, "same-target", "deliverable_spec", "a file can't be a directory too", "different paths", dir+" and "+shown, "")
+				v.add(i, "same-target", "deliverable_spec", "a file can't be a directory too", "different paths", dir+" and "+shown,
+					"")
 				return
 			}
 		}

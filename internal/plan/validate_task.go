@@ -24,7 +24,8 @@ func (v *validator) task(i int, t *Task) {
 		v.check(i, t)
 	case Goal:
 	default:
-		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", quote(string(t.NodeType)), "node_type: ACTION")
+		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", quote(string(t.NodeType)),
+			"node_type: ACTION")
 	}
 	v.fields(i, t)
 	v.dependencies(i, t)
@@ -46,7 +47,8 @@ func (v *validator) fields(i int, t *Task) {
 		{"acceptance_criteria", t.AcceptanceCriteria != nil, t.NodeType == Action, "an ACTION"},
 		{"covers", t.Covers != nil, t.NodeType == Action, "an ACTION"},
 		{"run", t.Run != "", t.NodeType == Action, "an ACTION"},
-		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.reserved(), "the tasks of a stored plan that make plans"},
+		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.reserved(),
+			"the tasks of a stored plan that make plans"},
 		{"review_target_task_id", t.ReviewTargetTaskID != "", t.NodeType == Check, "a CHECK"},
 		{"review_output_spec", t.ReviewOutputSpec != "", t.NodeType == Check, "a CHECK"},
 		{"reviewers", t.Reviewers != nil, t.NodeType == Check, "a CHECK"},
@@ -56,7 +58,8 @@ func (v *validator) fields(i int, t *Task) {
 		{"final_deliverable_spec", t.FinalDeliverableSpec != nil, isRoot, "the root GOAL"},
 	} {
 		if f.set && !f.fits {
-			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType), "at "+f.owner+" only", f.name, "")
+			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType), "at "+f.owner+" only",
+				f.name, "")
 		}
 	}
 }
@@ -70,18 +73,22 @@ func (v *validator) dependencies(i int, t *Task) {
 		case seen[d]:
 			v.add(i, "duplicate-dependency", field, "is listed twice", "each task once", string(d), "")
 		case dep == nil:
-			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan", quote(string(d)), v.similar(d, "depends_on: [", "]"))
+			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
+				quote(string(d)), v.similar(d, "depends_on: [", "]"))
 		case d == t.TaskID:
 			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
 		case t.NodeType == Check && d != t.ReviewTargetTaskID:
-			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target", string(t.ReviewTargetTaskID), string(d), "")
+			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target", string(t.ReviewTargetTaskID),
+				string(d), "")
 		case t.NodeType == Goal:
-			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it", string(d), "")
+			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it",
+				string(d), "")
 		case dep.NodeType == Check:
 			v.add(i, "depends-on-check", field, "names a CHECK; a task that is DONE has passed its CHECK already",
 				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
 		case dep.NodeType == Goal && t.NodeType == Action && v.above(t, d):
-			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it", "a task outside of its own GOALs",
+			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it",
+				"a task outside of its own GOALs",
 				fmt.Sprintf("%s -> %s -> %s", t.TaskID, d, t.TaskID), "")
 		}
 		seen[d] = true
@@ -140,19 +147,23 @@ func (v *validator) action(i int, t *Task) {
 			fmt.Sprint(t.EstimatedPersonDays), "estimated_person_days: 0.5")
 	}
 	if t.Agent == AgentExec && strings.TrimSpace(t.Run) == "" {
-		v.add(i, "no-run", "run", "the agent exec has nothing to run", "a command line, or another agent", "nothing", "run: make -s report > $WF_OUT/report.md")
+		v.add(i, "no-run", "run", "the agent exec has nothing to run", "a command line, or another agent", "nothing",
+			"run: make -s report > $WF_OUT/report.md")
 	}
 	if t.DeliverableSpec == nil {
-		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces", "format and filename or files", "nothing",
+		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces", "format and filename or files",
+			"nothing",
 			"deliverable_spec: {format: md, filename: report.md}")
 	} else {
 		if t.DeliverableSpec.Format == FormatPlan && !t.TaskID.reserved() {
-			v.add(i, "makes-plan", "deliverable_spec.format", "only the program makes tasks whose deliverable is a plan", "another format", FormatPlan, "format: yaml")
+			v.add(i, "makes-plan", "deliverable_spec.format", "only the program makes tasks whose deliverable is a plan",
+				"another format", FormatPlan, "format: yaml")
 		}
 		v.spec(i, t.DeliverableSpec)
 	}
 	if len(t.AcceptanceCriteria) == 0 {
-		v.add(i, "no-criteria", "acceptance_criteria", "the ACTION does not say what it is judged by", "one criterion or more", "none",
+		v.add(i, "no-criteria", "acceptance_criteria", "the ACTION does not say what it is judged by",
+			"one criterion or more", "none",
 			"acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]")
 	}
 	v.criteria(i, t)
@@ -161,10 +172,12 @@ func (v *validator) action(i int, t *Task) {
 func (v *validator) spec(i int, s *DeliverableSpec) {
 	const at = "deliverable_spec."
 	if badLine(s.Format) != "" {
-		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", quote(s.Format), "format: md")
+		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", quote(s.Format),
+			"format: md")
 	}
 	if s.Filename == "" && len(s.Files) == 0 {
-		v.add(i, "no-spec", at+"filename", "the deliverable has no file", "filename or files", "nothing", "filename: report.md")
+		v.add(i, "no-spec", at+"filename", "the deliverable has no file", "filename or files", "nothing",
+			"filename: report.md")
 	}
 	check := func(field, p string, err error) {
 		if err == nil {
@@ -189,10 +202,12 @@ func (v *validator) spec(i int, s *DeliverableSpec) {
 		check("land_at", s.LandAt, CheckPath(s.LandAt))
 	}
 	if s.SingleFile && (len(s.Files) > 1 || len(s.Files) == 1 && s.Filename != "" && s.Files[0] != s.Filename) {
-		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file", fmt.Sprintf("%d files", len(s.Files)), "single_file: false")
+		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file",
+			fmt.Sprintf("%d files", len(s.Files)), "single_file: false")
 	}
 	if !s.SingleFile && s.BundleMode != BundleManifest {
-		v.add(i, "no-bundle-mode", at+"bundle_mode", "several files need a manifest", BundleManifest, quote(s.BundleMode), "bundle_mode: MANIFEST")
+		v.add(i, "no-bundle-mode", at+"bundle_mode", "several files need a manifest", BundleManifest, quote(s.BundleMode),
+			"bundle_mode: MANIFEST")
 	}
 }
 
@@ -202,14 +217,16 @@ func (v *validator) criteria(i int, t *Task) {
 	for j, c := range t.AcceptanceCriteria {
 		at := fmt.Sprintf("acceptance_criteria[%d].", j)
 		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+"id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes", quote(c.ID), "id: A"+strconv.Itoa(j+1))
+			v.add(i, "bad-id", at+"id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
+				quote(c.ID), "id: A"+strconv.Itoa(j+1))
 		} else if first, taken := seen[FoldPath(c.ID)]; taken {
 			v.add(i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
 				fmt.Sprintf("%s, also acceptance_criteria[%d]", quote(c.ID), first), "id: A"+strconv.Itoa(j+1))
 		}
 		seen[FoldPath(c.ID)] = j
 		if strings.TrimSpace(c.Statement) == "" {
-			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing", "statement: report.md has a summary")
+			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing",
+				"statement: report.md has a summary")
 		}
 		v.method(i, at, c)
 		if c.Severity == Must {
@@ -234,7 +251,8 @@ func (v *validator) method(i int, at string, c Criterion) {
 				"static_check, or no run line", ManualReview, "check_method: static_check")
 		}
 	default:
-		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check or run_smoke_test", quote(c.CheckMethod), "check_method: manual_review")
+		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check or run_smoke_test",
+			quote(c.CheckMethod), "check_method: manual_review")
 	}
 }
 
@@ -253,12 +271,15 @@ func (v *validator) check(i int, t *Task) {
 	if t.MinScore < 0 || t.MinScore > 100 {
 		v.add(i, "bad-value", "min_score", "is not a score", "0 to 100", strconv.Itoa(t.MinScore), "min_score: 90")
 	} else if t.MinScore > 0 && t.MinScore < v.floors.MinScore {
-		v.add(i, "looser-than-policy", "min_score", "is looser than the repository's policy", fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(t.MinScore), fmt.Sprintf("min_score: %d", v.floors.MinScore))
+		v.add(i, "looser-than-policy", "min_score", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(t.MinScore),
+			fmt.Sprintf("min_score: %d", v.floors.MinScore))
 	}
 	if t.Quorum < 0 {
 		v.add(i, "bad-value", "quorum", "is negative", "1 or more", strconv.Itoa(t.Quorum), "quorum: 1")
 	} else if t.Quorum > 0 && t.Quorum < v.floors.Quorum {
-		v.add(i, "looser-than-policy", "quorum", "is looser than the repository's policy", fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d", v.floors.Quorum))
+		v.add(i, "looser-than-policy", "quorum", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d", v.floors.Quorum))
 	}
 	v.reviewers(i, t)
 }
@@ -279,9 +300,12 @@ func (v *validator) reviewers(i int, t *Task) {
 		quorum = t.Quorum
 	}
 	// A list of the engine alone is open to persons where a criterion needs one, and so never too short.
-	open := slices.Contains(names, ReviewerPerson) || !slices.ContainsFunc(names, func(n string) bool { return n != ReviewerChecks })
+	open := slices.Contains(names, ReviewerPerson) || !slices.ContainsFunc(names, func(n string) bool {
+		return n != ReviewerChecks
+	})
 	if distinct := countDistinct(names); !open && distinct < quorum {
-		v.add(i, "quorum", "quorum", "can never be reached by these reviewers", fmt.Sprintf("at most %d", distinct), strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", distinct))
+		v.add(i, "quorum", "quorum", "can never be reached by these reviewers", fmt.Sprintf("at most %d", distinct),
+			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", distinct))
 	}
 	if target := v.get(t.ReviewTargetTaskID); len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
 		return
@@ -294,7 +318,8 @@ func (v *validator) reviewers(i int, t *Task) {
 	if outside >= 0 {
 		foundName = quote(names[outside])
 	}
-	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy", "only "+strings.Join(v.floors.Reviewers, ", "), foundName,
+	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
+		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,
 		"reviewers: ["+v.floors.Reviewers[0]+"]")
 }
 

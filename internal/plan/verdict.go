@@ -126,7 +126,8 @@ func (s *State) reviewedBy(id TaskID, reviewer string) bool {
 	})
 }
 
-// HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria leave.
+// HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria
+// leave.
 func (r Review) HasScore() bool { return r.Verdict != Rejected || len(FailedMust(r.Criteria)) == 0 }
 
 // Why is what a line about a review ends in, after who rejected or approved what: its score or, where a MUST is not
@@ -143,8 +144,8 @@ func (r Review) Why() string {
 	return fmt.Sprintf(": [%s] failed", strings.Join(failed, " "))
 }
 
-// Word is a review in a few words, as far as its name tells: "v1 approved 100". The score of a rejection is in it where it
-// may be the reason.
+// Word is a review in a few words, as far as its name tells: "v1 approved 100". The score of a rejection is in it where
+// it may be the reason.
 func (s *State) Word(id TaskID, r ReviewRecord) string {
 	text := VersionID(r.Version) + " " + strings.ToLower(string(r.Verdict))
 	if r.Verdict == Rejected && r.Score >= s.MinScore(id) {

@@ -7,9 +7,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// WriteYAML gives a plan in the form that people write: without the tasks that make plans, without the CHECKs that Parse
-// would add by itself, and without the root where that has nothing that can't stand at the top. Parse reads it back as
-// the same plan, its planning tasks and grafts apart.
+// WriteYAML gives a plan in the form that people write: without the tasks that make plans, without the CHECKs that
+// Parse would add by itself, and without the root where that has nothing that can't stand at the top. Parse reads it
+// back as the same plan, its planning tasks and grafts apart.
 func WriteYAML(p *Plan) ([]byte, error) {
 	data, err := Encode(p.written())
 	if err != nil {
@@ -24,7 +24,8 @@ func WriteYAML(p *Plan) ([]byte, error) {
 	for _, list := range []string{"tasks"} {
 		if tasks := field(top, list); tasks != nil {
 			for _, t := range tasks.Content {
-				arrange(t, "task_id", "node_type", "title", "description", "parent_task_id", "depends_on", "agent", "run", "estimated_person_days", "deliverable_spec", "covers", "acceptance_criteria")
+				arrange(t, "task_id", "node_type", "title", "description", "parent_task_id", "depends_on", "agent", "run",
+					"estimated_person_days", "deliverable_spec", "covers", "acceptance_criteria")
 			}
 		}
 	}
@@ -60,8 +61,10 @@ func (p *Plan) written() *Plan {
 
 // isDefaultCheck reports whether the CHECK is the one that Parse adds for an ACTION that has none.
 func (t *Task) isDefaultCheck(target *Task) bool {
-	return t.TaskID == target.TaskID.CheckID() && t.ParentTaskID == target.ParentTaskID && t.Title == "Review "+string(target.TaskID) &&
-		len(t.Reviewers) == 0 && t.Quorum == 0 && t.MinScore == 0 && t.Description == "" && len(t.DependsOn) == 0 && t.Agent == "" &&
+	return t.TaskID == target.TaskID.CheckID() && t.ParentTaskID == target.ParentTaskID &&
+		t.Title == "Review "+string(target.TaskID) &&
+		len(t.Reviewers) == 0 && t.Quorum == 0 && t.MinScore == 0 && t.Description == "" && len(t.DependsOn) == 0 &&
+		t.Agent == "" &&
 		len(t.Meta)+len(t.Context)+len(t.FlowControl)+len(t.Requires) == 0
 }
 

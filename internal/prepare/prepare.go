@@ -201,7 +201,8 @@ func tooLong(limit time.Duration) error {
 }
 
 // shell runs a command line.
-func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Duration, out *bytes.Buffer, res *Result) error {
+func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Duration, out *bytes.Buffer,
+	res *Result) error {
 	values, err := r.values(c.Line)
 	if err != nil {
 		return err
@@ -218,8 +219,9 @@ func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Durat
 		line = inBash(line)
 	}
 	ran, err := process.Run(ctx, process.Command{
-		Line: line, Dir: r.Dir, Env: append(append(slices.Clone(r.Environ), "PWD="+r.Dir), r.variables(x.Vars)...), Timeout: limit,
-		Output: out, MaxOutput: MaxOutput, MaxTotal: maxPrinted,
+		Line: line, Dir: r.Dir, Env: append(append(slices.Clone(r.Environ), "PWD="+r.Dir), r.variables(x.Vars)...),
+		Timeout: limit,
+		Output:  out, MaxOutput: MaxOutput, MaxTotal: maxPrinted,
 	})
 	if err != nil {
 		return err
@@ -256,7 +258,8 @@ func (r *runner) values(line string) (map[string]plan.Value, error) {
 	for _, name := range plan.WholeReferences(line, plan.IsProperty) {
 		v, ok := r.Task.Property(r.Plan, name)
 		if !ok && !v.Many {
-			return nil, &plan.ReferenceError{Name: name, Reason: "stands for nothing: neither the task nor one above it has that"}
+			return nil, &plan.ReferenceError{Name: name,
+				Reason: "stands for nothing: neither the task nor one above it has that"}
 		}
 		values[name] = v
 	}

@@ -31,7 +31,8 @@ func ground(t *testing.T, steps ...any) Ground {
 	g := Ground{
 		Task: &plan.Task{
 			TaskID: "IMPL-2", NodeType: plan.Action, ParentTaskID: "IMPL-1", DependsOn: []plan.TaskID{"IMPL-1.1"},
-			Context:     map[string]any{"focus_paths": []any{"src", "my docs"}, "shared_context": map[string]any{"word": "needle"}},
+			Context: map[string]any{"focus_paths": []any{"src", "my docs"},
+				"shared_context": map[string]any{"word": "needle"}},
 			FlowControl: map[string]any{"pre_analysis": steps},
 		},
 		Plan: "WFS-shop", Dir: t.TempDir(), Results: t.TempDir(), Timeout: 20 * time.Second,
@@ -81,22 +82,31 @@ func TestSteps(t *testing.T) {
 			step("step", "a", "command", "bash(cat src/a.txt)", "output_to", "found"),
 			step("step", "b", "command", `echo "<[found]>" | tr a-z A-Z`),
 		}, "a done \"a needle here\"\nb done \"<A NEEDLE HERE>\""},
-		{"properties of the task", []any{step("step", "a", "command", `printf '%s|' [parent] [depends_on] [focus_paths] [shared_context.word] WFS-[session-id]`)},
+		{"properties of the task", []any{step("step", "a", "command",
+			`printf '%s|' [parent] [depends_on] [focus_paths] [shared_context.word] WFS-[session-id]`)},
 			`a done "IMPL-1|IMPL-1.1|src|my docs|needle|WFS-shop|"`},
-		{"several commands", []any{step("step", "a", "command", "printf 1"), map[string]any{"step": "b", "commands": []any{"printf 2", "Read(src/a.txt)", "Extract(x)"}}},
+		{"several commands", []any{step("step", "a", "command", "printf 1"),
+			map[string]any{"step": "b", "commands": []any{"printf 2", "Read(src/a.txt)", "Extract(x)"}}},
 			"a done \"1\"\nb done \"2\\na needle here\""},
-		{"search", []any{step("step", "a", "command", "Search(another|here$)"), step("step", "b", "command", "Grep([shared_context.word], src)"), step("step", "c", "command", "Glob(**/*.md)")},
+		{"search", []any{step("step", "a", "command", "Search(another|here$)"),
+			step("step", "b", "command", "Grep([shared_context.word], src)"), step("step", "c", "command", "Glob(**/*.md)")},
 			"a done \"my docs/b.md:1:another needle\\nsrc/a.txt:1:a needle here\"\nb done \"src/a.txt:1:a needle here\"\nc done \"my docs/b.md\""},
-		{"for the agent", []any{step("step", "a", "action", "Look around"), "Look again", step("step", "c", "command", "Explore it freely")},
+		{"for the agent", []any{step("step", "a", "action", "Look around"), "Look again",
+			step("step", "c", "command", "Explore it freely")},
 			"a given \"\"\nstep 2 given \"\"\nc given \"\""},
 		{"bash where it says so", []any{step("step", "a", "command", `bash(x=(1 2); echo "${#x[@]}")`)}, `a done "2"`},
-		{"optional", []any{step("step", "a", "command", "echo half; exit 3", "output_to", "x", "on_error", "skip_optional"), step("step", "b", "command", `echo "<[x]>"`)},
+		{"optional", []any{step("step", "a", "command", "echo half; exit 3", "output_to", "x", "on_error", "skip_optional"),
+			step("step", "b", "command", `echo "<[x]>"`)},
 			"a skipped \"\"\nb done \"<>\""},
-		{"fails", []any{step("step", "a", "command", "echo why; exit 3"), step("step", "b", "command", "echo never")}, `a failed "why"`},
-		{"fails twice", []any{step("step", "a", "command", "echo . >>n; wc -l <n | tr -d ' '; exit 1", "on_error", "retry_once")}, `a failed "2"`},
-		{"fails once", []any{step("step", "a", "command", "echo . >>n; test $(wc -l <n) = 2 && echo ok", "on_error", "retry_once")}, `a done "ok"`},
+		{"fails", []any{step("step", "a", "command", "echo why; exit 3"), step("step", "b", "command", "echo never")},
+			`a failed "why"`},
+		{"fails twice", []any{step("step", "a", "command", "echo . >>n; wc -l <n | tr -d ' '; exit 1", "on_error",
+			"retry_once")}, `a failed "2"`},
+		{"fails once", []any{step("step", "a", "command", "echo . >>n; test $(wc -l <n) = 2 && echo ok", "on_error",
+			"retry_once")}, `a done "ok"`},
 		{"a person's turn", []any{step("step", "a", "command", "exit 1", "on_error", "manual_intervention")}, `a failed ""`},
-		{"a hyphen from a step", []any{step("step", "a", "command", "echo --help", "output_to", "x"), step("step", "b", "command", "cat [x]")}, "a done \"--help\"\nb failed \"\""},
+		{"a hyphen from a step", []any{step("step", "a", "command", "echo --help", "output_to", "x"),
+			step("step", "b", "command", "cat [x]")}, "a done \"--help\"\nb failed \"\""},
 		{"out of the directory", []any{step("step", "a", "command", "Read(../x)")}, `a failed ""`},
 		{"an absolute path", []any{step("step", "a", "command", "Read(/etc/passwd)")}, `a failed ""`},
 		{"nothing matches", []any{step("step", "a", "command", "Search(nowhere to be found)")}, `a failed ""`},
@@ -111,7 +121,8 @@ func TestSteps(t *testing.T) {
 }
 
 func TestWhoDecides(t *testing.T) {
-	asks := ground(t, step("step", "a", "command", "exit 4", "on_error", "manual_intervention", "output_to", "x"), step("step", "b", "command", "echo [x]"))
+	asks := ground(t, step("step", "a", "command", "exit 4", "on_error", "manual_intervention", "output_to", "x"),
+		step("step", "b", "command", "echo [x]"))
 	out := run(t, asks)
 	if out.Failed == nil || !out.Ask || *out.Failed.Record.ExitCode != 4 || out.Failed.Record.Problem != "exit status 4" {
 		t.Errorf("%+v", out.Failed)
@@ -128,11 +139,14 @@ func TestWhoDecides(t *testing.T) {
 // A step's output reaches the next one as data: it is never run, split or taken for a pattern.
 func TestHostileOutput(t *testing.T) {
 	hostile := []string{
-		"'; touch pwned; '", "\"; touch pwned; \"", "$(touch pwned)", "`touch pwned`", "a\ntouch pwned\nb", "; touch pwned", "| touch pwned", "&& touch pwned",
-		"* ? [a-z] ~", "  two  spaces ", "\\", "\\\\'\"", "${IFS}touch${IFS}pwned", "%s%n", "'\"${WF_VAR_x}\"'", "[x] [parent]", "\x00touch pwned\x00", "\x1b[31mred\x1b[0m", "é 完成 \xff",
+		"'; touch pwned; '", "\"; touch pwned; \"", "$(touch pwned)", "`touch pwned`", "a\ntouch pwned\nb", "; touch pwned",
+		"| touch pwned", "&& touch pwned",
+		"* ? [a-z] ~", "  two  spaces ", "\\", "\\\\'\"", "${IFS}touch${IFS}pwned", "%s%n", "'\"${WF_VAR_x}\"'",
+		"[x] [parent]", "\x00touch pwned\x00", "\x1b[31mred\x1b[0m", "é 完成 \xff",
 	}
 	quotings := map[string]string{
-		"unquoted": `set -- a [x] b; printf '%s' "$1 $2 $3"; test $# = 3`, "double": `printf '%s' "a [x] b"`, "single": `printf '%s' 'a [x] b'`,
+		"unquoted": `set -- a [x] b; printf '%s' "$1 $2 $3"; test $# = 3`, "double": `printf '%s' "a [x] b"`,
+		"single": `printf '%s' 'a [x] b'`,
 		"nested": `printf '%s' "a $(printf '%s' "[x]") b"`, "bash": `bash(printf '%s' "a [x] b")`,
 	}
 	for i, value := range hostile {
@@ -171,7 +185,8 @@ func TestLongOutput(t *testing.T) {
 	fields := strings.Fields(out.Steps[1].Output)
 	if length := 0; len(fields) != 3 || fields[1] != "1000005" || fields[2] != "last" {
 		t.Errorf("got %v", fields)
-	} else if _, err := fmt.Sscan(fields[0], &length); err != nil || length > maxVariable()+1 || length < maxVariable()-100 {
+	} else if _, err := fmt.Sscan(fields[0], &length); err != nil || length > maxVariable()+1 ||
+		length < maxVariable()-100 {
 		t.Errorf("got %v", fields)
 	}
 	if n := len(out.Steps[2].Output); n > MaxOutput {
@@ -193,7 +208,8 @@ func TestTimeout(t *testing.T) {
 	g := ground(t, map[string]any{"step": "a", "command": "echo begun; sleep 1000", "timeout_seconds": int64(1)})
 	began := time.Now()
 	out := run(t, g)
-	if out.Failed == nil || !strings.HasPrefix(out.Failed.Record.Problem, "stopped because it still ran after 1s") || out.Failed.Output != "begun" {
+	if out.Failed == nil || !strings.HasPrefix(out.Failed.Record.Problem, "stopped because it still ran after 1s") ||
+		out.Failed.Output != "begun" {
 		t.Errorf("%+v", out.Failed)
 	}
 	if took := time.Since(began); took > 15*time.Second {
@@ -215,7 +231,8 @@ func TestLinksStayInside(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("needle of others\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	g := ground(t, step("step", "a", "command", "Search(of others)", "on_error", "skip_optional"), step("step", "b", "command", "Read(link)"))
+	g := ground(t, step("step", "a", "command", "Search(of others)", "on_error", "skip_optional"),
+		step("step", "b", "command", "Read(link)"))
 	if err := os.Symlink(secret, filepath.Join(g.Dir, "link")); err != nil {
 		t.Skip(err)
 	}

@@ -58,16 +58,23 @@ func TestReason(t *testing.T) {
 		{"reads nothing", Command{Line: "cat"}, `exited 0 "" ""`},
 		{"reads its input", Command{Line: "cat", Stdin: "question"}, `exited 0 "" "question"`},
 		{"leaves its input", Command{Line: "exit 0", Stdin: strings.Repeat("x", 1<<20)}, `exited 0 "" ""`},
-		{"child holds the input", Command{Line: "sleep 1000 <&0 & exit 0", Stdin: strings.Repeat("x", 1<<20)}, `exited 0 "" ""`},
-		{"never ends", Command{Line: "echo begun; sleep 1000", Timeout: 100 * time.Millisecond}, `timed out 143 "terminated" "begun\n"`},
-		{"never ends, silent", Command{Line: "exec >&- 2>&-; sleep 1000", Timeout: 100 * time.Millisecond}, `timed out 143 "terminated" ""`},
-		{"ends on request", Command{Line: "trap 'echo bye; exit 0' TERM; sleep 1000 & wait", Timeout: 300 * time.Millisecond}, `timed out 0 "" "bye\n"`},
+		{"child holds the input", Command{Line: "sleep 1000 <&0 & exit 0", Stdin: strings.Repeat("x", 1<<20)},
+			`exited 0 "" ""`},
+		{"never ends", Command{Line: "echo begun; sleep 1000", Timeout: 100 * time.Millisecond},
+			`timed out 143 "terminated" "begun\n"`},
+		{"never ends, silent", Command{Line: "exec >&- 2>&-; sleep 1000", Timeout: 100 * time.Millisecond},
+			`timed out 143 "terminated" ""`},
+		{"ends on request", Command{Line: "trap 'echo bye; exit 0' TERM; sleep 1000 & wait", Timeout: 300 * time.Millisecond},
+			`timed out 0 "" "bye\n"`},
 		{"a child tidies up", Command{
-			Line: "exec 2>/dev/null; (trap 'sleep 0.3; echo tidy; exit' TERM; while :; do sleep 0.05; done) & wait", Timeout: 400 * time.Millisecond,
+			Line:    "exec 2>/dev/null; (trap 'sleep 0.3; echo tidy; exit' TERM; while :; do sleep 0.05; done) & wait",
+			Timeout: 400 * time.Millisecond,
 		}, `timed out 143 "terminated" "tidy\n"`},
-		{"stopped", Command{Line: "kill -STOP $$", Timeout: 100 * time.Millisecond, Grace: 100 * time.Millisecond}, `timed out 137 "killed" ""`},
+		{"stopped", Command{Line: "kill -STOP $$", Timeout: 100 * time.Millisecond, Grace: 100 * time.Millisecond},
+			`timed out 137 "killed" ""`},
 		{"will not end", Command{
-			Line: "trap '' TERM; for i in 1 2 3; do (while :; do sleep 1000; done) & done; while :; do sleep 1000; done", Timeout: 100 * time.Millisecond, Grace: 200 * time.Millisecond,
+			Line:    "trap '' TERM; for i in 1 2 3; do (while :; do sleep 1000; done) & done; while :; do sleep 1000; done",
+			Timeout: 100 * time.Millisecond, Grace: 200 * time.Millisecond,
 		}, `timed out 137 "killed" ""`},
 	}
 	for _, tt := range tests {
@@ -117,7 +124,8 @@ func TestNobodyLivesOn(t *testing.T) {
 		{"holds the output", "sleep 1000 & echo $! >pid"},
 		{"redirected", "sleep 1000 >/dev/null 2>&1 & echo $! >pid"},
 		{"ignores hangup", "nohup sleep 1000 & echo $! >pid"},
-		{"ignores the request", "(trap '' TERM; echo >ready; while :; do sleep 1000; done) & echo $! >pid; until test -e ready; do :; done; kill -9 $$"},
+		{"ignores the request",
+			"(trap '' TERM; echo >ready; while :; do sleep 1000; done) & echo $! >pid; until test -e ready; do :; done; kill -9 $$"},
 		{"grandchild", "( (sleep 1000 & echo $! >pid) & wait) "},
 	}
 	for _, tt := range tests {
@@ -165,7 +173,8 @@ func TestSessionOfItsOwn(t *testing.T) {
 		t.Skip("no setsid")
 	}
 	dir := t.TempDir()
-	res := run(t, Command{Line: "setsid sh -c 'echo $$ >pid; exec sleep 1000' & until test -s pid; do :; done; echo done", Dir: dir})
+	res := run(t, Command{Line: "setsid sh -c 'echo $$ >pid; exec sleep 1000' & until test -s pid; do :; done; echo done",
+		Dir: dir})
 	if res.Reason != Exited || res.Tail != "done\n" {
 		t.Errorf("%+v", res)
 	}
@@ -213,7 +222,8 @@ func TestLog(t *testing.T) {
 		{"all of it", "printf 0123456789", 10, "0123456789", 0},
 		{"first and last", "printf 0123456789abcdef", 10, "01234\n[... 6 bytes of output dropped ...]\nbcdef", 6},
 		{"odd limit", "printf 0123456789", 5, "01\n[... 5 bytes of output dropped ...]\n789", 5},
-		{"in pieces", "for i in 0 1 2 3 4 5 6 7 8 9; do printf $i; sleep 0.01; done", 4, "01\n[... 6 bytes of output dropped ...]\n89", 6},
+		{"in pieces", "for i in 0 1 2 3 4 5 6 7 8 9; do printf $i; sleep 0.01; done", 4,
+			"01\n[... 6 bytes of output dropped ...]\n89", 6},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -259,7 +269,8 @@ func TestEnviron(t *testing.T) {
 func BenchmarkRun(b *testing.B) {
 	env := Environ(os.Environ())
 	for b.Loop() {
-		if res, err := Run(b.Context(), Command{Line: "true", Env: env, Timeout: time.Minute}); err != nil || res.ExitCode != 0 {
+		if res, err := Run(b.Context(), Command{Line: "true", Env: env, Timeout: time.Minute}); err != nil ||
+			res.ExitCode != 0 {
 			b.Fatal(res, err)
 		}
 	}

@@ -110,7 +110,8 @@ func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped)
 	for _, x := range lists[list].keep(&d, n) {
 		what := line(x.what)
 		gone = append(gone, Dropped{
-			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes", b.budget), kind: lists[list].name,
+			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes", b.budget),
+			kind: lists[list].name,
 		})
 	}
 	return d, gone

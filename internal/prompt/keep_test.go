@@ -29,7 +29,8 @@ func TestKeep(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	broken := prompt.Keep(prompt.Layers(prompt.Layer{Name: "mine", FS: fstest.MapFS{"prompts/action.md": {Data: []byte("{{.Nothing}}")}}}, prompt.Layer{FS: templates.FS}))
+	broken := prompt.Keep(prompt.Layers(prompt.Layer{Name: "mine",
+		FS: fstest.MapFS{"prompts/action.md": {Data: []byte("{{.Nothing}}")}}}, prompt.Layer{FS: templates.FS}))
 	for range 2 {
 		if _, err := prompt.Build(broken, contract.RoleAction, d, prompt.DefaultBudget); err == nil {
 			t.Error("a field that there is not was no error")

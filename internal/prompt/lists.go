@@ -20,7 +20,9 @@ var lists = [...]struct {
 		d.Notes = d.Notes[cut:]
 		return gone
 	}},
-	{"earlier answers, with their questions", func(d *Data) int { return len(d.Answers) }, func(d *Data, n int) (gone []lost) {
+	{"earlier answers, with their questions", func(d *Data) int {
+		return len(d.Answers)
+	}, func(d *Data, n int) (gone []lost) {
 		cut := max(len(d.Answers)-n, 0)
 		for _, x := range d.Answers[:cut] {
 			gone = append(gone, lost{"answer to " + x.ID, x.Text})
@@ -29,7 +31,9 @@ var lists = [...]struct {
 		return gone
 	}},
 	{"files of inputs, with their names", mostInputFiles, keepInputFiles},
-	{"requirement files, with their names", func(d *Data) int { return len(d.Requirements) }, func(d *Data, n int) (gone []lost) {
+	{"requirement files, with their names", func(d *Data) int {
+		return len(d.Requirements)
+	}, func(d *Data, n int) (gone []lost) {
 		d.Requirements, gone = keepFiles("requirement", d.Requirements, n)
 		return gone
 	}},

@@ -15,11 +15,13 @@ func TaskOf(t *plan.Task, minScore int) Task {
 		Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
 	}
 	if s := t.DeliverableSpec; s != nil {
-		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, LandAt: s.LandAt, Description: Text(s.Description)}
+		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, LandAt: s.LandAt,
+			Description: Text(s.Description)}
 	}
 	for _, c := range t.AcceptanceCriteria {
 		v.Criteria = append(v.Criteria, Criterion{
-			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run), Bundle: c.CheckMethod == plan.RunSmokeTest, Covers: c.Covers,
+			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run), Bundle: c.CheckMethod == plan.RunSmokeTest,
+			Covers: c.Covers,
 		})
 	}
 	for _, r := range t.Requires {
@@ -59,7 +61,8 @@ func details(t *plan.Task) Text {
 // only if they are independent.
 func LeafOf(t *plan.Task) Leaf {
 	l := Leaf{
-		ID: t.TaskID, Title: t.Title, Days: t.EstimatedPersonDays, Criteria: len(t.AcceptanceCriteria), Inputs: len(t.DependsOn),
+		ID: t.TaskID, Title: t.Title, Days: t.EstimatedPersonDays, Criteria: len(t.AcceptanceCriteria),
+		Inputs:      len(t.DependsOn),
 		Description: Text(t.Description),
 	}
 	if s := t.DeliverableSpec; s != nil {

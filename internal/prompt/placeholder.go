@@ -57,7 +57,8 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	})
 	d.Steps = mapped(d.Steps, func(t Step) Step {
 		name := t.Name
-		t.Name, t.Action, t.Result, t.Problem, t.File = line(t.Name), line(t.Action), line(t.Result), line(beginning(t.Problem)), line(t.File)
+		t.Name, t.Action, t.Result, t.Problem, t.File = line(t.Name), line(t.Action), line(t.Result),
+			line(beginning(t.Problem)), line(t.File)
 		t.Output = s.text(aPreparation, t.Output, "output of step %s", name)
 		t.Advice = s.text(binding, t.Advice, "step %s", name)
 		return t
@@ -85,7 +86,8 @@ func (s *masker) task(t Task) Task {
 	t.ID, t.Title, t.Covers, t.DependsOn = taskID(t.ID), line(t.Title), lines(t.Covers), mapped(t.DependsOn, taskID)
 	t.Description = s.text(binding, t.Description, "task %s", t.ID)
 	t.Details = s.text(binding, t.Details, "details of %s", t.ID)
-	t.Spec.Format, t.Spec.Dir, t.Spec.Files, t.Spec.LandAt = line(t.Spec.Format), line(t.Spec.Dir), lines(t.Spec.Files), line(t.Spec.LandAt)
+	t.Spec.Format, t.Spec.Dir, t.Spec.Files, t.Spec.LandAt = line(t.Spec.Format), line(t.Spec.Dir), lines(t.Spec.Files),
+		line(t.Spec.LandAt)
 	t.Spec.Description = s.text(binding, t.Spec.Description, "deliverable of %s", t.ID)
 	t.Criteria = mapped(t.Criteria, func(c Criterion) Criterion {
 		c.ID, c.Severity, c.Statement, c.Covers = line(c.ID), line(c.Severity), line(c.Statement), lines(c.Covers)

@@ -91,7 +91,8 @@ func bindingParts(role contract.Role, d Data) []string {
 		return append(parts, block("task", "top task", d.TopTask), "- A1 (MUST)", d.Rejected.Failed[0].Evidence)
 	}
 	if role != contract.RoleFeasibility {
-		parts = append(parts, block("task", "task IMPL-3", d.Task.Description), "grep -q style.css index.html", "A child of eight finds the prices.", d.Rejected.Failed[0].Evidence)
+		parts = append(parts, block("task", "task IMPL-3", d.Task.Description), "grep -q style.css index.html",
+			"A child of eight finds the prices.", d.Rejected.Failed[0].Evidence)
 	}
 	return parts
 }

@@ -49,7 +49,8 @@ func (e *TemplateError) Error() string { return e.text }
 
 // Exit returns what to do about the file.
 func (e *TemplateError) Exit() (int, string) {
-	return fault.ExitUsage, "mend " + e.File + ", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
+	return fault.ExitUsage, "mend " + e.File +
+		", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
 }
 
 // functions are what templates can call besides text/template's own functions.
@@ -102,7 +103,8 @@ func render(t *template.Template, role contract.Role, d Data, s *masker) (*skele
 	for _, m := range placeholder.Get().FindAllStringSubmatchIndex(text, -1) {
 		n, err := strconv.Atoi(text[m[2]:m[3]])
 		if err != nil || n >= len(s.parts) {
-			return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a seal that nobody made", role)}
+			return nil, &TemplateError{templateFile(role),
+				fmt.Sprintf("prompt for %s: the template prints a placeholder that nobody made", role)}
 		}
 		piece := text[from:m[0]]
 		if len(k.parts) > 0 && !strings.HasPrefix(piece, "\n") {
@@ -121,7 +123,8 @@ func render(t *template.Template, role contract.Role, d Data, s *masker) (*skele
 	}
 	k.pieces = append(k.pieces, last)
 	if i := strings.Index(strings.Join(k.pieces, ""), placeholderMark); i >= 0 {
-		return nil, &TemplateError{templateFile(role), fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
+		return nil, &TemplateError{templateFile(role),
+			fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
 	}
 	return k, nil
 }

@@ -15,7 +15,8 @@ import (
 
 func layersWith(name, content string) fs.FS {
 	mine := fstest.MapFS{name: &fstest.MapFile{Data: []byte(content)}}
-	return Layers(Layer{"/home/ann/.git/wf/templates", mine}, Layer{"/home/ann/none", os.DirFS("/does/not/exist")}, Layer{"", templates.FS})
+	return Layers(Layer{"/home/ann/.git/wf/templates", mine}, Layer{"/home/ann/none", os.DirFS("/does/not/exist")},
+		Layer{"", templates.FS})
 }
 
 func TestVet(t *testing.T) {
@@ -31,17 +32,27 @@ func TestOverride(t *testing.T) {
 	const mine = "/home/ann/.git/wf/templates/"
 	tests := []struct{ name, file, content, want string }{
 		{"plain", "prompts/check.md", "Judge {{.Task.ID}}.\n{{.Task.Description}}\nover", ""},
-		{"with its own block", "prompts/check.md", `{{define "x"}}{{.Title}}{{end}}{{template "x" .}}{{template "criteria" .}}`, ""},
-		{"variables and functions", "prompts/check.md", `{{$t := .Task}}{{range $i, $c := $t.Criteria}}{{$i}}{{$c.ID}}{{quoted $c.Covers}}{{end}}{{with $x := .Rejected}}{{$x.Score}}{{$.Title}}{{end}}`, ""},
+		{"with its own block", "prompts/check.md",
+			`{{define "x"}}{{.Title}}{{end}}{{template "x" .}}{{template "criteria" .}}`, ""},
+		{"variables and functions", "prompts/check.md",
+			`{{$t := .Task}}{{range $i, $c := $t.Criteria}}{{$i}}{{$c.ID}}{{quoted $c.Covers}}{{end}}{{with $x := .Rejected}}{{$x.Score}}{{$.Title}}{{end}}`, ""},
 		{"does not parse", "prompts/check.md", "one\n{{if}}\n", mine + "prompts/check.md:2: "},
 		{"not closed", "prompts/check.md", "one\n{{if .Title}}\nthree\n", mine + "prompts/check.md:4: unexpected EOF"},
-		{"unknown function", "prompts/check.md", "{{upper .Title}}", mine + `prompts/check.md:1: function "upper" not defined`},
-		{"unknown field", "prompts/check.md", "one\n\n{{.Summary}}", mine + "prompts/check.md:3:2: no field Summary in Data, which has Agents, Answers"},
-		{"unknown field, not reached", "prompts/check.md", "{{if .Current}}\n{{.Task.Titel}}{{end}}", mine + "prompts/check.md:2:7: no field Titel in Task"},
-		{"unknown field of an element", "prompts/check.md", "{{range .Leaves}}{{else}}{{range .Notes}}\n\n{{.Body}}{{end}}{{end}}", mine + "prompts/check.md:3:2: no field Body in Note"},
-		{"unknown field of a variable", "prompts/check.md", "{{with $r := .Rejected}}\n{{$r.Who}}{{end}}", mine + "prompts/check.md:2:4: no field Who in Rejection"},
-		{"unknown field in a condition", "prompts/check.md", "{{if and .Title (eq .Task.Size 1)}}{{end}}", "no field Size in Task"},
-		{"unknown field in a block", "prompts/parts.md", "{{define \"material\"}}\n{{.Summary}}{{end}}", mine + "prompts/parts.md:2:2: no field Summary in Data"},
+		{"unknown function", "prompts/check.md", "{{upper .Title}}", mine +
+			`prompts/check.md:1: function "upper" not defined`},
+		{"unknown field", "prompts/check.md", "one\n\n{{.Summary}}", mine +
+			"prompts/check.md:3:2: no field Summary in Data, which has Agents, Answers"},
+		{"unknown field, not reached", "prompts/check.md", "{{if .Current}}\n{{.Task.Titel}}{{end}}", mine +
+			"prompts/check.md:2:7: no field Titel in Task"},
+		{"unknown field of an element", "prompts/check.md",
+			"{{range .Leaves}}{{else}}{{range .Notes}}\n\n{{.Body}}{{end}}{{end}}", mine +
+				"prompts/check.md:3:2: no field Body in Note"},
+		{"unknown field of a variable", "prompts/check.md", "{{with $r := .Rejected}}\n{{$r.Who}}{{end}}", mine +
+			"prompts/check.md:2:4: no field Who in Rejection"},
+		{"unknown field in a condition", "prompts/check.md", "{{if and .Title (eq .Task.Size 1)}}{{end}}",
+			"no field Size in Task"},
+		{"unknown field in a block", "prompts/parts.md", "{{define \"material\"}}\n{{.Summary}}{{end}}", mine +
+			"prompts/parts.md:2:2: no field Summary in Data"},
 		{"unknown block", "prompts/check.md", "\n{{template \"story\" .}}", mine + `prompts/check.md:2:11: no block "story"`},
 		{"field of a text", "prompts/check.md", "{{.Title.Length}}", "no field Length in a string"},
 		{"empty", "prompts/check.md", "\n", mine + "prompts/check.md:1: the template is empty"},
@@ -72,7 +83,8 @@ func TestOverrideOfOne(t *testing.T) {
 	if err != nil || p.Text != "mine: IMPL-3\n" || len(p.Dropped) > 0 {
 		t.Errorf("got %q, %v, %v", p.Text, p.Dropped, err)
 	}
-	if p, err = Build(files, contract.RolePlan, sample(contract.RolePlan), DefaultBudget); err != nil || !strings.Contains(p.Text, "# Plan: Shop") {
+	if p, err = Build(files, contract.RolePlan, sample(contract.RolePlan), DefaultBudget); err != nil ||
+		!strings.Contains(p.Text, "# Plan: Shop") {
 		t.Errorf("got %q, %v", p.Text, err)
 	}
 	if err := Vet(layersWith("prompts/split.md", "{{.X}}")); err == nil || !strings.Contains(err.Error(), "split.md:1") {
@@ -87,10 +99,12 @@ func TestOverrideUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := Layers(Layer{dir, os.DirFS(dir)}, Layer{"", templates.FS})
-	if _, err := Build(files, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil || !strings.Contains(err.Error(), dir+"/prompts/check.md") {
+	if _, err := Build(files, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil ||
+		!strings.Contains(err.Error(), dir+"/prompts/check.md") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Build(Layers(), contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil || !strings.Contains(err.Error(), "prompts/parts.md") {
+	if _, err := Build(Layers(), contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget); err == nil ||
+		!strings.Contains(err.Error(), "prompts/parts.md") {
 		t.Errorf("without layers: %v", err)
 	}
 }

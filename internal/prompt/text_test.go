@@ -36,7 +36,8 @@ func TestShortened(t *testing.T) {
 		short, missing := shortened(text, keep)
 		head, rest, _ := strings.Cut(short, "[... ")
 		_, tail, marked := strings.Cut(rest, " bytes left out here ...]\n")
-		if head = strings.TrimSuffix(head, "\n"); !marked || !utf8.ValidString(short) || !strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail) {
+		if head = strings.TrimSuffix(head, "\n"); !marked || !utf8.ValidString(short) || !strings.HasPrefix(text, head) ||
+			!strings.HasSuffix(text, tail) {
 			t.Fatalf("keep %d: %q", keep, short)
 		}
 		if left := len(text) - missing; left > keep+3 || left < keep/2 {
@@ -65,7 +66,8 @@ func endOfFence(s string) (inside, after string) {
 }
 
 func FuzzFence(f *testing.F) {
-	for _, s := range []string{"", "\n", "text", "~~~~", "~~~~\n## Your answer", "a\n   ~~~~~~~\n\n~~~", "\r~~~~\r", "~~~\x00~\n~~~~", "~~\u2028~~~~~~", "\xff~~~~\n", "```\n~~~~ material: x\n"} {
+	for _, s := range []string{"", "\n", "text", "~~~~", "~~~~\n## Your answer", "a\n   ~~~~~~~\n\n~~~", "\r~~~~\r",
+		"~~~\x00~\n~~~~", "~~\u2028~~~~~~", "\xff~~~~\n", "```\n~~~~ material: x\n"} {
 		f.Add(s, 0)
 		f.Add(strings.Repeat(s+"\n~~~~~\n", 40), 300)
 	}

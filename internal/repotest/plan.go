@@ -48,7 +48,8 @@ func (r *Repo) Plan(text string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	a := plan.Artifact{TaskID: plan.PlanTaskID, ArtifactID: "v1", Tree: tree, Agent: user, CreatedAt: Now, Inputs: []plan.Input{}, Files: infos}
+	a := plan.Artifact{TaskID: plan.PlanTaskID, ArtifactID: "v1", Tree: tree, Agent: user, CreatedAt: Now,
+		Inputs: []plan.Input{}, Files: infos}
 	begin := plan.Begin{Plan: plan.Bootstrap(ID, p, plan.Planner{Agent: plan.AgentManual, File: name}), Artifact: a}
 	r.append(begin, gitstore.AppendOptions{Create: true, Batch: batch})
 	r.Review(plan.PlanTaskID, 1, plan.ReviewerPlan, plan.Approved, nil)
@@ -68,7 +69,8 @@ func (r *Repo) Replan(change func(p *plan.Plan)) {
 			return plan.Change{}, err
 		}
 		change(p)
-		return plan.Change{Subject: "graft", Plan: p, Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventGraft}}}, nil
+		return plan.Change{Subject: "graft", Plan: p, Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventGraft}}},
+			nil
 	}), gitstore.AppendOptions{})
 }
 
@@ -132,12 +134,15 @@ func (r *Repo) Version(task plan.TaskID, agent string, files map[string]string, 
 	if err := batch.Flush(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
-	r.appendAs(a.Agent, func(by plan.Actor) plan.Event { return plan.NewVersion{Artifact: a, Author: by} }, gitstore.AppendOptions{})
+	r.appendAs(a.Agent, func(by plan.Actor) plan.Event {
+		return plan.NewVersion{Artifact: a, Author: by}
+	}, gitstore.AppendOptions{})
 }
 
 // Review adds a review of one version in which every criterion passed or, for a rejection, failed. change, if not nil,
 // alters it.
-func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict plan.Verdict, change func(rev *plan.Review)) {
+func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict plan.Verdict,
+	change func(rev *plan.Review)) {
 	r.t.Helper()
 	snap, err := r.Store.Snapshot(context.Background(), ID)
 	if err != nil {
@@ -154,7 +159,8 @@ func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict pl
 		result, rev.Score = plan.ResultFail, 0
 	}
 	for _, c := range t.AcceptanceCriteria {
-		rev.Criteria = append(rev.Criteria, plan.CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, By: reviewer})
+		rev.Criteria = append(rev.Criteria, plan.CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity,
+			Result: result, By: reviewer})
 	}
 	if change != nil {
 		change(&rev)

@@ -146,7 +146,8 @@ func (r *Repo) Forge(ref string, files map[string]string) plan.OID {
 func (r *Repo) ForgeEvent(ref string, trailers []string, files map[string]string) plan.OID {
 	r.t.Helper()
 	var in strings.Builder
-	in.WriteString("commit " + ref + "\ncommitter Eve <eve@example.com> 1800000000 +0000\n" + data("forge\n\n"+strings.Join(trailers, "\n")))
+	in.WriteString("commit " + ref + "\ncommitter Eve <eve@example.com> 1800000000 +0000\n" +
+		data("forge\n\n"+strings.Join(trailers, "\n")))
 	in.WriteString("from " + ref + "^0\n")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if files[name] == "" {

@@ -192,7 +192,8 @@ func FuzzAgainstSanthosh(f *testing.F) {
 // document returns a value that fits a schema except in a few places.
 func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 	s = s.Deref()
-	others := []any{nil, true, "", "x", "A-1", "v1", int64(1), int64(-1), 0.5, 1e6, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": nil}}
+	others := []any{nil, true, "", "x", "A-1", "v1", int64(1), int64(-1), 0.5, 1e6, []any{}, []any{"x"}, map[string]any{},
+		map[string]any{"x": nil}}
 	other := func() any { return others[rng.IntN(len(others))] }
 	if s == nil || rng.IntN(40) == 0 {
 		return other()
@@ -234,7 +235,8 @@ func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 		}
 		return []any{"", " ", "some text", "A-1", "v2", "é\u0301"}[rng.IntN(6)]
 	case slices.Contains(s.Type, "integer"), slices.Contains(s.Type, "number"):
-		return []any{int64(-1), int64(0), int64(1), int64(50), int64(100), int64(101), 0.5, 2.0, json.Number("1e2"), json.Number("1.0"), 1e9}[rng.IntN(11)]
+		return []any{int64(-1), int64(0), int64(1), int64(50), int64(100), int64(101), 0.5, 2.0, json.Number("1e2"),
+			json.Number("1.0"), 1e9}[rng.IntN(11)]
 	}
 	return other()
 }

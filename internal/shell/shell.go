@@ -1,5 +1,5 @@
-// Package shell writes text so that a POSIX shell takes it as one word, whatever is in it: names of files and of refs come
-// from anywhere. How the shell's text is read is internal/plan's part, docs/tasks.md says as what.
+// Package shell writes text so that a POSIX shell takes it as one word, whatever is in it: names of files and of refs
+// come from anywhere. How the shell's text is read is internal/plan's part, docs/tasks.md says as what.
 package shell
 
 import "strings"

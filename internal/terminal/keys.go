@@ -118,7 +118,8 @@ func Decode(b []byte, final bool) (Key, int) {
 }
 
 var control = map[byte]Key{
-	'\r': Enter, '\n': Enter, '\t': Tab, 0x7f: Backspace, 0x08: Backspace, 0x03: Interrupt, 0x15: Clear, 0x0c: Redraw, 0x1a: Suspend,
+	'\r': Enter, '\n': Enter, '\t': Tab, 0x7f: Backspace, 0x08: Backspace, 0x03: Interrupt, 0x15: Clear, 0x0c: Redraw,
+	0x1a: Suspend,
 	0x0e: Down, 0x10: Up, 0x06: PageDown, 0x02: PageUp, // as in Emacs and less
 }
 

@@ -34,7 +34,8 @@ func TestDecode(t *testing.T) {
 		{"controls", "\r\n\t\x7f\x03\x1a\x15", false, []Key{Enter, Enter, Tab, Backspace, Interrupt, Suspend, Clear}, ""},
 		{"a control that is no key", "\x00\x07", false, []Key{None, None}, ""},
 		{"what turns the direction of writing", "\u202e", false, []Key{None}, ""},
-		{"an endless sequence", "\x1b[" + strings.Repeat("1", 40), false, []Key{None, "1", "1", "1", "1", "1", "1", "1", "1", "1", "1"}, ""},
+		{"an endless sequence", "\x1b[" + strings.Repeat("1", 40), false,
+			[]Key{None, "1", "1", "1", "1", "1", "1", "1", "1", "1", "1"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -93,7 +93,8 @@ func (m *Model) submit() Wish {
 	d := &Decision{Task: f.task, Version: f.version, Approve: f.approve, Message: strings.TrimSpace(f.message)}
 	for _, r := range f.rulings {
 		if r.word != "" {
-			d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Pass: r.word == "pass", Evidence: strings.TrimSpace(r.evidence)})
+			d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Pass: r.word == "pass",
+				Evidence: strings.TrimSpace(r.evidence)})
 		}
 	}
 	if !f.approve && d.Message == "" && !someFail(d.Rulings) {

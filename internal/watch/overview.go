@@ -87,8 +87,10 @@ func (m *Model) countsLine() Line {
 		word     string
 		statuses []plan.Status
 	}{
-		{"running", []plan.Status{plan.StatusInProgress}}, {"to review", []plan.Status{plan.StatusReadyToCheck}}, {"ready", []plan.Status{plan.StatusReady}},
-		{"to redo", []plan.Status{plan.StatusToBeModified}}, {"blocked", []plan.Status{plan.StatusWaitingInput, plan.StatusWaitingExternal}},
+		{"running", []plan.Status{plan.StatusInProgress}}, {"to review", []plan.Status{plan.StatusReadyToCheck}},
+		{"ready", []plan.Status{plan.StatusReady}},
+		{"to redo", []plan.Status{plan.StatusToBeModified}}, {"blocked",
+			[]plan.Status{plan.StatusWaitingInput, plan.StatusWaitingExternal}},
 		{"pending", []plan.Status{plan.StatusPending}}, {"abandoned", []plan.Status{plan.StatusAbandoned}},
 	} {
 		n := 0
@@ -107,10 +109,12 @@ func (m *Model) runningLines(columns, most int, now time.Time) []Line {
 	var lines []Line
 	for i, r := range m.over.Running {
 		if i+1 == most && len(m.over.Running) > most {
-			lines = append(lines, Line{{fmt.Sprintf("%s %7s  %d more at work", m.mark(plan.StatusInProgress), "...", len(m.over.Running)-i), Busy}})
+			lines = append(lines, Line{{fmt.Sprintf("%s %7s  %d more at work", m.mark(plan.StatusInProgress), "...",
+				len(m.over.Running)-i), Busy}})
 			break
 		}
-		text := fmt.Sprintf("%s %7s  %s  %s  %s", m.mark(plan.StatusInProgress), Elapsed(now.Sub(r.Since)), r.Task, m.text(r.Agent), m.text(r.Title))
+		text := fmt.Sprintf("%s %7s  %s  %s  %s", m.mark(plan.StatusInProgress), Elapsed(now.Sub(r.Since)), r.Task,
+			m.text(r.Agent), m.text(r.Title))
 		lines = append(lines, Line{{m.clip(text, columns), Busy}})
 	}
 	return lines

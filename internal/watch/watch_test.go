@@ -24,27 +24,33 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // sample has every status, wide characters, and what a hostile plan would have.
 func sample() Overview {
 	manual := Review{Version: "v2", Criteria: []Criterion{
-		{"A1", "It names every change, in words that somebody who has not seen the change before understands at once", "MUST"},
+		{"A1", "It names every change, in words that somebody who has not seen the change before understands at once",
+			"MUST"},
 		{"A2", "看起來 \x1b[31m整齊", "SHOULD"},
 	}}
 	return Overview{
 		ID: "WFS-發布", Title: "發布 \x1b]0;owned\x07 page", Status: plan.StatusInProgress, Notes: "unsigned", Done: 1, Total: 7,
 		Running: []Running{
-			{"LOGO-1", "Logo", "exec", noon.Add(-75 * time.Second)}, {"CHECK-PAGE-1", "The page", "llm \x1b[2J", noon.Add(-2 * time.Hour)},
+			{"LOGO-1", "Logo", "exec", noon.Add(-75 * time.Second)}, {"CHECK-PAGE-1", "The page", "llm \x1b[2J",
+				noon.Add(-2 * time.Hour)},
 			{"A-1", "A", "x", noon}, {"B-1", "B", "x", noon}, {"C-1", "C", "x", noon}, {"D-1", "D", "x", noon},
 		},
 		Tasks: []Task{
 			{ID: "GOAL-1", Title: "發布", Status: plan.StatusInProgress, Notes: "1 of 7 done"},
 			{ID: "WORDS-1", Depth: 1, Title: "Words", Status: plan.StatusInProgress},
-			{ID: "NOTE-1", Depth: 2, Title: "說明文字，有很多很多很多很多很多很多很多很多字", Status: plan.StatusReadyToCheck, Notes: "v1 rejected 40", Waits: true,
-				Held: "v2 awaits a person's review", Command: "git wf review NOTE-1", Review: manual, NeededBy: []plan.TaskID{"POST-1"}},
-			{ID: "LIST-1", Depth: 2, Title: "List", Status: plan.StatusDone, Notes: "v1 approved 100", Review: Review{Version: "v1"}},
+			{ID: "NOTE-1", Depth: 2, Title: "說明文字，有很多很多很多很多很多很多很多很多字", Status: plan.StatusReadyToCheck, Notes: "v1 rejected 40",
+				Waits: true,
+				Held:  "v2 awaits a person's review", Command: "git wf review NOTE-1", Review: manual,
+				NeededBy: []plan.TaskID{"POST-1"}},
+			{ID: "LIST-1", Depth: 2, Title: "List", Status: plan.StatusDone, Notes: "v1 approved 100",
+				Review: Review{Version: "v1"}},
 			{ID: "LOGO-1", Depth: 1, Title: "Logo", Status: plan.StatusInProgress},
 			{ID: "PAGE-1", Depth: 1, Title: "The page", Status: plan.StatusToBeModified},
 			{ID: "READY-1", Depth: 1, Title: "Ready", Status: plan.StatusReady},
 			{ID: "ASK-1", Depth: 1, Title: "Asks\nsomething", Status: plan.StatusWaitingInput, Waits: true, Held: "q1 is open"},
 			{ID: "GONE-1", Depth: 1, Title: "Given up", Status: plan.StatusAbandoned},
-			{ID: "POST-1", Depth: 1, Title: "Post", Status: plan.StatusPending, Needs: []plan.TaskID{"NOTE-1"}, Held: "waits for NOTE-1"},
+			{ID: "POST-1", Depth: 1, Title: "Post", Status: plan.StatusPending, Needs: []plan.TaskID{"NOTE-1"},
+				Held: "waits for NOTE-1"},
 		},
 	}
 }
@@ -65,8 +71,10 @@ func press(m *Model, keys ...terminal.Key) (last Wish) {
 }
 
 func TestScreens(t *testing.T) {
-	page := Page{Want: Want{Kind: VersionPage, Task: "NOTE-1", Version: 1}, Title: "v1 of NOTE-1", Lines: strings.Split(strings.Repeat("a line of 文字 that is longer than the screen is wide and goes on\n\n", 30), "\n")}
-	versions := Page{Want: Want{Kind: VersionsPage, Task: "NOTE-1"}, Title: "Versions", Versions: []Version{{2, "", "by Ann"}, {1, plan.Rejected, "by Ann; r1 rejected 40 by Bo"}}}
+	page := Page{Want: Want{Kind: VersionPage, Task: "NOTE-1", Version: 1}, Title: "v1 of NOTE-1",
+		Lines: strings.Split(strings.Repeat("a line of 文字 that is longer than the screen is wide and goes on\n\n", 30), "\n")}
+	versions := Page{Want: Want{Kind: VersionsPage, Task: "NOTE-1"}, Title: "Versions",
+		Versions: []Version{{2, "", "by Ann"}, {1, plan.Rejected, "by Ann; r1 rejected 40 by Bo"}}}
 	tests := []struct {
 		name          string
 		columns, rows int
@@ -127,13 +135,17 @@ func TestReviewForm(t *testing.T) {
 		want *Decision
 		said string // in the last screen, if there is no decision
 	}{
-		{"approve without a word", []terminal.Key{"a", enter, enter, enter, enter, enter, enter}, &Decision{Task: "NOTE-1", Version: "v2", Approve: true}, ""},
-		{"approve with verdicts", []terminal.Key{"a", "p", enter, "好", " ", "x", enter, "f", enter, enter, enter, enter}, &Decision{
-			Task: "NOTE-1", Version: "v2", Approve: true, Rulings: []Ruling{{"A1", true, "好 x"}, {"A2", false, ""}},
-		}, ""},
+		{"approve without a word", []terminal.Key{"a", enter, enter, enter, enter, enter, enter},
+			&Decision{Task: "NOTE-1", Version: "v2", Approve: true}, ""},
+		{"approve with verdicts", []terminal.Key{"a", "p", enter, "好", " ", "x", enter, "f", enter, enter, enter, enter},
+			&Decision{
+				Task: "NOTE-1", Version: "v2", Approve: true, Rulings: []Ruling{{"A1", true, "好 x"}, {"A2", false, ""}},
+			}, ""},
 		{"reject without a reason", []terminal.Key{"x", enter, enter, enter, enter, enter, enter}, nil, "say why"},
-		{"reject with a reason", []terminal.Key{"x", enter, enter, enter, enter, "n", "o", terminal.Backspace, "!", enter, enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!"}, ""},
-		{"reject because a criterion failed", []terminal.Key{"x", "f", enter, enter, enter, enter, enter, enter}, &Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", false, ""}}}, ""},
+		{"reject with a reason", []terminal.Key{"x", enter, enter, enter, enter, "n", "o", terminal.Backspace, "!", enter,
+			enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!"}, ""},
+		{"reject because a criterion failed", []terminal.Key{"x", "f", enter, enter, enter, enter, enter, enter},
+			&Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", false, ""}}}, ""},
 		{"think better of it", []terminal.Key{"x", "f", terminal.Escape}, nil, "nothing is recorded"},
 		{"nothing to review", []terminal.Key{"G", "a"}, nil, "POST-1 has no version to review"},
 	}
@@ -225,8 +237,10 @@ func TestWishes(t *testing.T) {
 // For any keys and screen size, there are exactly as many rows as the screen has, none is too wide, and none has a
 // control sequence except the styles that Render adds.
 func TestAnyKeysOnAnyScreen(t *testing.T) {
-	keys := []terminal.Key{"j", "k", "g", "G", "h", "l", "w", "a", "x", "q", "/", "n", "N", "d", "r", "v", "?", " ", "p", "f", "好",
-		terminal.Enter, terminal.Escape, terminal.Up, terminal.Down, terminal.Tab, terminal.Backspace, terminal.PageDown, terminal.PageUp}
+	keys := []terminal.Key{"j", "k", "g", "G", "h", "l", "w", "a", "x", "q", "/", "n", "N", "d", "r", "v", "?", " ", "p",
+		"f", "好",
+		terminal.Enter, terminal.Escape, terminal.Up, terminal.Down, terminal.Tab, terminal.Backspace, terminal.PageDown,
+		terminal.PageUp}
 	rapid.Check(t, func(t *rapid.T) {
 		m := &Model{ASCII: rapid.Bool().Draw(t, "ascii")}
 		o := sample()
@@ -254,7 +268,9 @@ func TestAnyKeysOnAnyScreen(t *testing.T) {
 				if terminal.Cells(text) > columns {
 					t.Fatalf("%d columns on a screen of %d: %q", terminal.Cells(text), columns, text)
 				}
-				if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || m.ASCII && r > unicode.MaxASCII }) {
+				if strings.ContainsFunc(text, func(r rune) bool {
+					return unicode.IsControl(r) || m.ASCII && r > unicode.MaxASCII
+				}) {
 					t.Fatalf("a row has what it must not have: %q", text)
 				}
 			}

@@ -104,7 +104,9 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 		return nil, badRequest("the form has no verdict")
 	}
 	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
-		return nil, &problem{http.StatusConflict, fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest, plan.OneLine(seen))}
+		return nil, &problem{http.StatusConflict,
+			fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest,
+				plan.OneLine(seen))}
 	}
 	args = append(args, "--artifact="+plan.VersionID(t.Active)) // by the time it is locked, there may be a newer one
 	if score := r.PostFormValue("score"); score != "" {

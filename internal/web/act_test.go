@@ -27,18 +27,26 @@ func TestDecisionsAreCommands(t *testing.T) {
 		},
 		{
 			"reject with a verdict for a criterion", "review",
-			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1", "it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
-			[]string{"review", "--plan=WFS-site", "--reject", "--artifact=v1", "--score=40", "--criterion=A1=fail:it: does not", "--message=-m --approve", "--", "PAGE-1"},
+			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1",
+				"it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
+			[]string{"review", "--plan=WFS-site", "--reject", "--artifact=v1", "--score=40", "--criterion=A1=fail:it: does not",
+				"--message=-m --approve", "--", "PAGE-1"},
 		},
-		{"retry", "retry", []string{"task", "PAGE-1", "message", "again\r\nand again"}, []string{"retry", "--plan=WFS-site", "--message=again\nand again", "--", "PAGE-1"}},
-		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no", "sure", "yes"}, []string{"abandon", "--plan=WFS-site", "--message=no", "--", "PAGE-1"}},
+		{"retry", "retry", []string{"task", "PAGE-1", "message", "again\r\nand again"},
+			[]string{"retry", "--plan=WFS-site", "--message=again\nand again", "--", "PAGE-1"}},
+		{"abandon", "abandon", []string{"task", "PAGE-1", "message", "no", "sure", "yes"},
+			[]string{"abandon", "--plan=WFS-site", "--message=no", "--", "PAGE-1"}},
 		{"restore", "retry", []string{"task", "PAGE-1"}, []string{"retry", "--plan=WFS-site", "--", "PAGE-1"}},
 		{"pause", "pause", []string{"message", "--lunch"}, []string{"pause", "--plan=WFS-site", "--message=--lunch"}},
 		{"resume", "resume", nil, []string{"resume", "--plan=WFS-site"}},
-		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"}, []string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
-		{"an answer that would be standard input", "answer", []string{"task", "PAGE-1", "text", "-"}, []string{"answer", "--plan=WFS-site", "--", "PAGE-1", "- "}},
-		{"choose", "answer", []string{"task", "PAGE-1", "option", "o1"}, []string{"answer", "--plan=WFS-site", "--option=o1", "--", "PAGE-1"}},
-		{"export", "export", []string{"option", "commit", "option", "partial", "option", "root=/etc"}, []string{"export", "--plan=WFS-site", "--commit", "--partial"}},
+		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"},
+			[]string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
+		{"an answer that would be standard input", "answer", []string{"task", "PAGE-1", "text", "-"},
+			[]string{"answer", "--plan=WFS-site", "--", "PAGE-1", "- "}},
+		{"choose", "answer", []string{"task", "PAGE-1", "option", "o1"},
+			[]string{"answer", "--plan=WFS-site", "--option=o1", "--", "PAGE-1"}},
+		{"export", "export", []string{"option", "commit", "option", "partial", "option", "root=/etc"},
+			[]string{"export", "--plan=WFS-site", "--commit", "--partial"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,12 +73,15 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		want         int
 	}{
 		{"no verdict", "review", []string{"task", "PAGE-1", "version", "v1"}, http.StatusBadRequest},
-		{"another version than the newest", "review", []string{"task", "PAGE-1", "version", "v0", "verdict", "approve"}, http.StatusConflict},
+		{"another version than the newest", "review", []string{"task", "PAGE-1", "version", "v0", "verdict", "approve"},
+			http.StatusConflict},
 		{"no such task", "review", []string{"task", "PAGE-9", "version", "v1", "verdict", "approve"}, http.StatusNotFound},
 		{"a task that is a flag", "retry", []string{"task", "--all"}, http.StatusNotFound},
-		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score", "--x"}, http.StatusBadRequest},
+		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score",
+			"--x"}, http.StatusBadRequest},
 		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound},
-		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"}, http.StatusBadRequest},
+		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"},
+			http.StatusBadRequest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,7 +78,8 @@ func surroundings(t *testing.T) (env []string) {
 	t.Setenv("GIT_CONFIG_GLOBAL", config)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	scratch := t.TempDir()
-	return append(append(os.Environ(), wanted...), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch, "LANG=en_US.UTF-8")
+	return append(append(os.Environ(), wanted...), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch,
+		"LANG=en_US.UTF-8")
 }
 
 // lab is a repository with the program that works on it.

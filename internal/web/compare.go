@@ -59,7 +59,8 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	p := comparePage{page: s.planHead(r, snap, "task"), Task: t, A: q.Get("a"), B: q.Get("b"), Whole: q.Get("whole") == "1"}
+	p := comparePage{page: s.planHead(r, snap, "task"), Task: t, A: q.Get("a"), B: q.Get("b"),
+		Whole: q.Get("whole") == "1"}
 	p.Past = at
 	rec := snap.Records.Of(t.TaskID)
 	for _, v := range rec.Artifacts {
@@ -165,7 +166,8 @@ func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []p
 		around = "--unified=1000000"
 	}
 	out, err := s.Store.GitIn(ctx, gitstore.Invocation{Args: []string{
-		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text", around, string(a), string(b), "--",
+		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text", around,
+		string(a), string(b), "--",
 	}})
 	if err != nil {
 		return nil, false, err
@@ -278,7 +280,8 @@ func differing(a, b string) (left, right []span) {
 	}
 	cut := func(r []rune) []span {
 		var all []span
-		for _, s := range []span{{string(r[:head]), false}, {string(r[head : len(r)-tail]), true}, {string(r[len(r)-tail:]), false}} {
+		for _, s := range []span{{string(r[:head]), false}, {string(r[head : len(r)-tail]), true},
+			{string(r[len(r)-tail:]), false}} {
 			if s.Text != "" {
 				all = append(all, s)
 			}

@@ -65,7 +65,8 @@ type reading struct {
 }
 
 func (s *Server) documents(ctx context.Context, snap *gitstore.Snapshot, state *plan.State, id plan.TaskID) documents {
-	r := reading{Documents: export.DocumentsOf(ctx, s.Store, snap, id), ctx: ctx, store: s.Store, snap: snap, state: state, id: id}
+	r := reading{Documents: export.DocumentsOf(ctx, s.Store, snap, id), ctx: ctx, store: s.Store, snap: snap, state: state,
+		id: id}
 	rec := snap.Records.Of(id)
 	r.versions()
 	for _, a := range slices.Backward(rec.Attempts) {
@@ -140,7 +141,8 @@ func (r *reading) files(v *version) {
 		sizes[f.Path] = f.Size
 	}
 	for _, e := range entries {
-		f := file{TreeEntry: e, Size: -1, URL: planURL(r.snap.ID, "task", string(r.id), "file", v.ID) + "/" + filePath(e.Path)}
+		f := file{TreeEntry: e, Size: -1, URL: planURL(r.snap.ID, "task", string(r.id), "file", v.ID) + "/" +
+			filePath(e.Path)}
 		if n, ok := sizes[e.Path]; ok {
 			f.Size = n
 		}

@@ -15,12 +15,16 @@ import (
 func TestFolded(t *testing.T) {
 	g := graph.Graph{
 		Nodes: []graph.Node{
-			{ID: "G-1", Kind: plan.Goal}, {ID: "G-2", Kind: plan.Goal, Parent: "G-1"}, {ID: "A-1", Kind: plan.Action, Parent: "G-2"},
-			{ID: "B-1", Kind: plan.Action, Parent: "G-2"}, {ID: "C-1", Kind: plan.Action, Parent: "G-1"}, {ID: "CHECK-A-1", Kind: plan.Check, Parent: "G-2"},
+			{ID: "G-1", Kind: plan.Goal}, {ID: "G-2", Kind: plan.Goal, Parent: "G-1"},
+			{ID: "A-1", Kind: plan.Action, Parent: "G-2"},
+			{ID: "B-1", Kind: plan.Action, Parent: "G-2"}, {ID: "C-1", Kind: plan.Action, Parent: "G-1"},
+			{ID: "CHECK-A-1", Kind: plan.Check, Parent: "G-2"},
 		},
 		Edges: []graph.Edge{
-			{From: "G-1", To: "G-2", Kind: graph.Decompose}, {From: "G-2", To: "A-1", Kind: graph.Decompose}, {From: "G-2", To: "B-1", Kind: graph.Decompose},
-			{From: "G-1", To: "C-1", Kind: graph.Decompose}, {From: "B-1", To: "A-1", Kind: graph.DependsOn}, {From: "C-1", To: "A-1", Kind: graph.DependsOn},
+			{From: "G-1", To: "G-2", Kind: graph.Decompose}, {From: "G-2", To: "A-1", Kind: graph.Decompose},
+			{From: "G-2", To: "B-1", Kind: graph.Decompose},
+			{From: "G-1", To: "C-1", Kind: graph.Decompose}, {From: "B-1", To: "A-1", Kind: graph.DependsOn},
+			{From: "C-1", To: "A-1", Kind: graph.DependsOn},
 			{From: "C-1", To: "B-1", Kind: graph.DependsOn}, {From: "CHECK-A-1", To: "A-1", Kind: graph.Reviews},
 		},
 	}
@@ -32,7 +36,8 @@ func TestFolded(t *testing.T) {
 		{"nothing", nil, "G-1 G-2 A-1 B-1 C-1 CHECK-A-1; G-1>G-2 G-2>A-1 G-2>B-1 G-1>C-1 B-1>A-1 C-1>A-1 C-1>B-1 CHECK-A-1>A-1"},
 		{"a goal", []plan.TaskID{"G-2"}, "G-1 G-2 C-1; G-1>G-2 G-1>C-1 C-1>G-2"},
 		{"a goal and the one around it", []plan.TaskID{"G-2", "G-1"}, "G-1; "},
-		{"what is no goal", []plan.TaskID{"C-1", "X-1", ""}, "G-1 G-2 A-1 B-1 C-1 CHECK-A-1; G-1>G-2 G-2>A-1 G-2>B-1 G-1>C-1 B-1>A-1 C-1>A-1 C-1>B-1 CHECK-A-1>A-1"},
+		{"what is no goal", []plan.TaskID{"C-1", "X-1", ""},
+			"G-1 G-2 A-1 B-1 C-1 CHECK-A-1; G-1>G-2 G-2>A-1 G-2>B-1 G-1>C-1 B-1>A-1 C-1>A-1 C-1>B-1 CHECK-A-1>A-1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

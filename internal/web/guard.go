@@ -44,7 +44,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "open the address that git wf ui has printed: it ends in ?token=...")
 		return
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") &&
+		r.Header.Get("Sec-Fetch-Mode") != "navigate" {
 		refuse(w, http.StatusForbidden, "asked for by another page")
 		return
 	}
@@ -60,10 +61,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter exchanges the token of the printed address for a cookie, so that the token does not stay visible.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get("token"), s.token) {
-		refuse(w, http.StatusForbidden, "this is not the address that git wf ui has printed: it was started anew, or the token was cut off")
+		refuse(w, http.StatusForbidden,
+			"this is not the address that git wf ui has printed: it was started anew, or the token was cut off")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.session, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

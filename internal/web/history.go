@@ -158,7 +158,9 @@ func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]sp
 	for _, t := range by {
 		list = append(list, *t)
 	}
-	slices.SortFunc(list, func(a, b spent) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Task, b.Task)) })
+	slices.SortFunc(list, func(a, b spent) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Task, b.Task))
+	})
 	return list[:min(len(list), mostSpent)], len(list)
 }
 
@@ -196,7 +198,8 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject, Classes: tallies(state), Tasks: map[plan.TaskID]liveTask{}}
+	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject,
+		Classes: tallies(state), Tasks: map[plan.TaskID]liveTask{}}
 	for id, t := range state.Tasks {
 		if t.NodeType == plan.Check {
 			continue

@@ -55,9 +55,11 @@ func switchLanguage(w http.ResponseWriter, r *http.Request, lang string) error {
 	if err != nil || back.Path == "" || back.Path[0] != '/' {
 		back = &url.URL{Path: "/"}
 	}
-	http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: lang, Path: "/", MaxAge: 1 << 25, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: lang, Path: "/", MaxAge: 1 << 25, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	// Only path and query: not to another host, which "//host" would name.
-	http.Redirect(w, r, (&url.URL{Path: "/" + trimSlashes(back.Path), RawQuery: back.RawQuery}).String(), http.StatusSeeOther)
+	http.Redirect(w, r, (&url.URL{Path: "/" + trimSlashes(back.Path), RawQuery: back.RawQuery}).String(),
+		http.StatusSeeOther)
 	return nil
 }
 
@@ -83,8 +85,10 @@ func scriptWords(lang string) map[string]string {
 	all := map[string]string{}
 	for _, text := range []string{
 		"%s is now %s", "Connection lost; trying again", "The plan could not be drawn", "needs", "is needed by", "nothing",
-		"%d of %d tasks shown", "Fold %s", "Unfold %s", "Carrying it out ...", "Open", "ready", "in progress", "awaits review", "done",
-		"rejected", "waits for others", "waits for a person", "abandoned", "The page has changed: load it again", "Event %d of %d",
+		"%d of %d tasks shown", "Fold %s", "Unfold %s", "Carrying it out ...", "Open", "ready", "in progress",
+		"awaits review", "done",
+		"rejected", "waits for others", "waits for a person", "abandoned", "The page has changed: load it again",
+		"Event %d of %d",
 	} {
 		all[text] = translate(lang, text)
 	}

@@ -77,7 +77,8 @@ func (l *live) look(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		refs, err := l.s.Store.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/workflow/", "refs/workflow-claims/")
+		refs, err := l.s.Store.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/workflow/",
+			"refs/workflow-claims/")
 		if ctx.Err() != nil {
 			return
 		}

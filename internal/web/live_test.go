@@ -75,7 +75,8 @@ func TestEventsFollowTheRefsWhoeverMovesThem(t *testing.T) {
 			if err := json.Unmarshal([]byte(s.page(sitePath+"/live")), &d); err != nil || d.Tip != tip {
 				t.Errorf("the page is at %s, the plan at %s: %v", d.Tip, tip, err)
 			}
-			if _, err := s.Store.Claim(ctx, "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot", Started: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+			if _, err := s.Store.Claim(ctx, "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot", Started: time.Now(),
+				Expires: time.Now().Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 			if third := wait(t, words); third == second {
@@ -127,7 +128,8 @@ func TestRunningTaskAndItsLog(t *testing.T) {
 		}
 	})
 	now := s.server.Now()
-	if _, err := s.Store.Claim(t.Context(), "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot <i>", Started: now, Expires: now.Add(time.Hour)}); err != nil {
+	if _, err := s.Store.Claim(t.Context(), "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot <i>", Started: now,
+		Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{sitePath, sitePath + "/task/PAGE-1"} {

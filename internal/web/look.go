@@ -7,7 +7,8 @@ import (
 // wordOf says what a class stands for.
 func wordOf(c graph.Class) string {
 	return map[graph.Class]string{
-		graph.Ready: "ready", graph.Running: "in progress", graph.Review: "awaits review", graph.Done: "done", graph.Rejected: "rejected",
-		graph.Pending: "waits for others", graph.Blocked: "waits for a person", graph.Abandoned: "abandoned",
+		graph.Ready: "ready", graph.Running: "in progress", graph.Review: "awaits review", graph.Done: "done",
+		graph.Rejected: "rejected",
+		graph.Pending:  "waits for others", graph.Blocked: "waits for a person", graph.Abandoned: "abandoned",
 	}[c]
 }

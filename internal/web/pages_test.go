@@ -21,8 +21,10 @@ func TestPagesShowMarkupAsText(t *testing.T) {
 	s := newSite(t, nil)
 	s.rejectedAndRedone()
 	for _, path := range []string{
-		"/plans", sitePath, sitePath + "/task/PAGE-1", sitePath + "/task/G-1", sitePath + "/history", sitePath + "/picture", sitePath + "/live",
-		sitePath + "/task/PAGE-1/compare", sitePath + "/task/PAGE-1/file/v1/index.html", sitePath + "/task/NONE-1", "/plan/%3Cb%3E", sitePath + "/moment?n=1",
+		"/plans", sitePath, sitePath + "/task/PAGE-1", sitePath + "/task/G-1", sitePath + "/history", sitePath + "/picture",
+		sitePath + "/live",
+		sitePath + "/task/PAGE-1/compare", sitePath + "/task/PAGE-1/file/v1/index.html", sitePath + "/task/NONE-1",
+		"/plan/%3Cb%3E", sitePath + "/moment?n=1",
 	} {
 		t.Run(path, func(t *testing.T) {
 			_, text := s.get(path)
@@ -39,9 +41,12 @@ func TestNotFound(t *testing.T) {
 	s := newSite(t, nil)
 	s.hostile()
 	for _, path := range []string{
-		"/plan/WFS-none", "/plan/policy", "/plan/..%2f..%2fetc", sitePath + "/task/NONE-1", sitePath + "/task/PAGE-1/file/v9/index.html",
-		sitePath + "/task/PAGE-1/file/v1/nothing", sitePath + "/task/PAGE-1/attempt/1", sitePath + "/task/PAGE-1/attempt/x", sitePath + "/task/PAGE-1/compare?a=v1&b=v7",
-		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help", sitePath + "/moment?n=0", sitePath + "/moment?n=99",
+		"/plan/WFS-none", "/plan/policy", "/plan/..%2f..%2fetc", sitePath + "/task/NONE-1", sitePath +
+			"/task/PAGE-1/file/v9/index.html",
+		sitePath + "/task/PAGE-1/file/v1/nothing", sitePath + "/task/PAGE-1/attempt/1", sitePath + "/task/PAGE-1/attempt/x",
+		sitePath + "/task/PAGE-1/compare?a=v1&b=v7",
+		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help", sitePath +
+			"/moment?n=0", sitePath + "/moment?n=99",
 		"/static/nothing.css", "/static/..%2fserver.go", "/static/",
 	} {
 		if code, text := s.get(path); code != http.StatusNotFound {
@@ -78,8 +83,10 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 
 func TestAccepted(t *testing.T) {
 	for header, want := range map[string]string{
-		"": "en", "zh": "zh", "zh-Hant-TW": "zh", "ZH-cn": "zh", "de-DE,en;q=0.8": "en", "fr, zh;q=0.5": "zh", "en;q=0.4, zh;q=0.5": "zh",
-		"zh, en": "zh", "en, zh": "en", "zh;q=0, en;q=0.1": "en", "zh;q=0": "en", "zh;q=x": "en", "*": "en", ";;,,-": "en", "zh ; q=0.3": "zh",
+		"": "en", "zh": "zh", "zh-Hant-TW": "zh", "ZH-cn": "zh", "de-DE,en;q=0.8": "en", "fr, zh;q=0.5": "zh",
+		"en;q=0.4, zh;q=0.5": "zh",
+		"zh, en":             "zh", "en, zh": "en", "zh;q=0, en;q=0.1": "en", "zh;q=0": "en", "zh;q=x": "en", "*": "en", ";;,,-": "en",
+		"zh ; q=0.3": "zh",
 	} {
 		if got := accepted(header); got != want {
 			t.Errorf("%q: got %s, want %s", header, got, want)
@@ -104,7 +111,8 @@ func TestLanguages(t *testing.T) {
 	s.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, back := range []string{"//evil.example/x", "https://evil.example/x", `/\evil.example`, "javascript:alert(1)"} {
 		answer, _ := s.ask(http.MethodGet, "/?lang=en&back="+back, "", nil)
-		if to := answer.Header.Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) {
+		if to := answer.Header.Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+			strings.HasPrefix(to, `/\`) {
 			t.Errorf("back=%s leads to %s", back, to)
 		}
 	}
@@ -164,7 +172,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 		}
 	}
 	for text := range chinese() {
-		if !texts[text] && text != "Plans" && text != "Error" && text != "added" && text != "removed" && text != "changed" && text != "same" {
+		if !texts[text] && text != "Plans" && text != "Error" && text != "added" && text != "removed" && text != "changed" &&
+			text != "same" {
 			t.Errorf("%q is translated, but nothing says it", text)
 		}
 	}
@@ -183,7 +192,8 @@ func TestPlanThatNoRuleHasSeen(t *testing.T) {
 			m := s.Mark()
 			defer s.In(t, m)
 			s.Replan(change)
-			for _, path := range []string{sitePath, sitePath + "/live", sitePath + "/picture?checks=1", sitePath + "/history", "/plans", sitePath + "/task/PAGE-1"} {
+			for _, path := range []string{sitePath, sitePath + "/live", sitePath + "/picture?checks=1", sitePath + "/history",
+				"/plans", sitePath + "/task/PAGE-1"} {
 				if code, text := s.get(path); code != http.StatusOK && (name != "no tasks" || code != http.StatusNotFound) {
 					t.Errorf("%s: status %d\n%.2000s", path, code, text)
 				}

@@ -60,8 +60,10 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 	err := s.Store.Log(ctx, snap.ID, func(e gitstore.LogEntry) bool {
 		newest = append(newest, moment{
 			Commit: e.Commit, Author: plan.OneLine(e.Author.Name), Time: e.Time, Subject: plan.OneLine(e.Subject),
-			Event: plan.OneLine(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]), Artifact: plan.OneLine(e.Trailers["Wf-Artifact"]),
-			Verdict: plan.Verdict(plan.OneLine(e.Trailers["Wf-Verdict"])), Score: plan.OneLine(e.Trailers["Wf-Score"]), Merge: len(e.Parents) > 1,
+			Event: plan.OneLine(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
+			Artifact: plan.OneLine(e.Trailers["Wf-Artifact"]),
+			Verdict:  plan.Verdict(plan.OneLine(e.Trailers["Wf-Verdict"])), Score: plan.OneLine(e.Trailers["Wf-Score"]),
+			Merge: len(e.Parents) > 1,
 		})
 		return true
 	})

@@ -112,7 +112,8 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
 		return nil, err
 	}
-	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state, state.Leaves(snap.Plan.RootTaskID)); err != nil {
+	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state,
+		state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, err
 	}
 	p.Running, err = s.running(r, snap.ID, state)
@@ -126,13 +127,15 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 }
 
 // rows are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
-func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, id plan.TaskID, seen map[plan.TaskID]bool) []*row {
+func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, id plan.TaskID,
+	seen map[plan.TaskID]bool) []*row {
 	t := state.Tasks[id]
 	if t == nil || seen[id] {
 		return nil
 	}
 	seen[id] = true
-	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Notes: state.Notes(t, nil, ""), Critical: critical[id], URL: p.TaskURL(id)}
+	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Notes: state.Notes(t, nil, ""), Critical: critical[id],
+		URL: p.TaskURL(id)}
 	for _, c := range state.Children(id) {
 		out.Children = append(out.Children, s.rows(p, state, critical, c, seen)...)
 	}
@@ -238,7 +241,8 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := liveDocument{Tip: snap.Commit, Shape: p.Shape, Tasks: map[plan.TaskID]liveTask{}, Critical: p.Critical, Sections: map[string]string{}}
+	d := liveDocument{Tip: snap.Commit, Shape: p.Shape, Tasks: map[plan.TaskID]liveTask{}, Critical: p.Critical,
+		Sections: map[string]string{}}
 	for id, t := range state.Tasks {
 		d.Tasks[id] = liveTask{graph.ClassOf(t.Status), t.Status, state.Notes(t, nil, "")}
 	}

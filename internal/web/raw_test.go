@@ -14,7 +14,8 @@ func TestDeliverablesAreServedApart(t *testing.T) {
 	page := s.page(sitePath + "/task/PAGE-1/file/v1/index.html")
 	mustHave(t, page, `sandbox="" `)
 	mustNotHave(t, page, "allow-same-origin", "allow-scripts", "owned")
-	still, running := s.raw(sitePath+"/task/PAGE-1/file/v1/index.html"), s.raw(sitePath+"/task/PAGE-1/file/v1/index.html?scripts=1")
+	still, running := s.raw(sitePath+"/task/PAGE-1/file/v1/index.html"),
+		s.raw(sitePath+"/task/PAGE-1/file/v1/index.html?scripts=1")
 	if still == running {
 		t.Error("a document that may run scripts has the address of one that may not")
 	}
@@ -24,7 +25,8 @@ func TestDeliverablesAreServedApart(t *testing.T) {
 		has, lacks []string
 	}{
 		{"still", still, []string{"sandbox;", "script-src 'none'"}, []string{"allow-scripts", "'self';", "unsafe-eval"}},
-		{"running", running, []string{"sandbox allow-scripts;", "connect-src 'none'", "form-action 'none'", "frame-src 'none'"}, []string{"allow-same-origin", "allow-top-navigation", "allow-popups"}},
+		{"running", running, []string{"sandbox allow-scripts;", "connect-src 'none'", "form-action 'none'",
+			"frame-src 'none'"}, []string{"allow-same-origin", "allow-top-navigation", "allow-popups"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +92,8 @@ func TestPreviews(t *testing.T) {
 		name, path string
 		has, lacks []string
 	}{
-		{"markdown", "note.md", []string{"<h1>Note</h1>", "<td>b</td>", `href="https://example.com"`}, []string{"<script>alert", "javascript:"}},
+		{"markdown", "note.md", []string{"<h1>Note</h1>", "<td>b</td>", `href="https://example.com"`},
+			[]string{"<script>alert", "javascript:"}},
 		{"json", "data.json", []string{"&#34;a&#34;: &#34;&lt;script&gt;&#34;"}, []string{`"<script>`}},
 		{"svg is an image, which runs nothing", "pic.svg", []string{`<img src="/raw/`}, []string{"<script>alert", "<iframe"}},
 		{"binary", "bin", []string{"00 01 02"}, []string{"\x00"}},

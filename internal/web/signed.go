@@ -88,7 +88,8 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 	return err
 }
 
-func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, p *plan.Policy) signed {
+func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
+	p *plan.Policy) signed {
 	reviewer, approval := plan.UnescapeName(rec.Reviewer), rec.Verdict == plan.Approved
 	out := signed{Why: "no event of this plan recorded it", Lost: approval}
 	for _, r := range by {
@@ -97,7 +98,8 @@ func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OI
 		case p.Vouches(sig.Signer, reviewer, r.Author):
 			return signed{By: plan.OneLine(sig.Signer)}
 		case sig.Signer != "":
-			out = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Signer + " does not speak for " + reviewer), Lost: approval}
+			out = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Signer + " does not speak for " + reviewer),
+				Lost: approval}
 		default:
 			out = signed{Why: plan.OneLine(sig.Problem), Lost: approval}
 		}

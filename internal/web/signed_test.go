@@ -50,7 +50,8 @@ func TestSigned(t *testing.T) {
 	}
 	mustHave(t, s.page(sitePath), "not all signed")
 	s.Review("PAGE-1", 2, "ann", plan.Approved, nil)
-	mustHave(t, s.page(sitePath+"/task/PAGE-1"), `<span class="tag">signed by ann</span>`, "unsigned: it is not signed", "does not count: it is not signed")
+	mustHave(t, s.page(sitePath+"/task/PAGE-1"), `<span class="tag">signed by ann</span>`, "unsigned: it is not signed",
+		"does not count: it is not signed")
 	mustHave(t, s.page(sitePath+"/history"), "signed by ann", "unsigned: it is not signed")
 	mustHave(t, s.page(sitePath), `<span class="tag">signed</span>`)
 }

@@ -10,7 +10,8 @@ import (
 // static sends the page's own scripts and styles, all embedded in the program.
 func (s *Server) static(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	kind := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
+	kind := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml"}[path.Ext(name)]
 	data, err := staticFiles.ReadFile("static/" + name)
 	if name == "graph.css" {
 		data, err = s.pictures.css(), nil

@@ -49,7 +49,8 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{}, Evidence: map[string]plan.CriterionResult{}}
+	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{},
+		Evidence: map[string]plan.CriterionResult{}}
 	p.Title, p.Past = string(t.TaskID)+" "+plan.OneLine(t.Title), at
 	p.Said = s.said.take(r.URL.Query().Get("said"))
 	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
@@ -68,7 +69,8 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			p.Stale = stale[t.TaskID]
 		}
 	}
-	p.Abandons = t.NodeType != plan.Check && t.TaskID != state.Plan.RootTaskID && t.Status != plan.StatusAbandoned && t.Status != plan.StatusDone && !t.Planning()
+	p.Abandons = t.NodeType != plan.Check && t.TaskID != state.Plan.RootTaskID && t.Status != plan.StatusAbandoned &&
+		t.Status != plan.StatusDone && !t.Planning()
 	p.Restores = t.NodeType != plan.Check && t.Status == plan.StatusAbandoned
 	if at != nil {
 		return s.show(w, r, http.StatusOK, "task", &p)
@@ -138,7 +140,8 @@ func (p *taskPage) judge(s *plan.State) {
 			p.take(p.Candidate.Reviews[i].Criteria)
 		}
 	}
-	p.Blocked = p.Status == plan.StatusWaitingExternal || p.CheckTask != nil && p.CheckTask.Status == plan.StatusWaitingExternal
+	p.Blocked = p.Status == plan.StatusWaitingExternal || p.CheckTask != nil &&
+		p.CheckTask.Status == plan.StatusWaitingExternal
 	for i := range p.Questions {
 		if p.Questions[i].Answer == nil {
 			p.Asks = &p.Questions[i]

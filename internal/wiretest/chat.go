@@ -27,7 +27,8 @@ func (chat) whole(a answer) any {
 }
 
 func (chat) events(a answer) []event {
-	first, last, usage := a.chatHead("chat.completion.chunk"), a.chatHead("chat.completion.chunk"), a.chatHead("chat.completion.chunk")
+	first, last, usage := a.chatHead("chat.completion.chunk"), a.chatHead("chat.completion.chunk"),
+		a.chatHead("chat.completion.chunk")
 	first["choices"] = []object{{"index": 0, "delta": a.chatMessage(), "finish_reason": nil}}
 	last["choices"] = []object{{"index": 0, "delta": object{}, "finish_reason": a.chatStop()}}
 	usage["choices"], usage["usage"] = []object{}, a.chatUsage()

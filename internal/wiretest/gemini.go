@@ -33,7 +33,8 @@ func (gemini) whole(a answer) any {
 		parts = append(parts, object{"text": a.Text})
 	}
 	for i, c := range a.Tools {
-		parts = append(parts, object{"functionCall": object{"id": fmt.Sprintf("call_%d_%d", a.n, i), "name": c.Name, "args": c.Input}})
+		parts = append(parts, object{"functionCall": object{"id": fmt.Sprintf("call_%d_%d", a.n, i), "name": c.Name,
+			"args": c.Input}})
 	}
 	u := a.usage()
 	return object{

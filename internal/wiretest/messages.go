@@ -48,8 +48,10 @@ func (messages) events(a answer) []event {
 			event{name: "content_block_delta", data: object{"type": "content_block_delta", "index": i, "delta": delta}},
 			event{name: "content_block_stop", data: object{"type": "content_block_stop", "index": i}})
 	}
-	end := object{"type": "message_delta", "delta": object{"stop_reason": a.messageStop(), "stop_sequence": nil}, "usage": a.messageUsage()}
-	return append(out, event{name: "message_delta", data: end}, event{name: "message_stop", data: object{"type": "message_stop"}})
+	end := object{"type": "message_delta", "delta": object{"stop_reason": a.messageStop(), "stop_sequence": nil},
+		"usage": a.messageUsage()}
+	return append(out, event{name: "message_delta", data: end},
+		event{name: "message_stop", data: object{"type": "message_stop"}})
 }
 
 func (messages) failure(status int, message string) any {
@@ -91,7 +93,8 @@ func (a answer) blocks() []object {
 		blocks = append(blocks, object{"type": "text", "text": a.Text})
 	}
 	for i, c := range a.Tools {
-		blocks = append(blocks, object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d_%d", a.n, i), "name": c.Name, "input": c.Input})
+		blocks = append(blocks, object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d_%d", a.n, i), "name": c.Name,
+			"input": c.Input})
 	}
 	return blocks
 }

@@ -50,7 +50,8 @@ func (responses) events(a answer) []event {
 			with := func(k string, v any) object {
 				return object{"item_id": item["id"], "output_index": i, "content_index": 0, k: v}
 			}
-			add("response.content_part.added", with("part", object{"type": "output_text", "text": "", "annotations": []object{}}))
+			add("response.content_part.added", with("part", object{"type": "output_text", "text": "",
+				"annotations": []object{}}))
 			add("response.output_text.delta", with("delta", a.Text))
 			add("response.output_text.done", with("text", a.Text))
 			add("response.content_part.done", with("part", item["content"].([]object)[0]))
@@ -95,7 +96,8 @@ func (a answer) items() []object {
 	}
 	for i, c := range a.Tools {
 		item := object{
-			"id": fmt.Sprintf("fc_%d_%d", a.n, i), "call_id": fmt.Sprintf("call_%d_%d", a.n, i), "status": "completed", "name": c.Name,
+			"id": fmt.Sprintf("fc_%d_%d", a.n, i), "call_id": fmt.Sprintf("call_%d_%d", a.n, i), "status": "completed",
+			"name": c.Name,
 		}
 		var text string
 		if json.Unmarshal(c.Input, &text) == nil {

@@ -19,7 +19,8 @@ var asks = map[string]func(prompt string, stream bool) (path, body string){
 		}})
 	},
 	"chat": func(p string, s bool) (string, string) {
-		return "/v1/chat/completions", encode(object{"model": "m", "stream": s, "messages": []object{{"role": "system", "content": "no"}, {"role": "user", "content": p}}})
+		return "/v1/chat/completions", encode(object{"model": "m", "stream": s,
+			"messages": []object{{"role": "system", "content": "no"}, {"role": "user", "content": p}}})
 	},
 	"responses": func(p string, s bool) (string, string) {
 		return "/v1/responses", encode(object{"model": "m", "stream": s, "input": []object{
@@ -30,7 +31,8 @@ var asks = map[string]func(prompt string, stream bool) (path, body string){
 	"gemini": func(p string, s bool) (string, string) {
 		method := map[bool]string{true: "streamGenerateContent", false: "generateContent"}[s]
 		return "/v1beta/models/m:" + method, encode(object{"contents": []object{
-			{"role": "user", "parts": []object{{"text": p}}}, {"role": "user", "parts": []object{{"functionResponse": object{}}}},
+			{"role": "user", "parts": []object{{"text": p}}}, {"role": "user",
+				"parts": []object{{"functionResponse": object{}}}},
 		}})
 	},
 }
@@ -61,7 +63,8 @@ func post(t *testing.T, s *Server, path, body string) (int, string) {
 func TestWires(t *testing.T) {
 	for name, ask := range asks {
 		for _, stream := range []bool{false, true} {
-			s := Start(t, Turn{Match: "^other$", Text: "no"}, Turn{Match: "^draw$", Text: "a circle", Tools: []Call{{Name: "pen", Input: json.RawMessage(`{"r":1}`)}}})
+			s := Start(t, Turn{Match: "^other$", Text: "no"}, Turn{Match: "^draw$", Text: "a circle",
+				Tools: []Call{{Name: "pen", Input: json.RawMessage(`{"r":1}`)}}})
 			path, body := ask("draw", stream)
 			status, answer := post(t, s, path, body)
 			if status != http.StatusOK || !strings.Contains(answer, "a circle") || !strings.Contains(answer, "pen") {
@@ -76,10 +79,12 @@ func TestWires(t *testing.T) {
 					t.Errorf("%s: event %s", name, data)
 				}
 			}
-			if r := s.Requests(); len(r) != 1 || r[0].Wire != name || r[0].Model != "m" || r[0].Prompt != "draw" || r[0].Turn != 1 {
+			if r := s.Requests(); len(r) != 1 || r[0].Wire != name || r[0].Model != "m" || r[0].Prompt != "draw" ||
+				r[0].Turn != 1 {
 				t.Errorf("%s: recorded %+v", name, r)
 			}
-			if status, answer := post(t, s, path, body); status != http.StatusBadRequest || !strings.Contains(answer, "no turn") {
+			if status, answer := post(t, s, path, body); status != http.StatusBadRequest ||
+				!strings.Contains(answer, "no turn") {
 				t.Errorf("%s, a turn too many: got %d %s", name, status, answer)
 			}
 		}
@@ -94,7 +99,8 @@ func TestTurns(t *testing.T) {
 		Turn{DelayMS: 50, Raw: "not JSON"},
 		Turn{Reset: true},
 		Turn{Times: -1, Text: "for ever"})
-	for i, want := range []string{"scripted failure", "scripted failure", "not JSON", "", "for ever", "for ever", "for ever"} {
+	for i, want := range []string{"scripted failure", "scripted failure", "not JSON", "", "for ever", "for ever",
+		"for ever"} {
 		begin := time.Now()
 		if want == "" {
 			if res, err := http.Post(s.URL+path, "application/json", strings.NewReader(body)); err == nil {
