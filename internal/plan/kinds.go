@@ -491,5 +491,6 @@ func isNewRecord(name string, ofPlan bool) bool {
 func IsNewKind(dir string, ofPlan bool) bool {
 	const most = 32
 	plain := dir != "" && len(dir) <= most && strings.Trim(dir, "abcdefghijklmnopqrstuvwxyz_-") == ""
-	return plain && dir != "tasks" && KindOf(dir, ofPlan) == nil
+	// No program keeps records where bundles land: such a commit, taken for a branch, would be full of them.
+	return plain && dir != "tasks" && dir != "deliverables" && KindOf(dir, ofPlan) == nil
 }
