@@ -51,13 +51,13 @@ func (e *env) groups() []group {
 		{"look at it", []*cli.Command{
 			e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
 		}},
-		{"decide", []*cli.Command{e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(),
-			e.completeCommand()}},
+		{"decide", []*cli.Command{
+			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
+		}},
 		{"land what was approved", []*cli.Command{e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
 		{"set up and keep in order", []*cli.Command{
 			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
-			e.demoCommand(),
-			e.completionCommand(),
+			e.demoCommand(), e.completionCommand(),
 		}},
 	}
 }

@@ -90,8 +90,9 @@ func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitst
 }
 
 // onPlan is the action of a command that needs the plan, too.
-func (e *env) onPlan(least, most int, names string, f func(*cli.Context, *gitstore.Store,
-	*gitstore.Snapshot) error) cli.ActionFunc {
+func (e *env) onPlan(
+	least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error,
+) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := wantArgs(c, least, most, names); err != nil {
 			return err
@@ -121,7 +122,7 @@ func forceFlag() cli.Flag {
 }
 
 func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
-	if name := c.String("plan"); name != "" {
+	if name := c.String("plan"); c.IsSet("plan") {
 		return e.planNamed(c.Context, store, name)
 	}
 	return store.Active(c.Context)
@@ -140,6 +141,9 @@ func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string)
 	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
 	if id.Valid() {
 		return id, nil // also where it is not here: it is no part of another
+	}
+	if name == "" { // such as an unset variable: it would be a part of every id
+		return "", fault.Usage("git wf plans", "the name of the plan is empty")
 	}
 	plans, err := store.Plans(ctx)
 	if err != nil {

@@ -278,12 +278,10 @@ func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
 
 // SetActive makes the plan the active one of this worktree. The plan need not exist yet.
 func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
-	former, err := s.Active(ctx)
-	if err == nil && former != id {
-		err = s.point(ctx, formerRef, former)
-	}
-	if err != nil && ctx.Err() != nil {
-		return err
+	if former, err := s.Active(ctx); err == nil && former != id {
+		if err := s.point(ctx, formerRef, former); err != nil {
+			return err
+		}
 	}
 	return s.point(ctx, activeRef, id)
 }
