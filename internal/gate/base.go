@@ -8,12 +8,23 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
 )
 
 // Range judges every selected commit that touches a protected root, not only the last one: anybody can check out what
 // is in the history. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". Range fails if a
 // range has no base.
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
+	before, err := g.startOf(ctx, revs)
+	if err != nil {
+		return nil, err
+	}
+	return g.rangeFrom(ctx, before, revs...)
+}
+
+// rangeFrom is Range for a branch that was at a commit before; "" if it was nowhere.
+func (g *Gate) rangeFrom(ctx context.Context, before plan.OID, revs ...string) (*Report, error) {
+	g.before = before
 	revs, note, err := g.based(ctx, revs)
 	if err != nil {
 		return nil, err
@@ -35,6 +46,17 @@ var (
 	fullID   = pattern.Compile(`^[0-9a-fA-F]{40}$`)
 	rangeOf  = pattern.Compile(`^(.*?)\.\.(\.?)(.*)$`)
 )
+
+// startOf returns the commit at which a range of the form A..B starts, "" if there is none.
+func (g *Gate) startOf(ctx context.Context, revs []string) (plan.OID, error) {
+	for _, rev := range revs {
+		m := rangeOf.Get().FindStringSubmatch(rev)
+		if m != nil && m[2] == "" && !strings.HasPrefix(rev, "-") {
+			return g.store.CommitOf(ctx, cmp.Or(m[1], "HEAD"))
+		}
+	}
+	return "", nil
+}
 
 // based resolves a range that a CI service passes to a job after a push. The base of a new branch is all zeros; after a
 // force push the base is often gone. based then selects the whole history of the end, up to the policy's baseline, and

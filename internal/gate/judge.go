@@ -77,7 +77,8 @@ type Gate struct {
 	views *atlas             // the protected parts of the trees read so far
 	nodes map[plan.OID]*node // trees below protected roots
 
-	arriving bool // the commits judged are not on any branch yet
+	arriving bool     // the commits judged are not on any branch yet
+	before   plan.OID // where the branch was before it got the commits judged, "" if nowhere
 }
 
 // New returns a gate that judges by a policy. The policy must not come from the tree that is judged.

@@ -86,7 +86,11 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 			return nil, err
 		}
 		revs := append([]string{string(m.New), "--not"}, known...)
-		more, err := g.Range(ctx, revs...)
+		before, err := g.store.CommitOf(ctx, string(m.Old))
+		if err != nil {
+			return nil, err
+		}
+		more, err := g.rangeFrom(ctx, before, revs...)
 		if err == nil && !server {
 			err = g.setShared(ctx, more, revs...)
 		}

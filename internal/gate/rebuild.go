@@ -340,13 +340,35 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 	return older, nil
 }
 
-// held reports whether a tip has a version of the bundle. A tip whose manifest proves nothing may have it.
+// findBefore looks up a path where the branch was before it moved. It finds nothing in a malformed tree.
+func (g *Gate) findBefore(ctx context.Context, name string) (entry, error) {
+	if g.before == "" {
+		return entry{}, nil
+	}
+	views, err := g.viewsOf(ctx, []string{string(g.before)})
+	if err != nil {
+		return entry{}, err
+	}
+	e, err := g.find(ctx, views[0], name)
+	var malformed *flawError
+	if errors.As(err, &malformed) {
+		return entry{}, nil
+	}
+	return e, err
+}
+
+// held reports whether a tip brings a version of the bundle. A tip whose manifest proves nothing may have it.
 func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
 	if c.tips == nil {
 		return true, nil
 	}
+	manifest := path.Join(c.dir, export.ManifestName)
+	before, err := c.gate.findBefore(ctx, manifest)
+	if err != nil {
+		return false, err
+	}
 	for _, tip := range c.tips() {
-		m, err := c.gate.find(ctx, tip, path.Join(c.dir, export.ManifestName))
+		m, err := c.gate.find(ctx, tip, manifest)
 		var malformed *flawError
 		if errors.As(err, &malformed) {
 			return true, nil
@@ -356,6 +378,9 @@ func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
 		}
 		if !m.exists() {
 			continue
+		}
+		if m == before {
+			continue // the branch has it already, so it does not land
 		}
 		b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
 		var refused *refusal

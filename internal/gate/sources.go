@@ -161,15 +161,17 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			continue
 		}
 		revs := []string{local, "--not", "--remotes=" + remote}
-		if theirs != zeroOID {
-			if _, err := g.store.Git(ctx, "cat-file", "-e", theirs); err == nil {
-				revs = append(revs, theirs)
-			}
+		before, err := g.store.CommitOf(ctx, theirs) // none for a new ref, or where it is not here
+		if err != nil {
+			return nil, err
+		}
+		if before != "" {
+			revs = append(revs, theirs)
 		}
 		if err := g.Whole(ctx, strings.TrimPrefix(f[0], "refs/heads/"), revs...); err != nil {
 			return nil, err
 		}
-		r, err := g.Range(ctx, revs...)
+		r, err := g.rangeFrom(ctx, before, revs...)
 		if err != nil {
 			return nil, err
 		}

@@ -212,7 +212,7 @@ func (s *Store) Head(ctx context.Context) (plan.OID, error) {
 
 // CommitOf returns the commit that a revision names in any of git's ways, or "" if it names none.
 func (s *Store) CommitOf(ctx context.Context, rev string) (commit plan.OID, err error) {
-	if strings.ContainsAny(rev, "\n\r\x00") {
+	if rev == "" || strings.ContainsAny(rev, "\n\r\x00") {
 		return "", nil
 	}
 	err = s.objects.each(ctx, []string{rev + "^{commit}"}, func(_ int, o object) error {
