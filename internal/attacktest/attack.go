@@ -125,8 +125,7 @@ func (r *round) one(ctx context.Context) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	next := *r.at.oracle
-	next.refs, next.clean = maps.Clone(next.refs), maps.Clone(next.clean)
+	next := r.at.oracle.after(maps.Clone(r.at.oracle.refs))
 	for _, m := range moves {
 		if next.refs[m.ref] != m.old {
 			continue // git skips this ref and moves the others
@@ -176,7 +175,7 @@ func (r *round) one(ctx context.Context) error {
 			return nil
 		}
 	}
-	*r.at.oracle = next
+	r.at.oracle = next
 	if r.blind {
 		return nil
 	}
@@ -197,7 +196,7 @@ func (r *round) verify(ctx context.Context, moves []move, why string) error {
 			continue
 		}
 		next := *r.at.oracle
-		next.refs = maps.Clone(next.refs)
+		next.refs, next.before = maps.Clone(next.refs), map[string]string{m.ref: m.old}
 		next.refs[m.ref] = m.next
 		next.clean = next.history(m.old)
 		why := next.check(func(ref string) bool { return ref == m.ref })

@@ -70,6 +70,7 @@ func (g *generator) push() []move {
 		kinds = legalMoves
 	}
 	for range many {
+		n, ops, bad := len(moves), len(g.ops), g.bad
 		for _, m := range choose(g, kinds)(g) {
 			clash := func(have move) bool {
 				return have.ref == m.ref || strings.HasPrefix(have.ref, m.ref+"/") || strings.HasPrefix(m.ref, have.ref+"/")
@@ -78,6 +79,9 @@ func (g *generator) push() []move {
 				m.old = g.at.oracle.refs[m.ref]
 				moves = append(moves, m)
 			}
+		}
+		if len(moves) == n { // the push moves that ref already: what is wrong with this move is not in it
+			g.ops, g.bad = g.ops[:ops], bad
 		}
 	}
 	moves = slices.DeleteFunc(moves, func(m move) bool { return m.old == m.next })

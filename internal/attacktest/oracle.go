@@ -14,7 +14,8 @@ import (
 type oracle struct {
 	*objects
 	refs   map[string]string          // the repository's current refs
-	clean  map[string]bool            // commits found clean while a branch or tag had them
+	before map[string]string          // and those before the push that is checked
+	clean  map[string]bool            // commits found clean that a branch or tag had before
 	states map[string]map[string]unit // by root and tree
 }
 
@@ -347,6 +348,49 @@ func (o *oracle) commit(c string) string {
 	return ""
 }
 
+// after returns the checker of what some refs become. A commit that no ref had before is judged anew.
+func (o *oracle) after(refs map[string]string) *oracle {
+	var had []string
+	for ref, id := range o.refs {
+		if strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/") {
+			had = append(had, o.peeled(id))
+		}
+	}
+	next, alive := *o, o.history(had...)
+	next.before, next.refs, next.clean = o.refs, refs, map[string]bool{}
+	for c := range o.clean {
+		if alive[c] {
+			next.clean[c] = true
+		}
+	}
+	return &next
+}
+
+// peeled returns the object that a tag, or a tag of tags, names.
+func (o *oracle) peeled(id string) string {
+	kind, h, _ := o.parsed(id)
+	for depth := 0; kind == "tag" && depth < 20; depth++ {
+		id = h["object"][0]
+		kind, h, _ = o.parsed(id)
+	}
+	return id
+}
+
+// had reports whether a ref had a bundle before, by its manifest: then a rejection of the bundle's version stops nothing.
+func (o *oracle) had(ref, name string, u unit) bool {
+	manifest := func(u unit) string {
+		for line := range strings.SplitSeq(u.all, "\x00") {
+			if strings.HasSuffix(line, " "+name+"/manifest.json") {
+				return line
+			}
+		}
+		return ""
+	}
+	was := o.peeled(o.before[ref])
+	kind, _, _ := o.parsed(was)
+	return kind == "commit" && manifest(u) != "" && manifest(o.state(was)[name]) == manifest(u)
+}
+
 // carried reports whether a unit is unchanged since a commit that was clean before.
 func (o *oracle) carried(c, name string, u unit) bool {
 	_, h, _ := o.parsed(c)
@@ -361,11 +405,8 @@ func (o *oracle) check(only func(ref string) bool) string {
 		if !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || only != nil && !only(ref) {
 			continue
 		}
-		kind, h, _ := o.parsed(id)
-		for depth := 0; kind == "tag" && depth < 20; depth++ {
-			id = h["object"][0]
-			kind, h, _ = o.parsed(id)
-		}
+		id = o.peeled(id)
+		kind, _, _ := o.parsed(id)
 		if kind == "tree" {
 			o.files(id, "", 0, func(p string, e entry) {
 				for _, root := range o.roots() {
@@ -393,7 +434,7 @@ func (o *oracle) check(only func(ref string) bool) string {
 			}
 		}
 		for name, u := range o.state(id) {
-			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u) {
+			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u) && !o.had(ref, name, u) {
 				return fmt.Sprintf("%s: its tip: %s", ref, why)
 			}
 		}

@@ -450,8 +450,7 @@ func (m *member) unproven(rev string, given ...string) string {
 	if err != nil {
 		return err.Error()
 	}
-	o := &oracle{objects: &objects{known: known}, refs: map[string]string{}, clean: map[string]bool{},
-		states: map[string]map[string]unit{}}
+	o := &oracle{objects: &objects{known: known}, refs: map[string]string{}, states: map[string]map[string]unit{}}
 	out, _ := m.ask("git", "for-each-ref", "--format=%(objectname) %(refname)")
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) == 2 {

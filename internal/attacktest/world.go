@@ -224,7 +224,8 @@ func (s *stage) newWorld(ctx context.Context, policy int, imagined bool) (*world
 	}
 	w.objects = (&objects{known: s.objects}).clone(w.server.objects)
 	for _, p := range []*place{w.server, w.client} {
-		p.oracle = &oracle{w.objects, maps.Clone(refs), map[string]bool{s.first: true}, map[string]map[string]unit{}}
+		p.oracle = &oracle{objects: w.objects, refs: maps.Clone(refs), clean: map[string]bool{s.first: true},
+			states: map[string]map[string]unit{}}
 	}
 	return w, nil
 }
