@@ -3,6 +3,7 @@ package attacktest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ type oracle struct {
 	before map[string]string          // and those before the push that is checked
 	clean  map[string]bool            // commits found clean that a branch or tag had before
 	states map[string]map[string]unit // by root and tree
+	strict bool                       // of a clone, where one branch does not vouch for another
 }
 
 // A unit is what a tree has in one bundle, or at one other path that a checkout puts at, below or in place of a root.
@@ -392,11 +394,21 @@ func (o *oracle) had(ref, name string, u unit) bool {
 }
 
 // carried reports whether a unit is unchanged since a commit that was clean before.
-func (o *oracle) carried(c, name string, u unit) bool {
+func (o *oracle) carried(c, name string, u unit, clean map[string]bool) bool {
 	_, h, _ := o.parsed(c)
-	return o.clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool {
-		return o.state(p)[name] == u && o.carried(p, name, u)
+	return clean[c] || slices.ContainsFunc(h["parent"], func(p string) bool {
+		return o.state(p)[name] == u && o.carried(p, name, u, clean)
 	})
+}
+
+// vouched returns the commits that a ref may have without being judged again.
+func (o *oracle) vouched(ref string) map[string]bool {
+	if !o.strict || o.before[ref] == "" {
+		return o.clean
+	}
+	own := o.history(o.peeled(o.before[ref]))
+	maps.DeleteFunc(own, func(c string, _ bool) bool { return !o.clean[c] })
+	return own
 }
 
 // check says what is wrong with the current branches and tags, and remembers the commits that it found clean.
@@ -419,12 +431,13 @@ func (o *oracle) check(only func(ref string) bool) string {
 				return kind
 			}
 		}
-		if kind != "commit" || o.clean[id] {
+		clean := o.vouched(ref)
+		if kind != "commit" || clean[id] {
 			continue
 		}
 		var fresh []string
 		for c := range o.history(id) {
-			if !o.clean[c] {
+			if !clean[c] {
 				fresh = append(fresh, c)
 			}
 		}
@@ -434,7 +447,7 @@ func (o *oracle) check(only func(ref string) bool) string {
 			}
 		}
 		for name, u := range o.state(id) {
-			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u) && !o.had(ref, name, u) {
+			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u, clean) && !o.had(ref, name, u) {
 				return fmt.Sprintf("%s: its tip: %s", ref, why)
 			}
 		}

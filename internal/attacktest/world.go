@@ -225,7 +225,7 @@ func (s *stage) newWorld(ctx context.Context, policy int, imagined bool) (*world
 	w.objects = (&objects{known: s.objects}).clone(w.server.objects)
 	for _, p := range []*place{w.server, w.client} {
 		p.oracle = &oracle{objects: w.objects, refs: maps.Clone(refs), clean: map[string]bool{s.first: true},
-			states: map[string]map[string]unit{}}
+			states: map[string]map[string]unit{}, strict: p == w.client}
 	}
 	return w, nil
 }

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +38,8 @@ func (g *Gate) visits(ctx context.Context, a *atlas, revs []string) ([]visit, er
 	return all, err
 }
 
+var nothing view // what a first commit is compared with
+
 // compare finds the commits that differ from a parent below the protected roots. It compares ids and reads only trees
 // that differ.
 func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
@@ -48,15 +49,12 @@ func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 	}
 	var touching []logged
 	for _, v := range all {
-		l := logged{commit: v.commit, parents: v.parents, view: views[v.commit]}
-		before := []*view{{}}
-		if len(v.parents) > 0 {
-			before = before[:0]
-			for _, p := range v.parents {
-				before = append(before, views[p])
+		l := logged{commit: v.commit, parents: v.parents, view: g.chart().view(v.top)}
+		for i := range max(len(v.parents), 1) {
+			b := &nothing
+			if len(v.parents) > 0 {
+				b = views[v.parents[i]]
 			}
-		}
-		for _, b := range before {
 			if b == l.view {
 				continue
 			}
@@ -82,12 +80,13 @@ func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 func (g *Gate) survey(ctx context.Context, all []visit) (map[plan.OID]*view, error) {
 	a := g.chart()
 	views := make(map[plan.OID]*view, len(all)+1)
-	ways := map[*way]bool{}
+	var ways []*way
 	for _, v := range all {
-		views[v.commit] = nil
-		ways[v.top] = true
+		if len(v.top.down) > 0 {
+			ways = append(ways, v.top)
+		}
 	}
-	if err := a.descend(ctx, g.store.EachRawTree, slices.Collect(maps.Keys(ways))); err != nil {
+	if err := a.descend(ctx, g.store.EachRawTree, slices.Compact(ways)); err != nil {
 		return nil, err
 	}
 	for _, v := range all {

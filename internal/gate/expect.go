@@ -44,7 +44,8 @@ func (g *Gate) expectBundle(ctx context.Context, id plan.ID, dir string) {
 	if b, err := g.rebuild(ctx, id, gitstore.TreeEntry{Mode: "100644", OID: oid}); err != nil || b == nil {
 		return
 	}
-	for _, tip := range g.tips[id] {
+	tips, _ := g.tipsOf(ctx, id)
+	for _, tip := range tips {
 		_, _ = g.contains(ctx, tip, "") // caches the history
 	}
 }

@@ -61,6 +61,7 @@ type Gate struct {
 	policy *gitstore.Policy
 	shelf  *export.Shelf
 	tips   map[plan.ID][]plan.OID          // plan tips that replace those of the refs
+	refs   map[plan.ID]gitstore.PlanRefs   // as read
 	ahead  map[plan.ID][]plan.OID          // fetched commits that continue a plan
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
@@ -88,7 +89,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
-		nodes: map[plan.OID]*node{}, ahead: map[plan.ID][]plan.OID{},
+		nodes: map[plan.OID]*node{}, refs: map[plan.ID]gitstore.PlanRefs{}, ahead: map[plan.ID][]plan.OID{},
 	}
 }
 

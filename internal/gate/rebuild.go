@@ -145,7 +145,11 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
 	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit,
 		id)}
-	ahead, err := g.store.Ahead(ctx, id)
+	refs, err := g.refsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	ahead, err := g.store.Ahead(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -197,11 +201,11 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	if g.audited[planTip{id, tip}] {
 		return nil
 	}
-	own, err := g.store.Ref(ctx, gitstore.RefName(id))
+	refs, err := g.refsOf(ctx, id)
 	if err != nil {
 		return err
 	}
-	if own == tip {
+	if refs.Own == tip {
 		g.audited[planTip{id, tip}] = true
 		return nil
 	}
@@ -235,16 +239,25 @@ func (g *Gate) remote(ctx context.Context) string {
 	return "<remote>"
 }
 
+// refsOf returns the refs that hold a plan, as they were when the gate first asked.
+func (g *Gate) refsOf(ctx context.Context, id plan.ID) (gitstore.PlanRefs, error) {
+	if refs, ok := g.refs[id]; ok {
+		return refs, nil
+	}
+	refs, err := g.store.PlanRefs(ctx, id)
+	if err == nil {
+		g.refs[id] = refs
+	}
+	return refs, err
+}
+
 // tipsOf returns the newest commits of a plan: here, as last fetched, or as a push would make them.
 func (g *Gate) tipsOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.tips[id]; ok {
 		return tips, nil
 	}
-	tips, err := g.store.Tips(ctx, id)
-	if err == nil {
-		g.tips[id] = tips
-	}
-	return tips, err
+	refs, err := g.refsOf(ctx, id)
+	return refs.Tips(), err
 }
 
 // aheadOf returns the fetched commits that continue a plan from its tip here.
@@ -252,7 +265,11 @@ func (g *Gate) aheadOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.ahead[id]; ok {
 		return tips, nil
 	}
-	ahead, err := g.store.Ahead(ctx, id)
+	refs, err := g.refsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := g.store.Ahead(ctx, refs)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,8 @@ type view struct {
 // way is what one tree contributes to a view, and its subtrees that are parents of a root.
 type way struct {
 	view
-	down []entry
+	down  []entry
+	whole *view // of a root tree, with what its subtrees contribute; nil until it is asked for
 }
 
 // role is how a name in a directory relates to the roots.
@@ -74,7 +75,6 @@ type atlas struct {
 	roles map[string]map[string]role // of names, by directory
 	ways  map[string]*way            // by content
 	trees map[entry]*way             // trees below the root tree, by path and id
-	views map[*way]*view             // of root trees
 	same  map[string]*view           // by content
 	key   []byte
 }
@@ -82,7 +82,7 @@ type atlas struct {
 func newAtlas(roots []string) *atlas {
 	return &atlas{
 		roots: roots, roles: map[string]map[string]role{}, ways: map[string]*way{}, trees: map[entry]*way{},
-		views: map[*way]*view{}, same: map[string]*view{},
+		same: map[string]*view{},
 	}
 }
 
@@ -208,8 +208,8 @@ func (a *atlas) descend(ctx context.Context, read treeReader, ways []*way) error
 
 // view assembles the roots' entries of a root tree; descend must have read the trees that lead to them.
 func (a *atlas) view(top *way) *view {
-	if v := a.views[top]; v != nil {
-		return v
+	if top.whole != nil {
+		return top.whole
 	}
 	v := &view{}
 	var gather func(w *way)
@@ -228,7 +228,7 @@ func (a *atlas) view(top *way) *view {
 	if known := a.same[key]; known != nil {
 		v = known
 	}
-	a.same[key], a.views[top] = v, v
+	a.same[key], top.whole = v, v
 	return v
 }
 

@@ -3,8 +3,10 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,59 +84,55 @@ func (s *Store) Tip(ctx context.Context, id plan.ID) (plan.OID, error) {
 	return c.oid, err
 }
 
-// Tips returns the newest commits of a plan: its own ref's, which alone decides, or, if the plan is not here, those of
-// its remote-tracking refs. It is empty if the plan is unknown.
-func (s *Store) Tips(ctx context.Context, id plan.ID) ([]plan.OID, error) {
-	refs, err := s.planRefs(ctx, id)
-	if err != nil || len(refs) == 0 {
-		return nil, err
+// PlanRefs are the commits of the refs that hold a plan.
+type PlanRefs struct {
+	Own     plan.OID            // of the plan's own ref, "" if the plan is not here
+	Fetched map[string]plan.OID // of its remote-tracking refs, by their full names
+}
+
+const fetchedRefs = "refs/workflow-remotes/"
+
+// PlanRefs reads the refs that hold a plan.
+func (s *Store) PlanRefs(ctx context.Context, id plan.ID) (PlanRefs, error) {
+	ref, err := planRef(id)
+	if err != nil {
+		return PlanRefs{}, err
 	}
-	if own := refs[len(refs)-1]; own.ref == RefName(id) {
-		return []plan.OID{own.new}, nil
+	refs, err := s.Refs(ctx, ref, fetchedRefs+"*/"+string(id))
+	own := refs[ref]
+	maps.DeleteFunc(refs, func(name string, _ plan.OID) bool { return !strings.HasPrefix(name, fetchedRefs) })
+	return PlanRefs{own, refs}, err
+}
+
+// Tips returns the newest commits of the plan: its own ref's, which alone decides, or, if the plan is not here, those
+// of its remote-tracking refs. It is empty if the plan is unknown.
+func (r PlanRefs) Tips() []plan.OID {
+	if r.Own != "" {
+		return []plan.OID{r.Own}
 	}
 	var tips []plan.OID
-	for _, r := range refs {
-		tips = append(tips, r.new)
+	for _, name := range slices.Sorted(maps.Keys(r.Fetched)) {
+		tips = append(tips, r.Fetched[name])
 	}
-	return tips, nil
+	return tips
 }
 
 // Ahead returns the remote-tracking refs that are ahead of the plan here, with their commits.
-func (s *Store) Ahead(ctx context.Context, id plan.ID) (map[string]plan.OID, error) {
-	refs, err := s.planRefs(ctx, id)
-	if err != nil || len(refs) < 2 || refs[len(refs)-1].ref != RefName(id) {
-		return nil, err
-	}
-	own, ahead := refs[len(refs)-1].new, map[string]plan.OID{}
-	for _, r := range refs[:len(refs)-1] {
-		grew, err := s.IsAncestor(ctx, own, r.new)
+func (s *Store) Ahead(ctx context.Context, refs PlanRefs) (map[string]plan.OID, error) {
+	ahead := map[string]plan.OID{}
+	for name, tip := range refs.Fetched {
+		if refs.Own == "" || tip == refs.Own {
+			continue
+		}
+		grew, err := s.IsAncestor(ctx, refs.Own, tip)
 		if err != nil {
 			return nil, err
 		}
-		if grew && r.new != own {
-			ahead[r.ref] = r.new
+		if grew {
+			ahead[name] = tip
 		}
 	}
 	return ahead, nil
-}
-
-// planRefs are the refs that hold a plan or a fetched copy; the plan's own comes last.
-func (s *Store) planRefs(ctx context.Context, id plan.ID) ([]refChange, error) {
-	ref, err := planRef(id)
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref,
-		"refs/workflow-remotes/*/"+string(id))
-	if err != nil {
-		return nil, err
-	}
-	var refs []refChange
-	for line := range strings.Lines(out) {
-		oid, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		refs = append(refs, refChange{ref: name, new: plan.OID(oid)})
-	}
-	return refs, nil // git sorts them, and "-" before "/"
 }
 
 // RefName is the full name of a plan's ref, for git's own commands. The id must be valid.
