@@ -298,8 +298,49 @@ func (o *oracle) bases(a, b string) []string {
 	return slices.DeleteFunc(both, func(c string) bool { return below[c] })
 }
 
-// commit says what is wrong with one commit, given that its parents are clean: each unit must be proven, or be what
-// merging the parents yields.
+// inherited reports whether each file of a unit is what merging the parents yields. Two sides may agree on most of a
+// unit that only one of them completed.
+func (o *oracle) inherited(c, name string) bool {
+	_, h, _ := o.parsed(c)
+	parents, own := h["parent"], o.state(c)[name]
+	if len(parents) > 0 && !slices.ContainsFunc(parents, func(p string) bool { return o.state(p)[name] != own }) {
+		return true
+	}
+	files := func(c string) map[string]string { // mode and id by path
+		all := map[string]string{}
+		for line := range strings.SplitSeq(o.state(c)[name].all, "\x00") {
+			if f := strings.SplitN(line, " ", 3); len(f) == 3 {
+				all[f[2]] += f[0] + " " + f[1] + " "
+			}
+		}
+		return all
+	}
+	paths, has := map[string]bool{}, files(c)
+	for _, commit := range append([]string{c}, parents...) {
+		for p := range files(commit) {
+			paths[p] = true
+		}
+	}
+	yields := func(p, file string) bool {
+		return !slices.ContainsFunc(parents, func(q string) bool {
+			left := files(q)[file]
+			if left == files(p)[file] {
+				return false
+			}
+			bases := o.bases(p, q)
+			return (len(bases) > 0 || left != "") &&
+				!slices.ContainsFunc(bases, func(b string) bool { return files(b)[file] == left })
+		})
+	}
+	for file := range paths {
+		if !slices.ContainsFunc(parents, func(p string) bool { return files(p)[file] == has[file] && yields(p, file) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// commit says what is wrong with one commit, given that its parents are clean: each unit must be proven or inherited.
 func (o *oracle) commit(c string) string {
 	_, h, _ := o.parsed(c)
 	own, parents := o.state(c), h["parent"]
@@ -314,29 +355,7 @@ func (o *oracle) commit(c string) string {
 	}
 	for name := range names {
 		u, here := own[name]
-		inherited := false
-		for _, p := range parents {
-			if o.state(p)[name] != u {
-				continue
-			}
-			inherited = true
-			for _, q := range parents {
-				left := o.state(q)[name]
-				if left == u {
-					continue
-				}
-				bases := o.bases(p, q)
-				if len(bases) == 0 && left == (unit{}) {
-					continue
-				}
-				if !slices.ContainsFunc(bases, func(b string) bool { return o.state(b)[name] == left }) {
-					inherited = false
-				}
-			}
-			if inherited {
-				break
-			}
-		}
+		inherited := o.inherited(c, name)
 		switch isBundle := strings.HasSuffix(name, "/bundle"); {
 		case inherited:
 		case !here && isBundle && !o.retired(path.Base(path.Dir(name))):

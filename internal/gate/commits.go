@@ -28,11 +28,21 @@ type visit struct {
 	top     *way
 }
 
-// visits walks the commits that the revisions select.
-func (g *Gate) visits(ctx context.Context, a *atlas, revs []string) ([]visit, error) {
+// visits walks the commits that the revisions select. It tells where their root trees differ, as long as somebody
+// listens.
+func (g *Gate) visits(ctx context.Context, a *atlas, steps chan<- step, revs []string) ([]visit, error) {
 	var all []visit
+	var newer *way
 	err := g.store.WalkTrees(ctx, revs, func(w gitstore.Walked) error {
-		all = append(all, visit{w.Commit, w.Parents, a.scan("", w.Tree, w.Data)})
+		top := a.scan("", w.Tree, w.Data)
+		all = append(all, visit{w.Commit, w.Parents, top})
+		if newer != nil && top != newer {
+			select {
+			case steps <- step{old: top, new: newer}:
+			default:
+			}
+		}
+		newer = top
 		return nil
 	})
 	return all, err

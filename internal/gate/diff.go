@@ -103,15 +103,7 @@ func pairs(dir string, before, after []entry) []pair {
 // level compares the directories at one depth, then those below them.
 func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 	for ; len(level) > 0; depth++ {
-		var trees []plan.OID
-		for _, p := range level {
-			for _, e := range []entry{p.old, p.new} {
-				if e.isTree() {
-					trees = append(trees, e.oid)
-				}
-			}
-		}
-		if err := d.g.readNodes(ctx, trees); err != nil {
+		if err := d.g.readNodes(ctx, d.trees(level)); err != nil {
 			return err
 		}
 		var deeper []pair
@@ -140,6 +132,19 @@ func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 		level = deeper
 	}
 	return nil
+}
+
+// trees returns the trees on both sides of the pairs.
+func (d *differ) trees(level []pair) []plan.OID {
+	var trees []plan.OID
+	for _, p := range level {
+		for _, e := range []entry{p.old, p.new} {
+			if e.isTree() {
+				trees = append(trees, e.oid)
+			}
+		}
+	}
+	return trees
 }
 
 func (d *differ) children(e entry) *node {

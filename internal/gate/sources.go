@@ -59,7 +59,7 @@ func newReport() *Report {
 
 // Commit judges one commit: the paths in which it differs from every parent.
 func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
-	all, err := g.visits(ctx, g.chart(), []string{"--no-walk", "--end-of-options", string(commit)})
+	all, err := g.visits(ctx, g.chart(), nil, []string{"--no-walk", "--end-of-options", string(commit)})
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +77,12 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 		return nil, err
 	}
 	var all []visit
-	views, walked := g.chart(), make(chan struct{})
+	views, steps, walked := g.chart(), make(chan step, 100), make(chan struct{})
 	go func() {
-		all, err = g.visits(ctx, views, revs)
+		all, err = g.visits(ctx, views, steps, revs)
 		close(walked)
 	}()
-	g.expect(ctx, revs, walked)
-	<-walked
+	g.expect(ctx, steps, walked)
 	if err != nil {
 		return nil, err
 	}

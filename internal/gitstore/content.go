@@ -182,21 +182,3 @@ func (s *Store) Resolve(ctx context.Context, name string) (oid plan.OID, err err
 	}
 	return oid, err
 }
-
-// Differing names the paths of a directory in the revision to that from lacks or has otherwise.
-func (s *Store) Differing(ctx context.Context, from, to, dir string) ([]string, error) {
-	var trees [2][]rawEntry
-	err := s.objects.each(ctx, []string{from + ":" + dir, to + ":" + dir}, func(i int, o object) (err error) {
-		if o.Kind == "tree" {
-			trees[i], err = parseTree(o.Data)
-		}
-		return err
-	})
-	var names []string
-	for _, e := range trees[1] {
-		if !slices.Contains(trees[0], e) {
-			names = append(names, e.name)
-		}
-	}
-	return names, err
-}
