@@ -132,7 +132,8 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	if g.Made, err = export.ReadArtifact(a.ctx, a.store, snap, task, g.Version); err != nil {
 		return nil, err
 	}
-	if g.Candidate, err = a.store.ReadFile(a.ctx, rec.Files, t.DeliverableSpec.Filename); err != nil {
+	data, err := a.store.ReadFile(a.ctx, rec.Files, t.DeliverableSpec.Filename)
+	if err != nil {
 		return nil, err
 	}
 	name := task.Dir() + "/" + plan.FeasibilityPath(g.Version)
@@ -143,7 +144,12 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 			}
 		}
 	}
-	return snap.State().AfterGraft(g, got)
+	// The policy's floors change; the gate holds every bundle against those of its time.
+	state := snap.State()
+	if g.Candidate, err = state.ParseCandidate(task, t.DeliverableSpec.Filename, data, plan.Floors{}); err != nil {
+		return nil, err
+	}
+	return state.AfterGraft(g, got)
 }
 
 // difference names the first line in which a text is not what it should be.

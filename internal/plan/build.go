@@ -126,16 +126,6 @@ func (b *builder) defaults(t *Task, n *document.Node) {
 	}
 }
 
-// The agents that every installation has.
-const (
-	AgentExec    = "exec"    // runs the task's own run line
-	AgentManual  = "manual"  // waits for what a person submits
-	AgentOutline = "outline" // reads a plan off the Markdown that a person wrote
-)
-
-// BundleManifest is the only bundle_mode: several files, told apart by a manifest.
-const BundleManifest = "MANIFEST"
-
 func (s *DeliverableSpec) complete(saysSingle bool) {
 	if !saysSingle {
 		s.SingleFile = s.Filename != "" && !IsPattern(s.Filename) && len(s.Files) == 0

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"path"
-	"strings"
 	"time"
 )
 
@@ -55,46 +53,4 @@ func (s *State) ClaimsEnded(id TaskID) int {
 		n++
 	}
 	return n
-}
-
-// FocusPaths are the paths of the repository that a task's context says it is about (seed 1); nil if it names none. A
-// plan that came from elsewhere may say anything there: what is no list of texts counts for nothing.
-func (t *Task) FocusPaths() []string {
-	list, ok := t.Context["focus_paths"].([]any)
-	if !ok {
-		return nil
-	}
-	var paths []string
-	for _, v := range list {
-		if p, ok := v.(string); ok && strings.TrimSpace(p) != "" {
-			paths = append(paths, p)
-		}
-	}
-	return paths
-}
-
-// SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
-// for the directory before its first wildcard. In doubt they are: file systems that know no case are reckoned with.
-func SameFocus(a, b *Task) bool {
-	for _, p := range a.FocusPaths() {
-		for _, q := range b.FocusPaths() {
-			if p, q := focus(p), focus(q); below(p, q) || below(q, p) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// focus is a path of the repository in a form that can be compared; "" is the whole repository.
-func focus(p string) string {
-	p = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), `\`, "/"))
-	if i := strings.IndexAny(p, "*?["); i >= 0 {
-		p = p[:strings.LastIndexByte(p[:i], '/')+1]
-	}
-	return strings.TrimPrefix(path.Clean("/"+p), "/")
-}
-
-func below(p, dir string) bool {
-	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
 }

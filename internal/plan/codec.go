@@ -213,3 +213,38 @@ func (f filler) slice(n *document.Node, v reflect.Value) *fillError {
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// nearest is the candidate that a misspelt word most likely means, "" if none is near.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(2, len(word)/3)+1
+	if len(word) > 64 {
+		return ""
+	}
+	for _, c := range candidates {
+		if d := editDistance(strings.ToLower(word), c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's, over bytes: the known words are ASCII.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

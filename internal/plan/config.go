@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -68,6 +69,17 @@ func (l limit) of(c Config) float64 {
 	return reflect.ValueOf(c).Field(l.index).Convert(reflect.TypeFor[float64]()).Float()
 }
 
+// Numbers gives the limits that are numbers, by their names in JSON.
+func (c Config) Numbers() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for _, l := range configLimits() {
+			if !yield(l.name, l.of(c)) {
+				return
+			}
+		}
+	}
+}
+
 // DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
 func DefaultConfig() Config {
 	var c Config
@@ -89,8 +101,8 @@ func (p *Plan) Limits() Config {
 func (c *Config) orElse(d Config) {
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {
-		if isEmpty(to.Field(i)) {
-			to.Field(i).Set(from.Field(i))
+		if f := to.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
+			f.Set(from.Field(i))
 		}
 	}
 }

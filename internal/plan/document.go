@@ -135,6 +135,19 @@ type Attempt struct {
 	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did, or instead of it
 }
 
+// Prepared is the record of one step of a preparation, as an attempt ran it.
+type Prepared struct {
+	Step       string `json:"step"`
+	Result     string `json:"result"`
+	OutputTo   string `json:"output_to,omitempty"`
+	Tries      int    `json:"tries,omitempty"`
+	ExitCode   *int   `json:"exit_code,omitempty"` // of the last command line that ran
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Bytes      int64  `json:"bytes,omitempty"`  // of the output, before it was shortened
+	Output     string `json:"output,omitempty"` // fit to be shown; long ones without their middle
+	Problem    string `json:"problem,omitempty"`
+}
+
 // Decision is the content of the small records that a person makes: resets and marks.
 type Decision struct {
 	By        string    `json:"by"`

@@ -102,6 +102,33 @@ func (s *State) actionNamed(id TaskID) (*TaskState, error) {
 	return t, nil
 }
 
+// RefuseContainer is why a task with subtasks can't be run, handed in or reviewed itself, nil for every other task. The
+// hint is the command, with the first subtask that is open in the place of TASK.
+func (s *State) RefuseContainer(id TaskID, command string) error {
+	t := s.Tasks[id]
+	if t == nil || t.NodeType != Goal {
+		return nil
+	}
+	refused := &RefusedError{Task: id, Hint: "git wf status"}
+	var names []string
+	const most = 5
+	for i, leaf := range s.Leaves(id) {
+		if i < most {
+			names = append(names, string(leaf))
+		} else if i == most {
+			names = append(names, "...")
+		}
+		if refused.Hint == "git wf status" && s.Tasks[leaf].Status != StatusDone {
+			refused.Hint = strings.ReplaceAll(command, "TASK", string(leaf))
+		}
+	}
+	refused.Reason = "is a container: its status, " + string(t.Status) + ", follows from the tasks below it"
+	if len(names) > 0 {
+		refused.Reason += ": " + strings.Join(names, ", ")
+	}
+	return refused
+}
+
 // trailers makes the trailers that every event has, and more from pairs of key and value.
 func trailers(kind string, id TaskID, pairs ...string) []Trailer {
 	t := []Trailer{{"Wf-Event", kind}, {"Wf-Task", string(id)}}

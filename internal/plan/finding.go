@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,10 +95,6 @@ func (fs Findings) capped() Findings {
 	return append(fs, Finding{Code: CodeMore, File: fs[0].File, Message: fmt.Sprintf("and %d more", rest)})
 }
 
-func (fs Findings) sortByLine() {
-	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
-}
-
 // quote shows a value of a plan in a message: quoted, short, and with nothing that a terminal would obey.
 func quote(s string) string {
 	const most = 80
@@ -107,39 +102,4 @@ func quote(s string) string {
 		s = string([]rune(s)[:most]) + "..."
 	}
 	return strconv.Quote(Printable(s))
-}
-
-// nearest is the candidate that a misspelt word most likely means, "" if none is near.
-func nearest(word string, candidates []string) string {
-	best, bestDistance := "", max(2, len(word)/3)+1
-	if len(word) > 64 {
-		return ""
-	}
-	for _, c := range candidates {
-		if d := editDistance(strings.ToLower(word), c); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's, over bytes: the known words are ASCII.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -202,19 +202,6 @@ const (
 	StepGiven    = "given" // to the agent: there was nothing to run
 )
 
-// Prepared is the record of one step of a preparation, as an attempt ran it.
-type Prepared struct {
-	Step       string `json:"step"`
-	Result     string `json:"result"`
-	OutputTo   string `json:"output_to,omitempty"`
-	Tries      int    `json:"tries,omitempty"`
-	ExitCode   *int   `json:"exit_code,omitempty"` // of the last command line that ran
-	DurationMS int64  `json:"duration_ms,omitempty"`
-	Bytes      int64  `json:"bytes,omitempty"`  // of the output, before it was shortened
-	Output     string `json:"output,omitempty"` // fit to be shown; long ones without their middle
-	Problem    string `json:"problem,omitempty"`
-}
-
 // stepLines are the command lines of the task's preparation, and where they stand in it. A CHECK and a GOAL prepare
 // nothing.
 func (t *Task) stepLines() []CommandLine {
@@ -239,6 +226,34 @@ func (t *Task) stepLines() []CommandLine {
 				at = fmt.Sprintf("flow_control.pre_analysis[%d].commands[%d]", i, j-shift)
 			}
 			lines = append(lines, CommandLine{Line: c.Line, TaskID: t.TaskID, Path: at})
+		}
+	}
+	return lines
+}
+
+// CommandLine is a line of the plan that would run on somebody's machine.
+type CommandLine struct {
+	Line   string `json:"line"`
+	TaskID TaskID `json:"task_id"`
+	Path   string `json:"path"` // where in plan.json it stands
+}
+
+// CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan
+// order: what a person must trust.
+func (p *Plan) CommandLines() []CommandLine {
+	var lines []CommandLine
+	for i, t := range p.Tasks {
+		if t.Run != "" {
+			lines = append(lines, CommandLine{t.Run, t.TaskID, fmt.Sprintf("tasks[%d].run", i)})
+		}
+		for _, l := range t.stepLines() {
+			l.Path = fmt.Sprintf("tasks[%d].%s", i, l.Path)
+			lines = append(lines, l)
+		}
+		for j, c := range t.AcceptanceCriteria {
+			if c.Run != "" {
+				lines = append(lines, CommandLine{c.Run, t.TaskID, fmt.Sprintf("tasks[%d].acceptance_criteria[%d].run", i, j)})
+			}
 		}
 	}
 	return lines

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,7 +134,7 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 		for i := range fs {
 			fs[i].Line = lineOf(root, fs[i].Path)
 		}
-		fs.sortByLine()
+		sortByLine(fs)
 	}
 	for i := range fs {
 		fs[i].File = name
@@ -159,9 +160,6 @@ func titled(n *document.Node, title string) *document.Node {
 
 // MaxFileBytes is the size of the largest plan file that Parse takes.
 const MaxFileBytes = 32 << 20
-
-// maxDepth is how many levels a document, and a plan's tree of tasks, may have.
-const maxDepth = 100
 
 var (
 	limits     = document.Limits{Depth: maxDepth, Values: 4_000_000, Fields: 1000}
@@ -244,6 +242,10 @@ func (d *written) locate(fs Findings) Findings {
 		}
 		f.Line = lineOf(d.root, f.Path)
 	}
-	fs.sortByLine()
+	sortByLine(fs)
 	return fs
+}
+
+func sortByLine(fs Findings) {
+	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
 }

@@ -1,5 +1,7 @@
 package plan
 
+import "strings"
+
 // SchemaVersion is the version of plan.json that this package writes. A reader refuses a higher one.
 const SchemaVersion = 1
 
@@ -36,6 +38,9 @@ func (p *Plan) Task(id TaskID) *Task {
 	}
 	return nil
 }
+
+// maxDepth is how many levels a document, and a plan's tree of tasks, may have.
+const maxDepth = 100
 
 // Graft says that an approved version of a planning task has become part of this plan.
 type Graft struct {
@@ -77,6 +82,18 @@ type Task struct {
 	// GOAL
 	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty"`
 	FinalDeliverableSpec   *FinalDeliverableSpec `json:"final_deliverable_spec,omitempty"`
+}
+
+// MetaType is the task's meta.type, "" if it has none.
+func (t *Task) MetaType() string {
+	s, _ := t.Meta["type"].(string)
+	return s
+}
+
+// MetaAgent is the name that the task's meta.agent gives, without the @ that some write before it; "" if it has none.
+func (t *Task) MetaAgent() string {
+	s, _ := t.Meta["agent"].(string)
+	return strings.TrimPrefix(strings.TrimSpace(s), "@")
 }
 
 // Requirement is an input that a person must hand in before the task can run.
@@ -150,3 +167,13 @@ type FinalDeliverableSpec struct {
 	AssembleTaskID  TaskID   `json:"assemble_task_id,omitempty"`
 	Output          string   `json:"output,omitempty"`
 }
+
+// The agents that every installation has.
+const (
+	AgentExec    = "exec"    // runs the task's own run line
+	AgentManual  = "manual"  // waits for what a person submits
+	AgentOutline = "outline" // reads a plan off the Markdown that a person wrote
+)
+
+// BundleManifest is the only bundle_mode: several files, told apart by a manifest.
+const BundleManifest = "MANIFEST"

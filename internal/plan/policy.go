@@ -40,6 +40,14 @@ type Root struct {
 	Reviewers []string `json:"reviewers,omitempty"` // one of them must have approved each item
 }
 
+// Floors are what the policy demands of every plan, which a plan may only tighten. The zero value demands nothing.
+type Floors struct {
+	MinScore  int      `json:"min_score"`  // least min_score of the plan and of each CHECK
+	Quorum    int      `json:"quorum"`     // least number of reviewers who must approve
+	Reviewers []string `json:"reviewers"`  // only these may review, if any are named
+	MustShare float64  `json:"must_share"` // least share of MUST among an ACTION's criteria, 0 to 1
+}
+
 // Key is a key that somebody signs with: a line of an allowed-signers file for SSH, or a fingerprint for GPG.
 type Key struct {
 	Name string `json:"name"` // as reviews and commits name the person

@@ -53,31 +53,3 @@ func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
 	}
 	return fs.capped()
 }
-
-// CommandLine is a line of the plan that would run on somebody's machine.
-type CommandLine struct {
-	Line   string `json:"line"`
-	TaskID TaskID `json:"task_id"`
-	Path   string `json:"path"` // where in plan.json it stands
-}
-
-// CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan
-// order: what a person must trust.
-func (p *Plan) CommandLines() []CommandLine {
-	var lines []CommandLine
-	for i, t := range p.Tasks {
-		if t.Run != "" {
-			lines = append(lines, CommandLine{t.Run, t.TaskID, fmt.Sprintf("tasks[%d].run", i)})
-		}
-		for _, l := range t.stepLines() {
-			l.Path = fmt.Sprintf("tasks[%d].%s", i, l.Path)
-			lines = append(lines, l)
-		}
-		for j, c := range t.AcceptanceCriteria {
-			if c.Run != "" {
-				lines = append(lines, CommandLine{c.Run, t.TaskID, fmt.Sprintf("tasks[%d].acceptance_criteria[%d].run", i, j)})
-			}
-		}
-	}
-	return lines
-}

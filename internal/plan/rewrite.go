@@ -47,24 +47,19 @@ type Grafting struct {
 	Task        TaskID
 	Version     int
 	Made        Artifact // artifact.json of the version
-	Candidate   []byte   // the plan, as it was written
+	Candidate   *Plan    // as parsed from the version's file
 	Feasibility []byte   // how its leaves were estimated; may be empty
 }
 
-// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got. The policy's floors
-// are not looked at: they change, and the gate holds every bundle against those of its time.
+// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got.
 func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 	t := s.Tasks[g.Task]
 	if t == nil || t.NodeType != Action || !t.Planning() {
 		return nil, refuse(g.Task, "makes no plan")
 	}
-	candidate, err := s.ParseCandidate(g.Task, t.DeliverableSpec.Filename, g.Candidate, Floors{})
-	if err != nil {
-		return nil, err
-	}
-	ev := GraftPlan{Task: g.Task, Version: g.Version, Plan: candidate, ByAgent: g.Made.Session != ""}
+	ev := GraftPlan{Task: g.Task, Version: g.Version, Plan: g.Candidate, ByAgent: g.Made.Session != ""}
 	if g.Made.Estimated(t.Agent) {
-		whole, err := s.Merged(g.Task, candidate, g.Version)
+		whole, err := s.Merged(g.Task, g.Candidate, g.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -75,9 +70,11 @@ func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 		ev.Estimate(whole, leaves)
 	}
 	if len(ev.Split) > 0 {
-		if ev.Planner, err = got.plannerOf(s.Plan.newPlanning(got)); err != nil {
+		by, err := got.plannerOf(s.Plan.newPlanning(got))
+		if err != nil {
 			return nil, err
 		}
+		ev.Planner = by
 	}
 	c, err := ev.Apply(s)
 	if err != nil {

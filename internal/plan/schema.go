@@ -37,7 +37,7 @@ func checkSchema(root *document.Node) (Findings, error) {
 		fs[i].TaskID = taskAt(root, fs[i].Path)
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
-	fs.sortByLine()
+	sortByLine(fs)
 	return fs, nil
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -18,18 +19,6 @@ func (p *Plan) strict() bool { return p.Config.TaskDocument == StrictTaskDocumen
 
 // TaskTypes are the values of meta.type (seed 1).
 func TaskTypes() []string { return []string{"feature", "bugfix", "refactor", "test", "docs"} }
-
-// MetaType is the task's meta.type, "" if it has none.
-func (t *Task) MetaType() string {
-	s, _ := t.Meta["type"].(string)
-	return s
-}
-
-// MetaAgent is the name that the task's meta.agent gives, without the @ that some write before it; "" if it has none.
-func (t *Task) MetaAgent() string {
-	s, _ := t.Meta["agent"].(string)
-	return strings.TrimPrefix(strings.TrimSpace(s), "@")
-}
 
 // imported reports whether the task came from another system: its edges are what the importer made of them, and context
 // says what they were there.
@@ -152,29 +141,44 @@ func hasText(list []any, v any) bool {
 	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
 }
 
-// RefuseContainer is why a task with subtasks can't be run, handed in or reviewed itself, nil for every other task. The
-// hint is the command, with the first subtask that is open in the place of TASK.
-func (s *State) RefuseContainer(id TaskID, command string) error {
-	t := s.Tasks[id]
-	if t == nil || t.NodeType != Goal {
+// FocusPaths are the paths of the repository that a task's context says it is about (seed 1); nil if it names none. A
+// plan that came from elsewhere may say anything there: what is no list of texts counts for nothing.
+func (t *Task) FocusPaths() []string {
+	list, ok := t.Context["focus_paths"].([]any)
+	if !ok {
 		return nil
 	}
-	refused := &RefusedError{Task: id, Hint: "git wf status"}
-	var names []string
-	const most = 5
-	for i, leaf := range s.Leaves(id) {
-		if i < most {
-			names = append(names, string(leaf))
-		} else if i == most {
-			names = append(names, "...")
-		}
-		if refused.Hint == "git wf status" && s.Tasks[leaf].Status != StatusDone {
-			refused.Hint = strings.ReplaceAll(command, "TASK", string(leaf))
+	var paths []string
+	for _, v := range list {
+		if p, ok := v.(string); ok && strings.TrimSpace(p) != "" {
+			paths = append(paths, p)
 		}
 	}
-	refused.Reason = "is a container: its status, " + string(t.Status) + ", follows from the tasks below it"
-	if len(names) > 0 {
-		refused.Reason += ": " + strings.Join(names, ", ")
+	return paths
+}
+
+// SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
+// for the directory before its first wildcard. In doubt they are: file systems that know no case are reckoned with.
+func SameFocus(a, b *Task) bool {
+	for _, p := range a.FocusPaths() {
+		for _, q := range b.FocusPaths() {
+			if p, q := focus(p), focus(q); below(p, q) || below(q, p) {
+				return true
+			}
+		}
 	}
-	return refused
+	return false
+}
+
+// focus is a path of the repository in a form that can be compared; "" is the whole repository.
+func focus(p string) string {
+	p = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), `\`, "/"))
+	if i := strings.IndexAny(p, "*?["); i >= 0 {
+		p = p[:strings.LastIndexByte(p[:i], '/')+1]
+	}
+	return strings.TrimPrefix(path.Clean("/"+p), "/")
+}
+
+func below(p, dir string) bool {
+	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
 }

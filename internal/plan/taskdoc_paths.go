@@ -24,7 +24,7 @@ func (p *Plan) MissingPaths(exists func(path string) bool) Findings {
 		}
 		var lands []string
 		for j, focus := range t.contextTexts("focus_paths") {
-			if checkPath(focus, checkName) != nil || exists(focus) {
+			if CheckPath(focus) != nil || exists(focus) {
 				continue // what is wrong with its form is Validate's to say
 			}
 			if lands == nil {

@@ -7,14 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// Floors are what the policy demands of every plan, which a plan may only tighten. The zero value demands nothing.
-type Floors struct {
-	MinScore  int      `json:"min_score"`  // least min_score of the plan and of each CHECK
-	Quorum    int      `json:"quorum"`     // least number of reviewers who must approve
-	Reviewers []string `json:"reviewers"`  // only these may review, if any are named
-	MustShare float64  `json:"must_share"` // least share of MUST among an ACTION's criteria, 0 to 1
-}
-
 // Validate holds the plan against every hard rule and the policy's floors, and returns all that it breaks, in plan
 // order, cut to what one reader can use. A plan without findings can be carried out. Paths count the tasks as they
 // stand in plan.json.
@@ -163,9 +155,9 @@ func (v *validator) looser(path, field string, floor, have int) {
 // negative refuses limits that the schema refuses too: a stored plan may come from anywhere.
 func (v *validator) negative() {
 	c := v.plan.Config
-	for _, l := range configLimits() {
-		if value := l.of(c); value < 0 {
-			v.top("bad-value", "config."+l.name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
+	for name, value := range c.Numbers() {
+		if value < 0 {
+			v.top("bad-value", "config."+name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
 		}
 	}
 	if c.MinScore > 100 {
