@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
 )
 
@@ -64,7 +65,7 @@ func (e *env) planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 			return text, err
 		}
 	}
-	return plan.WriteYAML(snap.Plan)
+	return plandoc.WriteYAML(snap.Plan)
 }
 
 // edit has the user edit a text.

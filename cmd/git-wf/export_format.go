@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // formatFlags choose another form of export than the bundle: the plan and its state, for another system.
@@ -85,7 +86,7 @@ func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gits
 	if err != nil {
 		return out, err
 	}
-	out.Summaries = map[plan.TaskID]plan.Summary{}
+	out.Summaries = map[plan.TaskID]plandoc.Summary{}
 	for _, t := range snap.Plan.Tasks {
 		ts := out.State.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
@@ -108,7 +109,7 @@ func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gits
 }
 
 // summaries are what was read of approved versions, by task, version, and number of reviews and of pruned versions.
-type summaries map[string]plan.Summary
+type summaries map[string]plandoc.Summary
 
 // exportFile writes to the file that --output names, or to standard output.
 func (e *env) exportFile(c *cli.Context, data []byte, err error) error {

@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func (e *env) importCommand() *cli.Command {
@@ -329,7 +330,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	if err != nil {
 		return err
 	}
-	p, err := plan.Parse(i.Path, data)
+	p, err := plandoc.Parse(i.Path, data)
 	if err != nil {
 		return err
 	}
@@ -395,7 +396,7 @@ func (e *env) importOutcome(c *cli.Context, s *plan.State, r importReport) error
 // tryImport reports whether a plan keeps the rules. Such a plan would be accepted at once, so its criteria are tried on
 // nothing first; that runs them, and only lines that are trusted run.
 func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (complete bool, err error) {
-	if _, err := plan.ParseValid(d.Name, d.Data, eng.Policy.Floors); err != nil {
+	if _, err := plandoc.ParseValid(d.Name, d.Data, eng.Policy.Floors); err != nil {
 		var fs plan.Findings
 		if errors.As(err, &fs) {
 			return false, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 const manualFile = "../../docs/git-wf.1"
@@ -120,7 +121,7 @@ func TestManualExampleIsAPlan(t *testing.T) {
 	if !found || !ends {
 		t.Fatal("the page has no plan in it")
 	}
-	p, err := plan.ParseValid("plan.yaml", []byte("title: "+text+"\n"), plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", []byte("title: "+text+"\n"), plan.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

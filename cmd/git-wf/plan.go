@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func (e *env) planCommand() *cli.Command {
@@ -44,7 +45,7 @@ func (e *env) planCommand() *cli.Command {
 
 func (e *env) plan(c *cli.Context) error {
 	if c.Bool("schema") {
-		_, err := e.stdout.Write(plan.Schema())
+		_, err := e.stdout.Write(plandoc.Schema())
 		return err
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are
@@ -36,12 +37,12 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	if c.Bool("json") {
 		doc := struct {
 			statusDocument
-			Review    plan.PlanReview    `json:"review"`
-			Findings  plan.Findings      `json:"findings"`
-			Untrusted []plan.CommandLine `json:"untrusted"`
-			Outline   *outline.Outline   `json:"outline,omitempty"` // what was read in Markdown
-			Unread    plan.Findings      `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
-		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plan.CommandLine{}, untrusted...), o, nil}
+			Review    plan.PlanReview       `json:"review"`
+			Findings  plan.Findings         `json:"findings"`
+			Untrusted []plandoc.CommandLine `json:"untrusted"`
+			Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
+			Unread    plan.Findings         `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
+		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plandoc.CommandLine{}, untrusted...), o, nil}
 		if o != nil {
 			doc.Unread = o.Unread
 		}

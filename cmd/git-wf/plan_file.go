@@ -20,6 +20,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // isPlanFile reports whether somebody has most likely left out -f.
@@ -101,7 +102,7 @@ func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	switch {
 	case len(data) >= maxPlanFile:
 		wrong = fmt.Sprintf("has more than %d bytes; the long part of what is asked for goes into --attach FILE",
-			plan.MaxFileBytes)
+			plandoc.MaxFileBytes)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		wrong = "is no text in UTF-8"
 	case text == "":
@@ -136,12 +137,12 @@ func mendFile(err error, hint string) error {
 }
 
 // maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
-const maxPlanFile = plan.MaxFileBytes + 1
+const maxPlanFile = plandoc.MaxFileBytes + 1
 
 // draft validates a plan file.
 func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
 	name = fileWord(name)
-	p, err := plan.ParseValid(name, data, floors)
+	p, err := plandoc.ParseValid(name, data, floors)
 	if err != nil {
 		return engine.Draft{}, err
 	}
@@ -232,12 +233,12 @@ func (e *env) redFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) (plan
 }
 
 // showLines lists command lines that can run from now on, or could if they were trusted.
-func (e *env) showLines(lines []plan.CommandLine, what string) {
+func (e *env) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
 	}
 	fmt.Fprintf(e.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
-	printSome(e.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plan.CommandLine) {
+	printSome(e.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
 		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
 			" ↵ ")), 100))
 	})

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func (e *env) trustCommand() *cli.Command {
@@ -42,7 +43,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		if c.Bool("yes") && !c.Bool("list") {
 			err = eng.Trust.Add(fresh)
 		}
-		return errors.Join(err, e.printJSON(append([]plan.CommandLine{}, fresh...)))
+		return errors.Join(err, e.printJSON(append([]plandoc.CommandLine{}, fresh...)))
 	}
 	if len(fresh) == 0 {
 		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")

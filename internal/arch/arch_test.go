@@ -29,8 +29,8 @@ var allowed = []struct {
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract",
 		"internal/engine",
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
-		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/process", "internal/prompt",
-		"internal/shell",
+		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/process",
+		"internal/prompt", "internal/shell",
 		"internal/terminal", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/chaostest", "internal/plan"}},
@@ -44,33 +44,35 @@ var allowed = []struct {
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
-		"internal/gitstore", "internal/pattern", "internal/plan", "internal/prepare", "internal/process", "internal/prompt",
-		"internal/shell", "templates",
+		"internal/gitstore", "internal/pattern", "internal/plan", "internal/plandoc", "internal/prepare", "internal/process",
+		"internal/prompt", "internal/shell", "templates",
 	}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/fault", "internal/gitstore",
 		"internal/pattern", "internal/plan", "internal/shell"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan",
-		"internal/shell"}},
-	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan"}},
-	{testsAlone, []string{"internal/gitstore", "internal/plan"}},
+		"internal/plandoc", "internal/shell"}},
+	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc"}},
+	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{
 		"internal/backend", "internal/contract", "internal/fault", "internal/glob", "internal/outline", "internal/plan",
 		"internal/process", "internal/shell",
 	}},
 	{"internal/backend", []string{"internal/pattern", "internal/plan", "internal/process", "internal/shell"}},
-	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/process", "internal/shell"}},
+	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/plandoc", "internal/process",
+		"internal/shell"}},
 	{"internal/check", []string{"internal/fault", "internal/plan", "internal/process"}},
-	{"internal/gitstore", []string{"internal/fault", "internal/pattern", "internal/plan"}},
+	{"internal/gitstore", []string{"internal/fault", "internal/pattern", "internal/plan", "internal/plandoc"}},
 	{"internal/prompt", []string{"internal/contract", "internal/fault", "internal/pattern", "internal/plan"}},
 	{"internal/contract", []string{"internal/document", "internal/plan", "internal/schema"}},
-	{"internal/exchange", []string{"internal/document", "internal/outline", "internal/pattern", "internal/plan"}},
+	{"internal/exchange", []string{"internal/document", "internal/outline", "internal/pattern", "internal/plan",
+		"internal/plandoc"}},
 	{"internal/checkout", []string{"internal/fault", "internal/shell"}},
-	{"internal/outline", []string{"internal/pattern", "internal/plan"}},
+	{"internal/outline", []string{"internal/pattern", "internal/plan", "internal/plandoc"}},
 	{"internal/estimate", []string{"internal/document", "internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan"}},
-	{"internal/plan", []string{"internal/casefold", "internal/document", "internal/fault", "internal/pattern",
-		"internal/schema"}},
+	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/schema"}},
+	{"internal/plan", []string{"internal/casefold", "internal/fault", "internal/pattern"}},
 	{"internal/document", []string{"internal/pattern"}},
 	{"internal/schema", []string{"internal/pattern"}},
 	{"internal/glob", nil},
@@ -95,8 +97,8 @@ var only = []struct {
 	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
 	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf"}, "the command line is cmd's"},
-	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/document", "internal/engine", "internal/plan"},
-		"document reads what people write, plan writes it, the others read what they set up"},
+	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/document", "internal/engine", "internal/plandoc"},
+		"document reads what people write, plandoc writes it, the others read what they set up"},
 	{"github.com/bmatcuk/doublestar/", []string{"internal/glob"}, "glob says what a pattern means"},
 	{"gonum.org/", []string{"bench"}, "pictures of measurements are bench's"},
 	{"github.com/yuin/goldmark/extension", nil,
@@ -111,7 +113,9 @@ var only = []struct {
 var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal/chaostest", testsAlone,
 	"internal/wiretest"}
 
-// impure is what internal/plan may not import: it decides, and everything that decisions rest on is an argument.
+// pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
+var pure = []string{"internal/plan", "internal/plandoc"}
+
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
 	"math/rand/", "crypto/rand", "log", "log/"}
 
@@ -187,7 +191,7 @@ func TestJudge(t *testing.T) {
 			"must not import gitwf/internal/gitstore"},
 		{"sideways import", "internal/check", `package p; import "gitwf/internal/agent"`,
 			"must not import gitwf/internal/agent"},
-		{"impure import", "internal/plan", `package p; import "os/exec"`, "plan is pure"},
+		{"impure import", "internal/plan", `package p; import "os/exec"`, "internal/plan is pure"},
 		{"somebody else's library", "internal/engine", `package p; import "github.com/go-git/go-git/v5"`, "gitstore alone"},
 		{"init", "internal/gate", `package p; func init() {}`, "has an init function"},
 		{"exit", "internal/gate", `package p; import "os"; func f() { os.Exit(1) }`, "uses os.Exit"},
@@ -241,8 +245,8 @@ func judge(pkg string, uses []string, known bool, file *ast.File) []string {
 		if known && isOurs && !slices.Contains(uses, ours) {
 			findings = append(findings, pkg+" must not import "+imported)
 		}
-		if pkg == "internal/plan" && slices.ContainsFunc(impure, func(p string) bool { return covers(p, imported) }) {
-			findings = append(findings, "plan is pure and must not import "+imported)
+		if slices.Contains(pure, pkg) && slices.ContainsFunc(impure, func(p string) bool { return covers(p, imported) }) {
+			findings = append(findings, pkg+" is pure and must not import "+imported)
 		}
 		for _, o := range only {
 			if covers(o.imported, imported) && !slices.Contains(o.by, pkg) {

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Finding is one thing that is wrong with a plan's ref, or around it.
@@ -108,7 +109,7 @@ const Newer = "newer"
 
 // newerPlan finds that a plan.json is of a later format, if the error says so.
 func (a *auditor) newerPlan(err error) bool {
-	var version *plan.VersionError
+	var version *plandoc.VersionError
 	if errors.As(err, &version) && !a.many(Newer, planFile) {
 		a.find(Newer, planFile, plan.UpgradeHint, "%v", version)
 	}

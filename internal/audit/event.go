@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // chain is what is known of a history at the commit that was audited last.
@@ -66,7 +67,7 @@ func (a *auditor) follow(s *step) error {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return fmt.Errorf("read what came before %.12s: %w", s.commit, err)
 	}
-	var version *plan.VersionError
+	var version *plandoc.VersionError
 	a.chain.newer = errors.As(err, &version)
 	if err == nil {
 		a.chain.base = snap

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not
@@ -44,7 +45,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 // bindings checks what plan.json says of itself, and reports whether it is a plan that can be carried out.
 func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
-	found := p.Validate(plan.Floors{})
+	found := plandoc.Validate(p, plan.Floors{})
 	for _, f := range found {
 		if !a.many("bad-plan", planFile) {
 			a.find("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
@@ -63,7 +64,7 @@ func (a *auditor) floors() {
 	if len(p.Grafts) == 0 {
 		return
 	}
-	for _, f := range p.Validate(a.options.Floors) {
+	for _, f := range plandoc.Validate(p, a.options.Floors) {
 		t := p.Task(f.TaskID)
 		if t != nil && t.NodeType == plan.Check {
 			t = p.Task(t.ReviewTargetTaskID)

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json
@@ -38,7 +39,7 @@ func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 	if err != nil || why != "" || want == nil {
 		return why, err
 	}
-	text, err := plan.Encode(want)
+	text, err := plandoc.Encode(want)
 	if err != nil {
 		return planFile + ": " + err.Error(), nil
 	}
@@ -58,15 +59,15 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if sizes[c.oid] > plan.MaxFileBytes {
+	if sizes[c.oid] > plandoc.MaxFileBytes {
 		return nil, nil, fmt.Sprintf("%s: has %d bytes, and no plan has more than %d", planFile, sizes[c.oid],
-			plan.MaxFileBytes), nil
+			plandoc.MaxFileBytes), nil
 	}
 	data, err = a.store.ReadBlob(a.ctx, c.oid)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	p, err = plan.Decode(data)
+	p, err = plandoc.Decode(data)
 	if a.newerPlan(err) {
 		a.chain.newer = true
 		return nil, nil, "", nil
@@ -146,7 +147,7 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	}
 	// The policy's floors change; the gate holds every bundle against those of its time.
 	state := snap.State()
-	if g.Candidate, err = state.ParseCandidate(task, t.DeliverableSpec.Filename, data, plan.Floors{}); err != nil {
+	if g.Candidate, err = plandoc.ParseCandidate(state, task, t.DeliverableSpec.Filename, data, plan.Floors{}); err != nil {
 		return nil, err
 	}
 	return state.AfterGraft(g, got)

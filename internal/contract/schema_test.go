@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // What prompts show must be what is accepted, by the published schema and by Parse.
@@ -47,7 +48,7 @@ func TestExamplePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := plan.ParseValid(r.Files[0].Path, r.Files[0].Content, plan.Floors{})
+	whole, err := plandoc.ParseValid(r.Files[0].Path, r.Files[0].Content, plan.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestExamplePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fragment, err := plan.Parse(r.Files[0].Path, r.Files[0].Content)
+	fragment, err := plandoc.Parse(r.Files[0].Path, r.Files[0].Content)
 	if err != nil {
 		t.Fatal(err)
 	}

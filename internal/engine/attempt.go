@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
 )
 
@@ -186,7 +187,7 @@ func ready(t *plan.TaskState) bool {
 // keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree. Both claim their
 // tasks before they look, so at least one sees the other, and nobody begins after seeing one.
 func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
-	if len(t.FocusPaths()) == 0 {
+	if len(plandoc.FocusPaths(t.Task)) == 0 {
 		return nil
 	}
 	claims, err := e.Store.Claims(ctx, id)

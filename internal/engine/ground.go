@@ -19,6 +19,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
 )
 
@@ -110,7 +111,7 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 			g.attempt++
 		}
 	}
-	task := snap.State().Effective(t.Task)
+	task := plandoc.Effective(snap.State(), t.Task)
 	c := agent.Context{
 		Task:     task,
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},

@@ -8,6 +8,7 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // candidate is the newest version of a planning task, parsed.
@@ -31,7 +32,7 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		return c, err
 	}
 	s := snap.State()
-	if c.plan, err = s.ParseCandidate(t.TaskID, c.name, c.data, e.Policy.Floors); err != nil {
+	if c.plan, err = plandoc.ParseCandidate(s, t.TaskID, c.name, c.data, e.Policy.Floors); err != nil {
 		err = taken(s.Plan, t.Task, err)
 	} else {
 		c.whole, err = s.Merged(t.TaskID, c.plan, t.Active)
@@ -123,7 +124,7 @@ func (e *untrustedError) Error() string {
 }
 
 // NewLines are the command lines of a plan, and of its candidates that await review, that may not run here yet.
-func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]plan.CommandLine, error) {
+func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]plandoc.CommandLine, error) {
 	lines := e.Trust.New(snap.Plan)
 	s := snap.State()
 	for _, t := range snap.Plan.Tasks {

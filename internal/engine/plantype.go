@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/templates"
 )
 
@@ -99,7 +100,7 @@ func (e *Engine) BeginType(d Draft) error {
 	err := e.beginType(d.Plan)
 	var fs plan.Findings
 	if errors.As(err, &fs) {
-		return plan.Locate(d.Name, d.Data, fs)
+		return plandoc.Locate(d.Name, d.Data, fs)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/prepare"
 	"gitwf/internal/process"
 	"gitwf/internal/prompt"
@@ -28,7 +29,7 @@ const preparation = "preparation"
 // ended with them; takeSteps has then recorded it, as failed or as a question.
 func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground,
 	name string) (ready bool, err error) {
-	task := snap.State().Effective(t.Task)
+	task := plandoc.Effective(snap.State(), t.Task)
 	if len(g.steps) == 0 || g.role != contract.RoleAction {
 		return true, nil
 	}
@@ -65,7 +66,7 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 		return prepare.Outcome{}, err
 	}
 	dir := g.work
-	if g.unlink == nil && slices.ContainsFunc(task.Steps(), plan.Step.Runs) {
+	if g.unlink == nil && slices.ContainsFunc(plandoc.Steps(task), plandoc.Step.Runs) {
 		tree := *g
 		tree.work, tree.unlink = filepath.Join(g.dir, "repository"), nil
 		dir = tree.work
@@ -132,7 +133,7 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range task.Steps() {
+		for _, s := range plandoc.Steps(task) {
 			if q.Name == stepQuestion(s.Name) {
 				answers[s.Name] = q.Answer.Text
 			}
@@ -212,13 +213,13 @@ func stepsAhead(t *plan.Task) []prompt.Step {
 		return nil
 	}
 	var steps []prompt.Step
-	for i, s := range t.Steps() {
+	for i, s := range plandoc.Steps(t) {
 		steps = append(steps, promptStep(s, i))
 	}
 	return steps
 }
 
-func promptStep(s plan.Step, i int) prompt.Step {
+func promptStep(s plandoc.Step, i int) prompt.Step {
 	return prompt.Step{Number: i + 1, Name: s.Name, Action: s.Action, Result: "not taken yet"}
 }
 
@@ -271,7 +272,7 @@ func (e *Engine) canAssign() error {
 
 // MissingPaths finds the focus_paths of a strict draft that HEAD lacks, placed in the draft's file.
 func (e *Engine) MissingPaths(ctx context.Context, d Draft) (plan.Findings, error) {
-	if d.Plan.Config.TaskDocument != plan.StrictTaskDocument {
+	if d.Plan.Config.TaskDocument != plandoc.StrictTaskDocument {
 		return nil, nil
 	}
 	head, err := e.Store.Head(ctx)
@@ -288,5 +289,5 @@ func (e *Engine) MissingPaths(ctx context.Context, d Draft) (plan.Findings, erro
 			has[name] = true
 		}
 	}
-	return plan.Locate(d.Name, d.Data, d.Plan.MissingPaths(func(path string) bool { return has[path] })), nil
+	return plandoc.Locate(d.Name, d.Data, plandoc.MissingPaths(d.Plan, func(path string) bool { return has[path] })), nil
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
 )
 
@@ -101,7 +102,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
-		Task:   prompt.TaskOf(snap.State().Effective(t.Task), snap.State().MinScore(t.TaskID)),
+		Task:   prompt.TaskOf(plandoc.Effective(snap.State(), t.Task), snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
 	d.Way = e.way(snap.Plan, g.role)
@@ -195,7 +196,7 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 			}
 		}
 	case len(p.Grafts) > 0 && t.TaskID != plan.PlanTaskID:
-		text, err := plan.WriteYAML(p)
+		text, err := plandoc.WriteYAML(p)
 		if err != nil {
 			return err
 		}

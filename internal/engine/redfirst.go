@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
 )
 
@@ -82,7 +83,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			passed[id][c] = t.passed
 		}
 	}
-	return plan.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
+	return plandoc.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
 }
 
 // trial is a run line to try on an empty candidate.

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Replanning changes an accepted plan: it splits a leaf or, without one, amends the plan.
@@ -64,7 +65,7 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 		s = plan.Derive(c.Plan, snap.Records, nil, e.Now())
 		open = c.Plan.PlanningOf(r.Leaf)
 	}
-	if d.Plan, err = s.ParseCandidate(open.TaskID, name, data, e.Policy.Floors); err != nil {
+	if d.Plan, err = plandoc.ParseCandidate(s, open.TaskID, name, data, e.Policy.Floors); err != nil {
 		return d, taken(s.Plan, open, err)
 	}
 	d.Source, err = e.Store.Head(ctx)

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // run is one call of Run or Step: a step over the derived state, in a loop that sleeps until something changes. Between
@@ -314,7 +315,7 @@ func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 		return false
 	}
 	for _, other := range slices.AppendSeq(slices.Clone(chosen), maps.Values(r.running)) {
-		if other.worktree && plan.SameFocus(other.task.Task, w.task.Task) {
+		if other.worktree && plandoc.SameFocus(other.task.Task, w.task.Task) {
 			return true
 		}
 	}
@@ -325,7 +326,7 @@ func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 // "" if there is none.
 func crossedBy(s *plan.State, t *plan.Task, claims plan.Claims) plan.TaskID {
 	for id, c := range claims {
-		if other := s.Tasks[id]; c.Worktree && id != t.TaskID && other != nil && plan.SameFocus(other.Task, t) {
+		if other := s.Tasks[id]; c.Worktree && id != t.TaskID && other != nil && plandoc.SameFocus(other.Task, t) {
 			return id
 		}
 	}

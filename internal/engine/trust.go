@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Trust is the local set of command lines that may run here. A repository's content runs no command on the machine that
@@ -66,7 +67,7 @@ func (t *Trust) AllCriteria(task *plan.Task) bool {
 
 // Preparation reports whether every command line of the task's preparation may run.
 func (t *Trust) Preparation(task *plan.Task) bool {
-	for _, line := range task.PreparationLines() {
+	for _, line := range plandoc.PreparationLines(task) {
 		if !t.Has(line) {
 			return false
 		}
@@ -75,10 +76,10 @@ func (t *Trust) Preparation(task *plan.Task) bool {
 }
 
 // New returns the plan's command lines that are not trusted yet, each once.
-func (t *Trust) New(p *plan.Plan) []plan.CommandLine {
+func (t *Trust) New(p *plan.Plan) []plandoc.CommandLine {
 	seen := map[string]bool{}
-	var lines []plan.CommandLine
-	for _, l := range p.CommandLines() {
+	var lines []plandoc.CommandLine
+	for _, l := range plandoc.CommandLines(p) {
 		if !seen[l.Line] && !t.Has(l.Line) {
 			seen[l.Line] = true
 			lines = append(lines, l)
@@ -88,7 +89,7 @@ func (t *Trust) New(p *plan.Plan) []plan.CommandLine {
 }
 
 // Add trusts the lines from now on. The file only grows, by whole lines, so that two processes can add at once.
-func (t *Trust) Add(lines []plan.CommandLine) error {
+func (t *Trust) Add(lines []plandoc.CommandLine) error {
 	if len(lines) == 0 {
 		return nil
 	}

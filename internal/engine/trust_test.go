@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func openTrust(t *testing.T, dir string) *Trust {
@@ -19,10 +20,10 @@ func openTrust(t *testing.T, dir string) *Trust {
 	return trust
 }
 
-func lines(texts ...string) []plan.CommandLine {
-	var all []plan.CommandLine
+func lines(texts ...string) []plandoc.CommandLine {
+	var all []plandoc.CommandLine
 	for _, s := range texts {
-		all = append(all, plan.CommandLine{Line: s})
+		all = append(all, plandoc.CommandLine{Line: s})
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/estimate"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/templates"
 )
 
@@ -135,7 +136,7 @@ func TestExamplesPass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.ParseValid(name, data, plan.Floors{})
+		p, err := plandoc.ParseValid(name, data, plan.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Draft is a plan that was read as a plan file in YAML, or in JSON where it has characters that YAML can't hold. With
 // comments, the YAML says at each task what is still missing. It fails with Findings if the plan does not fit the form
 // of a plan file, which no plan of Read does.
 func (i *Imported) Draft(comments bool) ([]byte, error) {
-	exact, err := plan.Encode(i.Plan)
+	exact, err := plandoc.Encode(i.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +22,7 @@ func (i *Imported) Draft(comments bool) ([]byte, error) {
 		return nil, err
 	}
 	data := exact
-	if text, err := plan.WriteYAML(i.Plan); err == nil {
+	if text, err := plandoc.WriteYAML(i.Plan); err == nil {
 		if comments {
 			text = i.comment(text)
 		}
@@ -29,20 +30,20 @@ func (i *Imported) Draft(comments bool) ([]byte, error) {
 			data = text
 		}
 	}
-	if len(data) > plan.MaxFileBytes {
+	if len(data) > plandoc.MaxFileBytes {
 		return nil, plan.Findings{{Code: "too-large", File: i.Path,
-			Message: fmt.Sprintf("the plan has more than %d MiB", plan.MaxFileBytes>>20)}}
+			Message: fmt.Sprintf("the plan has more than %d MiB", plandoc.MaxFileBytes>>20)}}
 	}
 	return data, nil
 }
 
 // stored is what plan.json would be if the file were handed in.
 func stored(name string, data []byte) ([]byte, error) {
-	p, err := plan.Parse(name, data)
+	p, err := plandoc.Parse(name, data)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Encode(p)
+	return plandoc.Encode(p)
 }
 
 // gapExamples show what would fill a gap.

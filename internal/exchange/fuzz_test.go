@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // mutate damages text as disks, editors, merges and agents do.
@@ -73,7 +74,7 @@ func hold(t *testing.T, files map[string]string, path string, whole bool) {
 		if err != nil {
 			t.Fatalf("%v: the draft is no plan file: %v\n%q", f, err, files)
 		}
-		_, err = plan.ParseValid("draft", draft, plan.Floors{})
+		_, err = plandoc.ParseValid("draft", draft, plan.Floors{})
 		var fs plan.Findings
 		if err != nil && !errors.As(err, &fs) {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func isTask(o *object) bool { return o.has("task_id") }
@@ -34,7 +35,7 @@ func (r *reader) markdown(f Found, o Options) *Imported {
 		r.findings = append(r.findings, findings...)
 		return nil
 	}
-	p, err := plan.Parse(f.Path, data)
+	p, err := plandoc.Parse(f.Path, data)
 	if err != nil {
 		r.adopt(f.Path, err)
 		return nil
@@ -120,7 +121,7 @@ func (r *reader) ownPlan(f Found, o Options) *Imported {
 			text = string(data)
 		}
 	}
-	p, err := plan.Parse(f.Path, []byte(text))
+	p, err := plandoc.Parse(f.Path, []byte(text))
 	if err != nil {
 		r.adopt(f.Path, err)
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // grafted is a plan as it is once it was accepted: read again from its draft.
@@ -24,15 +25,15 @@ func grafted(t *testing.T, i *Imported) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Parse("draft", draft)
+	p, err := plandoc.Parse("draft", draft)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := plan.Encode(p)
+	stored, err := plandoc.Encode(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = plan.Decode(stored); err != nil {
+	if p, err = plandoc.Decode(stored); err != nil {
 		t.Fatal(err)
 	}
 	p.Grafts = []plan.Graft{{TaskID: plan.PlanTaskID, ArtifactID: "v1"}}
@@ -254,7 +255,7 @@ func TestChangedSinceImport(t *testing.T) {
 
 // A plan of our own has what the schema of that system asks for.
 func TestOwnPlanAsCCW(t *testing.T) {
-	p, err := plan.Parse("p",
+	p, err := plandoc.Parse("p",
 		[]byte("title: Report\nplan_id: WFS-report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n    description: All of it\n    estimated_person_days: 1\n    deliverable_spec: {filename: report.md}\n    acceptance_criteria: [{id: A1, statement: it is there, run: test -s report.md}]\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots
 // give equal files.
 type Snapshot struct {
 	State     *plan.State
-	Active    bool                         // it is the one that is worked on: CCW marks it
-	Summaries map[plan.TaskID]plan.Summary // of the tasks with an approved version
+	Active    bool                            // it is the one that is worked on: CCW marks it
+	Summaries map[plan.TaskID]plandoc.Summary // of the tasks with an approved version
 }
 
 func (s Snapshot) plan() *plan.Plan { return s.State.Plan }

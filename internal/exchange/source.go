@@ -14,14 +14,15 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // The bounds of what is read. What is larger is a finding, and the rest is read.
 const (
-	maxFile     = plan.MaxFileBytes // of one file, in bytes
-	maxTotal    = 4 * maxFile       // of all files of one source
-	maxEntries  = 20_000            // of a directory
-	maxItems    = 20_000            // of a source
+	maxFile     = plandoc.MaxFileBytes // of one file, in bytes
+	maxTotal    = 4 * maxFile          // of all files of one source
+	maxEntries  = 20_000               // of a directory
+	maxItems    = 20_000               // of a source
 	maxFindings = 200
 )
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func TestViewOf(t *testing.T) {
@@ -30,7 +31,7 @@ func TestEveryFileIsAView(t *testing.T) {
 			Title: "One"},
 	}}
 	s := snapshot(p)
-	s.Summaries = map[plan.TaskID]plan.Summary{"IMPL-1": {Artifact: plan.Artifact{ArtifactID: "v1"}}}
+	s.Summaries = map[plan.TaskID]plandoc.Summary{"IMPL-1": {Artifact: plan.Artifact{ArtifactID: "v1"}}}
 	files, err := CCW(s)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // jsonExport is what JSON writes.
@@ -50,7 +51,7 @@ func (s Snapshot) lines() []taskLine {
 
 // JSON is one document: the plan as it is stored, and where each task stands. Read takes it back.
 func JSON(s Snapshot) ([]byte, error) {
-	data, err := plan.Encode(s.plan())
+	data, err := plandoc.Encode(s.plan())
 	if err != nil {
 		return nil, err
 	}

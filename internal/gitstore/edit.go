@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // addition is a tree of new or masked paths to add to an existing tree.
@@ -47,7 +48,7 @@ func (s *Store) writeChange(ctx context.Context, b *Batch, tree plan.OID, change
 func (b *Batch) document(change plan.Change) (*rawEntry, error) {
 	switch {
 	case change.Plan != nil:
-		data, err := plan.Encode(change.Plan)
+		data, err := plandoc.Encode(change.Plan)
 		return &rawEntry{modeFile, planFile, b.add(plumbing.BlobObject, data)}, err
 	case change.Policy != nil:
 		data := plan.EncodePolicy(change.Policy)

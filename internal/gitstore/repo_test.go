@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // isolate keeps the user's configuration, and a hook's GIT_DIR, out of the test.
@@ -192,7 +193,7 @@ func sound(t testing.TB, dir string) {
 // longPlan imports a plan of n ACTIONs, each with one version and one review, into a pack.
 func longPlan(t testing.TB, dir string, n int) {
 	t.Helper()
-	data, err := plan.Encode(testPlan(testID, n))
+	data, err := plandoc.Encode(testPlan(testID, n))
 	if err != nil {
 		t.Fatal(err)
 	}

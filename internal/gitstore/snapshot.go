@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 const planFile = "plan.json"
@@ -361,7 +362,7 @@ func (s *Store) readPlan(ctx context.Context, next *known) (p *plan.Plan, err er
 			return err
 		}
 		next.planSize, next.unsavedPlan = len(o.Data), true
-		p, err = plan.Decode(o.Data)
+		p, err = plandoc.Decode(o.Data)
 		return err
 	})
 	if err != nil {

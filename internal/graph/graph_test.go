@@ -16,6 +16,7 @@ import (
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -37,7 +38,7 @@ func state(t testing.TB) *plan.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.ParseValid("plan.yaml", data, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", data, plan.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func TestSplitField(t *testing.T) {
@@ -109,7 +110,7 @@ func TestJudged(t *testing.T) {
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	p, err := plan.ParseValid("plan.yaml", doc, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

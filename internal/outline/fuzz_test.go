@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // FuzzParse: whatever the bytes are, Parse says the same twice, names lines that exist and commands that stand in the
@@ -122,7 +123,7 @@ func checkAny(t *testing.T, data []byte) *Outline {
 	if len(fs) > 0 {
 		t.Fatalf("no plan: %v", fs)
 	}
-	if _, err := plan.Parse("plan.yaml", doc); err != nil {
+	if _, err := plandoc.Parse("plan.yaml", doc); err != nil {
 		t.Fatalf("the plan does not parse: %v\n%s", err, doc)
 	}
 	return o

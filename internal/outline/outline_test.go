@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -75,7 +76,7 @@ func checkPlan(t *testing.T, o *Outline) {
 	if len(fs) > 0 {
 		t.Fatalf("no plan:\n%v", fs)
 	}
-	p, err := plan.ParseValid(o.File, doc, plan.Floors{})
+	p, err := plandoc.ParseValid(o.File, doc, plan.Floors{})
 	if err != nil {
 		t.Fatalf("the plan is refused: %v\n%s", err, doc)
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Defaults are what an outline may leave out.
@@ -28,7 +29,7 @@ func (o *Outline) Plan(d Defaults) ([]byte, plan.Findings) {
 	w := &planner{o: whole, d: d, covers: map[*Task][]string{}}
 	w.rootCriteria()
 	data := w.write()
-	if _, err := plan.ParseValid(o.File, data, plan.Floors{}); err != nil {
+	if _, err := plandoc.ParseValid(o.File, data, plan.Floors{}); err != nil {
 		return nil, o.translate(err)
 	}
 	return data, nil

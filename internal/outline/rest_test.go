@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // What the source measures beside a command is never dropped: a shell decides all of it, or a reviewer does.
@@ -32,7 +33,7 @@ func TestNothingMeasuredIsDropped(t *testing.T) {
 		if len(fs) > 0 {
 			t.Fatalf("%s: %v", tt.acceptance, fs)
 		}
-		p, err := plan.ParseValid("plan.yaml", doc, plan.Floors{})
+		p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func TestStateOf(t *testing.T) {
@@ -86,7 +87,7 @@ A game for one page, without a server.
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	p, err := plan.ParseValid("plan.yaml", doc, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
 	}
@@ -130,7 +131,7 @@ func TestCovers(t *testing.T) {
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	p, err := plan.Parse("x", doc)
+	p, err := plandoc.Parse("x", doc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ func abandonPlan() *Plan {
 			p.Tasks = append(p.Tasks, &Task{TaskID: id.CheckID(), NodeType: Check, ParentTaskID: parent, ReviewTargetTaskID: id})
 		}
 	}
-	add("A-1", rootID, Action, []string{"R1"})
-	add("A-2", rootID, Action, []string{"R2"}, "A-1")
-	add("A-3", rootID, Action, []string{"R2"})
-	add("GOAL-2", rootID, Goal, nil)
+	add("A-1", RootID, Action, []string{"R1"})
+	add("A-2", RootID, Action, []string{"R2"}, "A-1")
+	add("A-3", RootID, Action, []string{"R2"})
+	add("GOAL-2", RootID, Goal, nil)
 	add("B-1", "GOAL-2", Action, nil)
-	add("B-2", rootID, Action, nil, "GOAL-2")
+	add("B-2", RootID, Action, nil, "GOAL-2")
 	return p
 }
 
@@ -56,7 +56,7 @@ func TestAbandonNeeds(t *testing.T) {
 		{"delivered by name", "B-2", nil, func(p *Plan) {
 			p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: PassThrough, IncludeChildren: []TaskID{"B-2"}}
 		}, "GOAL-1 delivers B-2"},
-		{"the root", rootID, map[TaskID]*TaskRecords{"A-1": approved, PlanTaskID: approved}, nil,
+		{"the root", RootID, map[TaskID]*TaskRecords{"A-1": approved, PlanTaskID: approved}, nil,
 			"GOAL-1 A-2 A-3 GOAL-2 B-1 B-2"},
 		{"a planning task that is grafted", PlanTaskID, nil, nil, "has made the plan"},
 		{"a check", "CHECK-A-1", nil, nil, "reviews A-1"},
@@ -97,18 +97,18 @@ func TestAbandonNeeds(t *testing.T) {
 func TestRestoreIsTheInverse(t *testing.T) {
 	p := abandonPlan()
 	before := Derive(p, Records{}, nil, noon)
-	gone, err := Abandon{Task: rootID, Decision: Decision{Reason: "why"}}.Apply(before)
+	gone, err := Abandon{Task: RootID, Decision: Decision{Reason: "why"}}.Apply(before)
 	if err != nil {
 		t.Fatal(err)
 	}
 	then := Derive(p, recordsWith(gone), nil, noon)
-	if then.Root().Status != StatusAbandoned || len(then.Leaves(rootID)) != 0 {
-		t.Fatalf("root %s, leaves %v", then.Root().Status, then.Leaves(rootID))
+	if then.Root().Status != StatusAbandoned || len(then.Leaves(RootID)) != 0 {
+		t.Fatalf("root %s, leaves %v", then.Root().Status, then.Leaves(RootID))
 	}
 	if _, err := (Restore{Task: "A-2"}).Apply(then); err == nil || !strings.Contains(err.Error(), "stands below GOAL-1") {
 		t.Errorf("a task below an abandoned goal is restored: %v", err)
 	}
-	back, err := Restore{Task: rootID}.Apply(then)
+	back, err := Restore{Task: RootID}.Apply(then)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,42 +5,6 @@ import (
 	"time"
 )
 
-func TestSameFocus(t *testing.T) {
-	tests := []struct {
-		name string
-		a, b []any
-		want bool
-	}{
-		{"none", nil, nil, false},
-		{"one names none", []any{"src"}, nil, false},
-		{"the same file", []any{"src/a.go"}, []any{"src/a.go"}, true},
-		{"another file", []any{"src/a.go"}, []any{"src/b.go"}, false},
-		{"a directory and a file below it", []any{"src"}, []any{"src/a.go"}, true},
-		{"a file and the directory above it", []any{"src/x/a.go"}, []any{"src/"}, true},
-		{"a name that begins alike", []any{"src"}, []any{"srcs/a.go"}, false},
-		{"one of several", []any{"doc", "src"}, []any{"test", "src/a.go"}, true},
-		{"spelt otherwise", []any{"./src//a.go"}, []any{"SRC/A.go"}, true},
-		{"a backslash", []any{`src\a.go`}, []any{"src/a.go"}, true},
-		{"the whole repository", []any{"."}, []any{"src/a.go"}, true},
-		{"up and away", []any{"../.."}, []any{"src/a.go"}, true},
-		{"a pattern", []any{"src/**/*.go"}, []any{"src/a.go"}, true},
-		{"a pattern elsewhere", []any{"doc/*.md"}, []any{"src/a.go"}, false},
-		{"a pattern for everything", []any{"*.go"}, []any{"src/a.go"}, true},
-		{"what is no path", []any{1.5, map[string]any{}, " "}, []any{"src"}, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			a, b := &Task{Context: map[string]any{"focus_paths": tt.a}}, &Task{Context: map[string]any{"focus_paths": tt.b}}
-			if SameFocus(a, b) != tt.want || SameFocus(b, a) != tt.want {
-				t.Errorf("%v and %v: want %v", tt.a, tt.b, tt.want)
-			}
-		})
-	}
-	if got := (&Task{Context: map[string]any{"focus_paths": "src"}}).FocusPaths(); got != nil {
-		t.Errorf("a text is taken for a list: %q", got)
-	}
-}
-
 func TestClaimTimes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := func(started, expires time.Duration) Claim {

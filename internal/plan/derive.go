@@ -268,7 +268,7 @@ func (s *State) HandedIn(t *Task, name string) int {
 // Lineage is the task and the GOALs above it.
 func (s *State) Lineage(t *Task) []TaskID {
 	ids := []TaskID{t.TaskID}
-	for above := s.Tasks[t.ParentTaskID]; above != nil && len(ids) <= maxDepth; above = s.Tasks[above.ParentTaskID] {
+	for above := s.Tasks[t.ParentTaskID]; above != nil && len(ids) <= MaxDepth; above = s.Tasks[above.ParentTaskID] {
 		ids = append(ids, above.TaskID)
 	}
 	return ids
@@ -511,7 +511,7 @@ func (s *State) Ready() []*TaskState {
 // to the program, and no format that somebody writes down turns another task into one whose deliverable replaces the
 // plan.
 func (t *Task) Planning() bool {
-	return t.TaskID.reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
+	return t.TaskID.Reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
 }
 
 // VersionVerdict is the verdict of one version of a task, "" while it awaits review.

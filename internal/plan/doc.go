@@ -4,6 +4,7 @@
 // names of the records in the plan's tree. An Event turns a State into the set of new paths that one commit adds, or
 // refuses. Everything here is pure: clock, ids and bytes are arguments, and the package imports no I/O and no git.
 //
-// It does not own: how the tree is read and written (internal/gitstore), who does the work (internal/agent), how a
-// candidate is judged (internal/check). The specification is docs/format.md.
+// It does not own: how plan files are read and validated (internal/plandoc), how the tree is read and written
+// (internal/gitstore), who does the work (internal/agent), how a candidate is judged (internal/check). The
+// specification is docs/format.md.
 package plan

@@ -56,7 +56,7 @@ func (f Finding) Error() string {
 type Findings []Finding
 
 // maxFindings is how many findings one run reports: more than anybody mends at once.
-const maxFindings = 50
+const MaxFindings = 50
 
 // Error has one line for each finding.
 func (fs Findings) Error() string {
@@ -86,17 +86,17 @@ func (fs Findings) Has(code string) bool {
 // CodeMore is the code of the last finding of a list that was cut.
 const CodeMore = "more"
 
-func (fs Findings) capped() Findings {
-	if len(fs) <= maxFindings {
+func (fs Findings) Capped() Findings {
+	if len(fs) <= MaxFindings {
 		return fs
 	}
-	rest := len(fs) - maxFindings
-	fs = slices.Clip(fs[:maxFindings])
+	rest := len(fs) - MaxFindings
+	fs = slices.Clip(fs[:MaxFindings])
 	return append(fs, Finding{Code: CodeMore, File: fs[0].File, Message: fmt.Sprintf("and %d more", rest)})
 }
 
 // quote shows a value of a plan in a message: quoted, short, and with nothing that a terminal would obey.
-func quote(s string) string {
+func Quote(s string) string {
 	const most = 80
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "..."

@@ -1,9 +1,8 @@
 package plan
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
+	"gitwf/internal/schema"
 	"os"
 	"reflect"
 	"regexp"
@@ -61,37 +60,14 @@ func table(t *testing.T, heading string) [][]string {
 	return rows
 }
 
-func TestFormatPlans(t *testing.T) {
-	var stored *Plan
-	for _, text := range fences(t, "json plan") {
-		p, err := Decode([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(again, []byte(text)) {
-			t.Errorf("a plan of docs/format.md does not print back:\n%s", cmp.Diff(text, string(again)))
-		}
-		stored = p
-	}
-	for _, text := range fences(t, "yaml plan") {
-		p, err := ParseValid("format.md", []byte(text), Floors{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(stored.Tasks, p.Tasks); diff != "" {
-			t.Errorf("the two plans of docs/format.md are not the same: %s", diff)
-		}
-	}
-}
-
 // TestFormatConfig holds the table of config and what an agent may not set in docs/format.md, and the descriptions in
 // schema.json, against Config.
 func TestFormatConfig(t *testing.T) {
-	whole, err := parsedSchema()
+	text, err := os.ReadFile("../plandoc/schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := schema.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,15 +473,5 @@ func TestFormatDocuments(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not in the document: %v", want)
-	}
-}
-
-// A reader of this version refuses what a later one wrote.
-func TestFormatLaterVersion(t *testing.T) {
-	later := strings.Replace(fences(t, "json plan")[0], `"schema_version": 1`, `"schema_version": 2`, 1)
-	_, err := Decode([]byte(later))
-	var e *VersionError
-	if !errors.As(err, &e) || e.Found != 2 {
-		t.Errorf("a plan of version 2 is read with error %v", err)
 	}
 }

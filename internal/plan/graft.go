@@ -10,7 +10,7 @@ import (
 
 // The ids that a plan begins with.
 const (
-	rootID     = TaskID("GOAL-1")
+	RootID     = TaskID("GOAL-1")
 	PlanTaskID = TaskID("PLAN-1") // the ACTION whose deliverable is the plan
 )
 
@@ -59,12 +59,12 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 		PlanID:        id,
 		Title:         asked.Title,
 		TopTask:       asked.TopTask,
-		RootTaskID:    rootID,
+		RootTaskID:    RootID,
 		Config:        asked.Config,
 		PlanType:      asked.PlanType,
 		Complexity:    asked.Complexity,
-		Tasks: append([]*Task{{TaskID: rootID, NodeType: Goal, Title: asked.Title}},
-			by.tasks(PlanTaskID, "Plan: "+asked.Title, rootID,
+		Tasks: append([]*Task{{TaskID: RootID, NodeType: Goal, Title: asked.Title}},
+			by.tasks(PlanTaskID, "Plan: "+asked.Title, RootID,
 				"The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
 }
@@ -73,16 +73,16 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 const ReviewOutput = "APPROVED.md|REJECTED.md"
 
 // reserved reports whether the id belongs to the tasks that make plans.
-func (id TaskID) reserved() bool {
+func (id TaskID) Reserved() bool {
 	return strings.HasPrefix(string(id), "PLAN-") || strings.HasPrefix(string(id), "CHECK-PLAN-")
 }
 
 // reserved finds the tasks that could not be grafted because of their ids. In a plan.json they are what they should be,
 // so this is a rule for candidates alone.
-func (p *Plan) reserved() Findings {
+func (p *Plan) ReservedIDs() Findings {
 	var fs Findings
 	for i, t := range p.Tasks {
-		if t.TaskID.reserved() && (t.NodeType != Check || !t.ReviewTargetTaskID.reserved()) {
+		if t.TaskID.Reserved() && (t.NodeType != Check || !t.ReviewTargetTaskID.Reserved()) {
 			fs = append(fs, Finding{
 				Code: "reserved-id", Path: fmt.Sprintf("tasks[%d].task_id", i), TaskID: t.TaskID,
 				Message: "ids that begin with PLAN- belong to the tasks that make plans", Expected: "another prefix",
@@ -101,7 +101,7 @@ func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error
 	if t == nil || !t.Planning() {
 		return nil, refuse(task, "makes no plan")
 	}
-	if fs := candidate.reserved(); len(fs) > 0 {
+	if fs := candidate.ReservedIDs(); len(fs) > 0 {
 		return nil, fs
 	}
 	var p *Plan
@@ -158,7 +158,7 @@ func replaced(base, candidate *Plan) *Plan {
 		p.Tasks = append(p.Tasks, t)
 	}
 	for _, t := range base.Tasks {
-		if !t.TaskID.reserved() {
+		if !t.TaskID.Reserved() {
 			continue
 		}
 		moved := *t

@@ -462,7 +462,7 @@ func (m *machine) graft(t *rapid.T) {
 		s.Plan.Grafted(id) {
 		t.Fatalf("%s v%d was grafted while it was %s with v%d approved", id, version, was.Status, was.Approved)
 	}
-	if fs := m.plan.Validate(Floors{}); len(fs) > 0 {
+	if fs := Validate(m.plan, Floors{}); len(fs) > 0 {
 		t.Fatalf("the grafted plan breaks rules: %v", fs)
 	}
 }

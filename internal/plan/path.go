@@ -25,16 +25,16 @@ type PathError struct {
 	Rule string // what the path would have to be: "must be relative"
 }
 
-func (e *PathError) Error() string { return fmt.Sprintf("path %s: %s", quote(e.Path), e.Rule) }
+func (e *PathError) Error() string { return fmt.Sprintf("path %s: %s", Quote(e.Path), e.Rule) }
 
 // CheckPath returns a *PathError unless p can name a file of an artifact on every system: relative, clean, in NFC,
 // free of what a terminal would obey, and without a component that git or Windows takes for something else. Every
 // path that comes from a plan, an agent or a server passes through here.
-func CheckPath(p string) error { return checkPath(p, checkComponent) }
+func CheckPath(p string) error { return CheckPathBy(p, checkComponent) }
 
 // CheckPattern is CheckPath for the globs of a deliverable_spec: * ? and [...] match within one component, ** alone in
 // a component matches any number of them.
-func CheckPattern(p string) error { return checkPath(p, checkPatternComponent) }
+func CheckPattern(p string) error { return CheckPathBy(p, checkPatternComponent) }
 
 // IsPattern reports whether a file of a deliverable_spec is a glob.
 func IsPattern(p string) bool { return strings.ContainsAny(p, "*?[") }
@@ -48,7 +48,7 @@ func FoldPath(p string) string {
 	return norm.NFC.String(casefold.Of(norm.NFD.String(p)))
 }
 
-func checkPath(p string, component func(string) string) error {
+func CheckPathBy(p string, component func(string) string) error {
 	if rule := checkWhole(p); rule != "" {
 		return &PathError{p, rule}
 	}
@@ -81,7 +81,7 @@ func checkWhole(p string) string {
 			return "must use / and no backslash"
 		case strings.ContainsRune(`:<>"|`, r):
 			return fmt.Sprintf("must not contain %c, which Windows can't store", r)
-		case hostileRune(r):
+		case HostileRune(r):
 			return fmt.Sprintf("must not contain the control or invisible character U+%04X", r)
 		}
 	}
@@ -90,7 +90,7 @@ func checkWhole(p string) string {
 
 // hostileRune reports what changes the display without being seen. The two joiners are part of the spelling of
 // several languages and stay.
-func hostileRune(r rune) bool {
+func HostileRune(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar ||
 		unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner

@@ -50,7 +50,7 @@ func TestCheckPath(t *testing.T) {
 		case tt.want != ok && (!errors.As(err, &e) || !strings.Contains(e.Rule, tt.want)):
 			t.Errorf("CheckPath(%q) = %v, want a rule with %q", tt.path, err, tt.want)
 		}
-		if err != nil && strings.ContainsFunc(err.Error(), hostileRune) && !strings.Contains(err.Error(), "\ufffd") {
+		if err != nil && strings.ContainsFunc(err.Error(), HostileRune) && !strings.Contains(err.Error(), "\ufffd") {
 			t.Errorf("the error on %q would reach the terminal as it is: %q", tt.path, err)
 		}
 	}

@@ -40,7 +40,7 @@ func (p *Plan) Task(id TaskID) *Task {
 }
 
 // maxDepth is how many levels a document, and a plan's tree of tasks, may have.
-const maxDepth = 100
+const MaxDepth = 100
 
 // Graft says that an approved version of a planning task has become part of this plan.
 type Graft struct {

@@ -61,7 +61,7 @@ func (y Type) Check(p *Plan) Findings {
 		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
 			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "),
-				quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+				Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {
@@ -80,7 +80,7 @@ func (y Type) Check(p *Plan) Findings {
 				"a MUST criterion with a run line, which fails until the work is done", "none", "run: sh check.sh")
 		}
 	}
-	return fs.capped()
+	return fs.Capped()
 }
 
 // reaches reports whether a task depends, directly or not, on one of some kinds. A plan that goes round in a circle has

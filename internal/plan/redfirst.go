@@ -51,5 +51,5 @@ func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
 			Example:  "run: test -s report.md",
 		})
 	}
-	return fs.capped()
+	return fs.Capped()
 }

@@ -217,7 +217,7 @@ func (r *planReviewer) needed() map[TaskID]bool {
 	}
 	needed := map[TaskID]bool{}
 	for _, t := range r.actions {
-		for id, steps := t.TaskID, 0; id != "" && steps < maxDepth; id, steps = parent[id], steps+1 {
+		for id, steps := t.TaskID, 0; id != "" && steps < MaxDepth; id, steps = parent[id], steps+1 {
 			if named[id] {
 				needed[t.TaskID] = true
 				break

@@ -124,7 +124,7 @@ func (p *Plan) plannerOf(id TaskID) (Planner, error) {
 // agents to read, and other versions of this program may put them differently; nothing is judged by them.
 func (p *Plan) reword(before, got *Plan) {
 	for i, t := range p.Tasks {
-		if !t.TaskID.reserved() || before != nil && before.Task(t.TaskID) != nil {
+		if !t.TaskID.Reserved() || before != nil && before.Task(t.TaskID) != nil {
 			continue
 		}
 		o := got.Task(t.TaskID)

@@ -61,7 +61,7 @@ func TestSessionStatus(t *testing.T) {
 func flatPlan(n int) *Plan {
 	p := Bootstrap("WFS-x", &Plan{Title: "x"}, Planner{Agent: AgentManual, File: "plan.yaml"})
 	for i := range n {
-		p.Tasks = append(p.Tasks, &Task{TaskID: TaskID(fmt.Sprintf("IMPL-%d", i+1)), NodeType: Action, ParentTaskID: rootID})
+		p.Tasks = append(p.Tasks, &Task{TaskID: TaskID(fmt.Sprintf("IMPL-%d", i+1)), NodeType: Action, ParentTaskID: RootID})
 	}
 	p.Grafts = []Graft{{PlanTaskID, "v1"}}
 	return p
@@ -75,7 +75,7 @@ func TestComplexity(t *testing.T) {
 		}
 	}
 	deep := flatPlan(2)
-	deep.Tasks = append(deep.Tasks, &Task{TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: rootID})
+	deep.Tasks = append(deep.Tasks, &Task{TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: RootID})
 	deep.Task("IMPL-1").ParentTaskID = "GOAL-2"
 	if got := deep.AssessComplexity(); got != Medium {
 		t.Errorf("two levels: %s", got)
@@ -97,7 +97,7 @@ func TestComplexityNeverFalls(t *testing.T) {
 	for before := range 20 {
 		for after := 1; after < 20; after++ {
 			base, candidate := flatPlan(before), flatPlan(after)
-			p, err := Merged(base, PlanTaskID, &Plan{RootTaskID: rootID,
+			p, err := Merged(base, PlanTaskID, &Plan{RootTaskID: RootID,
 				Tasks: append([]*Task{candidate.Tasks[0]}, candidate.Tasks[3:]...)}, 2)
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +151,7 @@ func TestSessionAdmits(t *testing.T) {
 		"complete": Complete{},
 		"review":   AddReview{}, "version": NewVersion{}, "replan": Replan{},
 		"doctor":  Mend{Document: MendDocument{Mended: []Mended{{}}}},
-		"abandon": Abandon{Task: rootID, Decision: why},
+		"abandon": Abandon{Task: RootID, Decision: why},
 	}
 	want := map[SessionStatus]map[string]string{
 		SessionActive: {"resume": "is active", "resume without a reason": "is active"},

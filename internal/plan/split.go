@@ -109,7 +109,7 @@ func (p *Plan) Depth(id TaskID) int { return depth(id, p.Task) }
 
 func depth(id TaskID, get func(TaskID) *Task) int {
 	depth := 0
-	for t := get(id); t != nil && t.ParentTaskID != "" && depth <= maxDepth; t = get(t.ParentTaskID) {
+	for t := get(id); t != nil && t.ParentTaskID != "" && depth <= MaxDepth; t = get(t.ParentTaskID) {
 		depth++
 	}
 	return depth

@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/glob"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Limits of Search and Glob.
@@ -26,14 +27,14 @@ const (
 )
 
 // look runs a command that needs no shell. It sees nothing outside the directory: neither .. nor a link leads out.
-func (r *runner) look(ctx context.Context, c plan.StepCommand, out *bytes.Buffer) error {
+func (r *runner) look(ctx context.Context, c plandoc.StepCommand, out *bytes.Buffer) error {
 	args := make([]string, len(c.Args))
 	for i, arg := range c.Args {
 		values, err := r.values(arg)
 		if err != nil {
 			return err
 		}
-		args[i] = plan.Fill(arg, values)
+		args[i] = plandoc.Fill(arg, values)
 	}
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -41,9 +42,9 @@ func (r *runner) look(ctx context.Context, c plan.StepCommand, out *bytes.Buffer
 	}
 	defer root.Close()
 	switch c.Form {
-	case plan.StepRead:
+	case plandoc.StepRead:
 		return readFile(root, args[0], out)
-	case plan.StepSearch:
+	case plandoc.StepSearch:
 		below := ""
 		if len(args) > 1 {
 			below = args[1]

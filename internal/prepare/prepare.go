@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
 	"gitwf/internal/shell"
 )
@@ -44,7 +45,7 @@ type Outcome struct {
 
 // Result is one step that was taken.
 type Result struct {
-	plan.Step
+	plandoc.Step
 	Record plan.Prepared
 	Output string   // fit to be shown, at most MaxOutput
 	File   string   // below Ground.Results, "" for a step without output
@@ -70,19 +71,19 @@ func (o Outcome) Records() []plan.Prepared {
 func Run(ctx context.Context, g Ground) (Outcome, error) {
 	r := &runner{Ground: g, outputs: map[string]string{}}
 	var out Outcome
-	for i, s := range g.Task.Steps() {
+	for i, s := range plandoc.Steps(g.Task) {
 		res, err := r.take(ctx, s)
 		if err != nil {
 			return out, fmt.Errorf("step %s: %w", plan.OneLine(s.Name), err)
 		}
-		if res.Record.Result != plan.StepGiven {
+		if res.Record.Result != plandoc.StepGiven {
 			if err := r.keep(i, &res); err != nil {
 				return out, err
 			}
 		}
 		out.Steps = append(out.Steps, res)
-		if res.Record.Result == plan.StepFailed {
-			out.Failed, out.Ask = &out.Steps[len(out.Steps)-1], s.OnError == plan.ManualIntervention
+		if res.Record.Result == plandoc.StepFailed {
+			out.Failed, out.Ask = &out.Steps[len(out.Steps)-1], s.OnError == plandoc.ManualIntervention
 			return out, nil
 		}
 	}
@@ -97,22 +98,22 @@ type runner struct {
 }
 
 // take does one step as often as it may be tried.
-func (r *runner) take(ctx context.Context, s plan.Step) (Result, error) {
+func (r *runner) take(ctx context.Context, s plandoc.Step) (Result, error) {
 	res := Result{Step: s, Record: plan.Prepared{Step: s.Name, OutputTo: s.OutputTo}}
 	for _, c := range s.Commands {
-		if c.Form == plan.StepAdvice {
+		if c.Form == plandoc.StepAdvice {
 			res.Advice = append(res.Advice, c.Written)
 		}
 	}
 	if !s.Runs() {
-		res.Record.Result = plan.StepGiven
+		res.Record.Result = plandoc.StepGiven
 		if len(s.Commands) == 0 && s.Action != "" {
 			res.Advice = []string{s.Action}
 		}
 		return res, nil
 	}
 	tries := 1
-	if s.OnError == plan.RetryOnce {
+	if s.OnError == plandoc.RetryOnce {
 		tries = 2
 	}
 	began := time.Now()
@@ -127,7 +128,7 @@ func (r *runner) take(ctx context.Context, s plan.Step) (Result, error) {
 	if ctx.Err() != nil {
 		return res, ctx.Err()
 	}
-	res.Record.Result = plan.StepDone
+	res.Record.Result = plandoc.StepDone
 	if failed != nil {
 		r.settle(&res, failed)
 	}
@@ -139,14 +140,14 @@ func (r *runner) settle(res *Result, failed error) {
 	res.Record.Problem = plan.Printable(failed.Error())
 	answer, answered := r.Answers[res.Name]
 	switch {
-	case res.OnError == plan.SkipOptional:
-		res.Record.Result = plan.StepSkipped
+	case res.OnError == plandoc.SkipOptional:
+		res.Record.Result = plandoc.StepSkipped
 		res.Record.Problem = joined(res.Record.Problem, shortened(res.Output, problemTail))
 		res.Output = ""
-	case res.OnError == plan.ManualIntervention && answered:
-		res.Record.Result, res.Output = plan.StepAnswered, answer
+	case res.OnError == plandoc.ManualIntervention && answered:
+		res.Record.Result, res.Output = plandoc.StepAnswered, answer
 	default:
-		res.Record.Result = plan.StepFailed
+		res.Record.Result = plandoc.StepFailed
 	}
 }
 
@@ -177,9 +178,9 @@ func (r *runner) try(ctx context.Context, res *Result) error {
 			all.WriteByte('\n')
 		}
 		switch c.Form {
-		case plan.StepAdvice:
+		case plandoc.StepAdvice:
 			continue
-		case plan.StepShell:
+		case plandoc.StepShell:
 			failed = r.shell(ctx, c, time.Until(ends), &all, res)
 		default:
 			failed = r.look(work, c, &all)
@@ -201,13 +202,13 @@ func tooLong(limit time.Duration) error {
 }
 
 // shell runs a command line.
-func (r *runner) shell(ctx context.Context, c plan.StepCommand, limit time.Duration, out *bytes.Buffer,
+func (r *runner) shell(ctx context.Context, c plandoc.StepCommand, limit time.Duration, out *bytes.Buffer,
 	res *Result) error {
 	values, err := r.values(c.Line)
 	if err != nil {
 		return err
 	}
-	x, err := plan.Expand(c.Line, values)
+	x, err := plandoc.Expand(c.Line, values)
 	if err != nil {
 		return err
 	}
@@ -250,15 +251,15 @@ func inBash(line string) string {
 }
 
 // values are what a line's references stand for: outputs of earlier steps and properties of the task.
-func (r *runner) values(line string) (map[string]plan.Value, error) {
-	values := make(map[string]plan.Value, len(r.outputs))
+func (r *runner) values(line string) (map[string]plandoc.Value, error) {
+	values := make(map[string]plandoc.Value, len(r.outputs))
 	for name, text := range r.outputs {
-		values[name] = plan.Value{Text: text}
+		values[name] = plandoc.Value{Text: text}
 	}
-	for _, name := range plan.WholeReferences(line, plan.IsProperty) {
-		v, ok := r.Task.Property(r.Plan, name)
+	for _, name := range plandoc.WholeReferences(line, plandoc.IsProperty) {
+		v, ok := plandoc.Property(r.Task, r.Plan, name)
 		if !ok && !v.Many {
-			return nil, &plan.ReferenceError{Name: name,
+			return nil, &plandoc.ReferenceError{Name: name,
 				Reason: "stands for nothing: neither the task nor one above it has that"}
 		}
 		values[name] = v
@@ -280,7 +281,7 @@ func (r *runner) keep(i int, res *Result) error {
 	}
 	if res.OutputTo != "" {
 		r.outputs[res.OutputTo] = res.Output
-		r.files = append(r.files, strings.Replace(plan.VarName(res.OutputTo), "WF_VAR_", "WF_FILE_", 1)+"="+at)
+		r.files = append(r.files, strings.Replace(plandoc.VarName(res.OutputTo), "WF_VAR_", "WF_FILE_", 1)+"="+at)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // maxVariable is the size of one variable's value, in bytes. Beyond a system's limit no program starts: 128 KiB on
@@ -28,7 +28,7 @@ const maxVariables = 480_000
 func (r *runner) variables(referred map[string]string) []string {
 	all := maps.Clone(referred)
 	for name, text := range r.outputs {
-		if v := plan.VarName(name); all[v] == "" {
+		if v := plandoc.VarName(name); all[v] == "" {
 			all[v] = text
 		}
 	}

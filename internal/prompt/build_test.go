@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/contract"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/templates"
 )
 
@@ -262,7 +263,7 @@ func TestNoStory(t *testing.T) {
 
 func TestExamples(t *testing.T) {
 	t.Run("plan", func(t *testing.T) {
-		p, err := plan.ParseValid("plan.md", yamlOf(t, contract.RolePlan), plan.Floors{})
+		p, err := plandoc.ParseValid("plan.md", yamlOf(t, contract.RolePlan), plan.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,11 +272,11 @@ func TestExamples(t *testing.T) {
 		}
 	})
 	t.Run("split", func(t *testing.T) {
-		fragment, err := plan.Parse("split.md", yamlOf(t, contract.RoleSplit))
+		fragment, err := plandoc.Parse("split.md", yamlOf(t, contract.RoleSplit))
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := plan.ParseValid("whole.yaml", []byte(`{"title": "Shop", "root_acceptance_criteria": [{"id": "R1", "statement": "A page"}], "tasks": [
+		whole, err := plandoc.ParseValid("whole.yaml", []byte(`{"title": "Shop", "root_acceptance_criteria": [{"id": "R1", "statement": "A page"}], "tasks": [
 			{"task_id": "IMPL-3", "title": "The shop's page", "estimated_person_days": 14, "covers": ["R1"], "deliverable_spec": {"filename": "index.html"},
 			 "acceptance_criteria": [{"id": "A1", "statement": "index.html shows 20 products", "run": "test -s index.html"}]}]}`), plan.Floors{})
 		if err != nil {
@@ -293,7 +294,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fs := merged.Validate(plan.Floors{}); len(fs) > 0 {
+		if fs := plandoc.Validate(merged, plan.Floors{}); len(fs) > 0 {
 			t.Error(fs)
 		}
 		if r := plan.ReviewPlan(merged); r.Verdict != plan.Approved {

@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // ID is the plan's id.
@@ -25,7 +26,7 @@ func data(s string) string { return fmt.Sprintf("data %d\n%s\n", len(s), s) }
 // Begin starts the plan that the text describes, written as people write plans, as if it were grafted already.
 func (r *Repo) Begin(text string) {
 	r.t.Helper()
-	p, err := plan.ParseValid("plan.yaml", []byte(text), plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", []byte(text), plan.Floors{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func (r *Repo) Begin(text string) {
 func (r *Repo) Plan(text string) {
 	r.t.Helper()
 	const name = "plan.yaml"
-	p, err := plan.ParseValid(name, []byte(text), plan.Floors{})
+	p, err := plandoc.ParseValid(name, []byte(text), plan.Floors{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -60,11 +61,11 @@ func (r *Repo) Plan(text string) {
 func (r *Repo) Replan(change func(p *plan.Plan)) {
 	r.t.Helper()
 	r.append(event(func(s *plan.State) (plan.Change, error) {
-		data, err := plan.Encode(s.Plan)
+		data, err := plandoc.Encode(s.Plan)
 		if err != nil {
 			return plan.Change{}, err
 		}
-		p, err := plan.Decode(data) // decode a copy, since the state shares its plan
+		p, err := plandoc.Decode(data) // decode a copy, since the state shares its plan
 		if err != nil {
 			return plan.Change{}, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func TestFolded(t *testing.T) {
@@ -109,7 +110,7 @@ func largePlan(n int) string {
 func TestLargePlan(t *testing.T) {
 	s := newSite(t, nil)
 	s.Replan(func(p *plan.Plan) {
-		large, err := plan.ParseValid("plan.yaml", []byte(largePlan(1000)), plan.Floors{})
+		large, err := plandoc.ParseValid("plan.yaml", []byte(largePlan(1000)), plan.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

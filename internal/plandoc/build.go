@@ -1,0 +1,306 @@
+package plandoc
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+
+	"gitwf/internal/document"
+	"gitwf/internal/plan"
+)
+
+// builder turns a document that fits the schema into a complete plan.
+type builder struct {
+	fill   filler
+	plan   *plan.Plan
+	places map[*plan.Task]string
+
+	fs plan.Findings
+}
+
+// build completes the document's plan. Its findings have paths, not lines.
+func (d *written) build() plan.Findings {
+	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, nil}
+	if err := b.fill.object(d.root, reflect.ValueOf(b.plan).Elem(), "tasks", "root_acceptance_criteria",
+		"final_deliverable_spec"); err != nil {
+		return plan.Findings{err.finding()}
+	}
+	top := &plan.Task{}
+	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
+		if n := d.root.Child(key); n != nil {
+			part := document.Node{Kind: document.Object, Kids: []document.Node{*n}}
+			if err := b.fill.object(&part, reflect.ValueOf(top).Elem()); err != nil {
+				return plan.Findings{err.finding()}
+			}
+		}
+	}
+	b.list(d.root.Child("tasks"), "", "tasks")
+	p := b.plan
+	p.SchemaVersion = plan.SchemaVersion
+	if p.TopTask == "" {
+		p.TopTask = p.Title
+	}
+	b.root(top)
+	b.handDown()
+	b.checks()
+	if len(b.fs) > 0 {
+		return b.fs
+	}
+	d.plan = p
+	for _, t := range p.Tasks {
+		d.places = append(d.places, b.places[t])
+	}
+	return nil
+}
+
+// list reads tasks and their inline children, parents first. The depth of the document bounds the recursion.
+func (b *builder) list(n *document.Node, parent plan.TaskID, at string) {
+	for i := range n.Kids {
+		b.task(&n.Kids[i], parent, fmt.Sprintf("%s[%d]", at, i))
+	}
+}
+
+func (b *builder) task(n *document.Node, parent plan.TaskID, at string) {
+	t := &plan.Task{}
+	if err := b.fill.object(n, reflect.ValueOf(t).Elem(), "tasks"); err != nil {
+		b.fs = append(b.fs, err.under(at).finding())
+		return
+	}
+	b.places[t] = at
+	b.plan.Tasks = append(b.plan.Tasks, t)
+	if parent == "" { // a task inside another one has its parent from there
+		standIn(t, func(field string) bool { return n.Child(field) != nil })
+	} else {
+		standIn(t, func(field string) bool { return field == "parent_task_id" || n.Child(field) != nil })
+	}
+	switch {
+	case parent == "" || t.ParentTaskID == parent:
+	case t.ParentTaskID == "":
+		t.ParentTaskID = parent
+	default:
+		b.find(t, "parent-conflict", "parent_task_id", "the task stands inside another task than its parent",
+			string(parent)+", or nothing", string(t.ParentTaskID), "parent_task_id: "+string(parent))
+	}
+	inline := n.Child("tasks")
+	if inline == nil || len(inline.Kids) == 0 {
+		b.defaults(t, n)
+		return
+	}
+	if t.NodeType == "" {
+		t.NodeType = plan.Goal
+	}
+	if t.NodeType != plan.Goal {
+		b.find(t, "children-of-"+strings.ToLower(string(t.NodeType)), "node_type", "a task with children is a GOAL",
+			string(plan.Goal)+", or nothing", string(t.NodeType), "node_type: GOAL")
+	}
+	b.list(inline, t.TaskID, at+".tasks")
+}
+
+func (b *builder) find(t *plan.Task, code, field, text, expected, found, example string) {
+	b.fs = append(b.fs, plan.Finding{
+		Code: code, Path: joinPath(b.places[t], field), TaskID: t.TaskID,
+		Message: text, Expected: expected, Found: found, Example: example,
+	})
+}
+
+// defaults fills in what may be left out of an ACTION or a CHECK.
+func (b *builder) defaults(t *plan.Task, n *document.Node) {
+	if t.NodeType == "" {
+		t.NodeType = plan.Action
+	}
+	if t.NodeType == plan.Check && t.ReviewOutputSpec == "" {
+		t.ReviewOutputSpec = plan.ReviewOutput
+	}
+	if t.NodeType != plan.Action {
+		return
+	}
+	if t.Agent == "" && t.Run != "" {
+		t.Agent = plan.AgentExec
+	}
+	if t.DeliverableSpec != nil {
+		spec := n.Child("deliverable_spec")
+		completeSpec(t.DeliverableSpec, spec.Child("single_file") != nil)
+	}
+	for i := range t.AcceptanceCriteria {
+		completeCriterion(&t.AcceptanceCriteria[i])
+	}
+}
+
+func completeSpec(s *plan.DeliverableSpec, saysSingle bool) {
+	if !saysSingle {
+		s.SingleFile = s.Filename != "" && !plan.IsPattern(s.Filename) && len(s.Files) == 0
+	}
+	if !s.SingleFile && s.BundleMode == "" {
+		s.BundleMode = plan.BundleManifest
+	}
+	if s.Format == "" && !plan.IsPattern(s.Filename) {
+		// An extension must not turn a task into one that makes plans.
+		if ext := strings.TrimPrefix(path.Ext(s.Filename), "."); ext != plan.FormatPlan {
+			s.Format = ext
+		}
+	}
+}
+
+func completeCriterion(c *plan.Criterion) {
+	if c.Severity == "" {
+		c.Severity = plan.Must
+	}
+	if c.CheckMethod == "" {
+		c.CheckMethod = plan.ManualReview
+		if c.Run != "" {
+			c.CheckMethod = plan.StaticCheck
+		}
+	}
+}
+
+// root finds the root among the tasks or makes it, gives it what stands at the top of the file, and hangs below it
+// what has no parent.
+func (b *builder) root(top *plan.Task) {
+	p := b.plan
+	root := b.findRoot()
+	if root == nil {
+		if p.RootTaskID == "" {
+			p.RootTaskID = plan.RootID
+		}
+		root = &plan.Task{TaskID: p.RootTaskID, NodeType: plan.Goal, Title: p.Title}
+		p.Tasks = append([]*plan.Task{root}, p.Tasks...)
+		b.places[root] = ""
+	}
+	p.RootTaskID = root.TaskID
+	if top.RootAcceptanceCriteria != nil {
+		if root.RootAcceptanceCriteria != nil {
+			b.rootTwice("root_acceptance_criteria")
+		}
+		root.RootAcceptanceCriteria = top.RootAcceptanceCriteria
+	}
+	if top.FinalDeliverableSpec != nil {
+		if root.FinalDeliverableSpec != nil {
+			b.rootTwice("final_deliverable_spec")
+		}
+		root.FinalDeliverableSpec = top.FinalDeliverableSpec
+	}
+	if root.FinalDeliverableSpec == nil {
+		root.FinalDeliverableSpec = &plan.FinalDeliverableSpec{Mode: plan.PassThrough}
+	}
+	for _, t := range p.Tasks {
+		if t != root && t.ParentTaskID == "" && t.NodeType != plan.Check {
+			t.ParentTaskID = root.TaskID
+		}
+	}
+}
+
+func (b *builder) rootTwice(field string) {
+	b.fs = append(b.fs, plan.Finding{
+		Code: "root-twice", Path: field, TaskID: b.plan.RootTaskID, Message: "stands both at the top and in the root task",
+		Expected: "one of the two",
+	})
+}
+
+// findRoot is the task that root_task_id names, or the first GOAL without a parent that has what only a root has, or
+// that is called GOAL-1; nil if the file leaves the root out.
+func (b *builder) findRoot() *plan.Task {
+	p := b.plan
+	for _, t := range p.Tasks {
+		if t.NodeType != plan.Goal || t.ParentTaskID != "" {
+			continue
+		}
+		if p.RootTaskID != "" {
+			if t.TaskID == p.RootTaskID {
+				return t
+			}
+		} else if t.TaskID == plan.RootID || t.RootAcceptanceCriteria != nil || t.FinalDeliverableSpec != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// handDown gives the dependencies of a GOAL to every ACTION below it: only ACTIONs have inputs.
+func (b *builder) handDown() {
+	byID := make(map[plan.TaskID]*plan.Task, len(b.plan.Tasks))
+	handed := false
+	for _, t := range b.plan.Tasks {
+		byID[t.TaskID] = t
+		handed = handed || t.NodeType == plan.Goal && len(t.DependsOn) > 0
+	}
+	if !handed {
+		return
+	}
+	room := maxHandedDown
+	for _, t := range b.plan.Tasks {
+		if t.NodeType == plan.Action && !inherit(t, byID, &room) {
+			b.find(t, "too-many-dependencies", "depends_on", "the GOALs above hand down too many dependencies",
+				fmt.Sprintf("at most %d in the whole plan", maxHandedDown), "more", "")
+			return
+		}
+	}
+	for _, t := range b.plan.Tasks {
+		if t.NodeType == plan.Goal {
+			t.DependsOn = nil
+		}
+	}
+}
+
+// maxHandedDown bounds what handDown may add: goals times leaves times dependencies can be far more than was written.
+const maxHandedDown = 200_000
+
+// inherit adds to the task what the GOALs above it depend on. It reports false when there is no room left.
+func inherit(t *plan.Task, byID map[plan.TaskID]*plan.Task, room *int) bool {
+	has := map[plan.TaskID]bool{}
+	for _, d := range t.DependsOn {
+		has[d] = true
+	}
+	above := byID[t.ParentTaskID]
+	// A loop of parents is Validate's to report; here it must only end.
+	for steps := 0; above != nil && steps <= plan.MaxDepth; steps++ {
+		for _, d := range above.DependsOn {
+			if has[d] {
+				continue
+			}
+			has[d] = true
+			t.DependsOn = append(t.DependsOn, d)
+			if *room--; *room < 0 {
+				return false
+			}
+		}
+		above = byID[above.ParentTaskID]
+	}
+	return true
+}
+
+// checks adds the CHECKs that the file leaves out, each behind its ACTION, and completes those it has.
+func (b *builder) checks() {
+	p := b.plan
+	parents := make(map[plan.TaskID]plan.TaskID, len(p.Tasks))
+	bound := make(map[plan.TaskID]bool, len(p.Tasks))
+	added := 0
+	for _, t := range p.Tasks {
+		if t.NodeType == plan.Check {
+			bound[t.ReviewTargetTaskID] = true
+		} else {
+			parents[t.TaskID] = t.ParentTaskID
+		}
+		if t.NodeType == plan.Action {
+			added++
+		}
+	}
+	tasks := make([]*plan.Task, 0, len(p.Tasks)+added)
+	for _, t := range p.Tasks {
+		tasks = append(tasks, t)
+		if t.NodeType == plan.Check && t.ParentTaskID == "" {
+			t.ParentTaskID = parents[t.ReviewTargetTaskID]
+		}
+		if t.NodeType != plan.Action || bound[t.TaskID] {
+			continue
+		}
+		bound[t.TaskID] = true
+		check := &plan.Task{
+			TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
+			ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
+		}
+		b.places[check] = b.places[t]
+		tasks = append(tasks, check)
+	}
+	p.Tasks = tasks
+}

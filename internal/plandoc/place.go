@@ -1,0 +1,81 @@
+package plandoc
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/document"
+	"gitwf/internal/plan"
+)
+
+// segment is one step of a path: a key, or an index when key is "".
+type segment struct {
+	key   string
+	index int
+}
+
+// joinPath appends a segment: joinPath("tasks", "3") is tasks[3], joinPath("tasks[3]", "title") is tasks[3].title.
+func joinPath(path, part string) string {
+	if _, err := strconv.Atoi(part); err == nil && path != "" {
+		return path + "[" + part + "]"
+	}
+	if path == "" {
+		return part
+	}
+	return path + "." + part
+}
+
+// splitPath is the inverse of joinPath.
+func splitPath(path string) []segment {
+	var parts []segment
+	for field := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		if i, err := strconv.Atoi(field); err == nil {
+			parts = append(parts, segment{index: i})
+		} else {
+			parts = append(parts, segment{key: field})
+		}
+	}
+	return parts
+}
+
+// along gives the nodes on the way from the root to the value at path, as far as they exist, the root first.
+func along(root *document.Node, path string) iter.Seq[*document.Node] {
+	return func(yield func(*document.Node) bool) {
+		at := root
+		for _, s := range splitPath(path) {
+			if !yield(at) {
+				return
+			}
+			next := at.Child(s.key)
+			if s.key == "" && at.Kind == document.Array && s.index < len(at.Kids) {
+				next = &at.Kids[s.index]
+			}
+			if next == nil {
+				return
+			}
+			at = next
+		}
+		yield(at)
+	}
+}
+
+// lineOf is the line of the value at path, or of the innermost value on the way to it that exists.
+func lineOf(root *document.Node, path string) int {
+	line := 0
+	for n := range along(root, path) {
+		line = int(n.Line)
+	}
+	return line
+}
+
+// taskAt is the id of the innermost task that the path leads through.
+func taskAt(root *document.Node, path string) plan.TaskID {
+	id := plan.TaskID("")
+	for n := range along(root, path) {
+		if t := n.Child("task_id"); n != root && t != nil && t.Kind == document.String && plan.TaskID(t.Text).Valid() {
+			id = plan.TaskID(t.Text)
+		}
+	}
+	return id
+}

@@ -1,0 +1,152 @@
+package plandoc
+
+import (
+	"fmt"
+	"gitwf/internal/plan"
+	"strings"
+)
+
+// Summary is what is known of an approved version: what its maker recorded, and the newest review that approved it. Of
+// a version that was pruned the artifact has no more than its ArtifactID. Review is nil where there is none.
+type Summary struct {
+	Artifact plan.Artifact
+	Review   *plan.Review
+}
+
+// What a summary has of each thing at most: it is read by people, and by every task that builds on it.
+const (
+	maxSummaryFiles    = 50
+	maxSummaryText     = 4000 // bytes of what the maker says
+	maxSummaryEvidence = 400  // bytes of the evidence for one criterion
+)
+
+// Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests
+// with their evidence, notes for later tasks. It is the one form in which a finished task is told of: to the tasks that
+// build on it, and to people in .summaries/. users are the tasks that build on it.
+func (s Summary) Text(t *plan.Task, users []plan.TaskID) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plan.OneLine(t.Title))
+	if text := strings.TrimSpace(plan.Printable(s.Artifact.Summary)); text != "" {
+		b.WriteString(noHeadings(clipped(text, maxSummaryText)) + "\n\n")
+	}
+	b.WriteString(s.origin() + "\n")
+	section(&b, "Files", "", s.files())
+	section(&b, "Integration points", "", integration(t, users))
+	if s.Review != nil {
+		verdict := fmt.Sprintf("Approved by %s, score %d. %s", plan.OneLine(s.Review.Reviewer), s.Review.Score,
+			clipped(plan.OneLine(s.Review.Reason), maxSummaryText))
+		section(&b, "Tests", strings.TrimSpace(verdict), tests(s.Review))
+	}
+	section(&b, "Notes for later tasks", "", s.notes())
+	return b.String()
+}
+
+func section(b *strings.Builder, title, before string, lines []string) {
+	if before == "" && len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	if before != "" {
+		b.WriteString(before + "\n")
+	}
+	for _, l := range lines {
+		b.WriteString("- " + l + "\n")
+	}
+}
+
+func (s Summary) origin() string {
+	a := s.Artifact
+	if a.Agent == "" {
+		return "What it held was pruned."
+	}
+	text := fmt.Sprintf("By %s, %s", plan.OneLine(a.Agent), a.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"))
+	var from []string
+	for _, in := range a.Inputs {
+		from = append(from, plan.OneLine(string(in.TaskID)+" "+in.ArtifactID))
+	}
+	if len(from) > 0 {
+		text += ", from " + strings.Join(from, ", ")
+	}
+	return text + "."
+}
+
+func (s Summary) files() []string {
+	var lines []string
+	for i, f := range s.Artifact.Files {
+		if i == maxSummaryFiles {
+			return append(lines, fmt.Sprintf("and %d more", len(s.Artifact.Files)-i))
+		}
+		lines = append(lines, code(f.Path)+", "+plan.Count(int(f.Size), "byte"))
+	}
+	return lines
+}
+
+// integration is where the work meets other work: the places that the task was to change, and who builds on it.
+func integration(t *plan.Task, users []plan.TaskID) []string {
+	var lines []string
+	targets, _ := texts(t.FlowControl["target_files"])
+	for i, place := range targets {
+		if i == maxSummaryFiles {
+			lines = append(lines, fmt.Sprintf("and %d more places", len(targets)-i))
+			break
+		}
+		lines = append(lines, code(place))
+	}
+	for i, id := range users {
+		if i == maxSummaryFiles {
+			lines = append(lines, fmt.Sprintf("%d more tasks build on it", len(users)-i))
+			break
+		}
+		lines = append(lines, string(id)+" builds on it")
+	}
+	return lines
+}
+
+func tests(r *plan.Review) []string {
+	var lines []string
+	for _, c := range r.Criteria {
+		line := fmt.Sprintf("%s %s: %s", plan.OneLine(c.ID), plan.OneLine(c.Result), plan.OneLine(c.Statement))
+		if evidence := clipped(plan.OneLine(c.Evidence), maxSummaryEvidence); evidence != "" {
+			line += fmt.Sprintf(" (%s: %s)", plan.OneLine(c.By), evidence)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (s Summary) notes() []string {
+	if s.Review == nil {
+		return nil
+	}
+	var lines []string
+	for _, c := range s.Review.Criteria {
+		if c.Result == plan.ResultWaived {
+			lines = append(lines, plan.OneLine(c.ID)+" does not hold: it was waived")
+		}
+	}
+	for _, sg := range s.Review.Suggestions {
+		lines = append(lines, fmt.Sprintf("%s (%s)", plan.OneLine(sg.Text), plan.OneLine(sg.Priority)))
+	}
+	return lines
+}
+
+func code(s string) string { return "`" + strings.ReplaceAll(plan.OneLine(s), "`", "'") + "`" }
+
+// clipped is the beginning of a text.
+func clipped(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " ..."
+}
+
+// noHeadings keeps what an agent says from looking like a section of what is known.
+func noHeadings(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if rest := strings.TrimLeft(l, " \t"); strings.HasPrefix(rest, "#") || strings.Trim(rest, "=-") == "" && rest != "" {
+			lines[i] = `\` + rest
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,185 @@
+package plandoc
+
+import (
+	"gitwf/internal/plan"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// The sections meta, context and flow_control of a task (seed 1) are kept as they were written, unknown keys too. What
+// the program itself acts on is read here; how they are to be written stands in docs/tasks.md.
+
+// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all of seed 1's rules
+// for these sections. Without it only that is checked which the program acts on.
+const StrictTaskDocument = "strict"
+
+// strict reports whether the plan asks for seed 1's rules.
+func isStrict(p *plan.Plan) bool { return p.Config.TaskDocument == StrictTaskDocument }
+
+// TaskTypes are the values of meta.type (seed 1).
+func TaskTypes() []string { return []string{"feature", "bugfix", "refactor", "test", "docs"} }
+
+// imported reports whether the task came from another system: its edges are what the importer made of them, and context
+// says what they were there.
+func isImported(t *plan.Task) bool { return t.Meta["imported"] != nil }
+
+// texts is a list of texts; ok is false for everything else.
+func texts(v any) (list []string, ok bool) {
+	items, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	for _, item := range items {
+		s, ok := item.(string)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// contextTexts is a list of texts in the task's context, nil if there is none.
+func contextTexts(t *plan.Task, key string) []string {
+	list, _ := texts(t.Context[key])
+	return list
+}
+
+// contextIDs is what context.parent or context.depends_on names; ok is false unless all of it are ids of tasks.
+func contextIDs(t *plan.Task, key string) (ids []plan.TaskID, ok bool) {
+	list, ok := texts(t.Context[key])
+	if one, isText := t.Context[key].(string); isText {
+		list, ok = []string{one}, true
+	}
+	for _, s := range list {
+		if !plan.TaskID(s).Valid() {
+			return nil, false
+		}
+		ids = append(ids, plan.TaskID(s))
+	}
+	return ids, ok
+}
+
+// standIn lets context.parent and context.depends_on stand for parent_task_id and depends_on where what people wrote
+// leaves these out. says reports whether the file has a field.
+func standIn(t *plan.Task, says func(field string) bool) {
+	if isImported(t) || t.NodeType == plan.Check {
+		return
+	}
+	if ids, ok := contextIDs(t, "parent"); ok && len(ids) == 1 && t.ParentTaskID == "" && !says("parent_task_id") {
+		t.ParentTaskID = ids[0]
+	}
+	if ids, ok := contextIDs(t, "depends_on"); ok && !says("depends_on") {
+		t.DependsOn = ids
+	}
+}
+
+// ancestors are the tasks above t, the nearest first.
+func ancestors(t *plan.Task, get func(plan.TaskID) *plan.Task) []*plan.Task {
+	var above []*plan.Task
+	for len(above) <= plan.MaxDepth {
+		if t = get(t.ParentTaskID); t == nil || slices.Contains(above, t) {
+			break
+		}
+		above = append(above, t)
+	}
+	return above
+}
+
+// Effective is the task with what it inherits in its context: shared_context of every task above it, where the nearest
+// wins, and the lists inherited.context, those of the outermost task first. It is t itself if it inherits nothing.
+func Effective(s *plan.State, t *plan.Task) *plan.Task {
+	return effective(t, ancestors(t, func(id plan.TaskID) *plan.Task {
+		if above := s.Tasks[id]; above != nil {
+			return above.Task
+		}
+		return nil
+	}))
+}
+
+func effective(t *plan.Task, above []*plan.Task) *plan.Task {
+	shared := map[string]any{}
+	var told []any
+	from := plan.TaskID("")
+	for _, a := range slices.Backward(append([]*plan.Task{t}, above...)) {
+		own, _ := a.Context["shared_context"].(map[string]any)
+		maps.Copy(shared, own)
+		inherited, _ := a.Context["inherited"].(map[string]any)
+		list, _ := inherited["context"].([]any)
+		for _, item := range list {
+			if !hasText(told, item) {
+				told = append(told, item)
+			}
+		}
+		if a != t && (len(own) > 0 || len(list) > 0) {
+			from = a.TaskID
+		}
+	}
+	if from == "" {
+		return t
+	}
+	e := *t
+	e.Context = map[string]any{}
+	maps.Copy(e.Context, t.Context)
+	if len(shared) > 0 {
+		e.Context["shared_context"] = shared
+	}
+	if len(told) > 0 {
+		inherited := map[string]any{"from": string(from)}
+		own, _ := t.Context["inherited"].(map[string]any)
+		maps.Copy(inherited, own)
+		inherited["context"] = told
+		e.Context["inherited"] = inherited
+	}
+	return &e
+}
+
+// hasText reports whether a list has a text; other values are never the same.
+func hasText(list []any, v any) bool {
+	s, ok := v.(string)
+	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
+}
+
+// FocusPaths are the paths of the repository that a task's context says it is about (seed 1); nil if it names none. A
+// plan that came from elsewhere may say anything there: what is no list of texts counts for nothing.
+func FocusPaths(t *plan.Task) []string {
+	list, ok := t.Context["focus_paths"].([]any)
+	if !ok {
+		return nil
+	}
+	var paths []string
+	for _, v := range list {
+		if p, ok := v.(string); ok && strings.TrimSpace(p) != "" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
+// for the directory before its first wildcard. In doubt they are: file systems that know no case are reckoned with.
+func SameFocus(a, b *plan.Task) bool {
+	for _, p := range FocusPaths(a) {
+		for _, q := range FocusPaths(b) {
+			if p, q := focus(p), focus(q); below(p, q) || below(q, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// focus is a path of the repository in a form that can be compared; "" is the whole repository.
+func focus(p string) string {
+	p = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), `\`, "/"))
+	if i := strings.IndexAny(p, "*?["); i >= 0 {
+		p = p[:strings.LastIndexByte(p[:i], '/')+1]
+	}
+	return strings.TrimPrefix(path.Clean("/"+p), "/")
+}
+
+func below(p, dir string) bool {
+	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
+}

@@ -1,0 +1,91 @@
+package plandoc
+
+import (
+	"fmt"
+	"gitwf/internal/plan"
+	"path"
+	"strings"
+)
+
+// MissingPaths finds the focus_paths of a strict plan that lead nowhere: exists says what the repository has, a file or
+// a directory. What the task or one that it builds on will put there counts too. A plan that is not strict may name
+// what it likes.
+func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
+	if !isStrict(p) {
+		return nil
+	}
+	v := &validator{plan: p}
+	v.at = make(map[plan.TaskID]int, len(p.Tasks))
+	for i, t := range p.Tasks {
+		v.at[t.TaskID] = i
+	}
+	for i, t := range p.Tasks {
+		if t.NodeType == plan.Check || t.Planning() {
+			continue
+		}
+		var lands []string
+		for j, focus := range contextTexts(t, "focus_paths") {
+			if plan.CheckPath(focus) != nil || exists(focus) {
+				continue // what is wrong with its form is Validate's to say
+			}
+			if lands == nil {
+				lands = v.landing(t)
+			}
+			if !leadsTo(focus, lands) {
+				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
+					"is not in the repository, and no task that this one builds on lands there",
+					"a file or directory of HEAD, or what a dependency lands (deliverable_spec.land_at)", plan.Quote(focus), "")
+			}
+		}
+	}
+	return v.fs.Capped()
+}
+
+// landing are the paths in the repository that the task, and those that it builds on, declare for their files.
+func (v *validator) landing(t *plan.Task) []string {
+	paths := []string{}
+	seen := map[plan.TaskID]bool{}
+	todo := []*plan.Task{t}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		if at == nil || seen[at.TaskID] {
+			continue
+		}
+		seen[at.TaskID] = true
+		if s := at.DeliverableSpec; s != nil && s.LandAt != "" {
+			for _, f := range append([]string{s.Filename}, s.Files...) {
+				if f != "" {
+					paths = append(paths, path.Join(s.LandAt, s.OutputDir, f))
+				}
+			}
+		}
+		for _, d := range at.DependsOn {
+			todo = append(todo, v.get(d))
+		}
+		if at.NodeType == plan.Goal {
+			for _, below := range v.plan.Tasks {
+				if below.ParentTaskID == at.TaskID {
+					todo = append(todo, below)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// leadsTo reports whether one of the files is the path, or lies below it, or may by its pattern.
+func leadsTo(focus string, files []string) bool {
+	for _, f := range files {
+		if below(f, focus) {
+			return true
+		}
+		if i := strings.IndexAny(f, "*?["); i >= 0 {
+			dir := strings.TrimSuffix(f[:strings.LastIndexByte(f[:i], '/')+1], "/")
+			if below(focus, dir) || below(dir, focus) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,182 @@
+package plandoc
+
+import (
+	"fmt"
+	"gitwf/internal/plan"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Validate holds the plan against every hard rule and the policy's floors, and returns all that it breaks, in plan
+// order, cut to what one reader can use. A plan without findings can be carried out. Paths count the tasks as they
+// stand in plan.json.
+func Validate(p *plan.Plan, floors plan.Floors) plan.Findings {
+	return validate(p, floors).Capped()
+}
+
+func validate(p *plan.Plan, floors plan.Floors) plan.Findings {
+	v := &validator{plan: p, floors: floors, limits: p.Limits()}
+	if v.index(); len(v.fs) > 0 {
+		return v.fs // without unique ids the graph means nothing
+	}
+	for i, t := range p.Tasks {
+		v.task(i, t)
+	}
+	v.tree()
+	v.cycles()
+	v.bindings()
+	v.rootRules()
+	v.targets()
+	v.config()
+	return v.fs
+}
+
+// validator gathers findings about one plan.
+type validator struct {
+	plan     *plan.Plan
+	floors   plan.Floors
+	limits   plan.Config
+	fs       plan.Findings
+	at       map[plan.TaskID]int // index in plan.Tasks
+	children [][]int             // DECOMPOSE, CHECKs apart
+}
+
+// add notes a finding about a field of the task with index i.
+func (v *validator) add(i int, code, field, text, expected, found, example string) {
+	path := fmt.Sprintf("tasks[%d]", i)
+	if field != "" {
+		path += "." + field
+	}
+	v.fs = append(v.fs, plan.Finding{
+		Code: code, Path: path, TaskID: v.plan.Tasks[i].TaskID,
+		Message: text, Expected: expected, Found: found, Example: example,
+	})
+}
+
+// top notes a finding about the plan as a whole.
+func (v *validator) top(code, path, text, expected, found, example string) {
+	v.fs = append(v.fs, plan.Finding{Code: code, Path: path, Message: text, Expected: expected, Found: found,
+		Example: example})
+}
+
+func (v *validator) get(id plan.TaskID) *plan.Task {
+	if i, ok := v.at[id]; ok {
+		return v.plan.Tasks[i]
+	}
+	return nil
+}
+
+// index checks what every other rule needs: ids that are valid and unique, and a root.
+func (v *validator) index() {
+	v.at = make(map[plan.TaskID]int, len(v.plan.Tasks))
+	for i, t := range v.plan.Tasks {
+		if t == nil {
+			v.top("no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
+			return
+		}
+		if !t.TaskID.Valid() {
+			v.add(i, "bad-id", "task_id", "is not a task id", "upper-case words with hyphens, then numbers with dots",
+				plan.Quote(string(t.TaskID)), "task_id: IMPL-1")
+			continue
+		}
+		if first, taken := v.at[t.TaskID]; taken {
+			v.add(i, "duplicate-id", "task_id", "the id belongs to another task already", "an id of its own",
+				fmt.Sprintf("%s, also %s", t.TaskID, plan.Quote(v.plan.Tasks[first].Title)), "task_id: "+string(v.freeID(t.TaskID)))
+			continue
+		}
+		v.at[t.TaskID] = i
+	}
+	if len(v.fs) > 0 {
+		return
+	}
+	v.rootExists()
+	v.children = make([][]int, len(v.plan.Tasks))
+	for i, t := range v.plan.Tasks {
+		if parent, ok := v.at[t.ParentTaskID]; ok && t.NodeType != plan.Check {
+			v.children[parent] = append(v.children[parent], i)
+		}
+	}
+}
+
+// freeID suggests an id that no task has yet.
+func (v *validator) freeID(id plan.TaskID) plan.TaskID {
+	for n := 2; n < 100; n++ {
+		try := id + plan.TaskID("."+strconv.Itoa(n))
+		if _, taken := v.at[try]; !taken {
+			return try
+		}
+	}
+	return id
+}
+
+func (v *validator) rootExists() {
+	i, ok := v.at[v.plan.RootTaskID]
+	switch {
+	case !ok:
+		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", plan.Quote(string(v.plan.RootTaskID)),
+			"root_task_id: GOAL-1")
+	case v.plan.Tasks[i].NodeType != plan.Goal:
+		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal), string(v.plan.Tasks[i].NodeType),
+			"node_type: GOAL")
+	case v.plan.Tasks[i].ParentTaskID != "":
+		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing", string(v.plan.Tasks[i].ParentTaskID), "")
+	}
+}
+
+// config checks the plan's own fields and its limits against the policy.
+func (v *validator) config() {
+	p := v.plan
+	if rule := badLine(p.Title); rule != "" {
+		v.top("bad-text", "title", rule, "one line of text", plan.Quote(p.Title), "title: Release dossier")
+	}
+	if p.PlanID != "" && !p.PlanID.Valid() {
+		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
+			plan.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
+	}
+	if v.limits.MinScore < v.floors.MinScore {
+		v.looser("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
+	}
+	if v.limits.Quorum < v.floors.Quorum {
+		v.looser("config.quorum", "quorum", v.floors.Quorum, v.limits.Quorum)
+	}
+	for i, name := range p.Config.Reviewers {
+		if rule := badLine(name); rule != "" {
+			v.top("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plan.Quote(name), "")
+		}
+	}
+	v.negative()
+	v.documentMode()
+}
+
+func (v *validator) looser(path, field string, floor, have int) {
+	v.top("looser-than-policy", path, "is looser than the repository's policy",
+		fmt.Sprintf("at least %d", floor), strconv.Itoa(have), fmt.Sprintf("%s: %d", field, floor))
+}
+
+// negative refuses limits that the schema refuses too: a stored plan may come from anywhere.
+func (v *validator) negative() {
+	c := v.plan.Config
+	for name, value := range c.Numbers() {
+		if value < 0 {
+			v.top("bad-value", "config."+name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
+		}
+	}
+	if c.MinScore > 100 {
+		v.top("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore),
+			"min_score: 90")
+	}
+}
+
+// badLine says why a text can't stand on one line of a terminal, "" when it can.
+func badLine(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
+	case slices.ContainsFunc([]rune(s), plan.HostileRune):
+		return "contains a line break, a control character or an invisible one"
+	}
+	return ""
+}

@@ -1,0 +1,257 @@
+package plandoc
+
+import (
+	"fmt"
+	"gitwf/internal/plan"
+	"strings"
+)
+
+// tree checks the DECOMPOSE edges: parents exist and are GOALs, there is no loop, every GOAL has work below it, and
+// depth and leaves are within the limits.
+func (v *validator) tree() {
+	p := v.plan
+	for i, t := range p.Tasks {
+		parent := v.get(t.ParentTaskID)
+		switch {
+		case t.TaskID == p.RootTaskID:
+		case t.ParentTaskID == "" && t.NodeType == plan.Check:
+		case t.ParentTaskID == "":
+			v.add(i, "unknown-parent", "parent_task_id", "only the root has no parent", "the id of a GOAL", "nothing",
+				"parent_task_id: "+string(p.RootTaskID))
+		case parent == nil:
+			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist", "the id of a GOAL of this plan",
+				plan.Quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
+		case parent.NodeType != plan.Goal && t.NodeType != plan.Check:
+			v.add(i, "parent-not-goal", "parent_task_id", "only a GOAL can have children", "the id of a GOAL",
+				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(p.RootTaskID))
+		}
+	}
+	depth := v.depths()
+	v.parentLoops(depth)
+	for i, t := range p.Tasks {
+		if limit := v.limits.MaxDecompositionDepth; t.NodeType != plan.Check && depth[i] > limit {
+			v.add(i, "depth", "parent_task_id", "is too deep below the root",
+				fmt.Sprintf("at most %d levels (config.max_decomposition_depth)", limit),
+				fmt.Sprintf("level %d", depth[i]), fmt.Sprintf("max_decomposition_depth: %d", depth[i]))
+		}
+	}
+	v.goals()
+	if leaves := p.Leaves(); leaves > v.limits.MaxLeafTasks {
+		v.top("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
+			fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
+			fmt.Sprint(leaves), fmt.Sprintf("max_leaf_tasks: %d", leaves))
+	}
+}
+
+const unreached = -1
+
+// depths gives the number of DECOMPOSE edges from the root to each task, unreached for what does not hang on it.
+func (v *validator) depths() []int {
+	depth := make([]int, len(v.plan.Tasks))
+	for i := range depth {
+		depth[i] = unreached
+	}
+	root := v.at[v.plan.RootTaskID]
+	depth[root] = 0
+	queue := []int{root}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, c := range v.children[i] {
+			if depth[c] == unreached {
+				depth[c] = depth[i] + 1
+				queue = append(queue, c)
+			}
+		}
+	}
+	return depth
+}
+
+// parentLoops reports each loop among the tasks that do not hang on the root.
+func (v *validator) parentLoops(depth []int) {
+	visited := make([]int, len(v.plan.Tasks)) // in which walk
+	for start := range v.plan.Tasks {
+		if depth[start] != unreached || visited[start] != 0 {
+			continue
+		}
+		i, ok := start, true
+		for ok && visited[i] == 0 && depth[i] == unreached {
+			visited[i] = start + 1
+			i, ok = v.at[v.plan.Tasks[i].ParentTaskID]
+		}
+		if !ok || depth[i] != unreached || visited[i] != start+1 {
+			continue
+		}
+		loop := []int{i}
+		for j := v.at[v.plan.Tasks[i].ParentTaskID]; j != i; j = v.at[v.plan.Tasks[j].ParentTaskID] {
+			loop = append(loop, j)
+		}
+		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+string(v.plan.RootTaskID),
+			v.path(loop), "parent_task_id: "+string(v.plan.RootTaskID))
+	}
+}
+
+// goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be
+// made has the task that makes it.
+func (v *validator) goals() {
+	hasWork := make([]bool, len(v.plan.Tasks))
+	any := false
+	for i, t := range v.plan.Tasks {
+		if t.NodeType != plan.Action {
+			continue
+		}
+		any = any || !t.Planning() || len(v.plan.Grafts) == 0
+		for j, ok := i, true; ok && !hasWork[j]; j, ok = v.at[v.plan.Tasks[j].ParentTaskID] {
+			hasWork[j] = true
+		}
+	}
+	if !any {
+		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
+			"tasks: [{task_id: IMPL-1, ...}]")
+		return
+	}
+	for i, t := range v.plan.Tasks {
+		if t.NodeType == plan.Goal && !hasWork[i] {
+			v.add(i, "empty-goal", "node_type", "the GOAL has no ACTION below it and could never be done",
+				"an ACTION below it, or node_type ACTION", "none", "")
+		}
+	}
+}
+
+// path shows a loop: IMPL-1 -> IMPL-2 -> IMPL-1. The middle of a long one is left out.
+func (v *validator) path(loop []int) string {
+	const ends = 8
+	var ids []string
+	for k, i := range loop {
+		if len(loop) > 2*ends && k == ends {
+			ids = append(ids, fmt.Sprintf("... %d more ...", len(loop)-2*ends))
+		}
+		if len(loop) <= 2*ends || k < ends || k >= len(loop)-ends {
+			ids = append(ids, string(v.plan.Tasks[i].TaskID))
+		}
+	}
+	return strings.Join(append(ids, string(v.plan.Tasks[loop[0]].TaskID)), " -> ")
+}
+
+// waitsFor lists what task i waits for: an ACTION for its dependencies, a GOAL for what is below it.
+func (v *validator) waitsFor(i int) []int {
+	t := v.plan.Tasks[i]
+	if t.NodeType == plan.Goal {
+		return v.children[i]
+	}
+	var deps []int
+	if t.NodeType == plan.Action {
+		for _, d := range t.DependsOn {
+			if j, ok := v.at[d]; ok && j != i {
+				deps = append(deps, j)
+			}
+		}
+	}
+	return deps
+}
+
+// cycles reports tasks that wait for themselves, one loop for each part of the graph. The walk keeps its own stack: a
+// chain of ten thousand tasks must not be ten thousand calls deep.
+func (v *validator) cycles() {
+	const white, grey, black = 0, 1, 2
+	type frame struct {
+		task int
+		next []int
+	}
+	colour := make([]uint8, len(v.plan.Tasks))
+	for start := range v.plan.Tasks {
+		if colour[start] != white {
+			continue
+		}
+		reported := false
+		colour[start] = grey
+		stack := []frame{{start, v.waitsFor(start)}}
+		for len(stack) > 0 {
+			f := &stack[len(stack)-1]
+			if len(f.next) == 0 {
+				colour[f.task] = black
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			next := f.next[0]
+			f.next = f.next[1:]
+			switch {
+			case colour[next] == white:
+				colour[next] = grey
+				stack = append(stack, frame{next, v.waitsFor(next)})
+			case colour[next] == grey && !reported:
+				reported = true
+				begin := len(stack) - 1
+				for stack[begin].task != next {
+					begin--
+				}
+				var loop []int
+				for _, f := range stack[begin:] {
+					loop = append(loop, f.task)
+				}
+				v.cycle(loop)
+			}
+		}
+	}
+}
+
+// cycle reports a loop, beginning with an ACTION: only ACTIONs say what they depend on. Loops of parents, and those
+// that run through a task's own GOAL, are reported where they arise.
+func (v *validator) cycle(loop []int) {
+	begin := 0
+	for begin < len(loop) && v.plan.Tasks[loop[begin]].NodeType != plan.Action {
+		begin++
+	}
+	if begin == len(loop) {
+		return
+	}
+	loop = append(append([]int{}, loop[begin:]...), loop[:begin]...)
+	for k, i := range loop {
+		after := v.plan.Tasks[loop[(k+1)%len(loop)]]
+		if t := v.plan.Tasks[i]; t.NodeType == plan.Action && after.NodeType == plan.Goal && v.above(t, after.TaskID) {
+			return
+		}
+	}
+	after := v.plan.Tasks[loop[1%len(loop)]].TaskID
+	v.add(loop[0], "cycle", "depends_on", "the tasks wait for each other in a circle",
+		"an order in which they can be done",
+		v.path(loop), "a plan without "+string(after)+" in this list")
+}
+
+// bindings checks that ACTIONs and CHECKs are bound 1:1.
+func (v *validator) bindings() {
+	by := make(map[plan.TaskID]plan.TaskID, len(v.plan.Tasks)/2)
+	for i, t := range v.plan.Tasks {
+		if t.NodeType != plan.Check {
+			continue
+		}
+		const field = "review_target_task_id"
+		target := v.get(t.ReviewTargetTaskID)
+		first, taken := by[t.ReviewTargetTaskID]
+		switch {
+		case t.ReviewTargetTaskID == "":
+			v.add(i, "check-binding", field, "the CHECK reviews nothing", "the id of an ACTION", "nothing",
+				"review_target_task_id: IMPL-1")
+		case target == nil:
+			v.add(i, "check-binding", field, "names a task that does not exist", "the id of an ACTION of this plan",
+				plan.Quote(string(t.ReviewTargetTaskID)), v.similar(t.ReviewTargetTaskID, field+": ", ""))
+		case target.NodeType != plan.Action:
+			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
+				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")
+		case taken:
+			v.add(i, "check-binding", field, "the ACTION has two CHECKs", "one CHECK for each ACTION",
+				fmt.Sprintf("%s is reviewed by %s already", t.ReviewTargetTaskID, first),
+				"quorum: 2, for two reviewers in one CHECK")
+		}
+		if !taken {
+			by[t.ReviewTargetTaskID] = t.TaskID
+		}
+	}
+	for i, t := range v.plan.Tasks {
+		if t.NodeType == plan.Action && by[t.TaskID] == "" {
+			v.add(i, "check-binding", "task_id", "the ACTION has no CHECK", "one CHECK for each ACTION", "none",
+				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}", t.TaskID.CheckID(),
+					t.TaskID))
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package plandoc
+
+import (
+	"fmt"
+	"gitwf/internal/plan"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// task checks what can be said of one task alone, or of it and the tasks that it names.
+func (v *validator) task(i int, t *plan.Task) {
+	if rule := badLine(t.Title); rule != "" {
+		v.add(i, "bad-text", "title", rule, "one line of text", plan.Quote(t.Title), "title: Write the report")
+	}
+	if t.Agent != "" && badLine(t.Agent) != "" {
+		v.add(i, "bad-text", "agent", badLine(t.Agent), "the name of an agent", plan.Quote(t.Agent), "agent: exec")
+	}
+	switch t.NodeType {
+	case plan.Action:
+		v.action(i, t)
+	case plan.Check:
+		v.check(i, t)
+	case plan.Goal:
+	default:
+		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", plan.Quote(string(t.NodeType)),
+			"node_type: ACTION")
+	}
+	v.fields(i, t)
+	v.dependencies(i, t)
+	v.requirements(i, t)
+	v.document(i, t)
+}
+
+// fields refuses the fields that another kind of task has: they would be read by nobody.
+func (v *validator) fields(i int, t *plan.Task) {
+	isRoot := t.TaskID == v.plan.RootTaskID
+	for _, f := range [...]struct {
+		name  string
+		set   bool
+		fits  bool
+		owner string
+	}{
+		{"estimated_person_days", t.EstimatedPersonDays != 0, t.NodeType == plan.Action, "an ACTION"},
+		{"deliverable_spec", t.DeliverableSpec != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"acceptance_criteria", t.AcceptanceCriteria != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"covers", t.Covers != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"run", t.Run != "", t.NodeType == plan.Action, "an ACTION"},
+		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.Reserved(),
+			"the tasks of a stored plan that make plans"},
+		{"review_target_task_id", t.ReviewTargetTaskID != "", t.NodeType == plan.Check, "a CHECK"},
+		{"review_output_spec", t.ReviewOutputSpec != "", t.NodeType == plan.Check, "a CHECK"},
+		{"reviewers", t.Reviewers != nil, t.NodeType == plan.Check, "a CHECK"},
+		{"quorum", t.Quorum != 0, t.NodeType == plan.Check, "a CHECK"},
+		{"min_score", t.MinScore != 0, t.NodeType == plan.Check, "a CHECK"},
+		{"root_acceptance_criteria", t.RootAcceptanceCriteria != nil, isRoot, "the root GOAL"},
+		{"final_deliverable_spec", t.FinalDeliverableSpec != nil, isRoot, "the root GOAL"},
+	} {
+		if f.set && !f.fits {
+			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType), "at "+f.owner+" only",
+				f.name, "")
+		}
+	}
+}
+
+func (v *validator) dependencies(i int, t *plan.Task) {
+	seen := make(map[plan.TaskID]bool, len(t.DependsOn))
+	for j, d := range t.DependsOn {
+		field := fmt.Sprintf("depends_on[%d]", j)
+		dep := v.get(d)
+		switch {
+		case seen[d]:
+			v.add(i, "duplicate-dependency", field, "is listed twice", "each task once", string(d), "")
+		case dep == nil:
+			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
+				plan.Quote(string(d)), v.similar(d, "depends_on: [", "]"))
+		case d == t.TaskID:
+			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
+		case t.NodeType == plan.Check && d != t.ReviewTargetTaskID:
+			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target", string(t.ReviewTargetTaskID),
+				string(d), "")
+		case t.NodeType == plan.Goal:
+			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it",
+				string(d), "")
+		case dep.NodeType == plan.Check:
+			v.add(i, "depends-on-check", field, "names a CHECK; a task that is DONE has passed its CHECK already",
+				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
+		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.above(t, d):
+			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it",
+				"a task outside of its own GOALs",
+				fmt.Sprintf("%s -> %s -> %s", t.TaskID, d, t.TaskID), "")
+		}
+		seen[d] = true
+	}
+}
+
+// above reports whether id is an ancestor of t. The bound ends the walk where parents go round in a circle.
+func (v *validator) above(t *plan.Task, id plan.TaskID) bool {
+	for range plan.MaxDepth {
+		if t == nil || t.ParentTaskID == "" {
+			return false
+		}
+		if t.ParentTaskID == id {
+			return true
+		}
+		t = v.get(t.ParentTaskID)
+	}
+	return false
+}
+
+// similar is an example with the known id that is nearest to a misspelt one.
+func (v *validator) similar(id plan.TaskID, before, after string) string {
+	const enough = 2000 // beyond this many tasks the search costs more than the hint is worth
+	if len(v.plan.Tasks) > enough || len(v.fs) > plan.MaxFindings {
+		return ""
+	}
+	var known []string
+	for _, t := range v.plan.Tasks {
+		if t.NodeType != plan.Check {
+			known = append(known, strings.ToLower(string(t.TaskID)))
+		}
+	}
+	if guess := nearest(string(id), known); guess != "" {
+		return before + strings.ToUpper(guess) + after
+	}
+	return ""
+}
+
+func (v *validator) requirements(i int, t *plan.Task) {
+	seen := map[string]bool{}
+	for j, r := range t.Requires {
+		field := fmt.Sprintf("requires[%d].name", j)
+		if rule := badLine(r.Name); rule != "" {
+			v.add(i, "bad-text", field, rule, "a name on one line", plan.Quote(r.Name), "name: logo")
+		}
+		if seen[r.Name] {
+			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own", plan.Quote(r.Name), "")
+		}
+		seen[r.Name] = true
+	}
+}
+
+func (v *validator) action(i int, t *plan.Task) {
+	if !(t.EstimatedPersonDays > 0) || math.IsInf(t.EstimatedPersonDays, 0) {
+		v.add(i, "no-estimate", "estimated_person_days", "the ACTION has no estimate", "person-days, more than 0",
+			fmt.Sprint(t.EstimatedPersonDays), "estimated_person_days: 0.5")
+	}
+	if t.Agent == plan.AgentExec && strings.TrimSpace(t.Run) == "" {
+		v.add(i, "no-run", "run", "the agent exec has nothing to run", "a command line, or another agent", "nothing",
+			"run: make -s report > $WF_OUT/report.md")
+	}
+	if t.DeliverableSpec == nil {
+		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces", "format and filename or files",
+			"nothing",
+			"deliverable_spec: {format: md, filename: report.md}")
+	} else {
+		if t.DeliverableSpec.Format == plan.FormatPlan && !t.TaskID.Reserved() {
+			v.add(i, "makes-plan", "deliverable_spec.format", "only the program makes tasks whose deliverable is a plan",
+				"another format", plan.FormatPlan, "format: yaml")
+		}
+		v.spec(i, t.DeliverableSpec)
+	}
+	if len(t.AcceptanceCriteria) == 0 {
+		v.add(i, "no-criteria", "acceptance_criteria", "the ACTION does not say what it is judged by",
+			"one criterion or more", "none",
+			"acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]")
+	}
+	v.criteria(i, t)
+}
+
+func (v *validator) spec(i int, s *plan.DeliverableSpec) {
+	const at = "deliverable_spec."
+	if badLine(s.Format) != "" {
+		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", plan.Quote(s.Format),
+			"format: md")
+	}
+	if s.Filename == "" && len(s.Files) == 0 {
+		v.add(i, "no-spec", at+"filename", "the deliverable has no file", "filename or files", "nothing",
+			"filename: report.md")
+	}
+	check := func(field, p string, err error) {
+		if err == nil {
+			return
+		}
+		rule := err.Error()
+		if e, ok := err.(*plan.PathError); ok {
+			rule = e.Rule
+		}
+		v.add(i, "bad-path", at+field, rule, "a relative path inside the artifact", plan.Quote(p), field+": report.md")
+	}
+	if s.Filename != "" {
+		check("filename", s.Filename, plan.CheckPattern(s.Filename))
+	}
+	for j, f := range s.Files {
+		check(fmt.Sprintf("files[%d]", j), f, plan.CheckPattern(f))
+	}
+	if s.OutputDir != "" {
+		check("output_dir", s.OutputDir, plan.CheckPath(s.OutputDir))
+	}
+	if s.LandAt != "" {
+		check("land_at", s.LandAt, plan.CheckPath(s.LandAt))
+	}
+	if s.SingleFile && (len(s.Files) > 1 || len(s.Files) == 1 && s.Filename != "" && s.Files[0] != s.Filename) {
+		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file",
+			fmt.Sprintf("%d files", len(s.Files)), "single_file: false")
+	}
+	if !s.SingleFile && s.BundleMode != plan.BundleManifest {
+		v.add(i, "no-bundle-mode", at+"bundle_mode", "several files need a manifest", plan.BundleManifest,
+			plan.Quote(s.BundleMode), "bundle_mode: MANIFEST")
+	}
+}
+
+func (v *validator) criteria(i int, t *plan.Task) {
+	seen := map[string]int{}
+	musts := 0
+	for j, c := range t.AcceptanceCriteria {
+		at := fmt.Sprintf("acceptance_criteria[%d].", j)
+		if !validCriterionID(c.ID) {
+			v.add(i, "bad-id", at+"id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
+				plan.Quote(c.ID), "id: A"+strconv.Itoa(j+1))
+		} else if first, taken := seen[plan.FoldPath(c.ID)]; taken {
+			v.add(i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
+				fmt.Sprintf("%s, also acceptance_criteria[%d]", plan.Quote(c.ID), first), "id: A"+strconv.Itoa(j+1))
+		}
+		seen[plan.FoldPath(c.ID)] = j
+		if strings.TrimSpace(c.Statement) == "" {
+			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing",
+				"statement: report.md has a summary")
+		}
+		v.method(i, at, c)
+		if c.Severity == plan.Must {
+			musts++
+		}
+	}
+	if n := len(t.AcceptanceCriteria); n > 0 && float64(musts) < v.floors.MustShare*float64(n) {
+		v.add(i, "looser-than-policy", "acceptance_criteria", "has fewer MUST criteria than the repository's policy demands",
+			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n), "severity: MUST")
+	}
+}
+
+func (v *validator) method(i int, at string, c plan.Criterion) {
+	if c.Severity != plan.Must && c.Severity != plan.Should {
+		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plan.Quote(c.Severity), "severity: MUST")
+	}
+	switch c.CheckMethod {
+	case plan.StaticCheck, plan.RunSmokeTest:
+	case plan.ManualReview:
+		if c.Run != "" {
+			v.add(i, "check-method", at+"check_method", "a criterion with a run line is judged by that line, not by a person",
+				"static_check, or no run line", plan.ManualReview, "check_method: static_check")
+		}
+	default:
+		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check or run_smoke_test",
+			plan.Quote(c.CheckMethod), "check_method: manual_review")
+	}
+}
+
+// validCriterionID keeps ids fit for --criterion ID=pass and for the name of a waiver.
+func validCriterionID(id string) bool {
+	const most = 64
+	for i, r := range id {
+		if !unicode.In(r, unicode.L, unicode.N) && (i == 0 || !unicode.Is(unicode.M, r) && !strings.ContainsRune("._-", r)) {
+			return false
+		}
+	}
+	return id != "" && len(id) <= most
+}
+
+func (v *validator) check(i int, t *plan.Task) {
+	if t.MinScore < 0 || t.MinScore > 100 {
+		v.add(i, "bad-value", "min_score", "is not a score", "0 to 100", strconv.Itoa(t.MinScore), "min_score: 90")
+	} else if t.MinScore > 0 && t.MinScore < v.floors.MinScore {
+		v.add(i, "looser-than-policy", "min_score", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(t.MinScore),
+			fmt.Sprintf("min_score: %d", v.floors.MinScore))
+	}
+	if t.Quorum < 0 {
+		v.add(i, "bad-value", "quorum", "is negative", "1 or more", strconv.Itoa(t.Quorum), "quorum: 1")
+	} else if t.Quorum > 0 && t.Quorum < v.floors.Quorum {
+		v.add(i, "looser-than-policy", "quorum", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d", v.floors.Quorum))
+	}
+	v.reviewers(i, t)
+}
+
+// reviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy excludes.
+func (v *validator) reviewers(i int, t *plan.Task) {
+	names := t.Reviewers
+	if names == nil {
+		names = v.plan.Config.Reviewers
+	}
+	for j, name := range t.Reviewers {
+		if rule := badLine(name); rule != "" {
+			v.add(i, "bad-text", fmt.Sprintf("reviewers[%d]", j), rule, "a name", plan.Quote(name), "")
+		}
+	}
+	quorum := v.limits.Quorum
+	if t.Quorum > 0 {
+		quorum = t.Quorum
+	}
+	// A list of the engine alone is open to persons where a criterion needs one, and so never too short.
+	open := slices.Contains(names, plan.ReviewerPerson) || !slices.ContainsFunc(names, func(n string) bool {
+		return n != plan.ReviewerChecks
+	})
+	if distinct := countDistinct(names); !open && distinct < quorum {
+		v.add(i, "quorum", "quorum", "can never be reached by these reviewers", fmt.Sprintf("at most %d", distinct),
+			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", distinct))
+	}
+	if target := v.get(t.ReviewTargetTaskID); len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
+		return
+	}
+	outside := slices.IndexFunc(names, func(n string) bool { return !slices.Contains(v.floors.Reviewers, n) })
+	if len(names) > 0 && outside < 0 {
+		return
+	}
+	foundName := "nobody in particular"
+	if outside >= 0 {
+		foundName = plan.Quote(names[outside])
+	}
+	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
+		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,
+		"reviewers: ["+v.floors.Reviewers[0]+"]")
+}
+
+func countDistinct(names []string) int {
+	seen := map[string]bool{}
+	for _, n := range names {
+		seen[n] = true
+	}
+	return len(seen)
+}

@@ -1,0 +1,124 @@
+package plandoc
+
+import (
+	"bytes"
+	"fmt"
+	"gitwf/internal/plan"
+
+	"gopkg.in/yaml.v3"
+)
+
+// WriteYAML gives a plan in the form that people write: without the tasks that make plans, without the CHECKs that
+// Parse would add by itself, and without the root where that has nothing that can't stand at the top. Parse reads it
+// back as the same plan, its planning tasks and grafts apart.
+func WriteYAML(p *plan.Plan) ([]byte, error) {
+	data, err := Encode(asWritten(p))
+	if err != nil {
+		return nil, err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
+	}
+	top := doc.Content[0]
+	arrange(top, "title", "top_task", "plan_id", "config", "root_task_id")
+	for _, list := range []string{"tasks"} {
+		if tasks := field(top, list); tasks != nil {
+			for _, t := range tasks.Content {
+				arrange(t, "task_id", "node_type", "title", "description", "parent_task_id", "depends_on", "agent", "run",
+					"estimated_person_days", "deliverable_spec", "covers", "acceptance_criteria")
+			}
+		}
+	}
+	plainStyle(&doc)
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
+	}
+	return b.Bytes(), nil
+}
+
+// written is the plan without what Parse makes by itself.
+func asWritten(p *plan.Plan) *plan.Plan {
+	w := *p
+	w.Tasks, w.Grafts = nil, nil
+	targets := map[plan.TaskID]*plan.Task{}
+	for _, t := range p.Tasks {
+		targets[t.TaskID] = t
+	}
+	for _, t := range p.Tasks {
+		target := targets[t.ReviewTargetTaskID]
+		switch {
+		case t.TaskID.Reserved():
+		case t.NodeType == plan.Check && target != nil && isDefaultCheck(t, target):
+		default:
+			w.Tasks = append(w.Tasks, t)
+		}
+	}
+	return &w
+}
+
+// isDefaultCheck reports whether the CHECK is the one that Parse adds for an ACTION that has none.
+func isDefaultCheck(t *plan.Task, target *plan.Task) bool {
+	return t.TaskID == target.TaskID.CheckID() && t.ParentTaskID == target.ParentTaskID &&
+		t.Title == "Review "+string(target.TaskID) &&
+		len(t.Reviewers) == 0 && t.Quorum == 0 && t.MinScore == 0 && t.Description == "" && len(t.DependsOn) == 0 &&
+		t.Agent == "" &&
+		len(t.Meta)+len(t.Context)+len(t.FlowControl)+len(t.Requires) == 0
+}
+
+func field(m *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// arrange puts the keys of a mapping into the order in which people read them; the others follow.
+func arrange(m *yaml.Node, first ...string) {
+	if m.Kind != yaml.MappingNode {
+		return
+	}
+	var sorted []*yaml.Node
+	taken := map[string]bool{}
+	for _, key := range first {
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			if m.Content[i].Value == key {
+				sorted, taken[key] = append(sorted, m.Content[i], m.Content[i+1]), true
+			}
+		}
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if !taken[m.Content[i].Value] {
+			sorted = append(sorted, m.Content[i], m.Content[i+1])
+		}
+	}
+	m.Content = sorted
+}
+
+// plainStyle undoes what JSON's braces and quotes look like, where YAML needs none.
+func plainStyle(n *yaml.Node) {
+	n.Style = 0
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && bytes.ContainsRune([]byte(n.Value), '\n') {
+		n.Style = yaml.LiteralStyle
+	}
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && allScalars(n.Content) {
+		n.Style = yaml.FlowStyle
+	}
+	for _, c := range n.Content {
+		plainStyle(c)
+	}
+}
+
+func allScalars(nodes []*yaml.Node) bool {
+	for _, n := range nodes {
+		if n.Kind != yaml.ScalarNode {
+			return false
+		}
+	}
+	return true
+}
