@@ -65,7 +65,7 @@ func main() {
 	flag.IntVar(&z.verifies, "verifies", 21, "verify: rounds")
 	flag.IntVar(&z.moves, "moves", 61, "strict: rounds of one ref")
 	flag.IntVar(&z.tags, "tags", 1000, "strict: tags that are fetched")
-	flag.IntVar(&z.fetches, "fetches", 21, "strict: rounds of fetches")
+	flag.IntVar(&z.fetches, "fetches", 11, "strict: rounds of fetches")
 	flag.IntVar(&z.tasks, "n", 1000, "run: tasks to carry out")
 	flag.IntVar(&z.runs, "runs", 1, "run: rounds")
 	flag.DurationVar(&z.rest, "rest", 65*time.Second, "run: pause before each contestant")
