@@ -33,14 +33,23 @@ func (e *env) checkoutCommand() *cli.Command {
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
 				Usage: "go on until interrupted, and follow the plan whoever changes it"},
 			&cli.BoolFlag{Name: "force", Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "write them once below this `DIR` instead, for another system"},
 			planFlag(), jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
 				return err
 			}
-			if c.Bool("watch") && c.Bool("json") {
+			switch {
+			case c.Bool("watch") && c.Bool("json"):
 				return usage("--json prints one document, and --watch does not end; leave one of them out")
+			case c.IsSet("output") && (c.Bool("watch") || c.Bool("force")):
+				return usage("--output writes new files once; leave out --watch and --force")
+			case c.IsSet("output"):
+				return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+					return e.copyViews(c, store, snap)
+				})
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
 				id, err := e.planID(c, store)

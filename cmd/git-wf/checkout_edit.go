@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
@@ -255,4 +257,55 @@ func union(a, b map[string]any) map[string]any {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
+}
+
+// copyViews writes the views once below a directory that has none of that plan yet. Nothing there is overwritten.
+func (e *env) copyViews(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	name := c.String("output")
+	if name == "" || name == "-" {
+		return usage("--output: expected a directory, found %q", name)
+	}
+	v := &views{e: e, c: c, store: store, id: snap.ID}
+	_, files, err := v.files(snap)
+	if err != nil {
+		return err
+	}
+	full := e.absolute(name)
+	dir := filepath.Join(full, string(snap.ID))
+	if _, err := os.Lstat(dir); err == nil {
+		return fault.Usage("git wf checkout --output DIR, with another directory; or remove it",
+			"%s is there already", plan.OneLine(dir))
+	}
+	if err := os.MkdirAll(full, 0o777); err != nil {
+		return fault.Usage("--output DIR, where you may write", "write %s: %w", plan.OneLine(name), reasonOf(err))
+	}
+	if err := writeTree(full, files); err != nil {
+		return fmt.Errorf("write %s: %w", plan.OneLine(name), err)
+	}
+	names := slices.Sorted(maps.Keys(files))
+	if c.Bool("json") {
+		return e.printJSON(exported{name, names})
+	}
+	fmt.Fprintf(e.stdout, "%s: %s\n", plan.OneLine(dir), plan.Count(len(names), "file"))
+	return nil
+}
+
+// writeTree writes files below a directory, and follows no link out of it.
+func writeTree(dir string, files map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if up := path.Dir(name); up != "." {
+			if err := root.MkdirAll(filepath.FromSlash(up), 0o777); err != nil {
+				return err
+			}
+		}
+		if err := root.WriteFile(filepath.FromSlash(name), files[name], 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }

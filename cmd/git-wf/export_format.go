@@ -3,11 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,10 +20,9 @@ import (
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format",
-			Usage: "instead, write the plan and its state as `FORMAT`: ccw, json, markdown or csv"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-			Usage:       "with --format, write into `PATH`: a file or, for ccw, a directory",
-			DefaultText: "standard output; for ccw, .workflow"},
+			Usage: "instead, write the plan and its state as `FORMAT`: json, markdown or csv"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --format, write into `FILE`",
+			DefaultText: "standard output"},
 	}
 }
 
@@ -40,30 +36,29 @@ func (e *env) exportFormat(c *cli.Context) error {
 			return usage("--%s belongs to the bundle; leave it out with --format", name)
 		}
 	}
-	format := c.String("format")
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 		s, err := e.exchangeState(c, store, snap)
 		if err != nil {
 			return err
 		}
-		switch format {
+		var data []byte
+		switch format := c.String("format"); format {
 		case "json":
-			data, err := exchange.JSON(s)
-			return e.exportFile(c, data, err)
+			data, err = exchange.JSON(s)
 		case "csv":
-			data, err := exchange.CSV(s)
-			return e.exportFile(c, data, err)
+			data, err = exchange.CSV(s)
+		case "markdown", "md":
+			if s, err = e.exchangeSnapshot(c, store, snap, nil); err == nil {
+				data = exchange.Markdown(s)
+			}
+		default:
+			return fault.Usage("git wf checkout --output DIR writes a session directory",
+				"--format: %q is not a form of export; it is json, markdown or csv", format)
 		}
-		if s, err = e.exchangeSnapshot(c, store, snap, nil); err != nil {
+		if err != nil {
 			return err
 		}
-		switch format {
-		case "ccw":
-			return e.exportSession(c, store, s)
-		case "markdown", "md":
-			return e.exportFile(c, exchange.Markdown(s), nil)
-		}
-		return usage("--format: %q is not a form of export; it is ccw, json, markdown or csv", format)
+		return e.exportFile(c, data)
 	})
 }
 
@@ -112,10 +107,7 @@ func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gits
 type summaries map[string]plandoc.Summary
 
 // exportFile writes to the file that --output names, or to standard output.
-func (e *env) exportFile(c *cli.Context, data []byte, err error) error {
-	if err != nil {
-		return err
-	}
+func (e *env) exportFile(c *cli.Context, data []byte) error {
 	name := c.String("output")
 	if name == "" || name == "-" {
 		_, err := e.stdout.Write(data)
@@ -165,63 +157,6 @@ func replaceFile(name string, data []byte) error {
 		os.Remove(f.Name())
 	}
 	return err
-}
-
-// exportSession writes a session directory into a directory that has none of that name yet: what somebody changed there
-// is never overwritten.
-func (e *env) exportSession(c *cli.Context, store *gitstore.Store, s exchange.Snapshot) error {
-	name := c.String("output")
-	if name == "" {
-		if store.WorkTree() == "" {
-			return usage("--format ccw: a bare repository has no .workflow; name a directory with --output")
-		}
-		name = filepath.Join(store.WorkTree(), ".workflow")
-	}
-	if name == "-" {
-		return usage("--format ccw is a directory; name it with --output")
-	}
-	files, err := exchange.CCW(s)
-	if err != nil {
-		return err
-	}
-	full := e.absolute(name)
-	dir := filepath.Join(full, string(s.State.Plan.PlanID))
-	if _, err := os.Lstat(dir); err == nil {
-		return fault.Usage("git wf export --format ccw --output DIR, with another directory; or remove it",
-			"%s is there already", plan.OneLine(dir))
-	}
-	if err := os.MkdirAll(full, 0o777); err != nil {
-		return fault.Usage("--output DIR, where you may write", "write %s: %w", plan.OneLine(name), reasonOf(err))
-	}
-	if err := writeTree(full, files); err != nil {
-		return fmt.Errorf("write %s: %w", plan.OneLine(name), err)
-	}
-	names := slices.Sorted(maps.Keys(files))
-	if c.Bool("json") {
-		return e.printJSON(exported{name, names})
-	}
-	fmt.Fprintf(e.stdout, "%s: %s\n", plan.OneLine(dir), plan.Count(len(names), "file"))
-	return nil
-}
-
-// writeTree writes files below a directory, and follows no link out of it.
-func writeTree(dir string, files map[string][]byte) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if up := path.Dir(name); up != "." {
-			if err := root.MkdirAll(filepath.FromSlash(up), 0o777); err != nil {
-				return err
-			}
-		}
-		if err := root.WriteFile(filepath.FromSlash(name), files[name], 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // wantsFormat reports whether export is to write something else than the bundle.

@@ -136,7 +136,7 @@ func mendFile(err error, hint string) error {
 	return fault.Usage(hint, "%w", err)
 }
 
-// maxPlanFile is one byte more than plan.Parse takes, so that it is the one to say that a file is too large.
+// maxPlanFile is one byte more than plandoc.Parse takes, so that it is the one to say that a file is too large.
 const maxPlanFile = plandoc.MaxFileBytes + 1
 
 // draft validates a plan file.
