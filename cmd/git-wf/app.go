@@ -42,7 +42,7 @@ type group struct {
 func (e *env) groups() []group {
 	return []group{
 		{"plan what is to be done", []*cli.Command{
-			e.planCommand(), e.importCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
+			e.planCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"have it done, or do it", []*cli.Command{
 			e.runCommand(), e.nextCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -20,47 +19,42 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-func (e *env) importCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "import",
-		Usage:     "make a plan of another system's tasks",
-		ArgsUsage: "[PATH]",
-		Description: "Reads a .workflow session, task-master's tasks.json, the tasks.md of spec-kit and OpenSpec, beads' issues.jsonl,\n" +
-			"issues with lists of tasks (in Markdown, or as gh prints them in JSON), milestones and tasks in Markdown, and plans of\n" +
-			"git wf. What they leave out is not made up: the plan becomes a candidate, and its review says what to add. What is\n" +
-			"marked done there is not approved here, and no command line of it runs before git wf trust.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "session", Usage: "of several sessions, tags or changes, the one called `NAME`"},
-			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only list what there is to import"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
-			&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
-			&cli.BoolFlag{Name: "fill", Usage: "have the planner add what is missing, as the next version"},
-			plannerFlag(),
-			&cli.BoolFlag{Name: "partial", Usage: "take what could be read, although something was left out or mended"},
-			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"},
-				Usage: "show what was read and what is missing, write nothing"},
-			&cli.BoolFlag{Name: "hand-in", Usage: "hand in the files of tasks of the imported plan that were marked done"},
-			planFlag(), jsonFlag(),
-		},
-		Action: e.importPlan,
+// importFlags read a plan of another system, or one that is incomplete.
+func importFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "partial", Usage: "take an incomplete plan as a candidate, whose review says what is missing"},
+		&cli.StringFlag{Name: "session", Usage: "of several sessions, tags or changes, the one called `NAME`"},
+		&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only list the plans that there are to read"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+			Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
+		&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
+		&cli.BoolFlag{Name: "fill", Usage: "have the planner add what is missing, as the next version"},
+		&cli.BoolFlag{Name: "hand-in", Usage: "hand in the files of tasks that were marked done where the plan came from"},
 	}
 }
 
-func (e *env) importPlan(c *cli.Context) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
-	if c.Bool("hand-in") {
-		if err := wantArgs(c, 0, 0, "no path with --hand-in: what is handed in stands in the plan"); err != nil {
-			return err
+// importing is the first of the flags that is set, "" if none is.
+func importing(c *cli.Context) string {
+	for _, f := range importFlags() {
+		if name := f.Names()[0]; c.IsSet(name) {
+			return name
 		}
+	}
+	return ""
+}
+
+// importPlan makes a plan of what is at a path: another system's, or one that may be incomplete. None of its command
+// lines is trusted. data is what standard input had.
+func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
+	if c.Bool("hand-in") {
 		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 			return e.handInImported(c, store, snap.ID)
 		})
 	}
-	if err := wantArgs(c, 0, 1, "the path of what is to be imported, or none for this directory"); err != nil {
-		return err
+	for _, name := range []string{"attach", "type", "complexity", "message"} {
+		if c.IsSet(name) {
+			return usage("--%s does not go with a plan that is imported", name)
+		}
 	}
 	switch days := c.Float64("estimate"); {
 	case c.IsSet("estimate") && !(days > 0 && days <= 10_000):
@@ -70,7 +64,7 @@ func (e *env) importPlan(c *cli.Context) error {
 	case c.Bool("json") && c.String("output") == "-":
 		return usage("--json and --output - both write to standard output")
 	}
-	src, err := e.openSource(c.Args().First())
+	src, err := e.openSource(file, data)
 	if err != nil {
 		return err
 	}
@@ -105,18 +99,15 @@ type source struct {
 	close func()
 }
 
-// openSource opens the path that the user names; without one, the directory where the command was started.
-func (e *env) openSource(arg string) (source, error) {
+// openSource opens the path that the user names.
+func (e *env) openSource(arg string, data []byte) (source, error) {
 	if arg == "-" {
-		return e.openStdin()
-	}
-	if arg == "" {
-		arg = "."
+		return source{exchange.Text("stdin", data), "stdin", func() {}}, nil
 	}
 	full := e.absolute(arg)
 	info, err := os.Stat(full)
 	if err != nil {
-		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf import PATH")
+		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf plan -f PATH")
 	}
 	dir, base := full, "."
 	if !info.IsDir() {
@@ -124,7 +115,7 @@ func (e *env) openSource(arg string) (source, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf import PATH")
+		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf plan -f PATH")
 	}
 	prefix := shownPath(arg, full)
 	if base != "." {
@@ -149,15 +140,6 @@ func shownPath(arg, full string) string {
 	return "."
 }
 
-// openStdin keeps what comes on standard input for as long as it is read.
-func (e *env) openStdin() (source, error) {
-	data, err := io.ReadAll(io.LimitReader(e.stdin, maxPlanFile))
-	if err != nil {
-		return source{}, unreadable("standard input", err, "git wf import -")
-	}
-	return source{exchange.Text("stdin", data), "stdin", func() {}}, nil
-}
-
 // chooseSource takes the only thing that there is to import, or the one that --session names.
 func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan.Findings) (exchange.Found, error) {
 	if c.Bool("list") {
@@ -174,13 +156,13 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(found) == 0 && len(findings) > 0:
-		return exchange.Found{}, fault.Usage("git wf import --help says what can be imported", "%w", findings)
+		return exchange.Found{}, fault.Usage("git wf plan --help says what can be read", "%w", findings)
 	case len(found) == 0:
 		return exchange.Found{},
-			fault.Usage("git wf import PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
-				"there is nothing to import")
+			fault.Usage("git wf plan -f PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
+				"there is no plan to read")
 	case len(fit) == 0:
-		return exchange.Found{}, fault.Usage("git wf import --list shows what there is",
+		return exchange.Found{}, fault.Usage("git wf plan --list shows what there is",
 			"nothing here is called %q", name)
 	}
 	const most = 20
@@ -192,7 +174,7 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 		}
 		names = append(names, plan.OneLine(f.String()))
 	}
-	return exchange.Found{}, fault.Usage("git wf import PATH --session NAME, with the name or the path of one of them",
+	return exchange.Found{}, fault.Usage("git wf plan -f PATH --session NAME, with the name or the path of one of them",
 		"there is more than one plan to import:\n  %s", strings.Join(names, "\n  "))
 }
 
@@ -382,7 +364,7 @@ func (e *env) importOutcome(c *cli.Context, s *plan.State, r importReport) error
 				"%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n",
 				r.PlanID, r.Version)
 			fmt.Fprintln(e.stdout,
-				"next: git wf plan --edit fills it in; git wf import --output FILE writes it with comments, for git wf plan -f FILE")
+				"next: git wf plan --edit fills it in; git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE")
 		default:
 			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
 		}
@@ -408,12 +390,12 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 		return true, err
 	}
 	if len(missing) > 0 {
-		return true, fault.Usage("name what HEAD has, or commit it first; git wf import --output FILE writes the plan for that",
+		return true, fault.Usage("name what HEAD has, or commit it first; git wf plan -f PATH --output FILE writes the plan for that",
 			"%w", missing)
 	}
 	if fresh := eng.Trust.New(d.Plan); len(fresh) > 0 {
 		e.showLines(fresh, "not trusted on this machine")
-		return true, fault.Waiting("git wf import --output plan.yaml, look the lines through, then git wf plan -f plan.yaml",
+		return true, fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
 			"nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
 	}
 	green, err := e.redFirst(c, eng, d)
@@ -421,7 +403,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 		return true, err
 	}
 	if len(green) > 0 {
-		return true, fault.Usage("make the criterion fail while there is no deliverable; git wf import --output FILE writes the plan for that",
+		return true, fault.Usage("make the criterion fail while there is no deliverable; git wf plan -f PATH --output FILE writes the plan for that",
 			"%w", green)
 	}
 	return true, nil
@@ -430,7 +412,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 // fillImport has the planner make the next version of what was imported: its review says what is missing.
 func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
 	d engine.Draft) error {
-	name, err := e.plannerOf(c, eng, "git wf import PATH, without --fill")
+	name, err := e.plannerOf(c, eng, "leave out --fill")
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (e *env) printHandIn(list []handedIn) {
 	}
 	for _, h := range list {
 		if h.Waits != "" {
-			fmt.Fprintln(e.stdout, "  git wf import --hand-in tries these again")
+			fmt.Fprintln(e.stdout, "  git wf plan --hand-in tries these again")
 			break
 		}
 	}

@@ -40,7 +40,7 @@ func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 
 // mendOutline adds to what is wrong with Markdown how to go on.
 func mendOutline(file string, err error) error {
-	return mendFile(err, "mend "+file+"; git wf plan -f FILE --dry-run shows what is read in it; --planner AGENT has an agent plan it instead")
+	return mendFile(err, "mend "+file+"; git wf plan -f FILE --dry-run shows what is read in it; --planner AGENT has an agent plan it instead, --partial takes it as a candidate")
 }
 
 // outlineReads refuses what the outline planner would be asked for in vain: it makes the same of the same text, however

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -18,14 +19,17 @@ import (
 func (e *env) planCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
-		Usage:     "make a plan, from a sentence or from a file",
+		Usage:     "make a plan, from a sentence, a file or another system's tasks",
 		ArgsUsage: "[WHAT...]",
 		Description: "From a sentence, the planner (wf.planner, an agent) makes the plan. A file is a plan in YAML or JSON, or Markdown\n" +
 			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
-			"lines of a file that you hand in are trusted on this machine: read them before.",
-		Flags: []cli.Flag{
+			"lines of a file that you hand in are trusted on this machine: read them before.\n\n" +
+			"A directory or a file of another system is imported: .workflow sessions, task-master, spec-kit, OpenSpec, beads,\n" +
+			"issues. What it lacks is not made up: the plan becomes a candidate, and its review says what to add. Work marked\n" +
+			"done there is not approved here, and its command lines wait for git wf trust.",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"},
-				Usage: "the plan, or a .txt with what is to be planned; - for either on standard input"},
+				Usage: "the plan, a .txt with what is to be planned, or the `PATH` of another system's tasks; - is standard input"},
 			&cli.StringSliceFlag{Name: "attach", Aliases: []string{"a"},
 				Usage: "a `FILE` that belongs to what is asked for; may be given more than once"},
 			plannerFlag(),
@@ -38,7 +42,7 @@ func (e *env) planCommand() *cli.Command {
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of plan files"},
 			typeFlag(), complexityFlag(),
 			planFlag(), jsonFlag(),
-		},
+		}, importFlags()...),
 		Action: e.plan,
 	}
 }
@@ -53,7 +57,12 @@ func (e *env) plan(c *cli.Context) error {
 	if err := checkTypeFlags(c, change); err != nil {
 		return err
 	}
+	imports := importing(c)
 	switch {
+	case change && imports != "":
+		return usage("--%s belongs to a new plan; leave out --amend and --edit", imports)
+	case sentence != "" && imports != "":
+		return usage("--%s belongs to a plan that is there: -f PATH", imports)
 	case change && c.IsSet("attach"):
 		return usage("--attach belongs to a new plan; git wf answer PLAN-1 --file FILE answers what a planner asks")
 	case change && c.Bool("dry-run"):
@@ -70,6 +79,8 @@ func (e *env) plan(c *cli.Context) error {
 			}
 			return e.replan(c, store, snap, "")
 		})
+	case imports != "" && file == "":
+		file = "."
 	case file == "" && sentence == "":
 		return fault.Usage("git wf plan -f FILE, or git wf plan 'what is to be made'", "no plan was given")
 	case file == "" && c.Args().Len() == 1 && isPlanFile(sentence):
@@ -82,6 +93,19 @@ func (e *env) plan(c *cli.Context) error {
 	if err := e.inAttempt(); err != nil {
 		return err
 	}
+	var data []byte
+	if file != "" {
+		info, err := os.Stat(e.absolute(file))
+		isDir := err == nil && info.IsDir()
+		if !isDir && (imports == "" || file == "-") {
+			if data, err = e.readPlan(file); err != nil {
+				return unreadable("the plan "+fileWord(file), err, "git wf plan -f FILE")
+			}
+		}
+		if isDir || imports != "" || kindOf(file, data) == aForeign {
+			return e.importPlan(c, file, data)
+		}
+	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		eng, err := e.engine(c, store)
 		if err != nil {
@@ -90,7 +114,7 @@ func (e *env) plan(c *cli.Context) error {
 		if sentence != "" {
 			return e.planSentence(c, store, eng, sentence)
 		}
-		return e.planFile(c, store, eng, file)
+		return e.planFile(c, store, eng, file, data)
 	})
 }
 

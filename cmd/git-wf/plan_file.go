@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/engine"
+	"gitwf/internal/exchange"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -33,11 +34,7 @@ func isPlanFile(word string) bool {
 }
 
 // planFile makes a plan from a file: one that is a plan, or Markdown.
-func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string) error {
-	data, err := e.readPlan(file)
-	if err != nil {
-		return unreadable("the plan "+fileWord(file), err, "git wf plan -f FILE")
-	}
+func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
 	switch kind := kindOf(file, data); {
 	case kind == aSentence, kind == anOutline && c.String("planner") != "" && c.String("planner") != agent.NameOutline:
 		return e.planWords(c, store, eng, file, data)
@@ -66,6 +63,7 @@ const (
 	aPlan     = iota // YAML or JSON
 	anOutline        // Markdown
 	aSentence        // what is to be made
+	aForeign         // another system's tasks
 )
 
 var (
@@ -81,7 +79,11 @@ func kindOf(file string, data []byte) int {
 		return anOutline
 	case ext == ".txt":
 		return aSentence
-	case ext == ".yaml" || ext == ".yml" || ext == ".json":
+	case ext == ".yaml" || ext == ".yml":
+		return aPlan
+	case exchange.Foreign(filepath.Base(file), data):
+		return aForeign
+	case ext == ".json":
 		return aPlan
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))

@@ -19,7 +19,7 @@ import (
 // reaches the gate: other tools set core.hooksPath or write hooks anew, and nobody notices that nothing is judged any
 // more.
 var recording = []string{
-	"plan", "import", "run", "next", "status", "submit", "review", "answer", "retry", "split", "export", "checkout",
+	"plan", "run", "next", "status", "submit", "review", "answer", "retry", "split", "export", "checkout",
 	"policy", "waive",
 	"switch", "pause", "resume", "complete", "abandon", "prune",
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"path"
@@ -24,6 +25,33 @@ func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
 		return r.findFile(name, path.Base(name)), r.findings
 	}
 	return r.findDir(name), r.findings
+}
+
+// Foreign reports whether a file of JSON is another system's, or an export of a plan and its state, rather than a plan
+// file. name is its base name.
+func Foreign(name string, data []byte) bool {
+	switch path.Ext(name) {
+	case ".jsonl", ".ndjson":
+		return true
+	}
+	head := bytes.TrimSpace(data)
+	if !fs.ValidPath(name) || len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	r := &reader{fsys: Text(name, data)}
+	found := r.findFile(name, name)
+	if len(found) == 0 {
+		return false
+	}
+	v, _ := r.jsonText(name, string(data), 1)
+	o, _ := v.(*object)
+	switch found[0].Format {
+	case FormatPlan:
+		return o.object("plan").has("schema_version")
+	case FormatTaskMaster: // which has tasks, as a plan file without ids has them
+		return !o.has("title") && !o.has("top_task") && !o.has("root_acceptance_criteria")
+	}
+	return true
 }
 
 // findDir tries the shapes of a directory, the most certain first.
