@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -23,7 +24,9 @@ func (e *env) verifyCommand() *cli.Command {
 		Description: "Without an argument, judges what is staged. With a commit, what that commit brings. With a range such as\n" +
 			"main..topic, every commit in it. Exits with 1 if anything under a protected directory is not what was approved.",
 		Flags: []cli.Flag{
-			jsonFlag(), formatFlag(),
+			jsonFlag(),
+			&cli.StringFlag{Name: "format", Value: "text",
+				Usage: "print the findings as text, as annotations of a GitHub workflow (github) or as a SARIF document (sarif)"},
 			&cli.BoolFlag{Name: "require-commits", Usage: "fail if the range selects no commit"},
 		},
 		Action: func(c *cli.Context) error {
@@ -36,12 +39,12 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := wantArgs(c, 0, 1, "at most one commit or range"); err != nil {
 		return err
 	}
-	format, err := reportFormat(c)
-	if err != nil {
-		return err
-	}
 	rev, required := c.Args().First(), c.Bool("require-commits")
-	switch {
+	switch format := c.String("format"); {
+	case !slices.Contains([]string{"text", "github", "sarif"}, format): // before anything is judged, which takes time
+		return usage("--format: expected text, github or sarif, found %q", format)
+	case c.Bool("json") && c.IsSet("format"):
+		return usage("--json and --format exclude each other")
 	case c.Args().Present() && strings.TrimSpace(rev) == "":
 		return usage("%q names no commit or range: is a variable of the job not set?", rev)
 	case required && rev == "":
@@ -83,7 +86,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := e.noteReplaced(c.Context, store); err != nil {
 		return err
 	}
-	if err := e.printReport(report, format, c.Bool("json")); err != nil || !report.Empty || !required {
+	if err := e.printReport(c, report); err != nil || !report.Empty || !required {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
@@ -95,13 +98,9 @@ func (e *env) noteReplaced(ctx context.Context, store *gitstore.Store) error {
 	if err != nil || len(refs) == 0 {
 		return err
 	}
-	is := "is"
-	if len(refs) > 1 {
-		is = "are"
-	}
 	fmt.Fprintf(e.stderr,
-		"note: %s %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
-		plan.Count(len(refs), "object"), is, path.Base(refs[0]))
+		"note: %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
+		plural(len(refs), "object is", "objects are"), path.Base(refs[0]))
 	return nil
 }
 
@@ -122,34 +121,35 @@ func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, e
 }
 
 // printReport prints what the gate says and returns the error with which the command ends, the same in every format.
-func (e *env) printReport(report *gate.Report, format string, asJSON bool) error {
-	var document any = report
+func (e *env) printReport(c *cli.Context, report *gate.Report) error {
+	format := c.String("format")
+	var err error
 	switch {
-	case asJSON:
-	case format == formatSARIF:
-		document = sarif(report)
-	case format == formatGitHub:
-		return e.printAnnotations(report)
+	case c.Bool("json"):
+		err = e.printJSON(report)
+	case format == "sarif":
+		err = e.printJSON(report.SARIF(version))
+	case format == "github":
+		for _, line := range report.Annotations() {
+			fmt.Fprintln(e.stdout, line)
+		}
+		if report.OK() {
+			e.printBundles(&gate.Report{Bundles: report.Bundles, Empty: report.Empty})
+		}
 	default:
 		if report.Note != "" {
 			fmt.Fprintln(e.stderr, "note: "+plan.OneLine(report.Note))
 		}
-		if err := e.printFindings(report, ""); err != nil {
-			return err
+		if err = e.printFindings(report, ""); err == nil {
+			e.printBundles(report)
 		}
-		e.printBundles(report)
-		return nil
-	}
-	if err := e.printJSON(document); err != nil {
 		return err
 	}
-	if !report.OK() {
-		return errSaid
+	if err == nil && !report.OK() {
+		err = errSaid
 	}
-	return nil
+	return err
 }
-
-const noCommits = "the range selects no commit"
 
 func (e *env) printBundles(r *gate.Report) {
 	for _, b := range r.Bundles {
@@ -177,7 +177,7 @@ func (e *env) printBundles(r *gate.Report) {
 	}
 	switch {
 	case r.Empty:
-		fmt.Fprintln(e.stdout, noCommits)
+		fmt.Fprintln(e.stdout, gate.NoCommits)
 	case len(r.Bundles) == 0 && len(r.Waived) == 0:
 		fmt.Fprintln(e.stdout, "nothing protected is touched")
 	}
@@ -198,11 +198,7 @@ func (e *env) printFindings(r *gate.Report, aside string) error {
 	}
 	hints := map[string]bool{}
 	printSome(e.stderr, r.Findings, mostFindings, prefix+"and %d more\n", func(f gate.Finding) {
-		where := f.Path
-		if f.Commit != "" {
-			where = fmt.Sprintf("%.12s: %s", f.Commit, f.Path)
-		}
-		fmt.Fprintln(e.stderr, prefix+plan.OneLine(where+": "+f.Message))
+		fmt.Fprintln(e.stderr, prefix+plan.OneLine(f.Where()+": "+f.Message))
 		if f.Hint != "" {
 			hints[f.Hint] = true
 		}
