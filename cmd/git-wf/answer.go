@@ -33,21 +33,13 @@ func (e *env) answerCommand() *cli.Command {
 				Usage: "a `FILE` to hand in; may be given more than once"},
 			&cli.StringFlag{Name: "for", Usage: "the `NAME` of the input that the files are for"},
 		},
-		Action: e.onPlan(1, -1, "a task and a text", e.answer),
+		Action: e.onTask(1, -1, "a task and a text", e.answer),
 	}
 }
 
-func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
-	s := snap.State()
-	t, err := findTask(s, c.Args().First())
-	if err != nil {
-		return err
-	}
+func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if t.NodeType == plan.Check {
-		t = s.Tasks[t.ReviewTargetTaskID]
+		t = snap.State().Tasks[t.ReviewTargetTaskID]
 	}
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -80,7 +72,7 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	if err := e.printDecision(c, snap.ID, t.TaskID, done); err != nil || c.Bool("json") {
+	if err := e.printDecision(c, snap.ID, t.TaskID, done, ""); err != nil || c.Bool("json") {
 		return err
 	}
 	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
@@ -109,7 +101,7 @@ const maxAnswer = 1 << 20
 
 // answerText is the answer on standard input.
 func (e *env) answerText() (string, error) {
-	data, err := io.ReadAll(io.LimitReader(e.stdin, maxAnswer+1))
+	data, err := e.readInput("-", maxAnswer+1)
 	hint := "git wf answer TASK --file FILE hands in what is longer, or no text"
 	switch {
 	case err != nil:

@@ -104,13 +104,7 @@ func (e *env) app() *cli.App {
 		app.Commands = append(app.Commands, g.commands...)
 	}
 	app.CustomAppHelpTemplate = helpOf(groups)
-	e.lookAtHooks(app.Commands)
-	for _, c := range app.Commands {
-		c.OnUsageError = usageError
-		for _, sub := range c.Subcommands {
-			sub.OnUsageError = usageError
-		}
-	}
+	e.begin(app.Commands)
 	return app
 }
 

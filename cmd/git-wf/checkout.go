@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -242,20 +241,13 @@ func below(names []string) []string {
 	return out
 }
 
-// How a watch finds out that there is something to write: the pulse is looked at often, and costs a few microseconds.
-// What it does not show, such as a claim that ran out, is found by looking at the plan now and then.
-const (
-	viewPulse = 200 * time.Millisecond
-	viewLook  = 5 * time.Second
-)
-
 // watch keeps the files up to date until it is interrupted, which is how it is meant to end.
 func (v *views) watch() error {
 	ctx := v.c.Context
 	v.told = map[string]string{}
 	fmt.Fprintln(v.e.stderr, "following "+string(v.id)+" until interrupted (Ctrl+C)")
+	moved := changes(ctx, v.beat)
 	for first := true; ctx.Err() == nil; first = false {
-		beat := v.beat() // before the plan is read: what changes from now on is a reason to look again
 		done, err := v.update()
 		if ctx.Err() != nil {
 			break
@@ -265,7 +257,10 @@ func (v *views) watch() error {
 		}
 		v.printDone(done, first)
 		v.tellEdits(done.Edited)
-		v.await(ctx, beat)
+		select {
+		case <-ctx.Done():
+		case <-moved:
+		}
 	}
 	return nil
 }
@@ -277,18 +272,6 @@ func (v *views) beat() [2]any {
 		head = [2]int64{st.ModTime().UnixNano(), st.Size()}
 	}
 	return [2]any{v.store.Pulse(v.id), head}
-}
-
-func (v *views) await(ctx context.Context, beat [2]any) {
-	t := time.NewTicker(viewPulse)
-	defer t.Stop()
-	for began := time.Now(); time.Since(began) < viewLook && v.beat() == beat; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-	}
 }
 
 // tellEdits shows each edit once for as long as it stays the same.

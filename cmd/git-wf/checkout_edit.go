@@ -283,11 +283,7 @@ func (e *env) copyViews(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 		return fmt.Errorf("write %s: %w", plan.OneLine(name), err)
 	}
 	names := slices.Sorted(maps.Keys(files))
-	if c.Bool("json") {
-		return e.printJSON(exported{name, names})
-	}
-	fmt.Fprintf(e.stdout, "%s: %s\n", plan.OneLine(dir), plan.Count(len(names), "file"))
-	return nil
+	return e.say(c, exported{name, names}, "%s: %s", plan.OneLine(dir), plan.Count(len(names), "file"))
 }
 
 // writeTree writes files below a directory, and follows no link out of it.

@@ -20,9 +20,6 @@ func (e *env) completeCommand() *cli.Command {
 			"the plan, it is listed by git wf plans --all, and it is no longer the active one of this worktree.",
 		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("what is to be said about its end")},
 		Action: func(c *cli.Context) error {
-			if err := e.inAttempt(); err != nil {
-				return err
-			}
 			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				return e.complete(c, store, snap.ID)
 			})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,9 +50,12 @@ type checkup struct {
 }
 
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
-	done := e.showProgress()
-	found, err := e.examine(c, store, done.step)
-	done.clear()
+	progress, end := func(string) {}, func() {}
+	if m := e.meter(c); m != nil && e.interactive {
+		progress, end = m.text, m.end
+	}
+	found, err := e.examine(c, store, progress)
+	end()
 	if err != nil {
 		return err
 	}
@@ -201,29 +203,5 @@ func (e *env) printCheckup(found *checkup) {
 	if found.plans > 0 && !found.policy {
 		fmt.Fprintf(e.stderr,
 			"note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
-	}
-}
-
-// progress is a line on the terminal that is written again and again.
-type progress struct {
-	e    *env
-	last time.Time
-	used bool
-}
-
-// showProgress begins a line of progress, where somebody looks.
-func (e *env) showProgress() *progress { return &progress{e: e, last: e.now()} }
-
-func (p *progress) step(text string) {
-	const interval = 200 * time.Millisecond
-	if now := p.e.now(); p.e.interactive && now.Sub(p.last) >= interval {
-		p.last, p.used = now, true
-		fmt.Fprintf(p.e.stderr, "\r\x1b[K%s", clip(plan.OneLine(text), 78))
-	}
-}
-
-func (p *progress) clear() {
-	if p.used {
-		fmt.Fprint(p.e.stderr, "\r\x1b[K")
 	}
 }

@@ -21,9 +21,6 @@ import (
 // editPlan opens the plan that waits to be accepted, or the one that is in force, in the user's editor as git would,
 // and hands in what they make of it.
 func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
@@ -88,7 +85,7 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	return os.ReadFile(file)
 }
 
-// runEditor has the user edit a file in the editor that git would start, and returns which one that is, "" if git can't
+// runEditor has the user edit a file in the editor that git would start. It returns which one that is, "" if git can't
 // say.
 func (e *env) runEditor(ctx context.Context, store *gitstore.Store, file string) (editor string, err error) {
 	if editor, err = store.Git(ctx, "var", "GIT_EDITOR"); err != nil {

@@ -101,6 +101,20 @@ func (e *env) onPlan(
 	}
 }
 
+// onTask is the action of a command about the task that its first argument names.
+func (e *env) onTask(
+	least, most int, names string,
+	f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot, *plan.TaskState) error,
+) cli.ActionFunc {
+	return e.onPlan(least, most, names, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+		t, err := findTask(snap.State(), c.Args().First())
+		if err != nil {
+			return err
+		}
+		return f(c, store, snap, t)
+	})
+}
+
 // planFlag chooses another plan than the active one.
 func planFlag() cli.Flag {
 	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one",

@@ -118,11 +118,7 @@ func (e *env) exportFile(c *cli.Context, data []byte) error {
 		return fault.Usage("--output FILE, in a directory that is there and can be written to",
 			"write %s: %w", plan.OneLine(name), reasonOf(err))
 	}
-	if c.Bool("json") {
-		return e.printJSON(exported{name, []string{name}})
-	}
-	fmt.Fprintf(e.stdout, "written to %s\n", plan.OneLine(name))
-	return nil
+	return e.say(c, exported{name, []string{name}}, "written to %s", plan.OneLine(name))
 }
 
 // exported is what --json prints of an export into files.

@@ -45,9 +45,6 @@ func (e *env) hooksCommand() *cli.Command {
 }
 
 func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	report, err := e.installHooks(c.Context, store, c.Bool("force"))
 	if err != nil {
 		return err
@@ -57,9 +54,6 @@ func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
 }
 
 func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	o, err := e.hookOptions(c.Context, store, false)
 	if err != nil {
 		return err

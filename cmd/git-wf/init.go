@@ -41,9 +41,6 @@ func (e *env) initCommand() *cli.Command {
 }
 
 func (e *env) init(c *cli.Context, store *gitstore.Store) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	changed, err := settle(c.Context, store)
 	if err != nil {
 		return err
@@ -87,9 +84,6 @@ func setStrict(c *cli.Context, store *gitstore.Store) error {
 
 // initServer sets up a bare repository: its pre-receive hook judges each push as a whole.
 func (e *env) initServer(c *cli.Context, dir string) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	server := *e
 	server.dir = e.absolute(dir)
 	return server.withStore(c.Context, func(store *gitstore.Store) error {

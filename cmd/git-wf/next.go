@@ -145,11 +145,7 @@ func (e *env) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want en
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(claim)
-	}
-	fmt.Fprintf(e.stdout, "%s: claim %d holds until %s\n", want.Task, claim.Number, clock(claim.Expires))
-	return nil
+	return e.say(c, claim, "%s: claim %d holds until %s", want.Task, claim.Number, clock(claim.Expires))
 }
 
 func (e *env) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
@@ -157,14 +153,10 @@ func (e *env) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want 
 	if err := eng.ReleaseClaim(c.Context, id, want.Task, n, c.String("message")); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			Task     plan.TaskID `json:"task_id"`
-			Released int         `json:"released"`
-		}{want.Task, n})
-	}
-	fmt.Fprintf(e.stdout, "%s: claim %d is given back\n", want.Task, n)
-	return nil
+	return e.say(c, struct {
+		Task     plan.TaskID `json:"task_id"`
+		Released int         `json:"released"`
+	}{want.Task, n}, "%s: claim %d is given back", want.Task, n)
 }
 
 // offerDocument is a task as next --json prints it.

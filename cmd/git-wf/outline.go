@@ -52,7 +52,7 @@ func (e *env) outlineReads(task string, attached []string) error {
 			continue
 		}
 		var err error
-		if data, err = e.readPlan(file); err != nil {
+		if data, err = e.readInput(file, maxPlanFile); err != nil {
 			return unreadable(plan.OneLine(file), err, "git wf plan --attach FILE")
 		}
 		name = plan.OneLine(file)

@@ -52,6 +52,9 @@ func (e *env) plan(c *cli.Context) error {
 		_, err := e.stdout.Write(plandoc.Schema())
 		return err
 	}
+	if err := e.inAttempt(); err != nil {
+		return err
+	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
 	change := c.Bool("amend") || c.Bool("edit")
 	if err := checkTypeFlags(c, change); err != nil {
@@ -90,15 +93,12 @@ func (e *env) plan(c *cli.Context) error {
 	case file != "" && sentence != "":
 		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence goes into --attach FILE")
 	}
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	var data []byte
 	if file != "" {
 		info, err := os.Stat(e.absolute(file))
 		isDir := err == nil && info.IsDir()
 		if !isDir && (imports == "" || file == "-") {
-			if data, err = e.readPlan(file); err != nil {
+			if data, err = e.readInput(file, maxPlanFile); err != nil {
 				return unreadable("the plan "+fileWord(file), err, "git wf plan -f FILE")
 			}
 		}

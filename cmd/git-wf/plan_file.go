@@ -151,9 +151,10 @@ func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft,
 	return engine.Draft{Name: name, Data: data, Plan: p}, nil
 }
 
-func (e *env) readPlan(name string) ([]byte, error) {
+// readInput is what a file has, or standard input for "-": at most so many bytes of it.
+func (e *env) readInput(name string, most int64) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(io.LimitReader(e.stdin, maxPlanFile))
+		return io.ReadAll(io.LimitReader(e.stdin, most))
 	}
 	name = e.absolute(name)
 	info, err := os.Stat(name) // before opening, which would wait for ever for a pipe's other end
@@ -168,7 +169,7 @@ func (e *env) readPlan(name string) ([]byte, error) {
 		return nil, reasonOf(err)
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxPlanFile))
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // reasonOf is what is wrong with a file whose name is said already.

@@ -120,11 +120,7 @@ func (e *env) switchCommand() *cli.Command {
 				if err := store.SetActive(c.Context, id); err != nil {
 					return err
 				}
-				if c.Bool("json") {
-					return e.printJSON(map[string]plan.ID{"plan_id": id})
-				}
-				fmt.Fprintf(e.stdout, "switched to %s\n", id)
-				return nil
+				return e.say(c, map[string]plan.ID{"plan_id": id}, "switched to %s", id)
 			})
 		},
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -139,16 +137,9 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 			return nil
 		})
 	}
-	var data []byte
-	var err error
-	if name := c.Args().First(); name == "-" {
-		data, err = io.ReadAll(e.stdin)
-	} else {
-		name = e.absolute(name)
-		data, err = os.ReadFile(name)
-	}
+	data, err := e.readInput(c.Args().First(), maxPlanFile)
 	if err != nil {
-		return fault.Usage("", "%w", err)
+		return unreadable(fileWord(c.Args().First()), err, "git wf policy set FILE")
 	}
 	next, err := plan.DecodePolicy(data)
 	if err != nil {

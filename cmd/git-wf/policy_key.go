@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -93,19 +91,9 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 // readKey reads the one key that a file has.
 func (e *env) readKey(name string) (string, error) {
 	const most = 64 << 10
-	in := e.stdin
-	if name != "-" {
-		name = e.absolute(name)
-		f, err := os.Open(name)
-		if err != nil {
-			return "", fault.Usage("", "%w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, most))
+	data, err := e.readInput(name, most)
 	if err != nil {
-		return "", fault.Usage("", "%w", err)
+		return "", unreadable(fileWord(name), err, "git wf policy key add NAME --ssh FILE")
 	}
 	if strings.Contains(string(data), "PRIVATE KEY") {
 		return "", fault.Usage("--ssh "+name+".pub", "%s is a private key, which nobody else may see", name)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 )
@@ -21,6 +23,15 @@ func (e *env) printJSON(v any) error {
 		return err
 	}
 	return w.Flush()
+}
+
+// say prints a document where --json asks for one, and a line of text else.
+func (e *env) say(c *cli.Context, document any, format string, args ...any) error {
+	if c.Bool("json") {
+		return e.printJSON(document)
+	}
+	_, err := fmt.Fprintf(e.stdout, format+"\n", args...)
+	return err
 }
 
 // paint colours a text on a terminal.

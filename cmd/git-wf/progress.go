@@ -19,12 +19,20 @@ import (
 // metered is the command's context, and on a terminal one under which long work on files is shown, in one line as git's
 // own commands have it; end takes the line away. It must be called before anything else is printed.
 func (e *env) metered(c *cli.Context) (ctx context.Context, end func()) {
-	size := e.screen()
-	if size == nil || c.Bool("quiet") || c.Bool("json") {
+	m := e.meter(c)
+	if m == nil {
 		return c.Context, func() {}
 	}
-	m := &meter{out: e.stderr, size: size, now: time.Now, delay: meterDelay(e.getenv("GIT_PROGRESS_DELAY"))}
 	return gitstore.WithProgress(c.Context, m.show), m.end
+}
+
+// meter is the line of progress of a command, nil where nobody would see it.
+func (e *env) meter(c *cli.Context) *meter {
+	size := e.screen()
+	if size == nil || c.Bool("quiet") || c.Bool("json") {
+		return nil
+	}
+	return &meter{out: e.stderr, size: size, now: time.Now, delay: meterDelay(e.getenv("GIT_PROGRESS_DELAY"))}
 }
 
 // meterDelay is how long work goes on before it is shown, as git reads it: in seconds, two of them unless the user says
@@ -59,7 +67,21 @@ func (m *meter) show(s gitstore.Step) {
 	if s.What != m.what {
 		m.what, m.began, m.drawn = s.What, now, time.Time{}
 	}
-	if now.Sub(m.began) < m.delay || now.Sub(m.drawn) < drawTime {
+	if now.Sub(m.began) >= m.delay {
+		m.draw(stepText(s, now.Sub(m.began)), now)
+	}
+}
+
+// text shows a text in place of a step.
+func (m *meter) text(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.draw(plan.OneLine(text), m.now())
+}
+
+// draw puts a text on the screen, unless it has just been drawn.
+func (m *meter) draw(text string, now time.Time) {
+	if now.Sub(m.drawn) < drawTime {
 		return
 	}
 	m.drawn = now
@@ -67,7 +89,7 @@ func (m *meter) show(s gitstore.Step) {
 	if columns <= 0 {
 		columns = 80
 	}
-	text := terminal.Fit(stepText(s, now.Sub(m.began)), columns-1)
+	text = terminal.Fit(text, columns-1)
 	width := terminal.Cells(text)
 	fmt.Fprint(m.out, "\r"+text+strings.Repeat(" ", max(min(m.width, columns-1)-width, 0)))
 	m.width = width

@@ -19,15 +19,11 @@ func (e *env) promptCommand() *cli.Command {
 			"what a reviewer would. What there was no room for is listed on standard error. Prompts are files that you can\n" +
 			"override: see docs/prompts.md.",
 		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action: e.onPlan(1, 1, "one task", e.prompt),
+		Action: e.onTask(1, 1, "one task", e.prompt),
 	}
 }
 
-func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	t, err := findTask(snap.State(), c.Args().First())
-	if err != nil {
-		return err
-	}
+func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err

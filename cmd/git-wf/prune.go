@@ -35,9 +35,6 @@ func (e *env) pruneCommand() *cli.Command {
 			case c.Bool("delete-archive") && (c.IsSet("keep") || c.Bool("dry-run")):
 				return usage("--delete-archive goes with neither --keep nor --dry-run")
 			}
-			if err := e.inAttempt(); err != nil {
-				return err
-			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
 				id, err := e.planID(c, store)
 				if err != nil {
@@ -82,11 +79,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 		}
 	}
 	if errors.Is(err, gitstore.ErrNothingToPrune) {
-		if c.Bool("json") {
-			return e.printJSON(r)
-		}
-		fmt.Fprintln(e.stdout, gitstore.ErrNothingToPrune)
-		return nil
+		return e.say(c, r, "%v", gitstore.ErrNothingToPrune)
 	}
 	if err != nil {
 		return err
@@ -166,16 +159,10 @@ func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) e
 	case err != nil:
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			PlanID  plan.ID  `json:"plan_id"`
-			Deleted plan.OID `json:"deleted"`
-		}{id, gone})
-	}
-	fmt.Fprintf(e.stdout, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n",
-		id, gone)
-	fmt.Fprintf(e.stdout,
-		"next: git gc --prune=now frees the space; git update-ref %s %s brings the archive back until then\n",
-		gitstore.ArchiveRefName(id), gone)
-	return nil
+	return e.say(c, struct {
+		PlanID  plan.ID  `json:"plan_id"`
+		Deleted plan.OID `json:"deleted"`
+	}{id, gone}, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n"+
+		"next: git gc --prune=now frees the space; git update-ref %s %[2]s brings the archive back until then",
+		id, gone, gitstore.ArchiveRefName(id))
 }

@@ -24,15 +24,26 @@ var recording = []string{
 	"switch", "pause", "resume", "complete", "abandon", "prune",
 }
 
-// lookAtHooks makes the recording commands look.
-func (e *env) lookAtHooks(commands []*cli.Command) {
+// personal are the commands that a person alone may give: an agent at work on a task is refused. policy, plan, doctor
+// and ui refuse themselves what changes something.
+var personal = []string{
+	"run", "split", "review", "answer", "retry", "trust", "pause", "resume", "complete", "abandon", "waive", "prune", "init",
+	"install", "uninstall",
+}
+
+// begin makes the commands look whether git reaches the gate, and refuse an agent, before they begin.
+func (e *env) begin(commands []*cli.Command) {
 	for _, c := range commands {
-		if slices.Contains(recording, c.Name) {
-			c.Before = func(*cli.Context) error {
-				e.looks = true
-				return nil
+		looks, person := slices.Contains(recording, c.Name), slices.Contains(personal, c.Name)
+		c.Before = func(*cli.Context) error {
+			e.looks = e.looks || looks
+			if person {
+				return e.inAttempt()
 			}
+			return nil
 		}
+		c.OnUsageError = usageError
+		e.begin(c.Subcommands)
 	}
 }
 

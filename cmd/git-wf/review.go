@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/check"
-	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -41,9 +40,6 @@ func (e *env) reviewCommand() *cli.Command {
 }
 
 func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	s, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return err
@@ -182,13 +178,4 @@ func (e *env) ask(question string) (bool, error) {
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes", nil
-}
-
-// engineSubmission is what a person hands in on the command line.
-func engineSubmission(e *env, c *cli.Context, person plan.Actor) engine.Submission {
-	return engine.Submission{
-		Task: plan.TaskID(c.Args().First()), Paths: e.absoluteAll(c.Args().Tail()), Person: person,
-		Message: c.String("message"),
-		Session: e.getenv("WF_SESSION"),
-	}
 }

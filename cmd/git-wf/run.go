@@ -53,9 +53,6 @@ func runsNoTask(c *cli.Context, snap *gitstore.Snapshot) error {
 }
 
 func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}

@@ -13,6 +13,34 @@ import (
 	"gitwf/templates"
 )
 
+func (e *env) pauseCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pause",
+		Usage:     "let no work begin in a plan until it is resumed",
+		ArgsUsage: "[PLAN]",
+		Description: "What is being worked on is finished and recorded. Looking, exporting and verifying go on, and so do the decisions\n" +
+			"of people: reviews, answers, waivers.",
+		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
+		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
+			return plan.Pause{Decision: d, Author: by}
+		}, false),
+	}
+}
+
+func (e *env) resumeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with a plan that is paused, or open a completed one again",
+		ArgsUsage: "[PLAN]",
+		Description: "The plan becomes the active one of this worktree. A completed plan needs a reason (-m): its metrics and lessons stay,\n" +
+			"and the next completion adds new ones.",
+		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why; needed for a completed plan")},
+		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
+			return plan.Resume{Decision: d, Author: by}
+		}, true),
+	}
+}
+
 // sessionSummary is what --json says of a plan as a whole.
 type sessionSummary struct {
 	SessionStatus plan.SessionStatus `json:"session_status"`
@@ -73,27 +101,32 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 	})
 }
 
-// decision is a person's, with the reason that the command was given.
-func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, plan.Actor, error) {
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return plan.Decision{}, person, err
+// onSession is the action of a command that records something about a plan as a whole. The plan becomes the active one
+// of this worktree if activate says so.
+func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activate bool) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			d, person, err := e.decision(c, store)
+			if err != nil {
+				return err
+			}
+			done, err := store.Append(c.Context, snap.ID, event(d, person), gitstore.AppendOptions{Now: e.now()})
+			if err != nil {
+				return err
+			}
+			if activate {
+				if err := store.SetActive(c.Context, snap.ID); err != nil {
+					return err
+				}
+			}
+			return e.say(c, struct {
+				PlanID plan.ID `json:"plan_id"`
+				sessionSummary
+				Commit plan.OID `json:"commit"`
+			}{snap.ID, sessionOf(done.Snapshot.State()), done.Commit},
+				"%s: %s", snap.ID, plan.OneLine(strings.TrimPrefix(done.Change.Subject, "session: ")))
+		})
 	}
-	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))},
-		person, nil
-}
-
-// sessionOutcome says how the session stands after a command.
-func (e *env) sessionOutcome(c *cli.Context, done *gitstore.Appended) error {
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			PlanID plan.ID `json:"plan_id"`
-			sessionSummary
-			Commit plan.OID `json:"commit"`
-		}{done.Snapshot.ID, sessionOf(done.Snapshot.State()), done.Commit})
-	}
-	fmt.Fprintf(e.stdout, "%s: %s\n", done.Snapshot.ID, plan.OneLine(strings.TrimPrefix(done.Change.Subject, "session: ")))
-	return nil
 }
 
 func typeFlag() cli.Flag {

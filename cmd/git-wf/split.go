@@ -23,26 +23,15 @@ func (e *env) splitCommand() *cli.Command {
 				Usage: "the `FILE` with the smaller tasks; - for standard input"},
 			messageFlag("why; the planner reads it"),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one task"); err != nil {
-				return err
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				t, err := findTask(snap.State(), c.Args().First())
-				if err != nil {
-					return err
-				}
-				return e.replan(c, store, snap, t.TaskID)
-			})
-		},
+		Action: e.onTask(1, 1, "one task", func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+			t *plan.TaskState) error {
+			return e.replan(c, store, snap, t.TaskID)
+		}),
 	}
 }
 
 // replan splits a leaf or, without one, amends the plan, by a person's file or by the planner.
 func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, leaf plan.TaskID) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
@@ -57,7 +46,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		command = "git wf split " + string(leaf) + " -f FILE"
 	}
 	if name := c.String("file"); name != "" {
-		data, err := e.readPlan(name)
+		data, err := e.readInput(name, maxPlanFile)
 		if err != nil {
 			return unreadable(fileWord(name), err, command)
 		}

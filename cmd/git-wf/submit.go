@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -23,15 +24,7 @@ func (e *env) submitCommand() *cli.Command {
 			messageFlag("what was done"),
 			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 2, -1, "a task and the files to hand in"); err != nil {
-				return err
-			}
-			if c.IsSet("claim") && c.Int("claim") < 1 {
-				return usage("--claim: expected the number of a claim, found %d", c.Int("claim"))
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.submit(c, store, snap) })
-		},
+		Action: e.onTask(2, -1, "a task and the files to hand in", e.submit),
 	}
 }
 
@@ -48,10 +41,9 @@ func (e *env) canSubmit(name string) error {
 	return nil
 }
 
-func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	t, err := findTask(snap.State(), c.Args().First())
-	if err != nil {
-		return err
+func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if c.IsSet("claim") && c.Int("claim") < 1 {
+		return usage("--claim: expected the number of a claim, found %d", c.Int("claim"))
 	}
 	if err := snap.State().RefuseContainer(t.TaskID, "git wf submit TASK PATH..."); err != nil {
 		return err
@@ -69,10 +61,11 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	sub := engineSubmission(e, c, person)
-	sub.Claim = c.Int("claim")
 	ctx, end := e.metered(c)
-	done, err := eng.Submit(ctx, snap.ID, sub)
+	done, err := eng.Submit(ctx, snap.ID, engine.Submission{
+		Task: t.TaskID, Paths: e.absoluteAll(c.Args().Tail()), Person: person, Claim: c.Int("claim"),
+		Message: c.String("message"), Session: e.getenv("WF_SESSION"),
+	})
 	end()
 	if err != nil {
 		return err

@@ -28,9 +28,6 @@ func (e *env) trustCommand() *cli.Command {
 }
 
 func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err

@@ -41,9 +41,6 @@ func (e *env) waiveCommand() *cli.Command {
 }
 
 func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	policy, err := store.Policy(c.Context)
 	if err != nil {
 		return err
@@ -77,7 +74,7 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if err != nil {
 		return err
 	}
-	return e.printDecision(c, id, task, done)
+	return e.printDecision(c, id, task, done, "")
 }
 
 // waivePath records the staged content of a path, or its removal.

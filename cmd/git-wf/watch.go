@@ -71,13 +71,14 @@ const (
 	rereadTime = 5 * time.Second
 )
 
-// changes says when a plan has to be read again, until the context ends.
-func changes(ctx context.Context, pulse func() gitstore.Pulse) <-chan struct{} {
+// changes says when a plan has to be read again, until the context ends: when the pulse is another one, and now and then.
+func changes[T comparable](ctx context.Context, pulse func() T) <-chan struct{} {
 	c := make(chan struct{}, 1)
+	last := pulse()
 	go func() {
 		tick := time.NewTicker(watchTime)
 		defer tick.Stop()
-		last, next := pulse(), time.Now().Add(rereadTime)
+		next := time.Now().Add(rereadTime)
 		for {
 			select {
 			case <-ctx.Done():

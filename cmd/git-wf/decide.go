@@ -1,0 +1,118 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) abandonCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "abandon",
+		Usage:     "give a task up; git wf retry takes it back into the plan",
+		ArgsUsage: "TASK",
+		Description: "Refused where other tasks depend on it, or where an item of the top task's checklist would be covered by nothing. Of a\n" +
+			"GOAL, everything below it that is not approved goes with it; of the root, all that is left of the plan.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(), messageFlag("why; needed"),
+		},
+		Action: e.onTask(1, 1, "one task", e.abandon),
+	}
+}
+
+func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if strings.TrimSpace(c.String("message")) == "" {
+		return usage("giving a task up needs a --message")
+	}
+	s, err := e.state(c.Context, store, snap)
+	if err != nil {
+		return err
+	}
+	if err := inWork(s, t); err != nil {
+		return err
+	}
+	d, person, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person}, "")
+}
+
+// inWork refuses to take away what somebody is working on, or reviewing.
+func inWork(s *plan.State, t *plan.TaskState) error {
+	for _, other := range s.Plan.Tasks {
+		o := s.Tasks[other.TaskID]
+		about := o
+		if o.NodeType == plan.Check && s.Tasks[o.ReviewTargetTaskID] != nil {
+			about = s.Tasks[o.ReviewTargetTaskID]
+		}
+		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
+			return fault.Refused("git wf status shows who; git wf pause lets nothing new begin",
+				"%s is %s", o.TaskID, plan.OneLine(s.Reason(o)))
+		}
+	}
+	return nil
+}
+
+func (e *env) retryCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "retry",
+		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
+		ArgsUsage: "TASK",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(), messageFlag("why it will work now"),
+		},
+		Action: e.onTask(1, 1, "one task", e.retry),
+	}
+}
+
+func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	d, person, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	var ev plan.Event = plan.Retry{Task: t.TaskID, Decision: d}
+	if t.Status == plan.StatusAbandoned {
+		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
+	}
+	return e.recordDecision(c, store, snap.ID, t.TaskID, ev, "\nnext: git wf run")
+}
+
+// decision is a person's, with the reason that the command was given.
+func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, plan.Actor, error) {
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return plan.Decision{}, person, err
+	}
+	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))},
+		person, nil
+}
+
+// recordDecision records what a person decided about a task, and prints what became of it, and next.
+func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID, ev plan.Event,
+	next string) error {
+	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
+	if err != nil {
+		return err
+	}
+	return e.printDecision(c, id, task, done, next)
+}
+
+// printDecision prints what was recorded about a task, and what became of it.
+func (e *env) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended, next string) error {
+	status := done.Snapshot.State().Tasks[task].Status
+	return e.say(c, struct {
+		PlanID plan.ID     `json:"plan_id"`
+		TaskID plan.TaskID `json:"task_id"`
+		Status plan.Status `json:"status"`
+		Event  string      `json:"event"`
+		Marked int         `json:"marked"` // records, of an abandoned goal one for each task below it
+		Commit plan.OID    `json:"commit"`
+	}{id, task, status, done.Change.Subject, len(done.Change.Add), done.Commit},
+		"%s\n%s is %s%s", plan.OneLine(done.Change.Subject), task, status, next)
+}
