@@ -23,20 +23,20 @@ import (
 )
 
 // agentSet knows the agents that this machine's user has set up. What is set up is read when it is needed.
-func (e *env) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
+func (u user) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
 	return agent.NewSet(func() (agent.Settings, error) {
-		s, err := e.agentSettings(c.Context, store)
+		s, err := u.agentSettings(c.Context, store)
 		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer} {
 			if name := c.String(flag); name != "" {
 				*role = name
 			}
 		}
 		return s, err
-	}, e.environ)
+	}, u.environ)
 }
 
 // agentSettings reads agents.yaml and git's configuration.
-func (e *env) agentSettings(ctx context.Context, store *gitstore.Store) (agent.Settings, error) {
+func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.Settings, error) {
 	var s agent.Settings
 	settings, err := store.Settings(ctx, "wf.")
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *env) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 		}
 		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
 	}
-	file := filepath.Join(e.configDir(), "agents.yaml")
+	file := filepath.Join(u.configDir(), "agents.yaml")
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -87,29 +87,29 @@ func settingScope(ctx context.Context, store *gitstore.Store, key string) string
 }
 
 // configDir is where the user's own files for git wf are.
-func (e *env) configDir() string {
-	if dir := e.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+func (u user) configDir() string {
+	if dir := u.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "git-wf")
 	}
-	return filepath.Join(e.getenv("HOME"), ".config", "git-wf")
+	return filepath.Join(u.getenv("HOME"), ".config", "git-wf")
 }
 
 // layers are the places where templates may lie, the user's own before those of the program.
-func (e *env) layers(store *gitstore.Store) []prompt.Layer {
+func (u user) layers(store *gitstore.Store) []prompt.Layer {
 	var layers []prompt.Layer
 	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"),
-		filepath.Join(e.configDir(), "templates")} {
+		filepath.Join(u.configDir(), "templates")} {
 		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
 	}
 	return layers
 }
 
-func (e *env) templates(store *gitstore.Store) fs.FS {
-	return prompt.Keep(prompt.Layers(append(e.layers(store), prompt.Layer{FS: templates.FS})...))
+func (u user) templates(store *gitstore.Store) fs.FS {
+	return prompt.Keep(prompt.Layers(append(u.layers(store), prompt.Layer{FS: templates.FS})...))
 }
 
 // weights are those of the program with what the user's own tables say else.
-func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
+func (u user) weights(store *gitstore.Store) (estimate.Weights, error) {
 	data, err := fs.ReadFile(templates.FS, estimate.File)
 	if err != nil {
 		return estimate.Weights{}, err
@@ -118,7 +118,7 @@ func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
 	if err != nil {
 		return w, err
 	}
-	layers := e.layers(store)
+	layers := u.layers(store)
 	for i := len(layers) - 1; i >= 0; i-- {
 		data, err := fs.ReadFile(layers[i].FS, estimate.File)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +138,8 @@ func (e *env) weights(store *gitstore.Store) (estimate.Weights, error) {
 }
 
 // assignment is the table of who does which kind of task: the first that there is, the user's own before the program's.
-func (e *env) assignment(store *gitstore.Store) (agent.Assignment, error) {
-	for _, layer := range append(e.layers(store), prompt.Layer{FS: templates.FS}) {
+func (u user) assignment(store *gitstore.Store) (agent.Assignment, error) {
+	for _, layer := range append(u.layers(store), prompt.Layer{FS: templates.FS}) {
 		data, err := fs.ReadFile(layer.FS, agent.AssignFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -161,7 +161,7 @@ func (e *env) assignment(store *gitstore.Store) (agent.Assignment, error) {
 const envKey = "wf.env"
 
 // commandEnv is what a plan's command lines get of the user's environment.
-func (e *env) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, error) {
+func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, error) {
 	settings, err := store.Settings(ctx, envKey)
 	if err != nil {
 		return nil, err
@@ -179,12 +179,12 @@ func (e *env) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 			names = append(names, name)
 		}
 	}
-	return process.Allowed(e.environ, names), nil
+	return process.Allowed(u.environ, names), nil
 }
 
 // mask knows the values of the user's keys: of variables with the name of one, and of those that agents are told to
 // take theirs from.
-func (e *env) mask(agents *agent.Set) plan.Mask {
+func (u user) mask(agents *agent.Set) plan.Mask {
 	settings, _ := agents.Settings() // without them, no agent is asked that has such a variable
 	var names []string
 	for _, a := range settings.Agents {
@@ -192,5 +192,5 @@ func (e *env) mask(agents *agent.Set) plan.Mask {
 			names = append(names, a.KeyEnv)
 		}
 	}
-	return plan.NewMask(e.environ, names...)
+	return plan.NewMask(u.environ, names...)
 }

@@ -160,14 +160,14 @@ func (l agentLine) about() string {
 	return plan.OneLine(about)
 }
 
-func (e *env) printAgent(l agentLine, first, second int) {
+func (p printer) printAgent(l agentLine, first, second int) {
 	state := "usable"
 	if !l.Usable {
 		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plan.OneLine(l.Name)+": ")
 	}
-	fmt.Fprintf(e.stdout, "%s  %s  %s\n", padded(plan.OneLine(l.Name), first), padded(l.about(), second), state)
+	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plan.OneLine(l.Name), first), padded(l.about(), second), state)
 	if l.Problem != nil {
-		fmt.Fprintf(e.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting),
+		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting),
 			shownValue(l.Problem.Value), plan.OneLine(l.Problem.Mend))
 	}
 }

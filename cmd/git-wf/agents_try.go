@@ -96,7 +96,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 }
 
 // tryAgent makes the round trip in a place of its own.
-func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
+func (u user) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
 	dir, err := process.Scratch()
 	if err != nil {
 		return t, err
@@ -107,7 +107,7 @@ func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 		Role: contract.RoleCheck,
 		Dir:  filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"),
 		Prompt: filepath.Join(dir, "prompt.md"),
-		Repo:   dir, Environ: e.environ, Timeout: tryLimit,
+		Repo:   dir, Environ: u.environ, Timeout: tryLimit,
 	}
 	for _, d := range []string{job.Dir, job.Out, job.In} {
 		if err := os.Mkdir(d, 0o777); err != nil {

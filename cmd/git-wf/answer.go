@@ -79,20 +79,20 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 }
 
 // stillAsked says what else a task waits for, or how to go on.
-func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
+func (p printer) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
 	waits, err := eng.Waits(ctx, snap, snap.State())
 	if err != nil {
 		return err
 	}
 	for _, w := range waits {
 		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
-			fmt.Fprintln(e.stdout, "still needed:")
-			e.printQuestions(e.stdout, w)
-			fmt.Fprintf(e.stdout, "next: %s\n", plan.OneLine(w.Command))
+			fmt.Fprintln(p.stdout, "still needed:")
+			printQuestions(p.stdout, w)
+			fmt.Fprintf(p.stdout, "next: %s\n", plan.OneLine(w.Command))
 			return nil
 		}
 	}
-	fmt.Fprintln(e.stdout, "next: git wf run")
+	fmt.Fprintln(p.stdout, "next: git wf run")
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (e *env) absoluteAll(names []string) []string {
 }
 
 // printQuestions shows what a task asks and requires, in which form, and where to put it.
-func (e *env) printQuestions(w io.Writer, wait engine.Wait) {
+func printQuestions(w io.Writer, wait engine.Wait) {
 	for _, q := range wait.Questions {
 		fmt.Fprintf(w, "    %s (%s): %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.Question))
 		for _, o := range q.Options {

@@ -51,7 +51,7 @@ func (e *env) checkoutCommand() *cli.Command {
 				})
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := e.planID(c, store)
+				id, err := planID(c, store)
 				if err != nil {
 					return err
 				}
@@ -222,7 +222,7 @@ func (v *views) outcome(s exchange.Snapshot, r checkout.Result) checkedOut {
 	for _, ed := range r.Edited {
 		seen := editedView{Path: path.Join(viewDir, ed.Name), What: ed.What, HandIn: waysIn(s, v.id, ed)}
 		if ed.Have != nil {
-			seen.Diff = v.e.viewDiff(v.c.Context, v.store, ed)
+			seen.Diff = viewDiff(v.c.Context, v.store, ed)
 		}
 		done.Edited = append(done.Edited, seen)
 	}
@@ -287,8 +287,8 @@ func (v *views) tellEdits(edits []editedView) {
 }
 
 // printEdit shows an edited file, and what can be done with it.
-func (e *env) printEdit(w io.Writer, ed editedView) {
-	e.printDiff(w, ed.Diff)
+func (st style) printEdit(w io.Writer, ed editedView) {
+	st.printDiff(w, ed.Diff)
 	what := "was edited, and stays as it is"
 	if ed.What != "" {
 		what = "is " + ed.What + ", and stays as it is"

@@ -120,7 +120,7 @@ func before(ed checkout.Edit) []byte {
 // viewDiff is the edit: the difference from what was written, or else from what the plan says by now. git makes it, of
 // copies: nothing is read through a link, and no setting of the repository's content is heard. It is "" where there is
 // nothing to show.
-func (e *env) viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) string {
+func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) string {
 	was, from := before(ed), "plan"
 	if ed.Base != nil {
 		from = "written"
@@ -152,18 +152,18 @@ func (e *env) viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.E
 	return plan.Printable("--- " + hunks)
 }
 
-func (e *env) printDiff(w io.Writer, diff string) {
+func (st style) printDiff(w io.Writer, diff string) {
 	for line := range strings.Lines(diff) {
 		line = strings.TrimRight(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
-			line = e.paint("1", line)
+			line = st.paint("1", line)
 		case strings.HasPrefix(line, "@@"):
-			line = e.paint("36", line)
+			line = st.paint("36", line)
 		case strings.HasPrefix(line, "-"):
-			line = e.paint("31", line)
+			line = st.paint("31", line)
 		case strings.HasPrefix(line, "+"):
-			line = e.paint("32", line)
+			line = st.paint("32", line)
 		}
 		fmt.Fprintln(w, line)
 	}

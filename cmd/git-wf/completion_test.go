@@ -20,7 +20,7 @@ import (
 func completionScriptFile(t *testing.T, shell, name string) string {
 	t.Helper()
 	var out bytes.Buffer
-	e := &env{stdout: &out, stderr: &out}
+	e := &env{printer: printer{stdout: &out, stderr: &out}}
 	if code := e.run(t.Context(), []string{"completion", shell}); code != fault.ExitDone {
 		t.Fatalf("git wf completion %s: exit code %d\n%s", shell, code, out.String())
 	}
@@ -92,7 +92,7 @@ func TestCompletionScriptsParse(t *testing.T) {
 
 func TestCompletionRefusesAnUnknownShell(t *testing.T) {
 	var out, errOut bytes.Buffer
-	e := &env{stdout: &out, stderr: &errOut}
+	e := &env{printer: printer{stdout: &out, stderr: &errOut}}
 	if code := e.run(t.Context(), []string{"completion", "tcsh"}); code != fault.ExitUsage || out.Len() > 0 {
 		t.Errorf("exit code %d, printed %q; want %d and nothing", code, out.String(), fault.ExitUsage)
 	}
@@ -291,7 +291,8 @@ func TestCompletionListsTasksAndPlans(t *testing.T) {
 	}
 	run := func(args ...string) (string, string) {
 		var out, errOut bytes.Buffer
-		e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, dir: dir, now: time.Now, environ: os.Environ()}
+		e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errOut}, dir: dir, now: time.Now,
+			user: user{os.Environ()}}
 		if code := e.run(t.Context(), args); code != fault.ExitDone {
 			t.Fatalf("git wf %s: exit code %d\n%s", args, code, errOut.String())
 		}

@@ -104,9 +104,9 @@ func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, 
 }
 
 // printDecision prints what was recorded about a task, and what became of it.
-func (e *env) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended, next string) error {
+func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended, next string) error {
 	status := done.Snapshot.State().Tasks[task].Status
-	return e.say(c, struct {
+	return p.say(c, struct {
 		PlanID plan.ID     `json:"plan_id"`
 		TaskID plan.TaskID `json:"task_id"`
 		Status plan.Status `json:"status"`

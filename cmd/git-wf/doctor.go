@@ -86,7 +86,7 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(string)) (*checkup, error) {
 	ctx := c.Context
 	found := &checkup{findings: []audit.Finding{}}
-	setup, err := e.setupFindings(ctx, store)
+	setup, err := e.setup(store).Findings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 			return nil, err
 		}
 	}
-	if err := e.examinePlans(ctx, store, found, audit.Options{
+	if err := examinePlans(ctx, store, found, audit.Options{
 		Floors: floors, Progress: progress, Secrets: func() plan.Mask { return e.mask(e.agentSet(c, store)) },
 	}); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 }
 
 // examinePlans audits every plan, those too whose ref git passes over.
-func (e *env) examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o audit.Options) error {
+func examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o audit.Options) error {
 	refs, err := store.Plans(ctx)
 	if err != nil {
 		return err
@@ -180,28 +180,28 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 	return findings, nil
 }
 
-func (e *env) printCheckup(found *checkup) {
+func (p printer) printCheckup(found *checkup) {
 	fixed := 0
 	for _, f := range found.findings {
-		fmt.Fprintln(e.stdout, plan.OneLine(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
+		fmt.Fprintln(p.stdout, plan.OneLine(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
 		switch {
 		case f.Fixed != "":
 			fixed++
-			fmt.Fprintf(e.stdout, "  fixed: %s\n", plan.OneLine(f.Fixed))
+			fmt.Fprintf(p.stdout, "  fixed: %s\n", plan.OneLine(f.Fixed))
 		case f.Mend != "":
-			fmt.Fprintf(e.stdout, "  %s\n", plan.OneLine(f.Mend))
+			fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(f.Mend))
 		}
 	}
 	for _, w := range found.waivers {
-		fmt.Fprintln(e.stdout, plan.OneLine("waived: "+w.String()))
+		fmt.Fprintln(p.stdout, plan.OneLine("waived: "+w.String()))
 	}
-	fmt.Fprintf(e.stdout, "%s, %s", plan.Count(found.plans, "plan"), plan.Count(len(found.findings), "finding"))
+	fmt.Fprintf(p.stdout, "%s, %s", plan.Count(found.plans, "plan"), plan.Count(len(found.findings), "finding"))
 	if fixed > 0 {
-		fmt.Fprintf(e.stdout, ", %d fixed", fixed)
+		fmt.Fprintf(p.stdout, ", %d fixed", fixed)
 	}
-	fmt.Fprintln(e.stdout)
+	fmt.Fprintln(p.stdout)
 	if found.plans > 0 && !found.policy {
-		fmt.Fprintf(e.stderr,
+		fmt.Fprintf(p.stderr,
 			"note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
 	}
 }

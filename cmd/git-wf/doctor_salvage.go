@@ -14,7 +14,7 @@ import (
 // commit, say so, and exit with 1.
 func (e *env) withReadable(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		id, err := e.planID(c, store)
+		id, err := planID(c, store)
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (e *env) withReadable(c *cli.Context, f func(*gitstore.Store, *gitstore.Sna
 		if snap, err = store.SnapshotAt(c.Context, id, sound); err != nil {
 			return err
 		}
-		return errors.Join(f(store, snap), e.warnDamaged(id, sound))
+		return errors.Join(f(store, snap), warnDamaged(id, sound))
 	})
 }
 
@@ -43,13 +43,13 @@ func soundCommit(err error) (plan.OID, bool) {
 }
 
 // warnDamaged is the end of a command that could show a part alone.
-func (e *env) warnDamaged(id plan.ID, sound plan.OID) error {
+func warnDamaged(id plan.ID, sound plan.OID) error {
 	return fault.Refused("git wf doctor",
 		"plan %s is damaged; this is what it was at its newest sound commit, %.12s", id, sound)
 }
 
 // readLog hands the events of a plan to show, newest first; of a damaged one, those up to its newest sound commit.
-func (e *env) readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitstore.LogEntry) bool) error {
+func readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitstore.LogEntry) bool) error {
 	shown := 0
 	err := store.Log(c.Context, id, func(entry gitstore.LogEntry) bool { shown++; return show(entry) })
 	if err = store.Damaged(c.Context, id, err); err == nil {
@@ -59,5 +59,5 @@ func (e *env) readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show fu
 	if !ok || shown > 0 {
 		return err
 	}
-	return errors.Join(store.LogFrom(c.Context, id, sound, show), e.warnDamaged(id, sound))
+	return errors.Join(store.LogFrom(c.Context, id, sound, show), warnDamaged(id, sound))
 }

@@ -30,7 +30,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		return err
 	}
 	r := engine.Replanning{Agent: plan.AgentManual, Reason: c.String("message"), Person: person}
-	before, err := e.planText(c, eng, snap)
+	before, err := planText(c, eng, snap)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 }
 
 // planText is the plan as people write it: the newest candidate of an open planning task, else the plan in force.
-func (e *env) planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) ([]byte, error) {
+func planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) ([]byte, error) {
 	if open := snap.Plan.PlanningOf(""); open != nil {
 		text, err := eng.Candidate(c.Context, snap, open.TaskID)
 		if err != nil || text != nil {

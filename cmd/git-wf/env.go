@@ -23,20 +23,31 @@ import (
 
 // env is all that a command gets from its surroundings.
 type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	dir            string // where the command was started
-	now            func() time.Time
-	environ        []string
-	program        string // absolute path of git-wf
-	interactive    bool   // somebody is there to answer
-	colour         bool
-	looks          bool // the command records or lands, so it looks whether git reaches the gate
+	printer
+	user
+	stdin       io.Reader
+	dir         string // where the command was started
+	now         func() time.Time
+	program     string // absolute path of git-wf
+	interactive bool   // somebody is there to answer
+	looks       bool   // the command records or lands, so it looks whether git reaches the gate
 }
 
-func (e *env) getenv(key string) string {
-	for i := len(e.environ) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(e.environ[i], key+"="); ok {
+// printer is where a command prints.
+type printer struct {
+	style
+	stdout, stderr io.Writer
+}
+
+// style is how text looks there.
+type style struct{ colour bool }
+
+// user is who runs the command: their environment, and the files that it leads to.
+type user struct{ environ []string }
+
+func (u user) getenv(key string) string {
+	for i := len(u.environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(u.environ[i], key+"="); ok {
 			return value
 		}
 	}
@@ -67,7 +78,7 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 // withPlan opens the repository and the plan that --plan names, or the active one.
 func (e *env) withPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		id, err := e.planID(c, store)
+		id, err := planID(c, store)
 		if err != nil {
 			return err
 		}
@@ -135,16 +146,16 @@ func forceFlag() cli.Flag {
 		Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
 }
 
-func (e *env) planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
+func planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
 	if name := c.String("plan"); c.IsSet("plan") {
-		return e.planNamed(c.Context, store, name)
+		return planNamed(c.Context, store, name)
 	}
 	return store.Active(c.Context)
 }
 
 // planNamed finds the plan of an id, or of a part of one that no other plan's id has; "-" is the plan that was active
 // before.
-func (e *env) planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID, error) {
+func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID, error) {
 	if name == "-" {
 		id, err := store.Former(ctx)
 		if errors.Is(err, gitstore.ErrNoActive) {
@@ -209,7 +220,7 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 }
 
 // gate makes the judge of this repository, by its own policy.
-func (e *env) gate(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
+func gateOf(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
 	policy, err := store.Policy(ctx)
 	if err != nil {
 		return nil, err
@@ -218,8 +229,8 @@ func (e *env) gate(ctx context.Context, store *gitstore.Store) (*gate.Gate, erro
 }
 
 // inAttempt refuses what only a person may decide when the command is started by an agent at work on a task.
-func (e *env) inAttempt() error {
-	if task := e.getenv("WF_TASK"); task != "" {
+func (u user) inAttempt() error {
+	if task := u.getenv("WF_TASK"); task != "" {
 		return fault.Refused("", "not from inside the work on %s: this is a person's decision", task)
 	}
 	return nil

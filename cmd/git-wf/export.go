@@ -45,7 +45,7 @@ func (e *env) exportCommand() *cli.Command {
 
 func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	ctx := c.Context
-	id, err := e.planID(c, store)
+	id, err := planID(c, store)
 	if err != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	return e.printExport(c, export.BundleDir(root, id), b, changed, landed)
 }
 
-func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed bool, landed plan.OID) error {
+func (p printer) printExport(c *cli.Context, dir string, b *export.Bundle, changed bool, landed plan.OID) error {
 	if c.Bool("json") {
-		return e.printJSON(struct {
+		return p.printJSON(struct {
 			Path     string          `json:"path"`
 			Changed  bool            `json:"changed"`
 			Commit   plan.OID        `json:"commit"`
@@ -129,7 +129,7 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 	if changed {
 		state = "written and staged"
 	}
-	fmt.Fprintf(e.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"),
+	fmt.Fprintf(p.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"),
 		plan.Count(len(b.Entries), "file"), state)
 	for _, i := range b.Manifest.Items {
 		note := ""
@@ -142,18 +142,18 @@ func (e *env) printExport(c *cli.Context, dir string, b *export.Bundle, changed 
 		if len(i.Approvals) > 0 {
 			note += "  signed by " + signedBy(i.Approvals)
 		}
-		fmt.Fprintf(e.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
+		fmt.Fprintf(p.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
 	}
 	for _, w := range b.Manifest.Waivers {
-		fmt.Fprintf(e.stdout, "  waived: %s\n", plan.OneLine(w.Path+", by "+w.By+": "+w.Reason))
+		fmt.Fprintf(p.stdout, "  waived: %s\n", plan.OneLine(w.Path+", by "+w.By+": "+w.Reason))
 	}
 	switch {
 	case landed != "":
-		fmt.Fprintf(e.stdout, "committed as %.12s\n", landed)
+		fmt.Fprintf(p.stdout, "committed as %.12s\n", landed)
 	case c.Bool("commit"):
-		fmt.Fprintln(e.stdout, "HEAD holds this bundle already")
+		fmt.Fprintln(p.stdout, "HEAD holds this bundle already")
 	default:
-		fmt.Fprintln(e.stdout, "next: git commit")
+		fmt.Fprintln(p.stdout, "next: git commit")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func explain(err error) (code int, hint string) {
 }
 
 // fail prints an error the way git does and returns the exit code.
-func (e *env) fail(err error) int {
+func (p printer) fail(err error) int {
 	code, hint := explain(err)
 	if errors.Is(err, errWaiting) || errors.Is(err, errSaid) {
 		return code
@@ -51,14 +51,14 @@ func (e *env) fail(err error) int {
 		prefix = "fatal: "
 	}
 	if code == fault.ExitInterrupted {
-		fmt.Fprintln(e.stderr, "interrupted")
+		fmt.Fprintln(p.stderr, "interrupted")
 		return code
 	}
 	for line := range strings.Lines(plan.Printable(err.Error())) {
-		fmt.Fprintln(e.stderr, prefix+strings.TrimRight(line, "\n"))
+		fmt.Fprintln(p.stderr, prefix+strings.TrimRight(line, "\n"))
 	}
 	if hint != "" {
-		fmt.Fprintln(e.stderr, "hint: "+plan.Printable(hint))
+		fmt.Fprintln(p.stderr, "hint: "+plan.Printable(hint))
 	}
 	return code
 }

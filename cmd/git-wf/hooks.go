@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +44,7 @@ func (e *env) hooksCommand() *cli.Command {
 }
 
 func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
-	report, err := e.installHooks(c.Context, store, c.Bool("force"))
+	report, err := e.setup(store).Install(c.Context, c.Bool("force"))
 	if err != nil {
 		return err
 	}
@@ -54,39 +53,25 @@ func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
 }
 
 func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
-	o, err := e.hookOptions(c.Context, store, false)
+	report, err := e.setup(store).Uninstall(c.Context)
 	if err != nil {
-		return err
-	}
-	report, err := hooks.Uninstall(c.Context, o)
-	if err != nil {
-		return err
-	}
-	gone, err := unsettle(c.Context, store)
-	if err != nil {
-		return err
-	}
-	for _, key := range gone {
-		report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "as it was before git wf init"})
-	}
-	if err := errors.Join(forgetSightings(store), clearLocks(c.Context, store)); err != nil {
 		return err
 	}
 	e.printHookActions(report)
 	return nil
 }
 
-func (e *env) printHookActions(r hooks.Report) {
+func (p printer) printHookActions(r hooks.Report) {
 	if len(r.Actions) == 0 {
-		fmt.Fprintln(e.stdout, "nothing to do")
+		fmt.Fprintln(p.stdout, "nothing to do")
 	}
 	for _, a := range r.Actions {
-		fmt.Fprintf(e.stdout, "%s: %s\n", a.Path, a.Did)
+		fmt.Fprintf(p.stdout, "%s: %s\n", a.Path, a.Did)
 	}
 }
 
 func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
-	o, err := e.hookOptions(c.Context, store, false)
+	o, err := e.setup(store).Options(c.Context, false)
 	if err != nil {
 		return err
 	}
@@ -129,7 +114,7 @@ func (e *env) hookCommand() *cli.Command {
 }
 
 func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
-	g, err := e.gate(c.Context, store)
+	g, err := gateOf(c.Context, store)
 	if err != nil {
 		return err
 	}
@@ -176,13 +161,31 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 		err = e.withPlans(c.Context, store, report, c.Args().Get(1), string(pushed), enforce != "warn")
 	}
 	if err == nil && name == "reference-transaction" {
-		err = e.expectPolicy(c, store, moves)
+		err = e.expectPolicy(c.Context, store, moves)
 	}
 	branch := func(m gate.Move) bool { return strings.HasPrefix(m.Ref, "refs/heads/") }
 	if err != nil && (name != "reference-transaction" || slices.ContainsFunc(moves, branch)) {
 		e.printWayBack(name, store)
 	}
 	return err
+}
+
+// expectPolicy tells the hooks of a policy that is about to arrive without git wf.
+func (e *env) expectPolicy(ctx context.Context, store *gitstore.Store, moves []gate.Move) error {
+	for _, m := range moves {
+		if m.Ref != gitstore.PolicyRef || m.New == "" {
+			continue
+		}
+		failed, err := e.setup(store).Expect(ctx, m.New)
+		if err != nil {
+			return err
+		}
+		if failed != nil {
+			fmt.Fprintln(e.stderr, "warning: "+plan.OneLine("the hooks don't know the new policy's directories: "+failed.Error()))
+			fmt.Fprintln(e.stderr, "hint: git wf hooks install")
+		}
+	}
+	return nil
 }
 
 // noteShared reports, in one line, commits that pass only because a remote-tracking branch already has them. In strict
@@ -192,7 +195,7 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 		return nil
 	}
 	if hook != "reference-transaction" {
-		if strict, err := strictMode(ctx, store); err != nil || strict {
+		if strict, err := e.setup(store).Strict(ctx); err != nil || strict {
 			return err
 		}
 	}
@@ -240,7 +243,7 @@ var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 // withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove
 // them. git can't add a ref to a push that is under way, so the error shows the command that pushes both. Where the
 // remote has a state of the plan that is not here, the push passes with a hint.
-func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string,
+func (p printer) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string,
 	refuse bool) error {
 	told := map[plan.ID]bool{}
 	var missing []string
@@ -256,7 +259,7 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 		}
 		switch has {
 		case gitstore.HasMore:
-			fmt.Fprintln(e.stderr,
+			fmt.Fprintln(p.stderr,
 				plan.OneLine(fmt.Sprintf("hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, b.PlanID, remote)))
 		case gitstore.HasNot:
 			from, err := planSource(ctx, store, b.PlanID)
@@ -275,7 +278,7 @@ func (e *env) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Repo
 	}
 	line := plan.OneLine("git push --atomic " + shell.Word(remote) + " " + strings.Join(append(specs, missing...), " "))
 	if !refuse {
-		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
+		fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
 		return nil
 	}
 	return fault.Refused(line, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
@@ -330,7 +333,7 @@ func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]stri
 
 // printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it
 // asks, and that stays in the index and the working tree.
-func (e *env) printWayBack(hook string, store *gitstore.Store) {
+func (p printer) printWayBack(hook string, store *gitstore.Store) {
 	abort := unfinished(store.GitDir())
 	if hook == "pre-merge-commit" {
 		abort = "git merge --abort" // git says that it is merging only after it has asked
@@ -338,10 +341,10 @@ func (e *env) printWayBack(hook string, store *gitstore.Store) {
 	switch {
 	case hook != "pre-commit" && hook != "pre-merge-commit" && hook != "reference-transaction":
 	case abort != "":
-		fmt.Fprintln(e.stderr, "hint: "+abort+" restores what was there before")
+		fmt.Fprintln(p.stderr, "hint: "+abort+" restores what was there before")
 	case hook == "reference-transaction":
 		// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
-		fmt.Fprintln(e.stderr,
+		fmt.Fprintln(p.stderr,
 			"hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
 	}
 }

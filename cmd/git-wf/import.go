@@ -84,7 +84,7 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		return e.importDraft(c, read)
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		i, draft, err := read(e.repositoryHas(store))
+		i, draft, err := read(repositoryHas(store))
 		if err != nil {
 			return err
 		}
@@ -141,9 +141,9 @@ func shownPath(arg, full string) string {
 }
 
 // chooseSource takes the only thing that there is to import, or the one that --session names.
-func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan.Findings) (exchange.Found, error) {
+func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings plan.Findings) (exchange.Found, error) {
 	if c.Bool("list") {
-		return exchange.Found{}, e.listSources(c, found, findings)
+		return exchange.Found{}, p.listSources(c, found, findings)
 	}
 	name := c.String("session")
 	var fit []exchange.Found
@@ -178,27 +178,27 @@ func (e *env) chooseSource(c *cli.Context, found []exchange.Found, findings plan
 		"there is more than one plan to import:\n  %s", strings.Join(names, "\n  "))
 }
 
-func (e *env) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
+func (p printer) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
 	if c.Bool("json") {
-		return e.printJSON(struct {
+		return p.printJSON(struct {
 			Found    []exchange.Found `json:"found"`
 			Findings plan.Findings    `json:"findings"`
 		}{append([]exchange.Found{}, found...), append(plan.Findings{}, findings...)})
 	}
 	for _, f := range found {
-		fmt.Fprintf(e.stdout, "%-12s %s  %s\n", f.Format, plan.OneLine(f.Name), plan.OneLine(f.Path))
+		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plan.OneLine(f.Name), plan.OneLine(f.Path))
 	}
 	for _, f := range findings {
-		fmt.Fprintln(e.stderr, f.Error())
+		fmt.Fprintln(p.stderr, f.Error())
 	}
 	return nil
 }
 
 // soundImport shows what was found wrong. It refuses what was not read whole, unless the user takes that.
-func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
+func (p printer) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
 	if !c.Bool("json") {
 		for _, n := range i.Notes {
-			fmt.Fprintln(e.stderr, "note: "+n.Error())
+			fmt.Fprintln(p.stderr, "note: "+n.Error())
 		}
 	}
 	if i.Plan == nil {
@@ -210,7 +210,7 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 	}
 	if !c.Bool("json") {
 		for _, f := range i.Findings {
-			fmt.Fprintln(e.stderr, "warning: "+f.Error())
+			fmt.Fprintln(p.stderr, "warning: "+f.Error())
 		}
 	}
 	draft, err := i.Draft(true)
@@ -231,15 +231,15 @@ type importReport struct {
 	HandIn  []handedIn    `json:"handed_in,omitempty"`
 }
 
-func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) error {
+func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importReport) error {
 	if c.Bool("json") {
 		r.Imported = i
 		i.Done = append([]exchange.Done{}, i.Done...)
 		i.Findings, i.Notes, r.Gaps = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...),
 			append(plan.Findings{}, i.Gaps()...)
-		return e.printJSON(r)
+		return p.printJSON(r)
 	}
-	fmt.Fprintf(e.stdout, "%s: %s, %s", plan.OneLine(i.Path), i.Format, plan.Count(i.Tasks, "task"))
+	fmt.Fprintf(p.stdout, "%s: %s, %s", plan.OneLine(i.Path), i.Format, plan.Count(i.Tasks, "task"))
 	if len(i.Done) > 0 {
 		there := 0
 		for _, d := range i.Done {
@@ -247,11 +247,11 @@ func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) 
 				there++
 			}
 		}
-		fmt.Fprintf(e.stdout, "; %d marked done there, %d of them with something to review", len(i.Done), there)
+		fmt.Fprintf(p.stdout, "; %d marked done there, %d of them with something to review", len(i.Done), there)
 	}
-	fmt.Fprintln(e.stdout)
-	printSome(e.stdout, i.Gaps(), 20, "  and %d more\n", func(g plan.Finding) {
-		fmt.Fprintf(e.stdout, "  %s %s\n", g.TaskID, plan.OneLine(g.Message))
+	fmt.Fprintln(p.stdout)
+	printSome(p.stdout, i.Gaps(), 20, "  and %d more\n", func(g plan.Finding) {
+		fmt.Fprintf(p.stdout, "  %s %s\n", g.TaskID, plan.OneLine(g.Message))
 	})
 	return nil
 }
@@ -260,7 +260,7 @@ func (e *env) printImport(c *cli.Context, i *exchange.Imported, r importReport) 
 func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchange.Imported, []byte, error)) error {
 	var exists func(string) bool
 	err := e.withStore(c.Context, func(store *gitstore.Store) error {
-		exists = e.repositoryHas(store)
+		exists = repositoryHas(store)
 		return nil
 	})
 	if err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
@@ -351,22 +351,22 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 }
 
 // importOutcome says how to go on.
-func (e *env) importOutcome(c *cli.Context, s *plan.State, r importReport) error {
+func (p printer) importOutcome(c *cli.Context, s *plan.State, r importReport) error {
 	grafted := s.Plan.Grafted(plan.PlanTaskID)
 	if !c.Bool("json") {
 		switch {
 		case grafted:
-			fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
-			e.printHandIn(r.HandIn)
-			fmt.Fprintln(e.stdout, "next: git wf run")
+			fmt.Fprintf(p.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
+			p.printHandIn(r.HandIn)
+			fmt.Fprintln(p.stdout, "next: git wf run")
 		case r.Verdict == plan.Rejected:
-			fmt.Fprintf(e.stdout,
+			fmt.Fprintf(p.stdout,
 				"%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n",
 				r.PlanID, r.Version)
-			fmt.Fprintln(e.stdout,
+			fmt.Fprintln(p.stdout,
 				"next: git wf plan --edit fills it in; git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE")
 		default:
-			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
+			fmt.Fprintf(p.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
 		}
 	}
 	if grafted {
@@ -412,7 +412,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 // fillImport has the planner make the next version of what was imported: its review says what is missing.
 func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
 	d engine.Draft) error {
-	name, err := e.plannerOf(c, eng, "leave out --fill")
+	name, err := plannerOf(c, eng, "leave out --fill")
 	if err != nil {
 		return err
 	}

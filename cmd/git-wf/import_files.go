@@ -21,7 +21,7 @@ import (
 
 // repositoryHas tells which files of a deliverable are in the working tree: the file itself, or something that the
 // pattern fits. Nothing behind a link that leads out is there.
-func (e *env) repositoryHas(store *gitstore.Store) func(string) bool {
+func repositoryHas(store *gitstore.Store) func(string) bool {
 	top := store.WorkTree()
 	if top == "" {
 		return nil
@@ -104,17 +104,17 @@ func (e *env) handInImported(c *cli.Context, store *gitstore.Store, id plan.ID) 
 	return nil
 }
 
-func (e *env) printHandIn(list []handedIn) {
+func (p printer) printHandIn(list []handedIn) {
 	for _, h := range list {
 		if h.Version != "" {
-			fmt.Fprintf(e.stdout, "  %s %s awaits review\n", h.Task, h.Version)
+			fmt.Fprintf(p.stdout, "  %s %s awaits review\n", h.Task, h.Version)
 			continue
 		}
-		fmt.Fprintf(e.stdout, "  %s not handed in: %s\n", h.Task, plan.OneLine(h.Waits))
+		fmt.Fprintf(p.stdout, "  %s not handed in: %s\n", h.Task, plan.OneLine(h.Waits))
 	}
 	for _, h := range list {
 		if h.Waits != "" {
-			fmt.Fprintln(e.stdout, "  git wf plan --hand-in tries these again")
+			fmt.Fprintln(p.stdout, "  git wf plan --hand-in tries these again")
 			break
 		}
 	}
@@ -151,7 +151,7 @@ func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]hande
 			continue
 		}
 		h := handedIn{Task: t.TaskID}
-		done, err := e.handInTask(c.Context, eng, root.FS(), snap, t, files, summary, person)
+		done, err := handInTask(c.Context, eng, root.FS(), snap, t, files, summary, person)
 		var refusal *plan.RefusedError
 		switch {
 		case err == nil:
@@ -168,7 +168,7 @@ func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]hande
 	return list, nil
 }
 
-func (e *env) handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitstore.Snapshot, t *plan.Task,
+func handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitstore.Snapshot, t *plan.Task,
 	names []string, summary string, person plan.Actor) (*gitstore.Appended, error) {
 	dir, err := os.MkdirTemp("", "git-wf-")
 	if err != nil {

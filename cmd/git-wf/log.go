@@ -41,8 +41,8 @@ type eventDocument struct {
 	Trailers map[string]string `json:"trailers"`
 }
 
-func (e *env) log(c *cli.Context, store *gitstore.Store) error {
-	id, err := e.planID(c, store)
+func (p printer) log(c *cli.Context, store *gitstore.Store) error {
+	id, err := planID(c, store)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(e.stdout)
+	w := bufio.NewWriter(p.stdout)
 	var printErr error
 	separator := "[\n  "
 	show := func(entry gitstore.LogEntry) bool {
@@ -71,7 +71,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 			fmt.Fprintf(w, "%s%s", separator, data)
 			separator = ",\n  "
 		} else {
-			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", e.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
+			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", p.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
 				clip(plan.OneLine(entry.Author.Name), 12), plan.OneLine(entry.Subject))
 			if n == 1 {
 				printErr = errors.Join(printErr, w.Flush()) // the first line is what somebody waits for
@@ -80,7 +80,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 		return printErr == nil && (most <= 0 || n < most)
 	}
 	more := true
-	err = e.readLog(c, store, id, func(entry gitstore.LogEntry) bool {
+	err = readLog(c, store, id, func(entry gitstore.LogEntry) bool {
 		if task != "" && entry.Trailers["Wf-Task"] != task {
 			return true
 		}

@@ -43,11 +43,12 @@ func mainExit() int {
 		fmt.Fprintln(os.Stderr, "fatal:", err)
 		return fault.ExitNoRepository
 	}
+	u := user{os.Environ()}
 	e := &env{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, dir: dir, now: time.Now, environ: os.Environ(),
-		program: program(), interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
+		printer: printer{style{wantColour(os.Stdout, u.getenv("NO_COLOR"), u.getenv("TERM"))}, os.Stdout, os.Stderr},
+		user:    u, stdin: os.Stdin, dir: dir, now: time.Now, program: program(),
+		interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}
-	e.colour = wantColour(os.Stdout, e.getenv("NO_COLOR"), e.getenv("TERM"))
 	return e.run(ctx, os.Args[1:])
 }
 

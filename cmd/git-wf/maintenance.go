@@ -10,11 +10,11 @@ import (
 
 // tidyUp asks git to pack what a run has written, as git's own commands do; after an interrupt the next run will. That
 // it can't be asked is no failure of the run.
-func (e *env) tidyUp(ctx context.Context, store *gitstore.Store) {
+func (p printer) tidyUp(ctx context.Context, store *gitstore.Store) {
 	if ctx.Err() != nil {
 		return
 	}
 	if err := store.Maintain(ctx); err != nil && ctx.Err() == nil {
-		fmt.Fprintln(e.stderr, "warning: "+plan.OneLine(err.Error()))
+		fmt.Fprintln(p.stderr, "warning: "+plan.OneLine(err.Error()))
 	}
 }

@@ -102,7 +102,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	case c.Bool("explain"):
 		return e.explainNext(c, eng, snap, want.Task)
 	}
-	if want.Agent, err = e.claimAgent(c, store, want.Claim); err != nil {
+	if want.Agent, err = claimAgent(c, store, want.Claim); err != nil {
 		return err
 	}
 	offer, err := eng.Offer(c.Context, snap.ID, want)
@@ -116,7 +116,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 }
 
 // claimAgent is the name under which a task is claimed.
-func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
+func claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
 	setting, name := "--agent", c.String("agent")
 	if name == "" && !c.IsSet("agent") {
 		settings, err := store.Settings(c.Context, claimAgentKey)
@@ -140,20 +140,20 @@ func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (st
 	return person.Name, err
 }
 
-func (e *env) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
+func (p printer) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
 	claim, err := eng.RenewClaim(c.Context, id, want.Task, c.Int("renew"), want.Lease)
 	if err != nil {
 		return err
 	}
-	return e.say(c, claim, "%s: claim %d holds until %s", want.Task, claim.Number, clock(claim.Expires))
+	return p.say(c, claim, "%s: claim %d holds until %s", want.Task, claim.Number, clock(claim.Expires))
 }
 
-func (e *env) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
+func (p printer) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
 	n := c.Int("release")
 	if err := eng.ReleaseClaim(c.Context, id, want.Task, n, c.String("message")); err != nil {
 		return err
 	}
-	return e.say(c, struct {
+	return p.say(c, struct {
 		Task     plan.TaskID `json:"task_id"`
 		Released int         `json:"released"`
 	}{want.Task, n}, "%s: claim %d is given back", want.Task, n)
@@ -220,14 +220,14 @@ func describeOffer(o *engine.Offer) *offerDocument {
 	return d
 }
 
-func (e *env) printOffer(c *cli.Context, o *engine.Offer) error {
+func (p printer) printOffer(c *cli.Context, o *engine.Offer) error {
 	d := describeOffer(o)
 	if c.Bool("json") {
 		doc := describeNext(o.Snapshot.State())
 		doc.Task = d
-		return e.printJSON(doc)
+		return p.printJSON(doc)
 	}
-	w := bufio.NewWriter(e.stdout)
+	w := bufio.NewWriter(p.stdout)
 	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plan.OneLine(d.Title), 60), d.Status)
 	if d.Claim != nil {
 		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plan.OneLine(d.Claim.Agent), clock(d.Claim.Expires))
@@ -240,7 +240,7 @@ func (e *env) printOffer(c *cli.Context, o *engine.Offer) error {
 	}
 	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
 	fmt.Fprintf(w, "\n%s", plan.Printable(d.Prompt))
-	e.printDropped(o.Prompt)
+	p.printDropped(o.Prompt)
 	return w.Flush()
 }
 
@@ -310,7 +310,7 @@ func (x explained) document() nextDocument {
 
 // nothingNext says why there is no task for an outside agent now.
 func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.Store) error {
-	id, err := e.planID(c, store)
+	id, err := planID(c, store)
 	if err != nil {
 		return err
 	}
@@ -356,9 +356,9 @@ func printOpen(w io.Writer, open []engine.Wait, most int) {
 }
 
 // printClaims says who holds what, and which claims nobody keeps any more.
-func (e *env) printClaims(w io.Writer, claims []engine.ClaimState) {
+func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
 	if len(claims) > 0 {
-		e.heading(w, "Claims")
+		st.heading(w, "Claims")
 	}
 	printSome(w, claims, mostShown, "  and %d more\n", func(c engine.ClaimState) {
 		fmt.Fprintf(w, "  %s\n", claimLine(c))
@@ -406,10 +406,10 @@ func heldUp(open []engine.Wait) []engine.Wait {
 }
 
 // printHeldUp says which tasks wait for which, as far as that is not said by then.
-func (e *env) printHeldUp(w io.Writer, open []engine.Wait) {
+func (st style) printHeldUp(w io.Writer, open []engine.Wait) {
 	held := heldUp(open)
 	if len(held) > 0 {
-		e.heading(w, "Held up")
+		st.heading(w, "Held up")
 		printOpen(w, held, mostShown)
 	}
 }

@@ -25,7 +25,7 @@ func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if len(findings) > 0 {
 		return mendOutline(file, findings)
 	}
-	d, err := e.draft("the plan made from "+file, text, eng.Policy.Floors)
+	d, err := draft("the plan made from "+file, text, eng.Policy.Floors)
 	if err != nil {
 		return mendOutline(file, err)
 	}
@@ -67,14 +67,14 @@ func (e *env) outlineReads(task string, attached []string) error {
 
 // printOutline shows what was read in a Markdown file: each task with the status that the file gives it, which nobody
 // believes, and the commands by which it says that the task is accepted; and the lines that nothing was read of.
-func (e *env) printOutline(o *outline.Outline) {
-	e.heading(e.stdout, "Read in "+plan.OneLine(o.File))
+func (p printer) printOutline(o *outline.Outline) {
+	p.heading(p.stdout, "Read in "+plan.OneLine(o.File))
 	o.Walk(func(t *outline.Task) {
 		said := string(t.Status.State)
 		if t.Status.Word != "" && !strings.EqualFold(t.Status.Word, said) {
 			said += " (" + plan.OneLine(t.Status.Word) + ")"
 		}
-		fmt.Fprintf(e.stdout, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plan.OneLine(t.Title))
+		fmt.Fprintf(p.stdout, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plan.OneLine(t.Title))
 		for _, c := range t.Acceptance {
 			if c.Command == "" {
 				continue
@@ -83,11 +83,11 @@ func (e *env) printOutline(o *outline.Outline) {
 			if expect == "" {
 				expect = "exit 0"
 			}
-			fmt.Fprintf(e.stdout, "       %-4d   $ %s  -> %s\n", c.Line,
+			fmt.Fprintf(p.stdout, "       %-4d   $ %s  -> %s\n", c.Line,
 				clip(plan.OneLine(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plan.OneLine(expect))
 		}
 	})
 	for _, f := range o.Unread {
-		fmt.Fprintf(e.stdout, "  line %-4d %s: %s\n", f.Line, f.Message, clip(f.Found, 80))
+		fmt.Fprintf(p.stdout, "  line %-4d %s: %s\n", f.Line, f.Message, clip(f.Found, 80))
 	}
 }

@@ -124,7 +124,7 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
 			"--dry-run needs a plan: an agent's plan exists only once it is made")
 	}
-	name, err := e.plannerOf(c, eng, "git wf plan -f FILE")
+	name, err := plannerOf(c, eng, "git wf plan -f FILE")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 }
 
 // plannerOf is the agent that makes plans here; otherwise is what to do without one.
-func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
+func plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
 	settings, err := eng.Agents.Settings()
 	if err != nil {
 		return "", err

@@ -70,8 +70,8 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	return nil
 }
 
-func (e *env) printPlanReview(r plan.PlanReview) {
-	e.heading(e.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
+func (p printer) printPlanReview(r plan.PlanReview) {
+	p.heading(p.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))
@@ -81,10 +81,10 @@ func (e *env) printPlanReview(r plan.PlanReview) {
 		if !c.Passed() {
 			word = "FAIL"
 		}
-		fmt.Fprintf(e.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."),
+		fmt.Fprintf(p.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."),
 			plan.OneLine(c.Evidence))
 	}
 	for _, s := range r.Suggestions {
-		fmt.Fprintf(e.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))
+		fmt.Fprintf(p.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))
 	}
 }

@@ -43,7 +43,7 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	case kind == anOutline:
 		return e.planOutline(c, store, eng, file, data)
 	}
-	d, err := e.draft(file, data, eng.Policy.Floors)
+	d, err := draft(file, data, eng.Policy.Floors)
 	if err != nil {
 		return mendFile(err, "mend "+fileWord(file)+" and try it: git wf plan -f FILE --dry-run; git wf plan --schema prints the form")
 	}
@@ -142,7 +142,7 @@ func mendFile(err error, hint string) error {
 const maxPlanFile = plandoc.MaxFileBytes + 1
 
 // draft validates a plan file.
-func (e *env) draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
+func draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
 	name = fileWord(name)
 	p, err := plandoc.ParseValid(name, data, floors)
 	if err != nil {
@@ -236,13 +236,13 @@ func (e *env) redFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) (plan
 }
 
 // showLines lists command lines that can run from now on, or could if they were trusted.
-func (e *env) showLines(lines []plandoc.CommandLine, what string) {
+func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(e.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
-	printSome(e.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
-		fmt.Fprintf(e.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
+	fmt.Fprintf(p.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
+	printSome(p.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
+		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
 			" ↵ ")), 100))
 	})
 }

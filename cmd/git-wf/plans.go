@@ -80,22 +80,22 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-func (e *env) printPlans(list []planSummary) {
-	for _, p := range list {
+func (p printer) printPlans(list []planSummary) {
+	for _, sum := range list {
 		mark := " "
-		if p.Active {
+		if sum.Active {
 			mark = "*"
 		}
-		if p.Error != "" {
-			fmt.Fprintf(e.stdout, "%s %s  unreadable: %s\n", mark, p.PlanID, plan.OneLine(p.Error))
+		if sum.Error != "" {
+			fmt.Fprintf(p.stdout, "%s %s  unreadable: %s\n", mark, sum.PlanID, plan.OneLine(sum.Error))
 			continue
 		}
 		paused := ""
-		if p.SessionStatus == plan.SessionPaused {
+		if sum.SessionStatus == plan.SessionPaused {
 			paused = "paused  "
 		}
-		fmt.Fprintf(e.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, e.status(p.Status), p.Done, p.Total, paused,
-			plan.OneLine(p.Title))
+		fmt.Fprintf(p.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, sum.PlanID, p.status(sum.Status), sum.Done, sum.Total, paused,
+			plan.OneLine(sum.Title))
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *env) switchCommand() *cli.Command {
 				return err
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := e.planNamed(c.Context, store, c.Args().First())
+				id, err := planNamed(c.Context, store, c.Args().First())
 				if err != nil {
 					return err
 				}

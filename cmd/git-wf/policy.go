@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/hooks"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
@@ -69,21 +68,21 @@ func (e *env) policyCommand() *cli.Command {
 	}
 }
 
-func (e *env) policyShow(c *cli.Context, store *gitstore.Store) error {
-	p, err := store.Policy(c.Context)
+func (p printer) policyShow(c *cli.Context, store *gitstore.Store) error {
+	policy, err := store.Policy(c.Context)
 	if err != nil {
 		return err
 	}
-	e.warnUnguarded(&p.Policy)
-	_, err = e.stdout.Write(plan.EncodePolicy(&p.Policy))
+	p.warnUnguarded(&policy.Policy)
+	_, err = p.stdout.Write(plan.EncodePolicy(&policy.Policy))
 	return err
 }
 
 // warnUnguarded says that a policy's keys keep nobody out.
-func (e *env) warnUnguarded(p *plan.Policy) {
-	if p.Unguarded() {
-		fmt.Fprintln(e.stderr, "warning: the policy has keys and no maintainers: anybody may push one without the keys")
-		fmt.Fprintln(e.stderr, "hint: git wf policy set --maintainer NAME")
+func (p printer) warnUnguarded(policy *plan.Policy) {
+	if policy.Unguarded() {
+		fmt.Fprintln(p.stderr, "warning: the policy has keys and no maintainers: anybody may push one without the keys")
+		fmt.Fprintln(p.stderr, "hint: git wf policy set --maintainer NAME")
 	}
 }
 
@@ -123,7 +122,7 @@ func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string
 		return err
 	}
 	fmt.Fprintln(e.stdout, plan.OneLine("policy: "+subject))
-	return e.followPolicy(c, store)
+	return e.setup(store).Follow(c.Context)
 }
 
 func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
@@ -293,60 +292,11 @@ func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 	})
 }
 
-func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
+func (p printer) policyLog(c *cli.Context, store *gitstore.Store) error {
 	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M", gitstore.PolicyRef)
 	if err != nil {
 		return fault.Refused("git wf init", "this repository has no policy yet")
 	}
-	fmt.Fprintln(e.stdout, plan.Printable(out))
+	fmt.Fprintln(p.stdout, plan.Printable(out))
 	return nil
-}
-
-// expectPolicy makes the hooks look, too, where a policy protects that is about to arrive, past git wf: from the next
-// command on they must answer by it. If it does not arrive after all, they ask the program once too often.
-func (e *env) expectPolicy(c *cli.Context, store *gitstore.Store, moves []gate.Move) error {
-	for _, m := range moves {
-		if m.Ref != gitstore.PolicyRef || m.New == "" {
-			continue
-		}
-		next, err := store.PolicyAt(c.Context, string(m.New))
-		if err != nil {
-			return err
-		}
-		o, err := e.hookOptions(c.Context, store, false)
-		if err != nil {
-			return err
-		}
-		for _, root := range next.RootPaths() {
-			if !slices.Contains(o.Roots, root) {
-				o.Roots = append(o.Roots, root)
-			}
-		}
-		if _, err := hooks.Install(c.Context, o); err != nil {
-			fmt.Fprintln(e.stderr, "warning: "+plan.OneLine("the hooks don't know the new policy's directories: "+err.Error()))
-			fmt.Fprintln(e.stderr, "hint: git wf hooks install")
-		}
-	}
-	return nil
-}
-
-// followPolicy puts the protected directories into the hooks that are installed: they must answer without reading the
-// policy.
-func (e *env) followPolicy(c *cli.Context, store *gitstore.Store) error {
-	if store.WorkTree() == "" {
-		return nil
-	}
-	o, err := e.hookOptions(c.Context, store, false)
-	if err != nil {
-		return err
-	}
-	installed, err := hooks.Status(c.Context, o)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(installed, func(h hooks.HookStatus) bool { return h.Mode != "" }) {
-		return nil
-	}
-	_, err = e.installHooks(c.Context, store, false)
-	return err
 }

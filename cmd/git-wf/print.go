@@ -14,8 +14,8 @@ import (
 )
 
 // printJSON prints the one document of a run with --json.
-func (e *env) printJSON(v any) error {
-	w := bufio.NewWriter(e.stdout)
+func (p printer) printJSON(v any) error {
+	w := bufio.NewWriter(p.stdout)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -26,31 +26,31 @@ func (e *env) printJSON(v any) error {
 }
 
 // say prints a document where --json asks for one, and a line of text else.
-func (e *env) say(c *cli.Context, document any, format string, args ...any) error {
+func (p printer) say(c *cli.Context, document any, format string, args ...any) error {
 	if c.Bool("json") {
-		return e.printJSON(document)
+		return p.printJSON(document)
 	}
-	_, err := fmt.Fprintf(e.stdout, format+"\n", args...)
+	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
 	return err
 }
 
 // paint colours a text on a terminal.
-func (e *env) paint(colour, text string) string {
-	if !e.colour {
+func (st style) paint(colour, text string) string {
+	if !st.colour {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-func (e *env) status(s plan.Status) string {
-	return e.paint(graph.ClassOf(s).Colour(), string(s))
+func (st style) status(s plan.Status) string {
+	return st.paint(graph.ClassOf(s).Colour(), string(s))
 }
 
 // mark is a sign that says a status without colour too.
-func (e *env) mark(s plan.Status) string {
+func (st style) mark(s plan.Status) string {
 	class := graph.ClassOf(s)
 	mark, _ := class.Mark()
-	return e.paint(class.Colour(), mark)
+	return st.paint(class.Colour(), mark)
 }
 
 // printSome prints the first of a list and, as more says it, how many follow.
@@ -64,8 +64,8 @@ func printSome[T any](w io.Writer, list []T, most int, more string, one func(T))
 }
 
 // heading prints the title of a section.
-func (e *env) heading(w io.Writer, text string) {
-	fmt.Fprintf(w, "\n%s\n", e.paint("1", text))
+func (st style) heading(w io.Writer, text string) {
+	fmt.Fprintf(w, "\n%s\n", st.paint("1", text))
 }
 
 func date(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

@@ -38,8 +38,8 @@ func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 }
 
 // printDropped says what the prompt has no room for.
-func (e *env) printDropped(p prompt.Prompt) {
-	for _, d := range p.Dropped {
-		fmt.Fprintf(e.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)
+func (p printer) printDropped(text prompt.Prompt) {
+	for _, d := range text.Dropped {
+		fmt.Fprintf(p.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)
 	}
 }

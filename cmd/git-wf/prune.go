@@ -36,7 +36,7 @@ func (e *env) pruneCommand() *cli.Command {
 				return usage("--delete-archive goes with neither --keep nor --dry-run")
 			}
 			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := e.planID(c, store)
+				id, err := planID(c, store)
 				if err != nil {
 					return err
 				}
@@ -110,31 +110,31 @@ func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
 	return plan.DefaultKeep, nil
 }
 
-func (e *env) printPrune(r pruneReport) {
+func (p printer) printPrune(r pruneReport) {
 	would := ""
 	if r.DryRun {
 		would = "would "
 	}
 	for i, d := range r.Dropped {
 		if i == mostFindings {
-			fmt.Fprintf(e.stdout, "and %d more\n", len(r.Dropped)-i)
+			fmt.Fprintf(p.stdout, "and %d more\n", len(r.Dropped)-i)
 			break
 		}
-		fmt.Fprintf(e.stdout, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
+		fmt.Fprintf(p.stdout, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
 	}
 	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
-	fmt.Fprintf(e.stdout,
+	fmt.Fprintf(p.stdout,
 		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
 		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb,
 		plan.Count(r.Keep, "version"))
-	fmt.Fprintf(e.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"),
+	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"),
 		verb)
 	if r.DryRun {
 		return
 	}
 	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
-	fmt.Fprintf(e.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
-	fmt.Fprintf(e.stdout,
+	fmt.Fprintf(p.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
+	fmt.Fprintf(p.stdout,
 		"next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
 }
 
@@ -151,7 +151,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 	gone, err := store.GiveUp(c.Context, id)
 	switch {
 	case errors.Is(err, gitstore.ErrNoArchive):
@@ -159,7 +159,7 @@ func (e *env) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) e
 	case err != nil:
 		return err
 	}
-	return e.say(c, struct {
+	return p.say(c, struct {
 		PlanID  plan.ID  `json:"plan_id"`
 		Deleted plan.OID `json:"deleted"`
 	}{id, gone}, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n"+

@@ -127,12 +127,12 @@ func (e *env) progress(quiet bool) func(engine.Progress) {
 }
 
 // lines prints lines as they come, from several goroutines.
-func (e *env) lines() func(string) {
+func (p printer) lines() func(string) {
 	var mu sync.Mutex
 	return func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(e.stderr, text)
+		fmt.Fprintln(p.stderr, text)
 	}
 }
 
@@ -160,43 +160,43 @@ func (e *env) screen() func() (columns, rows int) {
 }
 
 // movesCursor reports whether the terminal, if there is one, can write again what is on its screen.
-func (e *env) movesCursor() bool {
-	if runtime.GOOS == "windows" && e.getenv("WT_SESSION") != "" { // the one console there that surely does
+func (u user) movesCursor() bool {
+	if runtime.GOOS == "windows" && u.getenv("WT_SESSION") != "" { // the one console there that surely does
 		return true
 	}
-	kind := e.getenv("TERM")
+	kind := u.getenv("TERM")
 	return kind != "" && kind != "dumb"
 }
 
 // printOutcome says how far the plan is, what each open task waits for and what holds up the others.
-func (e *env) printOutcome(x explained) {
+func (p printer) printOutcome(x explained) {
 	s, waits := x.state, x.waits
 	done, all := s.Progress()
-	fmt.Fprintf(e.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
+	fmt.Fprintf(p.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
 	for _, w := range waits {
-		e.printWait(w)
+		p.printWait(w)
 	}
 	if finished(s, waits) {
-		fmt.Fprintln(e.stdout, "next: git wf export --commit")
+		fmt.Fprintln(p.stdout, "next: git wf export --commit")
 		return
 	}
-	e.printHeldUp(e.stdout, x.open)
-	e.printClaims(e.stdout, x.claims)
+	p.printHeldUp(p.stdout, x.open)
+	p.printClaims(p.stdout, x.claims)
 }
 
 // printWait says what a task waits for, and the command that would mend it. A question is printed once.
-func (e *env) printWait(w engine.Wait) {
+func (p printer) printWait(w engine.Wait) {
 	text := plan.OneLine(w.Text)
 	if n := len(w.Questions); n > 0 {
 		text = "asks " + plan.Count(n, "question")
 	}
-	fmt.Fprintf(e.stdout, "  %s: %s\n", w.Task, text)
+	fmt.Fprintf(p.stdout, "  %s: %s\n", w.Task, text)
 	if w.Spent != "" {
-		fmt.Fprintf(e.stdout, "    %s\n", w.Spent)
+		fmt.Fprintf(p.stdout, "    %s\n", w.Spent)
 	}
-	e.printQuestions(e.stdout, w)
+	printQuestions(p.stdout, w)
 	if w.Command != "" {
-		fmt.Fprintf(e.stdout, "    %s\n", plan.OneLine(w.Command))
+		fmt.Fprintf(p.stdout, "    %s\n", plan.OneLine(w.Command))
 	}
 }
 

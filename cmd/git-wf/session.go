@@ -54,7 +54,7 @@ func sessionOf(s *plan.State) sessionSummary {
 }
 
 // printSession says of a plan as a whole what is not what a plan mostly is.
-func (e *env) printSession(w io.Writer, s *plan.State) {
+func printSession(w io.Writer, s *plan.State) {
 	var parts []string
 	sum := sessionOf(s)
 	switch sum.SessionStatus {
@@ -89,7 +89,7 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 		return usage("the plan is named twice, as an argument and with --plan")
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		id, err := e.planNamed(c.Context, store, c.Args().First())
+		id, err := planNamed(c.Context, store, c.Args().First())
 		if err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	return w.Flush()
 }
 
-func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+func (p printer) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
 	t *plan.TaskState) error {
 	reviews := snap.Records.Of(t.TaskID).Reviews
 	if len(reviews) == 0 {
@@ -97,7 +97,7 @@ func (e *env) showReviewFile(ctx context.Context, store *gitstore.Store, snap *g
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(e.stdout, plan.Printable(string(data)))
+	_, err = io.WriteString(p.stdout, plan.Printable(string(data)))
 	return err
 }
 
@@ -125,9 +125,9 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	return d, nil
 }
 
-func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
-	fmt.Fprintf(w, "%s %s  %s  %s\n", e.mark(t.Status), e.paint("1", string(t.TaskID)), plan.OneLine(t.Title),
-		e.status(t.Status))
+func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
+	fmt.Fprintf(w, "%s %s  %s  %s\n", st.mark(t.Status), st.paint("1", string(t.TaskID)), plan.OneLine(t.Title),
+		st.status(t.Status))
 	if why := s.Reason(t); why != "" {
 		fmt.Fprintf(w, "%s\n", plan.OneLine(why))
 	}
@@ -135,7 +135,7 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 		fmt.Fprintf(w, "\n%s\n", plan.Printable(t.Description))
 	}
 	if spec := t.DeliverableSpec; spec != nil {
-		e.heading(w, "Deliverable")
+		st.heading(w, "Deliverable")
 		names := append([]string{}, spec.Files...)
 		if spec.Filename != "" {
 			names = append([]string{spec.Filename}, names...)
@@ -148,7 +148,7 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plan.OneLine(agent))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
-		e.heading(w, "Criteria")
+		st.heading(w, "Criteria")
 	}
 	for _, c := range t.AcceptanceCriteria {
 		fmt.Fprintf(w, "  %s %s (%s): %s\n", c.ID, c.Severity, c.CheckMethod, plan.OneLine(c.Statement))
@@ -156,9 +156,9 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			fmt.Fprintf(w, "      $ %s\n", clip(plan.OneLine(c.Run), 120))
 		}
 	}
-	e.printGoal(w, s, t)
+	st.printGoal(w, s, t)
 	if inputs := s.Inputs(t.TaskID); len(inputs) > 0 || len(d.Consumers) > 0 {
-		e.heading(w, "Inputs and consumers")
+		st.heading(w, "Inputs and consumers")
 		for _, id := range inputs {
 			fmt.Fprintf(w, "  from %s %s\n", id, orDash(plan.VersionID(s.Tasks[id].Approved)))
 		}
@@ -166,11 +166,11 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 			fmt.Fprintf(w, "  for  %s\n", id)
 		}
 	}
-	e.printFeasibility(w, t.TaskID, d.Feasibility)
-	e.printTaskInput(w, d.taskInput)
-	e.printVersions(w, s, t, d)
+	st.printFeasibility(w, t.TaskID, d.Feasibility)
+	st.printTaskInput(w, d.taskInput)
+	st.printVersions(w, s, t, d)
 	if len(d.Others) > 0 {
-		e.heading(w, "Other records")
+		st.heading(w, "Other records")
 	}
 	for _, name := range d.Others {
 		fmt.Fprintf(w, "  %s/%s\n", d.LocalPath, plan.OneLine(name))
@@ -178,21 +178,21 @@ func (e *env) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDoc
 }
 
 // printGoal shows what a GOAL is made of, and what the root has to meet.
-func (e *env) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
+func (st style) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
 	if t.NodeType != plan.Goal {
 		return
 	}
 	if len(t.RootAcceptanceCriteria) > 0 {
-		e.heading(w, "Root criteria")
+		st.heading(w, "Root criteria")
 	}
 	for _, c := range t.RootAcceptanceCriteria {
 		fmt.Fprintf(w, "  %s: %s\n", plan.OneLine(c.ID), plan.OneLine(c.Statement))
 	}
-	e.heading(w, "Tasks below it")
+	st.heading(w, "Tasks below it")
 	for _, below := range s.Plan.Tasks {
 		if below.ParentTaskID == t.TaskID && below.NodeType != plan.Check {
 			ts := s.Tasks[below.TaskID]
-			fmt.Fprintf(w, "  %s %s  %s  %s\n", e.mark(ts.Status), below.TaskID, plan.OneLine(below.Title), e.status(ts.Status))
+			fmt.Fprintf(w, "  %s %s  %s  %s\n", st.mark(ts.Status), below.TaskID, plan.OneLine(below.Title), st.status(ts.Status))
 		}
 	}
 }
@@ -204,9 +204,9 @@ func orDash(s string) string {
 	return s
 }
 
-func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
+func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
 	if len(d.Artifacts) > 0 {
-		e.heading(w, "Versions")
+		st.heading(w, "Versions")
 	}
 	for _, a := range d.Artifacts {
 		verdict := string(s.VersionVerdict(t.TaskID, a.ArtifactID))
@@ -220,12 +220,12 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 		})
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
-				e.printReview(w, r)
+				printReview(w, r)
 			}
 		}
 	}
 	if len(d.Work.Attempts) > 0 {
-		e.heading(w, "Attempts without a result")
+		st.heading(w, "Attempts without a result")
 	}
 	for i, a := range d.Work.Attempts {
 		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent),
@@ -238,7 +238,7 @@ func (e *env) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d tas
 	}
 }
 
-func (e *env) printReview(w io.Writer, r plan.Review) {
+func printReview(w io.Writer, r plan.Review) {
 	self := ""
 	if r.SelfReviewed {
 		self = ", self-reviewed"

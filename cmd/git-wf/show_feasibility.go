@@ -12,11 +12,11 @@ import (
 
 // printFeasibility shows how large a task was judged to be: what counts, why, and what each source said. Of a task that
 // makes plans it has a line for each leaf.
-func (e *env) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgement) {
+func (st style) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgement) {
 	if len(all) == 0 {
 		return
 	}
-	e.heading(w, "Feasibility")
+	st.heading(w, "Feasibility")
 	for _, j := range all {
 		if j.PlanTask == id {
 			fmt.Fprintf(w, "  %s  %s: %s\n", j.TaskID, passWord(j), judgedWhy(j))
@@ -24,7 +24,7 @@ func (e *env) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgeme
 		}
 		fmt.Fprintf(w, "  %s, when %s of %s was judged at %s: %s\n", passWord(j), j.ArtifactID, j.PlanTask, date(j.CreatedAt),
 			judgedWhy(j))
-		e.printSources(w, j)
+		printSources(w, j)
 		if c := j.Correction; c != nil {
 			fmt.Fprintf(w, "      the plan's number was corrected from %g to %g\n", c.From, c.To)
 		}
@@ -45,7 +45,7 @@ func passWord(j engine.Judgement) string {
 
 func judgedWhy(j engine.Judgement) string { return clip(plan.OneLine(j.Why), 400) }
 
-func (e *env) printSources(w io.Writer, j engine.Judgement) {
+func printSources(w io.Writer, j engine.Judgement) {
 	source := func(name, said string, lacking bool) {
 		if lacking {
 			said = "said nothing"

@@ -15,9 +15,9 @@ type taskInput struct {
 	HandedIn  []plan.InputDocument `json:"handed_in"`
 }
 
-func (e *env) printTaskInput(w io.Writer, in taskInput) {
+func (st style) printTaskInput(w io.Writer, in taskInput) {
 	if len(in.Questions) > 0 {
-		e.heading(w, "Questions")
+		st.heading(w, "Questions")
 	}
 	for _, q := range in.Questions {
 		fmt.Fprintf(w, "  %s (%s) by %s: %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.By),
@@ -30,7 +30,7 @@ func (e *env) printTaskInput(w io.Writer, in taskInput) {
 		fmt.Fprintf(w, "      %s: %s\n", plan.OneLine(q.Answer.By), clip(plan.OneLine(said), 200))
 	}
 	if len(in.HandedIn) > 0 {
-		e.heading(w, "Handed in")
+		st.heading(w, "Handed in")
 	}
 	for _, d := range in.HandedIn {
 		fmt.Fprintf(w, "  %s: %s, %d bytes, by %s at %s\n", plan.OneLine(d.Name), plan.OneLine(d.FileName), d.Size,

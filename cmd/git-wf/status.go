@@ -99,12 +99,12 @@ func (st standing) document() statusDocument {
 	return d
 }
 
-func (e *env) printStanding(w io.Writer, st standing) {
-	e.printProven(w, st.state, st.stale, st.evidence)
-	e.printChecklist(w, st.checklist)
-	e.printWaits(w, st.waits)
-	e.printHeldUp(w, st.open)
-	e.printClaims(w, staleClaims(st.claims))
+func (st style) printStanding(w io.Writer, at standing) {
+	st.printProven(w, at.state, at.stale, at.evidence)
+	st.printChecklist(w, at.checklist)
+	st.printWaits(w, at.waits)
+	st.printHeldUp(w, at.open)
+	st.printClaims(w, staleClaims(at.claims))
 }
 
 // statusDocument is what status --json prints.
@@ -231,26 +231,26 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
 // its target.
-func (e *env) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
-	e.printProven(w, s, stale, &export.Evidence{})
+func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
+	st.printProven(w, s, stale, &export.Evidence{})
 }
 
 // printProven prints the tree with what the policy's keys prove of it.
-func (e *env) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
+func (st style) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
 	done, all := s.Progress()
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", e.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
-		e.status(s.Root().Status), done, all, proof.Worth(s))
-	e.printSession(w, s)
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
+		st.status(s.Root().Status), done, all, proof.Worth(s))
+	printSession(w, s)
 	fmt.Fprintln(w)
-	treePrinter{env: e, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
+	treePrinter{style: st, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
 }
 
 // printWaits says what only a person can do, and the command that does it.
-func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
+func (st style) printWaits(w io.Writer, waits []engine.Wait) {
 	if len(waits) == 0 {
 		return
 	}
-	e.heading(w, "Waits for you")
+	st.heading(w, "Waits for you")
 	printSome(w, waits, mostShown, "  and %d more\n", func(wait engine.Wait) {
 		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plan.OneLine(wait.Text))
 		if wait.Spent != "" {
@@ -263,11 +263,11 @@ func (e *env) printWaits(w io.Writer, waits []engine.Wait) {
 }
 
 // printChecklist says which items of the top task's own checklist are met, and by what.
-func (e *env) printChecklist(w io.Writer, list []export.RootCriterion) {
+func (st style) printChecklist(w io.Writer, list []export.RootCriterion) {
 	if len(list) == 0 {
 		return
 	}
-	e.heading(w, "Checklist")
+	st.heading(w, "Checklist")
 	for _, c := range list {
 		mark, by := "[ ]", ""
 		switch {
@@ -281,7 +281,7 @@ func (e *env) printChecklist(w io.Writer, list []export.RootCriterion) {
 }
 
 type treePrinter struct {
-	*env
+	style
 	w     io.Writer
 	s     *plan.State
 	stale map[plan.TaskID]string // why

@@ -43,7 +43,7 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	}
 	id := plan.ID("")
 	if c.IsSet("plan") {
-		if id, err = e.planID(c, store); err != nil {
+		if id, err = planID(c, store); err != nil {
 			return err
 		}
 		if _, err := store.Tip(c.Context, id); err != nil {

@@ -156,7 +156,8 @@ type vendorRun struct {
 func (w *vendorRun) run(args ...string) string {
 	w.t.Helper()
 	var out, errs bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, dir: w.dir, now: time.Now, environ: w.environ,
+	e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errs}, dir: w.dir, now: time.Now,
+		user:    user{w.environ},
 		program: "git-wf"}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()

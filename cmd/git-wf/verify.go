@@ -35,7 +35,7 @@ func (e *env) verifyCommand() *cli.Command {
 	}
 }
 
-func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
+func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := wantArgs(c, 0, 1, "at most one commit or range"); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	case required && rev == "":
 		return usage("--require-commits needs a commit or range: is a variable of the job not set?")
 	}
-	g, err := e.gate(c.Context, store)
+	g, err := gateOf(c.Context, store)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		// A range that is none made it fail; asking before would take git once more each time.
 		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil &&
 			c.Context.Err() == nil {
-			return e.noRevision(c.Context, store, "range", rev)
+			return noRevision(c.Context, store, "range", rev)
 		}
 	default:
 		var oid plan.OID
@@ -76,36 +76,36 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 			return err
 		}
 		if oid == "" {
-			return e.noRevision(c.Context, store, "commit", rev)
+			return noRevision(c.Context, store, "commit", rev)
 		}
 		report, err = g.Commit(c.Context, oid)
 	}
 	if err != nil {
 		return err
 	}
-	if err := e.noteReplaced(c.Context, store); err != nil {
+	if err := p.noteReplaced(c.Context, store); err != nil {
 		return err
 	}
-	if err := e.printReport(c, report); err != nil || !report.Empty || !required {
+	if err := p.printReport(c, report); err != nil || !report.Empty || !required {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
 }
 
 // noteReplaced says that git shows other objects here than those that were judged.
-func (e *env) noteReplaced(ctx context.Context, store *gitstore.Store) error {
+func (p printer) noteReplaced(ctx context.Context, store *gitstore.Store) error {
 	refs, err := audit.Replaced(ctx, store)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
-	fmt.Fprintf(e.stderr,
+	fmt.Fprintf(p.stderr,
 		"note: %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
 		plural(len(refs), "object is", "objects are"), path.Base(refs[0]))
 	return nil
 }
 
 // noRevision is the error of a range or commit that is not here; in a shallow clone it may only not have been fetched.
-func (e *env) noRevision(ctx context.Context, store *gitstore.Store, what, rev string) error {
+func noRevision(ctx context.Context, store *gitstore.Store, what, rev string) error {
 	hint := ""
 	if shallow, err := store.Git(ctx, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		hint = gitstore.Unshallow
@@ -121,27 +121,27 @@ func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, e
 }
 
 // printReport prints what the gate says and returns the error with which the command ends, the same in every format.
-func (e *env) printReport(c *cli.Context, report *gate.Report) error {
+func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 	format := c.String("format")
 	var err error
 	switch {
 	case c.Bool("json"):
-		err = e.printJSON(report)
+		err = p.printJSON(report)
 	case format == "sarif":
-		err = e.printJSON(report.SARIF(version))
+		err = p.printJSON(report.SARIF(version))
 	case format == "github":
 		for _, line := range report.Annotations() {
-			fmt.Fprintln(e.stdout, line)
+			fmt.Fprintln(p.stdout, line)
 		}
 		if report.OK() {
-			e.printBundles(&gate.Report{Bundles: report.Bundles, Empty: report.Empty})
+			p.printBundles(&gate.Report{Bundles: report.Bundles, Empty: report.Empty})
 		}
 	default:
 		if report.Note != "" {
-			fmt.Fprintln(e.stderr, "note: "+plan.OneLine(report.Note))
+			fmt.Fprintln(p.stderr, "note: "+plan.OneLine(report.Note))
 		}
-		if err = e.printFindings(report, ""); err == nil {
-			e.printBundles(report)
+		if err = p.printFindings(report, ""); err == nil {
+			p.printBundles(report)
 		}
 		return err
 	}
@@ -151,7 +151,7 @@ func (e *env) printReport(c *cli.Context, report *gate.Report) error {
 	return err
 }
 
-func (e *env) printBundles(r *gate.Report) {
+func (p printer) printBundles(r *gate.Report) {
 	for _, b := range r.Bundles {
 		text := fmt.Sprintf("%s: %d files as approved at %.12s, %s", b.PlanID, b.Files, b.PlanCommit, b.Signatures)
 		if len(b.SignedBy) > 0 {
@@ -170,16 +170,16 @@ func (e *env) printBundles(r *gate.Report) {
 		if !b.Complete {
 			text += "; part of an unfinished plan"
 		}
-		fmt.Fprintln(e.stdout, plan.Printable(text))
+		fmt.Fprintln(p.stdout, plan.Printable(text))
 	}
 	for _, w := range r.Waived {
-		fmt.Fprintln(e.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
+		fmt.Fprintln(p.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
 	}
 	switch {
 	case r.Empty:
-		fmt.Fprintln(e.stdout, gate.NoCommits)
+		fmt.Fprintln(p.stdout, gate.NoCommits)
 	case len(r.Bundles) == 0 && len(r.Waived) == 0:
-		fmt.Fprintln(e.stdout, "nothing protected is touched")
+		fmt.Fprintln(p.stdout, "nothing protected is touched")
 	}
 }
 
@@ -188,7 +188,7 @@ const mostFindings = 20
 
 // printFindings says what may not land and how to mend it, and returns the error with which the command then ends.
 // Where nothing is refused, aside says why and what to do, and the findings are warnings.
-func (e *env) printFindings(r *gate.Report, aside string) error {
+func (p printer) printFindings(r *gate.Report, aside string) error {
 	if r.OK() {
 		return nil
 	}
@@ -197,20 +197,20 @@ func (e *env) printFindings(r *gate.Report, aside string) error {
 		prefix = "warning: "
 	}
 	hints := map[string]bool{}
-	printSome(e.stderr, r.Findings, mostFindings, prefix+"and %d more\n", func(f gate.Finding) {
-		fmt.Fprintln(e.stderr, prefix+plan.OneLine(f.Where()+": "+f.Message))
+	printSome(p.stderr, r.Findings, mostFindings, prefix+"and %d more\n", func(f gate.Finding) {
+		fmt.Fprintln(p.stderr, prefix+plan.OneLine(f.Where()+": "+f.Message))
 		if f.Hint != "" {
 			hints[f.Hint] = true
 		}
 	})
 	for _, f := range r.Findings {
 		if hints[f.Hint] {
-			fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(f.Hint))
+			fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(f.Hint))
 			delete(hints, f.Hint)
 		}
 	}
 	if aside != "" {
-		fmt.Fprintln(e.stderr, "hint: "+aside)
+		fmt.Fprintln(p.stderr, "hint: "+aside)
 		return nil
 	}
 	return errSaid

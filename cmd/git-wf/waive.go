@@ -62,7 +62,7 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if c.String("criterion") == "" {
 		return usage("%s: say which criterion passes, with --criterion", task)
 	}
-	id, err := e.planID(c, store)
+	id, err := planID(c, store)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 }
 
 // listWaiver lists the waiver in the manifest of the bundle that the path belongs to, which is staged as it is.
-func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived string) error {
+func (p printer) listWaiver(ctx context.Context, store *gitstore.Store, waived string) error {
 	policy, err := store.Policy(ctx)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (e *env) listWaiver(ctx context.Context, store *gitstore.Store, waived stri
 			}
 		}
 	}
-	fmt.Fprintln(e.stdout, plan.OneLine(path+" lists the waiver, and is staged"))
+	fmt.Fprintln(p.stdout, plan.OneLine(path+" lists the waiver, and is staged"))
 	return nil
 }
 

@@ -51,12 +51,12 @@ func (e *env) wholeScreen() (in, out *os.File) {
 }
 
 // asciiAlone reports whether the locale says that the terminal shows nothing but ASCII.
-func (e *env) asciiAlone() bool {
+func (u user) asciiAlone() bool {
 	if runtime.GOOS == "windows" {
 		return false // a terminal that moves its cursor there shows UTF-8
 	}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // the first that says something counts
-		if value := strings.ToLower(e.getenv(name)); value != "" {
+		if value := strings.ToLower(u.getenv(name)); value != "" {
 			return !strings.Contains(value, "utf-8") && !strings.Contains(value, "utf8")
 		}
 	}

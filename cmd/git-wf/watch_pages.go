@@ -37,7 +37,7 @@ func (w *watcher) overview(ctx context.Context) (o watch.Overview, err error) {
 	}
 	o.Done, o.Total = s.Progress()
 	var text strings.Builder
-	w.plainly(&text).printSession(&text, s)
+	printSession(&text, s)
 	o.Notes = strings.TrimSpace(text.String())
 	if o.Notes != "" {
 		o.Notes += ", "
@@ -84,7 +84,7 @@ func (w *watcher) tasks(st standing) []watch.Task {
 			neededBy[d] = append(neededBy[d], t.TaskID)
 		}
 	}
-	printer := treePrinter{env: w.env, s: s, stale: st.stale, proof: st.evidence}
+	printer := treePrinter{s: s, stale: st.stale, proof: st.evidence}
 	var all []watch.Task
 	seen := map[plan.TaskID]bool{}
 	var add func(id plan.TaskID, depth int)
@@ -144,7 +144,7 @@ func (w *watcher) page(ctx context.Context, want watch.Want) (p watch.Page, err 
 	p.Want, p.Title = want, string(t.TaskID)+" "+t.Title
 	if want.Kind == watch.ReviewPage {
 		var text strings.Builder
-		err := w.plainly(&text).showReviewFile(ctx, w.store, snap, t)
+		err := printer{stdout: &text}.showReviewFile(ctx, w.store, snap, t)
 		p.Title = "Newest review of " + p.Title
 		p.Lines = lines(text.String())
 		return p, err
@@ -156,7 +156,7 @@ func (w *watcher) page(ctx context.Context, want watch.Want) (p watch.Page, err 
 	switch want.Kind {
 	case watch.TaskPage:
 		var text strings.Builder
-		w.plainly(&text).printTask(&text, s, t, d)
+		style{}.printTask(&text, s, t, d)
 		if tail := runningLog(w.store.CommonDir(), w.id, t.TaskID); len(tail) > 0 {
 			fmt.Fprintf(&text, "\nEnd of its log\n%s\n", strings.ToValidUTF8(string(tail), "\ufffd"))
 		}

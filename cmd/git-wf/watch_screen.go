@@ -47,13 +47,6 @@ type watcher struct {
 	late     string // what a decision came to after the screen was left
 }
 
-// plainly is the surroundings with an output of its own and no looks.
-func (e *env) plainly(out *strings.Builder) *env {
-	own := *e
-	own.stdout, own.colour = out, false
-	return &own
-}
-
 func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, in, out *os.File) (err error) {
 	ctx, stop := context.WithCancel(c.Context)
 	w := &watcher{env: e, c: c, store: store, id: id, model: &watch.Model{ASCII: e.asciiAlone()}, found: make(chan func())}

@@ -50,7 +50,7 @@ func TestASCIIAlone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := (&env{environ: tt.environ}).asciiAlone(); got != tt.want {
+			if got := (user{tt.environ}).asciiAlone(); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -9,28 +9,27 @@ import (
 
 	"gitwf/hooks"
 	"gitwf/internal/audit"
-	"gitwf/internal/gitstore"
 	"gitwf/internal/shell"
 )
 
-// setupFindings reports what git wf init would put right: hooks that do not run the gate, and settings that are
+// Findings are what git wf init would put right: hooks that do not run the gate, and settings that are
 // missing. A bare repository has none of them unless it is a server.
-func (e *env) setupFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
-	if store.WorkTree() == "" {
-		return e.serverFindings(ctx, store)
+func (s Setup) Findings(ctx context.Context) ([]audit.Finding, error) {
+	if s.Store.WorkTree() == "" {
+		return s.serverFindings(ctx)
 	}
-	findings, err := e.hookFindings(ctx, store)
+	findings, err := s.hookFindings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	more, err := settingFindings(ctx, store)
+	more, err := s.settingFindings(ctx)
 	return append(findings, more...), err
 }
 
 // serverFindings reports, in a repository whose pre-receive hook is the gate's, the settings that belong to it and are
 // off.
-func (e *env) serverFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
-	o, err := e.hookOptions(ctx, store, false)
+func (s Setup) serverFindings(ctx context.Context) ([]audit.Finding, error) {
+	o, err := s.Options(ctx, false)
 	if err != nil {
 		return nil, ctx.Err() // the policy can't be read, which its own audit finds
 	}
@@ -39,15 +38,15 @@ func (e *env) serverFindings(ctx context.Context, store *gitstore.Store) ([]audi
 		return nil, err
 	}
 	var findings []audit.Finding
-	for _, key := range serverSettings() {
-		if isOn(ctx, store, key) {
+	for _, key := range serverSettings {
+		if s.isOn(ctx, key) {
 			continue
 		}
 		findings = append(findings, audit.Finding{
 			Code: "config", Place: key, Message: "is off: git takes malformed objects from whoever pushes",
 			Mend: "git config --local " + key + " true",
 			Fix: func(ctx context.Context) (string, error) {
-				_, err := setTrue(ctx, store, key)
+				_, err := s.setTrue(ctx, key)
 				return "set to true", err
 			},
 		})
@@ -56,23 +55,23 @@ func (e *env) serverFindings(ctx context.Context, store *gitstore.Store) ([]audi
 }
 
 // settingFindings reports the settings that go with plans and are not there.
-func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
-	wanted, err := settings(ctx, store)
+func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
+	wanted, err := s.settings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var findings []audit.Finding
-	for _, s := range wanted {
-		if _, err := store.Git(ctx, "config", "--local", "--get", "--fixed-value", s[0], s[1]); err == nil ||
-			ctx.Err() != nil {
+	for _, kv := range wanted {
+		key, value := kv[0], kv[1]
+		if s.has(ctx, key, value) || ctx.Err() != nil {
 			continue
 		}
 		findings = append(findings, audit.Finding{
-			Code: "config", Place: s[0], Message: "does not have " + s[1],
-			Mend: "git config --local --add " + shell.Word(s[0]) + " " + shell.Word(s[1]),
+			Code: "config", Place: key, Message: "does not have " + value,
+			Mend: "git config --local --add " + shell.Word(key) + " " + shell.Word(value),
 			Fix: func(ctx context.Context) (string, error) {
-				_, err := addSetting(ctx, store, s[0], s[1])
-				return "added " + s[1], err
+				_, err := s.add(ctx, key, value)
+				return "added " + value, err
 			},
 		})
 	}
@@ -81,16 +80,16 @@ func settingFindings(ctx context.Context, store *gitstore.Store) ([]audit.Findin
 
 // hookFindings reports the hooks that do not run the gate, or not as this program would write them for the policy's
 // roots.
-func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.Finding, error) {
+func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
-	if _, err := strictMode(ctx, store); err != nil {
+	if _, err := s.Strict(ctx); err != nil {
 		return []audit.Finding{{
 			Code: "config", Place: "wf.strict",
 			Message: "is neither true nor false, so nobody knows which hooks there should be",
 			Mend:    "git config --local --unset-all wf.strict",
 		}}, ctx.Err()
 	}
-	o, err := e.hookOptions(ctx, store, false)
+	o, err := s.Options(ctx, false)
 	if err != nil {
 		return nil, ctx.Err() // the policy can't be read, which its own audit finds
 	}
@@ -99,7 +98,7 @@ func (e *env) hookFindings(ctx context.Context, store *gitstore.Store) ([]audit.
 		return nil, err
 	}
 	install := func(ctx context.Context) (string, error) {
-		report, err := e.installHooks(ctx, store, false)
+		report, err := s.Install(ctx, false)
 		var did []string
 		for _, a := range report.Actions {
 			did = append(did, a.Did)
