@@ -108,7 +108,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, rules...)
-	shown, err := e.viewFindings(c, store, found.sound)
+	shown, err := e.views(store, "").Findings(ctx, found.sound)
 	if err != nil {
 		return nil, err
 	}

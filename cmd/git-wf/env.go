@@ -191,12 +191,7 @@ func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID
 
 // state derives the plan's state with the claims that are on it now.
 func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*plan.State, error) {
-	claims, err := store.Claims(ctx, snap.ID)
-	if err != nil {
-		return nil, err
-	}
-	standing := (&engine.Engine{}).Standing(claims, e.now())
-	return snap.StateUnder(standing, e.now()), nil
+	return engine.StateNow(ctx, store, snap, e.now())
 }
 
 // engine makes the engine that works on the store's plans.

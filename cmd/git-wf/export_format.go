@@ -2,18 +2,15 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/exchange"
-	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/plandoc"
 )
 
 // formatFlags choose another form of export than the bundle: the plan and its state, for another system.
@@ -37,7 +34,8 @@ func (e *env) exportFormat(c *cli.Context) error {
 		}
 	}
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		s, err := e.exchangeState(c, store, snap)
+		v := e.views(store, snap.ID)
+		s, err := v.State(c.Context, snap)
 		if err != nil {
 			return err
 		}
@@ -48,7 +46,7 @@ func (e *env) exportFormat(c *cli.Context) error {
 		case "csv":
 			data, err = exchange.CSV(s)
 		case "markdown", "md":
-			if s, err = e.exchangeSnapshot(c, store, snap, nil); err == nil {
+			if s, err = v.Snapshot(c.Context, snap); err == nil {
 				data = exchange.Markdown(s)
 			}
 		default:
@@ -61,50 +59,6 @@ func (e *env) exportFormat(c *cli.Context) error {
 		return e.exportFile(c, data)
 	})
 }
-
-// exchangeState is what the writers show of a plan but for the summaries, which JSON and CSV do without: each is two
-// documents to read.
-func (e *env) exchangeState(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (exchange.Snapshot, error) {
-	state, err := e.state(c.Context, store, snap)
-	if err != nil {
-		return exchange.Snapshot{}, err
-	}
-	active, err := store.Active(c.Context)
-	return exchange.Snapshot{State: state, Active: err == nil && active == snap.ID}, nil
-}
-
-// exchangeSnapshot gathers what the writers show of a plan. known has what was read of it before, and may be nil:
-// records are written once, so a version that was approved by the same review need not be read again.
-func (e *env) exchangeSnapshot(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
-	known summaries) (exchange.Snapshot, error) {
-	out, err := e.exchangeState(c, store, snap)
-	if err != nil {
-		return out, err
-	}
-	out.Summaries = map[plan.TaskID]plandoc.Summary{}
-	for _, t := range snap.Plan.Tasks {
-		ts := out.State.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
-			continue
-		}
-		r := snap.Records.Of(t.TaskID)
-		reading := fmt.Sprintf("%s v%d %d %d", t.TaskID, ts.Approved, len(r.Reviews), len(r.Pruned))
-		sum, ok := known[reading]
-		if !ok {
-			if sum, err = export.Summarize(c.Context, store, snap, t.TaskID, ts.Approved); err != nil {
-				return out, err
-			}
-			if known != nil {
-				known[reading] = sum
-			}
-		}
-		out.Summaries[t.TaskID] = sum
-	}
-	return out, nil
-}
-
-// summaries are what was read of approved versions, by task, version, and number of reviews and of pruned versions.
-type summaries map[string]plandoc.Summary
 
 // exportFile writes to the file that --output names, or to standard output.
 func (e *env) exportFile(c *cli.Context, data []byte) error {

@@ -26,12 +26,12 @@ var allowed = []struct {
 	uses []string
 }{
 	{"cmd/git-wf", []string{
-		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/checkout", "internal/contract",
+		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/contract",
 		"internal/engine",
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
 		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/process", "internal/prompt",
 		"internal/setup", "internal/shell",
-		"internal/terminal", "internal/watch", "internal/web", "templates",
+		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/chaostest", "internal/plan"}},
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
@@ -42,6 +42,8 @@ var allowed = []struct {
 	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph",
 		"internal/pattern", "internal/plan"}},
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
+	{"internal/views", []string{"internal/audit", "internal/checkout", "internal/engine", "internal/exchange",
+		"internal/export", "internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/shell"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
 		"internal/gitstore", "internal/pattern", "internal/plan", "internal/plandoc", "internal/prepare", "internal/process",

@@ -100,6 +100,15 @@ func (e *Engine) Standing(claims plan.Claims, now time.Time) plan.Claims {
 	return all
 }
 
+// StateNow derives a plan's state under the claims that hold now.
+func StateNow(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, now time.Time) (*plan.State, error) {
+	claims, err := store.Claims(ctx, snap.ID)
+	if err != nil {
+		return nil, err
+	}
+	return snap.StateUnder((&Engine{}).Standing(claims, now), now), nil
+}
+
 // hold is a claim on a task that is renewed until it is released.
 type hold struct {
 	claim    plan.Claim

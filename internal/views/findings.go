@@ -1,4 +1,4 @@
-package main
+package views
 
 import (
 	"context"
@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"gitwf/internal/audit"
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
@@ -23,9 +21,10 @@ import (
 	"gitwf/internal/shell"
 )
 
-// viewFindings reports views that are not what the plan says, and markers that mislead (seed 1, "Recovery Strategies").
-// It looks only at plans that were checked out in this working tree, and at markers.
-func (e *env) viewFindings(c *cli.Context, store *gitstore.Store, sound []plan.ID) ([]audit.Finding, error) {
+// Findings reports views that differ from the plan, and markers that mislead (seed 1, "Recovery Strategies"). It looks
+// only at plans that were checked out in this worktree, and at markers. sound are the plans that can be read.
+func (v *Views) Findings(ctx context.Context, sound []plan.ID) ([]audit.Finding, error) {
+	store := v.Store
 	if store.WorkTree() == "" {
 		return nil, nil
 	}
@@ -35,20 +34,20 @@ func (e *env) viewFindings(c *cli.Context, store *gitstore.Store, sound []plan.I
 	}
 	var findings []audit.Finding
 	for _, group := range groups {
-		id := plan.ID(group)
-		_, tipErr := store.Tip(c.Context, id)
+		v := &Views{Store: store, ID: plan.ID(group), Now: v.Now, Warn: v.Warn, Force: broken}
+		_, tipErr := store.Tip(ctx, v.ID)
 		switch {
-		case slices.Contains(sound, id):
-			more, err := e.staleViews(c, store, id)
+		case slices.Contains(sound, v.ID):
+			more, err := v.stale(ctx)
 			if err != nil {
 				return nil, err
 			}
 			findings = append(findings, more...)
 		case errors.Is(tipErr, gitstore.ErrNoPlan):
-			findings = append(findings, e.lostViews(store, id))
+			findings = append(findings, v.lost())
 		}
 	}
-	return append(findings, markerFindings(c.Context, store)...), c.Context.Err()
+	return append(findings, markerFindings(ctx, store)...), ctx.Err()
 }
 
 func viewFinding(id plan.ID, place, mend, format string, args ...any) audit.Finding {
@@ -56,36 +55,36 @@ func viewFinding(id plan.ID, place, mend, format string, args ...any) audit.Find
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// lostViews are those of a plan that there is none of any more.
-func (e *env) lostViews(store *gitstore.Store, id plan.ID) audit.Finding {
-	dir := viewDir + "/" + string(id)
-	f := viewFinding(id, dir, "rm -rf "+shell.Word(dir), "shows a plan that is not here any more")
+// lost is the finding about the views of a plan that is gone.
+func (v *Views) lost() audit.Finding {
+	dir := Dir + "/" + string(v.ID)
+	f := viewFinding(v.ID, dir, "rm -rf "+shell.Word(dir), "shows a plan that is not here any more")
 	f.Fix = func(ctx context.Context) (string, error) {
-		unlock, err := store.LockWorktree(ctx, "checkout")
+		unlock, err := v.Store.LockWorktree(ctx, "checkout")
 		if err != nil {
 			return "", err
 		}
 		defer unlock()
-		r, err := placeOf(store).Sync(string(id), nil, checkout.Options{Now: e.now()})
+		r, err := placeOf(v.Store).Sync(string(v.ID), nil, checkout.Options{Now: v.Now()})
 		return fmt.Sprintf("removed %s that nobody had edited", plan.Count(len(r.Removed), "file")), err
 	}
 	return f
 }
 
-// staleViews compares the views of a plan with what it says. What is no JSON any more, where a view is JSON, is broken
-// rather than edited: it is put right, and a copy of it kept.
-func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]audit.Finding, error) {
-	v := &views{e: e, c: c, store: store, id: id, force: brokenView}
-	snap, err := store.Snapshot(c.Context, id)
+// stale compares the views with what the plan says. A view in JSON that is no longer JSON is broken rather than edited:
+// the fix writes it again and keeps a copy.
+func (v *Views) stale(ctx context.Context) ([]audit.Finding, error) {
+	id := v.ID
+	snap, err := v.Store.Snapshot(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	_, files, err := v.files(snap)
+	_, files, err := v.files(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
-	dir, mend := viewDir+"/"+string(id), "git wf checkout --plan "+string(id)
-	r, err := placeOf(store).Sync(string(id), files, checkout.Options{Now: e.now(), Force: brokenView, Look: true})
+	dir, mend := Dir+"/"+string(id), "git wf checkout --plan "+string(id)
+	r, err := placeOf(v.Store).Sync(string(id), files, checkout.Options{Now: v.Now(), Force: broken, Look: true})
 	var inTheWay *checkout.InTheWayError
 	if errors.As(err, &inTheWay) {
 		return []audit.Finding{viewFinding(id, inTheWay.Path,
@@ -96,23 +95,24 @@ func (e *env) staleViews(c *cli.Context, store *gitstore.Store, id plan.ID) ([]a
 	}
 	var findings []audit.Finding
 	if n := len(r.Written) + len(r.Removed); n > 0 {
-		f := viewFinding(id, dir, mend, "%s missing, broken or older than the plan", plural(n, "file is", "files are"))
+		f := viewFinding(id, dir, mend, "%s %s missing, broken or older than the plan",
+			plan.Count(n, "file"), map[bool]string{true: "is", false: "are"}[n == 1])
 		f.Fix = func(ctx context.Context) (string, error) {
-			done, err := v.update()
+			done, err := v.Update(ctx)
 			return fmt.Sprintf("wrote %d, removed %d, kept %s of what was broken", len(done.Written), len(done.Removed),
-				pick(len(done.Kept), "a copy", "copies")), err
+				map[bool]string{true: "a copy", false: "copies"}[len(done.Kept) == 1]), err
 		}
 		findings = append(findings, f)
 	}
 	for _, ed := range r.Edited {
-		findings = append(findings, viewFinding(id, path.Join(viewDir, ed.Name),
+		findings = append(findings, viewFinding(id, path.Join(Dir, ed.Name),
 			mend+", which shows what was edited and how to hand it in", "was edited, and the plan does not know of it"))
 	}
 	return findings, nil
 }
 
-// brokenView reports whether a view that should be JSON is none.
-func brokenView(name string, have []byte) bool {
+// broken reports whether a view that should be JSON is none.
+func broken(name string, have []byte) bool {
 	return path.Ext(name) == ".json" && have != nil && !json.Valid(have)
 }
 
@@ -124,7 +124,7 @@ func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding 
 		return nil
 	}
 	defer root.Close()
-	names, err := fs.Glob(root.FS(), viewDir+"/.active-*")
+	names, err := fs.Glob(root.FS(), Dir+"/.active-*")
 	if err != nil {
 		return nil
 	}
@@ -144,12 +144,12 @@ func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding 
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
 			continue
 		}
-		if dir, err := root.Lstat(filepath.Join(viewDir, session)); err != nil || !dir.IsDir() {
+		if dir, err := root.Lstat(filepath.Join(Dir, session)); err != nil || !dir.IsDir() {
 			find(name, "marks a session as active whose directory is not there")
 			continue
 		}
 		markers = append(markers, name)
-		if stay == "" || plan.ID(session) == active || stay != path.Join(viewDir, exchange.Marker(active)) &&
+		if stay == "" || plan.ID(session) == active || stay != path.Join(Dir, exchange.Marker(active)) &&
 			info.ModTime().After(newest) {
 			stay, newest = name, info.ModTime()
 		}
