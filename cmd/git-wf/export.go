@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -87,7 +88,7 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if b, err = withWaivers(ctx, store, b, policy); err != nil {
+	if b, err = gate.WithWaivers(ctx, store, b, policy); err != nil {
 		return err
 	}
 	for _, u := range evidence.Lost(snap.State().Leaves(snap.Plan.RootTaskID)) {

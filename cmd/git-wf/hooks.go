@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,9 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
-	"gitwf/internal/shell"
 )
 
 func (e *env) hooksCommand() *cli.Command {
@@ -124,7 +120,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	switch name {
 	case "pre-commit", "pre-merge-commit":
-		report, err = g.Index(c.Context, merging(name, store)...)
+		report, err = g.Index(c.Context, g.Merging(name, e.environ)...)
 	case "post-merge":
 		report, err = g.Merged(c.Context)
 	case "pre-push":
@@ -158,7 +154,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	err = e.printFindings(report, aside)
 	if err == nil && name == "pre-push" {
-		err = e.withPlans(c.Context, store, report, c.Args().Get(1), string(pushed), enforce != "warn")
+		err = e.withPlans(c.Context, g, report, c.Args().Get(1), string(pushed), enforce != "warn")
 	}
 	if err == nil && name == "reference-transaction" {
 		err = e.expectPolicy(c.Context, store, moves)
@@ -216,125 +212,31 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	return nil
 }
 
-// merging returns what is being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet,
-// but names each side in the environment.
-func merging(hook string, store *gitstore.Store) []plan.OID {
-	var heads []plan.OID
-	if hook == "pre-merge-commit" {
-		for _, kv := range os.Environ() {
-			if m := gitHead.Get().FindStringSubmatch(kv); m != nil {
-				heads = append(heads, plan.OID(m[1]))
-			}
-		}
-		return heads
-	}
-	data, err := os.ReadFile(filepath.Join(store.GitDir(), "MERGE_HEAD"))
-	if err != nil {
-		return nil
-	}
-	for _, oid := range strings.Fields(string(data)) {
-		heads = append(heads, plan.OID(oid))
-	}
-	return heads
-}
-
-var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
-
-// withPlans refuses a push that leaves behind a plan on which its bundles rest: on the other side nobody could prove
-// them. git can't add a ref to a push that is under way, so the error shows the command that pushes both. Where the
-// remote has a state of the plan that is not here, the push passes with a hint.
-func (p printer) withPlans(ctx context.Context, store *gitstore.Store, r *gate.Report, remote, pushed string,
-	refuse bool) error {
-	told := map[plan.ID]bool{}
-	var missing []string
-	for _, b := range r.Bundles {
-		ref := gitstore.RefName(b.PlanID)
-		if told[b.PlanID] || b.PlanCommit == "" || strings.Contains(pushed, " "+ref+" ") {
-			continue
-		}
-		told[b.PlanID] = true
-		has, err := store.RemoteHas(ctx, remote, b.PlanID, b.PlanCommit)
-		if err != nil {
-			return err
-		}
-		switch has {
-		case gitstore.HasMore:
-			fmt.Fprintln(p.stderr,
-				plan.OneLine(fmt.Sprintf("hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, b.PlanID, remote)))
-		case gitstore.HasNot:
-			from, err := planSource(ctx, store, b.PlanID)
-			if err != nil {
-				return err
-			}
-			missing = append(missing, from)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	specs, err := refspecs(ctx, store, pushed)
+// withPlans refuses a push that leaves behind a plan that proves its bundles. If the remote has a state of the plan that
+// is not here, the push passes with a hint.
+func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, remote, pushed string, refuse bool) error {
+	l, err := g.Lacking(ctx, r, remote, pushed)
 	if err != nil {
 		return err
 	}
-	line := plan.OneLine("git push --atomic " + shell.Word(remote) + " " + strings.Join(append(specs, missing...), " "))
-	if !refuse {
-		fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+line)
+	for _, id := range l.Unknown {
+		fmt.Fprintln(p.stderr, plan.OneLine(fmt.Sprintf(
+			"hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, id, remote)))
+	}
+	switch {
+	case l.Command == "":
 		return nil
+	case refuse:
+		return fault.Refused(l.Command, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
 	}
-	return fault.Refused(line, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
-}
-
-// planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.
-func planSource(ctx context.Context, store *gitstore.Store, id plan.ID) (string, error) {
-	ref := gitstore.RefName(id)
-	out, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
-	if err != nil {
-		return "", err
-	}
-	refs := strings.Fields(out)
-	if len(refs) == 0 || slices.Contains(refs, ref) {
-		return shell.Word(ref), nil
-	}
-	return shell.Word(refs[0] + ":" + ref), nil
-}
-
-// refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but
-// asks the hook only about moves that it would make: what is no fast-forward was forced.
-func refspecs(ctx context.Context, store *gitstore.Store, pushed string) ([]string, error) {
-	var specs []string
-	for line := range strings.Lines(pushed) {
-		f := strings.Fields(line)
-		if len(f) != 4 {
-			continue
-		}
-		local, theirs, old := f[0], f[2], f[3]
-		if local == "(delete)" {
-			specs = append(specs, shell.Word(":"+theirs))
-			continue
-		}
-		spec := strings.TrimPrefix(theirs, "refs/heads/")
-		if local != theirs {
-			spec = local + ":" + theirs
-		}
-		if strings.Trim(old, "0") != "" {
-			forward, err := store.IsAncestor(ctx, plan.OID(old), plan.OID(f[1]))
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			// an old value that is not here is no ancestor
-			if err != nil || !forward || strings.HasPrefix(theirs, "refs/tags/") {
-				spec = "+" + spec
-			}
-		}
-		specs = append(specs, shell.Word(spec))
-	}
-	return specs, nil
+	fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+l.Command)
+	return nil
 }
 
 // printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it
 // asks, and that stays in the index and the working tree.
 func (p printer) printWayBack(hook string, store *gitstore.Store) {
-	abort := unfinished(store.GitDir())
+	abort := gate.Unfinished(store.GitDir())
 	if hook == "pre-merge-commit" {
 		abort = "git merge --abort" // git says that it is merging only after it has asked
 	}
@@ -347,21 +249,4 @@ func (p printer) printWayBack(hook string, store *gitstore.Store) {
 		fmt.Fprintln(p.stderr,
 			"hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
 	}
-}
-
-// unfinished returns the command that gives up what git is in the middle of; "" if it is in the middle of nothing.
-func unfinished(gitDir string) string {
-	for _, state := range [][2]string{
-		{"MERGE_HEAD", "git merge --abort"},
-		{"rebase-merge", "git rebase --abort"},
-		{"rebase-apply/applying", "git am --abort"},
-		{"rebase-apply", "git rebase --abort"},
-		{"CHERRY_PICK_HEAD", "git cherry-pick --abort"},
-		{"REVERT_HEAD", "git revert --abort"},
-	} {
-		if _, err := os.Stat(filepath.Join(gitDir, state[0])); err == nil {
-			return state[1]
-		}
-	}
-	return ""
 }

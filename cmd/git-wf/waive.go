@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/audit"
-	"gitwf/internal/export"
 	"gitwf/internal/fault"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -82,7 +77,7 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 	if store.WorkTree() == "" {
 		return gitstore.ErrBare
 	}
-	w, err := e.stagedContent(c.Context, store, c.Args().First())
+	w, err := gate.StagedContent(c.Context, store, e.absolute(c.Args().First()))
 	if err != nil {
 		return err
 	}
@@ -97,99 +92,9 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 	if err != nil {
 		return err
 	}
-	return e.listWaiver(c.Context, store, w.Path)
-}
-
-// listWaiver lists the waiver in the manifest of the bundle that the path belongs to, which is staged as it is.
-func (p printer) listWaiver(ctx context.Context, store *gitstore.Store, waived string) error {
-	policy, err := store.Policy(ctx)
-	if err != nil {
-		return err
+	manifest, err := gate.ListWaiver(c.Context, store, w.Path)
+	if manifest != "" {
+		fmt.Fprintln(e.stdout, plan.OneLine(manifest+" lists the waiver, and is staged"))
 	}
-	root, _ := policy.RootOf(waived)
-	name, _, _ := strings.Cut(strings.TrimPrefix(waived, root.Path+"/"), "/")
-	id := plan.ID(name)
-	path := export.BundleDir(root.Path, id) + "/" + export.ManifestName
-	if !id.Valid() || !export.InBundle(waived, id) || waived == path {
-		return nil
-	}
-	staged, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"cat-file", "blob", ":" + path},
-		Dir: store.WorkTree()})
-	if err != nil {
-		return ctx.Err() // no manifest is staged, so the bundle does not land anyway
-	}
-	m, err := export.ParseManifest(staged)
-	if err != nil {
-		return nil //nolint:nilerr // nor does one that can't be read; the gate says so
-	}
-	b, err := withWaivers(ctx, store, &export.Bundle{Manifest: m}, policy)
-	if err != nil {
-		return err
-	}
-	oid, err := store.GitIn(ctx, gitstore.Invocation{Args: []string{"hash-object", "-w", "--stdin"},
-		Stdin: bytes.NewReader(b.Data)})
-	if err != nil {
-		return err
-	}
-	if _, err := store.Git(ctx, "update-index", "--cacheinfo",
-		"100644,"+strings.TrimSpace(string(oid))+","+path); err != nil {
-		return err
-	}
-	file := filepath.Join(store.WorkTree(), filepath.FromSlash(path))
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
-		if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, staged) { // else somebody is at work on it
-			if err := os.WriteFile(file, b.Data, 0o666); err != nil {
-				return err
-			}
-		}
-	}
-	fmt.Fprintln(p.stdout, plan.OneLine(path+" lists the waiver, and is staged"))
-	return nil
-}
-
-// withWaivers lists the policy's waivers in a bundle's manifest, as of the newest of them: what else changes in the
-// policy does not change the manifest.
-func withWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, policy *gitstore.Policy) (*export.Bundle,
-	error) {
-	all, err := audit.Waivers(ctx, store, policy.Commit)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range all {
-		if export.InBundle(w.Path, b.Manifest.PlanID) {
-			at, err := store.PolicyAt(ctx, string(w.Commit))
-			if err != nil {
-				return nil, err
-			}
-			return export.WithWaivers(b, at, w.Commit)
-		}
-	}
-	return b, nil
-}
-
-// stagedContent is what the index has at a path; a path that HEAD has and the index does not is a removal.
-func (e *env) stagedContent(ctx context.Context, store *gitstore.Store, name string) (plan.Waiver, error) {
-	name = e.absolute(name)
-	rel, err := filepath.Rel(store.WorkTree(), name)
-	if err != nil {
-		return plan.Waiver{}, err
-	}
-	rel = filepath.ToSlash(rel)
-	if err := plan.CheckPath(rel); err != nil {
-		return plan.Waiver{}, fault.Usage("", "%w", err)
-	}
-	spec := ":(top,literal)" + rel
-	staged, err := store.Git(ctx, "ls-files", "--stage", "-z", "--", spec)
-	if err != nil {
-		return plan.Waiver{}, err
-	}
-	info, path, _ := strings.Cut(strings.TrimRight(staged, "\x00"), "\t")
-	if f := strings.Fields(info); len(f) == 3 && path == rel {
-		return plan.Waiver{Path: rel, Mode: f[0], OID: plan.OID(f[1])}, nil
-	}
-	tracked, err := store.Git(ctx, "ls-tree", "--name-only", "HEAD", "--", rel)
-	if err != nil || tracked == "" || staged != "" {
-		return plan.Waiver{}, fault.Usage("git add -- "+rel, "%s is not a staged file", rel)
-	}
-	return plan.Waiver{Path: rel}, nil
+	return err
 }

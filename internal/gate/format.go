@@ -29,8 +29,8 @@ var ruleTexts = map[string]string{
 	"policy":          "A version lacks approvals that the policy demands.",
 }
 
-// SARIF is the report as a document for services that show findings (OASIS, "Static Analysis Results Interchange Format"
-// 2.1.0, section 3). What a waiver lets pass is in it, suppressed. version is the program's.
+// SARIF is the report as a document for services that show findings (OASIS, "Static Analysis Results Interchange
+// Format" 2.1.0, section 3). What a waiver lets pass is in it, suppressed. version is the program's.
 func (r *Report) SARIF(version string) any {
 	type object = map[string]any
 	text := func(s string) object { return object{"text": s} }
@@ -95,8 +95,8 @@ func notice(text string) string {
 	return plan.Printable("::notice title=git wf::" + escapeData(text))
 }
 
-// annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line feed
-// in one of them would begin a command of its own.
+// annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line
+// feed in one of them would begin a command of its own.
 func (f Finding) annotation(level string) string {
 	return plan.Printable(fmt.Sprintf("::%s file=%s,title=%s::%s",
 		level, escapeProperty(f.Path), escapeProperty("git wf: "+f.Code), escapeData(f.long())))

@@ -53,8 +53,8 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// settings are keys and values: they keep the plans' refs out of git log's decorations, and have a fetch bring a remote's
-// plans into a place of their own, where they can't overwrite a plan of this repository.
+// settings are keys and values: they keep the plans' refs out of git log's decorations, and have a fetch bring a
+// remote's plans into a place of their own, where they can't overwrite a plan of this repository.
 func (s Setup) settings(ctx context.Context) ([][2]string, error) {
 	all := [][2]string{{"log.excludeDecoration", "refs/workflow/*"}}
 	remotes, err := s.Store.Git(ctx, "remote")

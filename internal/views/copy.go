@@ -16,8 +16,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Copy writes the views once below a directory that has none of that plan yet, and returns their names. Nothing there is
-// overwritten. name is what messages call the directory.
+// Copy writes the views once below a directory that has none of that plan yet, and returns their names. Nothing there
+// is overwritten. name is what messages call the directory.
 func (v *Views) Copy(ctx context.Context, snap *gitstore.Snapshot, name, full string) ([]string, error) {
 	_, files, err := v.files(ctx, snap)
 	if err != nil {
