@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // printJSON prints the one document of a run with --json.
@@ -70,11 +71,5 @@ func (st style) heading(w io.Writer, text string) {
 
 func date(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// clip cuts a text to n characters.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
-}
+// clip cuts a text to n columns of a terminal.
+func clip(s string, n int) string { return terminal.Clip(s, n, "…") }

@@ -74,7 +74,7 @@ var allowed = []struct {
 	{"internal/checkout", []string{"internal/fault", "internal/shell"}},
 	{"internal/outline", []string{"internal/pattern", "internal/plan", "internal/plandoc"}},
 	{"internal/estimate", []string{"internal/document", "internal/pattern", "internal/plan"}},
-	{"internal/graph", []string{"internal/plan"}},
+	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
 	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/schema"}},
 	{"internal/plan", []string{"internal/casefold", "internal/fault", "internal/pattern"}},
 	{"internal/document", []string{"internal/pattern"}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // ASCII draws the graph as an indented tree in characters of ASCII, titles and ids apart: DECOMPOSE is the indent, "<-"
@@ -45,7 +46,7 @@ func (p asciiPrinter) fit(s string, used int) string {
 	if p.width <= 0 {
 		return s
 	}
-	return clipWith(s, max(p.width-used, 8), "..")
+	return terminal.Clip(s, max(p.width-used, 8), "..")
 }
 
 func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
@@ -56,7 +57,7 @@ func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 	}
 	mark := "[" + lookOf(n.Class).letter + "]"
 	tail := "  " + string(n.Status)
-	used := textWidth(lead+mark+name+tail) + 3
+	used := terminal.Cells(lead+mark+name+tail) + 3
 	title = p.fit(title, used)
 	below := append(append([]plan.TaskID{}, p.t.checks[id]...), p.t.children[id]...)
 	fmt.Fprintf(p.w, "%s%s %s  %s%s", lead, p.paint(n.Class, mark), name, title, tail)
@@ -64,7 +65,7 @@ func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 	if len(below) > 0 {
 		bar = "|  "
 	}
-	p.needed(id, used+textWidth(title), under+bar+"   ")
+	p.needed(id, used+terminal.Cells(title), under+bar+"   ")
 	for i, c := range below {
 		if i == len(below)-1 {
 			p.node(c, under+"`- ", under+"   ")
@@ -81,7 +82,7 @@ func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
 	all := 4
 	for _, dep := range p.needs[id] {
 		ids = append(ids, clean(string(dep))+" ["+lookOf(p.t.nodes[dep].Class).letter+"]")
-		all += textWidth(ids[len(ids)-1]) + 2
+		all += terminal.Cells(ids[len(ids)-1]) + 2
 	}
 	if len(ids) > 0 && (p.width <= 0 || used+all <= p.width) {
 		fmt.Fprintf(p.w, "  <- %s\n", strings.Join(ids, ", "))
@@ -90,7 +91,7 @@ func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
 	fmt.Fprintln(p.w)
 	line := ""
 	for _, id := range ids {
-		if line != "" && textWidth(lead+line+id)+5 > p.width {
+		if line != "" && terminal.Cells(lead+line+id)+5 > p.width {
 			fmt.Fprintf(p.w, "%s<- %s\n", lead, line)
 			line = ""
 		}
@@ -117,15 +118,9 @@ func (p asciiPrinter) critical(g Graph) {
 }
 
 func (p asciiPrinter) legend(g Graph) {
-	used := map[Class]bool{}
-	for _, n := range g.Nodes {
-		used[n.Class] = true
-	}
 	var parts []string
-	for _, l := range looks() {
-		if used[l.class] {
-			parts = append(parts, "["+l.letter+"] "+l.word)
-		}
+	for _, l := range used(g) {
+		parts = append(parts, "["+l.letter+"] "+l.word)
 	}
 	parts = append(parts, "indent: DECOMPOSE", "<- needs: DEPENDS_ON")
 	if len(p.t.checks) > 0 {
@@ -137,7 +132,7 @@ func (p asciiPrinter) legend(g Graph) {
 	line := ""
 	fmt.Fprintln(p.w)
 	for _, part := range parts {
-		if line != "" && p.width > 0 && textWidth(line)+2+textWidth(part) > p.width {
+		if line != "" && p.width > 0 && terminal.Cells(line)+2+terminal.Cells(part) > p.width {
 			fmt.Fprintln(p.w, line)
 			line = ""
 		}

@@ -1,6 +1,10 @@
 package graph
 
-import "gitwf/internal/plan"
+import (
+	"slices"
+
+	"gitwf/internal/plan"
+)
 
 // Class groups the statuses that look alike. Each class has a mark, a shape and colours of its own, so that no picture
 // relies on colour alone.
@@ -74,6 +78,13 @@ func looks() []look {
 			"M6.8 1h2.4v9H6.8zM6.8 12h2.4v2.6H6.8z", true, "bold"},
 		{Abandoned, "-", "-", "-", "90", "abandoned", "#f6f6f6", "#7a7a7a", "#222222", "#8f8f8f", "M2 8h12", false, "dotted"},
 	}
+}
+
+// used are the looks of the classes that a graph has.
+func used(g Graph) []look {
+	return slices.DeleteFunc(looks(), func(l look) bool {
+		return !slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Class == l.class })
+	})
 }
 
 func lookOf(c Class) look {

@@ -63,18 +63,12 @@ func dotShape(k plan.NodeType) string {
 }
 
 func dotLegend(out io.Writer, g Graph) {
-	used := map[Class]bool{}
-	for _, n := range g.Nodes {
-		used[n.Class] = true
-	}
 	fmt.Fprint(out, "  subgraph cluster_legend {\n    label=\"Legend\"; fontsize=10; color=\"#a7b0bd\"\n")
 	fmt.Fprint(out, "    node [shape=plaintext, style=\"\", margin=0]\n    \" 1\" [label=\"goal\"]; \" 2\" [label=\"part\"]; \" 3\" [label=\"needs it\"]; \" 4\" [label=\"check\"]\n")
 	fmt.Fprint(out, "    \" 1\" -> \" 2\" [style=dashed, arrowhead=none, label=\"DECOMPOSE\"]\n    \" 2\" -> \" 3\" [label=\"DEPENDS_ON\"]\n    \" 3\" -> \" 4\" [style=dotted, dir=back, arrowtail=odot, label=\"REVIEWS\"]\n")
-	for _, l := range looks() {
-		if used[l.class] {
-			fmt.Fprintf(out, "    \" %s\" [label=%s, shape=box, style=filled, fillcolor=\"%s\", color=\"%s\", margin=0.08]\n",
-				l.class, dotText(l.mark+" "+l.word), l.fill, l.line)
-		}
+	for _, l := range used(g) {
+		fmt.Fprintf(out, "    \" %s\" [label=%s, shape=box, style=filled, fillcolor=\"%s\", color=\"%s\", margin=0.08]\n",
+			l.class, dotText(l.mark+" "+l.word), l.fill, l.line)
 	}
 	fmt.Fprint(out, "  }\n")
 }

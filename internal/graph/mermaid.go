@@ -71,14 +71,8 @@ func mermaidShape(k plan.NodeType) (open, end string) {
 func mermaidLegend(out io.Writer, g Graph) {
 	fmt.Fprint(out, "  subgraph legend\n    l1[[\"goal\"]] -.-|DECOMPOSE| l2[\"action\"]\n    l2 -->|DEPENDS_ON| l3[\"action that needs it\"]\n")
 	fmt.Fprint(out, "    l4{{\"check\"}} --o|REVIEWS| l3\n")
-	used := map[Class]bool{}
-	for _, n := range g.Nodes {
-		used[n.Class] = true
-	}
-	for _, l := range looks() {
-		if used[l.class] {
-			fmt.Fprintf(out, "    l_%s[\"%s %s\"]:::%s\n", l.class, mermaidText(l.mark), l.word, l.class)
-		}
+	for _, l := range used(g) {
+		fmt.Fprintf(out, "    l_%s[\"%s %s\"]:::%s\n", l.class, mermaidText(l.mark), l.word, l.class)
 	}
 	fmt.Fprint(out, "  end\n")
 }

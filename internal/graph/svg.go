@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // SVG draws the graph as one file that needs nothing from elsewhere: no script, no font, no image. It follows the
@@ -121,7 +122,7 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 	room := int((b.Width - 44) / 6.8)
 	name = clip(name, room)
 	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23, xmlText(name),
-		xmlText(clip(title, max(room-textWidth(name)-1, 1))))
+		xmlText(clip(title, max(room-terminal.Cells(name)-1, 1))))
 	for _, c := range children {
 		p.goals(c)
 	}

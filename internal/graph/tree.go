@@ -1,6 +1,10 @@
 package graph
 
-import "gitwf/internal/plan"
+import (
+	"slices"
+
+	"gitwf/internal/plan"
+)
 
 // tree is the graph by its goals: what is drawn inside of what, or below it. Every node is in it once, also those of
 // a plan whose parents are missing or turn in a circle.
@@ -58,8 +62,6 @@ func (t *tree) path(id plan.TaskID) []plan.TaskID {
 	for ok := true; ok; id, ok = t.parent[id] {
 		up = append(up, id)
 	}
-	for i, j := 0, len(up)-1; i < j; i, j = i+1, j-1 {
-		up[i], up[j] = up[j], up[i]
-	}
+	slices.Reverse(up)
 	return up
 }
