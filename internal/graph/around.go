@@ -7,13 +7,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Between goals an edge goes straight from box to box, and may so run behind a task that it has nothing to do with, as
-// if it began there. Such an edge is led below those tasks, where nothing else is.
+// An edge between goals goes straight from box to box, and may run behind an unrelated task, as if it began there. Such
+// an edge is led below those tasks, where the picture is empty.
 
 const (
-	aside     = 9.0       // from a box that an edge passes; less than padding and gap
-	ahead     = 14.0      // before a box from where on the edge passes it
-	mostTries = 2_000_000 // edges times boxes, from which on a picture is too crowded for this to help
+	aside     = 9.0       // between a box and an edge that passes it; less than padding and gap
+	ahead     = 14.0      // how far before a box the edge turns aside
+	mostTries = 2_000_000 // edges times boxes; with more, a picture is too crowded for this to help
 )
 
 // obstacle is a task that an edge must not run behind, with what hangs below it.

@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/terminal"
 )
 
-// ASCII draws the graph as an indented tree in characters of ASCII, titles and ids apart: DECOMPOSE is the indent, "<-"
-// is DEPENDS_ON, and a CHECK stands below what it reviews. No line is wider than width columns, as far as its ids
-// allow; zero is without limit. paint, if not nil, colours the mark of a status.
+// ASCII draws the graph as an indented tree, in ASCII except for titles and ids. The indent is DECOMPOSE, "<-" is
+// DEPENDS_ON, and a CHECK is below what it reviews. No line is wider than width columns, as far as its ids allow; zero
+// means no limit. paint, if not nil, colours the mark of a status.
 func ASCII(w io.Writer, g Graph, width int, paint func(Class, string) string) error {
 	if paint == nil {
 		paint = func(_ Class, s string) string { return s }
@@ -41,7 +41,7 @@ type asciiPrinter struct {
 	paint func(Class, string) string
 }
 
-// fit cuts a text to what is left of a line of which some columns are used.
+// fit cuts a text to the room that is left in a line.
 func (p asciiPrinter) fit(s string, used int) string {
 	if p.width <= 0 {
 		return s
@@ -75,8 +75,8 @@ func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 	}
 }
 
-// needed says behind a task what it needs, and where that stands; on lines of its own, with a lead, where the line has
-// no room for it.
+// needed prints after a task what it needs, with the status of that; on separate lines, after lead, if the line has no
+// room.
 func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
 	var ids []string
 	all := 4

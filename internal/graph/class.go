@@ -48,13 +48,13 @@ type look struct {
 	class  Class
 	letter string // in text: [x]
 	mark   string // in labels, and in a list on a terminal
-	ascii  string // the same where there is nothing but ASCII
-	colour string // of a terminal, as a parameter of the sequence that selects it
+	ascii  string // the same in ASCII
+	colour string // the parameter of the terminal sequence that selects it
 	word   string // in the legend
-	fill   string // on a light ground
+	fill   string // on a light background
 	line   string
-	dark   string // fill on a dark ground
-	bright string // line on a dark ground
+	dark   string // fill on a dark background
+	bright string // line on a dark background
 	badge  string // SVG path in a square of 16 by 16
 	solid  bool   // the badge is filled with the line's colour, else drawn with it
 	dot    string // further style in DOT
@@ -107,11 +107,11 @@ func Classes() []Class {
 	return classes
 }
 
-// Mark is the sign that stands for the class in a list, and the same where there is nothing but ASCII.
+// Mark is the sign of the class in a list, and its form in ASCII.
 func (c Class) Mark() (mark, ascii string) {
 	l := lookOf(c)
 	return l.mark, l.ascii
 }
 
-// Colour is that of a terminal, as a parameter of the sequence that selects it.
+// Colour is the parameter of the terminal's sequence that selects the colour.
 func (c Class) Colour() string { return lookOf(c).colour }

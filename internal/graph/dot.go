@@ -36,7 +36,7 @@ func DOT(w io.Writer, g Graph) error {
 			fmt.Fprintf(out, "  %s -> %s [style=dashed, arrowhead=none, edgetooltip=\"DECOMPOSE\"]\n", dotText(string(e.From)),
 				dotText(string(e.To)))
 		case Reviews:
-			// Written from the target, so that the CHECK stands behind it; the mark is at the target all the same.
+			// From the target to the CHECK, so that dot places the CHECK after it; the mark stays at the target.
 			fmt.Fprintf(out, "  %s -> %s [style=dotted, dir=back, arrowtail=odot, edgetooltip=\"REVIEWS\"]\n",
 				dotText(string(e.To)), dotText(string(e.From)))
 		case DependsOn:

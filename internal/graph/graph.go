@@ -6,7 +6,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// EdgeKind says what binds two tasks. An edge reads as a sentence: GOAL-1 DECOMPOSE IMPL-1, IMPL-2 DEPENDS_ON IMPL-1,
+// EdgeKind is how two tasks are related. An edge reads as a sentence: GOAL-1 DECOMPOSE IMPL-1, IMPL-2 DEPENDS_ON IMPL-1,
 // CHECK-IMPL-1 REVIEWS IMPL-1.
 type EdgeKind string
 
@@ -25,13 +25,13 @@ type Node struct {
 	Status plan.Status   `json:"status"`
 	// criteria of the newest version that do not count: "A2 waived"
 	Waived              string      `json:"waived,omitempty"`
-	Class               Class       `json:"class"`                    // which mark and shape stands for the status
+	Class               Class       `json:"class"`                    // which mark and shape the status has
 	Parent              plan.TaskID `json:"parent_task_id,omitempty"` // "" for a root
 	EstimatedPersonDays float64     `json:"estimated_person_days,omitempty"`
 	Critical            bool        `json:"critical,omitempty"` // on the critical path
 }
 
-// Edge binds two tasks of the graph.
+// Edge relates two tasks of the graph.
 type Edge struct {
 	From     plan.TaskID `json:"from"`
 	To       plan.TaskID `json:"to"`
@@ -54,8 +54,8 @@ type Options struct {
 	CriticalPath bool // mark what determines when the plan can be done
 }
 
-// FromState makes the graph of a plan where it stands. A CHECK hangs on its target alone: that both are parts of the
-// same goal says nothing more.
+// FromState makes the graph of a plan in its current state. A CHECK has an edge to its target alone: that both belong
+// to one goal says nothing more.
 func FromState(s *plan.State, o Options) Graph {
 	g := Graph{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Nodes: []Node{}, Edges: []Edge{}}
 	shown := map[plan.TaskID]bool{}
@@ -104,15 +104,15 @@ func FromState(s *plan.State, o Options) Graph {
 	return g
 }
 
-// isBelow reports whether a task is one of those that a dependency stands for.
+// isBelow reports whether a task is a dependency, or below one that is a goal.
 func isBelow(s *plan.State, id, dep plan.TaskID) bool {
 	t := s.Tasks[id]
 	return t != nil && slices.Contains(s.Lineage(t.Task), dep)
 }
 
 // CriticalPath is the chain of open leaves, each depending on the one before, whose estimates add up to the most
-// person-days: however many work on the plan, it is not done before them. Of equal chains it is the one with more
-// tasks, then the one that stands first in the plan. It is empty when nothing is open.
+// person-days: no number of workers finishes the plan sooner. Among equal chains the one with more tasks wins, then the
+// first in the plan. It is empty when nothing is open.
 func CriticalPath(s *plan.State) []plan.TaskID {
 	p := pathFinder{s: s, open: map[plan.TaskID]bool{}, best: map[plan.TaskID]*chain{}}
 	leaves := s.Leaves(s.Plan.RootTaskID)
@@ -151,10 +151,10 @@ func longer(a, b *chain) *chain {
 type pathFinder struct {
 	s    *plan.State
 	open map[plan.TaskID]bool
-	best map[plan.TaskID]*chain // nil while a task is being looked at: a plan of a foreign ref may have a cycle
+	best map[plan.TaskID]*chain // nil while a task is visited: a plan of a foreign ref may have a cycle
 }
 
-// of is the longest chain that ends with an open leaf for which a dependency stands.
+// of is the longest chain that ends with an open leaf at or below a dependency.
 func (p *pathFinder) of(dep plan.TaskID) *chain {
 	if t := p.s.Tasks[dep]; t == nil || t.NodeType != plan.Goal {
 		if !p.open[dep] {

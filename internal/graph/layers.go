@@ -11,8 +11,8 @@ import (
 // Point is a place in a picture, x to the right, y down.
 type Point [2]float64
 
-// layering is boxes that are set in layers from left to right, so that every edge goes to a later layer (Sugiyama,
-// Tagawa and Toda, 1981). Where an edge passes a layer it gets a slot there, as narrow as a line.
+// layering places boxes in layers from left to right, so that every edge goes to a later layer (Sugiyama, Tagawa and
+// Toda, 1981). An edge that passes a layer gets a slot there, as narrow as a line.
 type layering struct {
 	size   []Point // of the boxes, width and height
 	rank   []int   // of the boxes: their layers
@@ -29,7 +29,7 @@ type layering struct {
 type slot struct {
 	rank   int
 	height float64
-	in     []int // slots of the layer before that are joined to it, and of the one behind
+	in     []int // the slots that it is joined to in the layer before, and in the next
 	out    []int
 	order  int     // in its layer
 	y      float64 // its middle
@@ -52,7 +52,7 @@ func (l *layering) lay(ctx context.Context) error {
 	return nil
 }
 
-// makeSlots splits edges where they pass layers, and begins each layer in the order in which a walk meets its slots.
+// makeSlots splits edges where they pass layers, and fills each layer in the order of a depth-first walk.
 func (l *layering) makeSlots() {
 	for v, s := range l.size {
 		l.slots = append(l.slots, slot{rank: l.rank[v], height: s[1], edge: -1})
@@ -101,7 +101,7 @@ func (l *layering) makeSlots() {
 	}
 }
 
-// number tells every slot where it stands in its layer.
+// number tells every slot its position in its layer.
 func (l *layering) number() {
 	for _, layer := range l.layers {
 		for i, v := range layer {
@@ -110,8 +110,8 @@ func (l *layering) number() {
 	}
 }
 
-// sort orders each layer so that few edges cross: each slot goes to the mean place of those that it is joined to in the
-// layer before, then in the layer behind, again and again. The best order that was met is kept.
+// sort orders each layer so that few edges cross: each slot moves to the mean position of those that it is joined to in
+// the layer before, then in the next layer, repeatedly. The best order found is kept.
 func (l *layering) sort(ctx context.Context) error {
 	best, fewest := l.copyLayers(), l.crossings()
 	for i, idle := 0, 0; i < l.sweeps && idle < 4 && fewest > 0; i, idle = i+1, idle+1 {
@@ -142,8 +142,8 @@ func (l *layering) copyLayers() [][]int {
 	return out
 }
 
-// sortLayer sorts the slots that are joined to others, into the places that they had; of equal ones the later comes
-// first where turn is set.
+// sortLayer sorts the slots that are joined to others, and leaves the rest in place. turn puts the later of equal ones
+// first.
 func (l *layering) sortLayer(layer []int, turn bool, joined func(slot) []int) {
 	mean := map[int]float64{}
 	var places, movable []int
@@ -168,7 +168,7 @@ func (l *layering) sortLayer(layer []int, turn bool, joined func(slot) []int) {
 	}
 }
 
-// swap exchanges neighbours in a layer as long as that takes crossings away.
+// swap swaps neighbours in a layer while that removes crossings.
 func (l *layering) swap() {
 	const rounds = 4
 	for range rounds {
@@ -200,7 +200,7 @@ func (l *layering) crossed(above, below []int) int {
 	return n
 }
 
-// crossings counts how often edges cross between layers, with a Fenwick tree over the places of the layer behind.
+// crossings counts how often edges cross between layers, with a Fenwick tree over the positions in the next layer.
 func (l *layering) crossings() int {
 	n := 0
 	for r := range len(l.layers) - 1 {
@@ -224,8 +224,8 @@ func (l *layering) crossings() int {
 	return n
 }
 
-// settle gives every slot its height in the picture: as near as its layer's order lets it to those that it is joined
-// to, and a line that passes layers as straight as it can be.
+// settle gives every slot its place in its layer: as near to those that it is joined to as the order allows, with lines
+// across layers as straight as possible.
 func (l *layering) settle() {
 	const sweeps = 16
 	for _, layer := range l.layers {
@@ -256,7 +256,7 @@ func (l *layering) settle() {
 	}
 }
 
-// apart is how far the middles of two neighbours have to be from each other. Whole numbers leave room for rounding.
+// apart is the least distance between the middles of two neighbours. Whole numbers leave room for rounding.
 func (l *layering) apart(a, b int) float64 {
 	free := boxGap
 	if l.slots[a].edge >= 0 || l.slots[b].edge >= 0 {
@@ -265,9 +265,8 @@ func (l *layering) apart(a, b int) float64 {
 	return math.Ceil((l.slots[a].height+l.slots[b].height)/2) + free
 }
 
-// align moves the slots of a layer to the weighted means of the slots before, behind or both, keeping their order and
-// the room between them: the least squares under these bounds, by pooling neighbours that want to be nearer than they
-// may.
+// align moves the slots of a layer to the weighted means of the slots before, behind or both, and keeps their order and
+// the room between them: the least squares under these bounds, by pooling neighbours that would come too near.
 func (l *layering) align(layer []int, before, behind bool) {
 	type pool struct {
 		want, weight float64 // the sum of the weighted wishes, and of the weights
@@ -301,7 +300,7 @@ func (l *layering) align(layer []int, before, behind bool) {
 	}
 }
 
-// wish is where a slot would stand if it were alone in its layer, and how much that matters.
+// wish is where a slot would be if it were alone in its layer, and the weight of that.
 func (l *layering) wish(v int, before, behind bool) (want, weight float64) {
 	const line, end, box = 8.0, 2.0, 1.0 // what is between two passes, at the end of a line, between two boxes
 	s := &l.slots[v]

@@ -9,7 +9,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Mermaid writes the graph as a Mermaid flowchart. Nodes are called n1, n2, ..., because a task's id is no Mermaid
+// Mermaid writes the graph as a Mermaid flowchart. Nodes are called n1, n2, ..., because a task's id is not a Mermaid
 // name; labels have the ids.
 func Mermaid(w io.Writer, g Graph) error {
 	out := bufio.NewWriter(w)
@@ -77,8 +77,8 @@ func mermaidLegend(out io.Writer, g Graph) {
 	fmt.Fprint(out, "  end\n")
 }
 
-// mermaidText escapes a text for a label in quotes. What has a meaning to Mermaid, to Markdown or to HTML becomes the
-// number of its character; letters, digits and plain punctuation stay readable.
+// mermaidText escapes a text for a label in quotes. What means something to Mermaid, Markdown or HTML becomes a
+// character reference; letters, digits and plain punctuation stay readable.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -10,8 +10,8 @@ import (
 // Box is the place of a task in a picture; X and Y are its upper left corner, Y grows downwards.
 type Box struct{ X, Y, Width, Height float64 }
 
-// Layout says where everything of a graph stands. A goal's box holds those of its parts. Bends has, for edges that pass
-// a layer, the places that are left for them between its boxes; the others go straight from box to box.
+// Layout is where everything of a graph goes. A goal's box holds those of its parts. Bends has the points of edges that
+// pass a layer, between its boxes; the other edges go straight from box to box.
 type Layout struct {
 	Width, Height float64
 	Boxes         map[plan.TaskID]Box
@@ -26,16 +26,16 @@ const (
 	checkGap    = 5.0
 	headHeight  = 38.0 // of a goal, above its parts
 	padding     = 14.0
-	gap         = 18.0 // between parts that nothing binds
+	gap         = 18.0 // between unrelated parts
 )
 
-// How many boxes and passes of edges are laid out in one picture: up to thorough with a long look for few crossings, up
-// to quick with a short one. What is beyond is set in columns, without any. So the same plan always gives the same
-// picture.
+// The work on one picture, in boxes and in passes of edges through layers: up to thorough with a long search for few
+// crossings, up to quick with a short one, beyond that in columns without a search. No time is measured, so the same
+// plan always gives the same picture.
 const (
 	thorough = 6_000
 	quick    = 30_000
-	largest  = 1000 // boxes in one piece, for the reduction of its edges needs the square of it
+	largest  = 1000 // boxes of one component; reducing its edges takes the square of that
 )
 
 // Place lays a graph out: the parts of each goal that depend on each other in layers from left to right, in a box; then
@@ -73,7 +73,7 @@ type part struct {
 	bends map[[2]plan.TaskID][]Point // between its parts
 }
 
-// lift makes an edge between two tasks one between the parts of the innermost goal that holds both.
+// lift turns an edge between two tasks into one between parts of the innermost goal that holds both.
 func (p *placer) lift(before, after plan.TaskID) {
 	a, b := p.t.path(before), p.t.path(after)
 	i := 0
@@ -152,7 +152,7 @@ func (p *placer) checks(id plan.TaskID) float64 {
 	return float64(len(p.t.checks[id])) * (checkGap + checkHeight)
 }
 
-// component lays out parts that are bound to each other, in a block of their own.
+// component lays out parts that depend on each other, in a block of their own.
 func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
 	b := &part{bends: map[[2]plan.TaskID][]Point{}}
 	number := map[int]int{}
@@ -210,7 +210,7 @@ func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
 	return b, nil
 }
 
-// columns sets parts in columns by their rank, in plan order, a high column in several.
+// columns places parts in columns by their rank, in plan order, and splits a long column.
 func columns(b *part, rank []int) {
 	const most = 40
 	x := 0.0
@@ -234,7 +234,7 @@ func columns(b *part, rank []int) {
 	}
 }
 
-// shelve sets blocks in rows, in their order, so that the whole is about as wide as a screen is.
+// shelve places blocks in rows, in their order, so that the whole has about the shape of a screen.
 func shelve(blocks []*part) (width, height float64) {
 	area, widest := 0.0, 0.0
 	for _, b := range blocks {
@@ -254,7 +254,7 @@ func shelve(blocks []*part) (width, height float64) {
 	return width, height
 }
 
-// settle turns places in what holds a part into places in the picture.
+// settle turns positions relative to the holder of a part into positions in the picture.
 func (p *placer) settle(l *Layout, at *part, x, y float64) {
 	x, y = x+at.x, y+at.y
 	if at.id != "" {
@@ -268,7 +268,7 @@ func (p *placer) settle(l *Layout, at *part, x, y float64) {
 	}
 	for pair, points := range at.bends {
 		if len(p.t.children[pair[0]]) > 0 || len(p.t.children[pair[1]]) > 0 {
-			continue // bends of goals' boxes are none of the tasks' edges
+			continue // these bends are between goals, not between tasks
 		}
 		for i := range points {
 			points[i] = Point{points[i][0] + x, points[i][1] + y}

@@ -20,7 +20,7 @@ func newDigraph(n int, edges [][2]int) digraph {
 	return d
 }
 
-// components numbers the parts that no edge joins, in the order of their first node.
+// components are the parts that no edge connects, in the order of their first node.
 func (d digraph) components() [][]int {
 	next := make([][]int, d.n)
 	for v, out := range d.out {
@@ -51,8 +51,8 @@ func (d digraph) components() [][]int {
 	return all
 }
 
-// acyclic drops the edges that close a circle, and returns the nodes so that every edge goes forward. Goals can need
-// each other in turn though no task does.
+// acyclic drops the edges that close a cycle, and returns the nodes in an order in which every edge goes forward. Goals
+// can depend on each other in a cycle although no task does.
 func (d digraph) acyclic() (digraph, []int) {
 	const (
 		fresh = iota
@@ -86,7 +86,7 @@ func (d digraph) acyclic() (digraph, []int) {
 	return keep, order
 }
 
-// reduced drops the edges that a longer way makes superfluous. order has the nodes so that every edge goes forward.
+// reduced drops the edges that a longer path implies. In order, every edge goes forward.
 func (d digraph) reduced(order []int) digraph {
 	words := (d.n + 63) / 64
 	reach := make([][]uint64, d.n)
@@ -114,7 +114,7 @@ func (d digraph) reduced(order []int) digraph {
 	return keep
 }
 
-// ranks is the length of the longest way to each node.
+// ranks is the length of the longest path to each node.
 func (d digraph) ranks(order []int) []int {
 	rank := make([]int, d.n)
 	for _, v := range order {
@@ -147,7 +147,7 @@ func (d digraph) tight(order, rank []int) []int {
 	return rank
 }
 
-// cost is how many boxes there are, and passes of edges through layers.
+// cost counts the boxes, and the passes of edges through layers.
 func (d digraph) cost(rank []int) int {
 	n := d.n
 	for v, out := range d.out {

@@ -69,8 +69,8 @@ func (p *svgPrinter) picture() {
 	p.printf("</svg>\n")
 }
 
-// style has the colours, light and dark, and what does not differ. It does without variables, which not every program
-// that shows SVG knows.
+// style has the colours, light and dark, and what both share. It uses no CSS variables, because not every SVG viewer
+// knows them.
 func (p *svgPrinter) style() {
 	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470",
 		critical: "#c2410c"}
@@ -93,7 +93,7 @@ func (p *svgPrinter) style() {
 	p.printf("}\n</style>\n")
 }
 
-// palette is what else has a colour.
+// palette are the colours besides those of the statuses.
 type palette struct{ ground, text, soft, box, edge, critical string }
 
 func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
@@ -128,7 +128,7 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 	}
 }
 
-// node draws a task that is no box around others.
+// node draws a task that has no parts.
 func (p *svgPrinter) node(n Node) {
 	if len(p.t.children[n.ID]) > 0 {
 		return
@@ -152,7 +152,7 @@ func (p *svgPrinter) node(n Node) {
 	p.printf("<text x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+36, b.Y+35, xmlText(clip(title, 25)))
 }
 
-// begin opens the group of a node, with all that there is to say as its tooltip.
+// begin opens the group of a node, with its tooltip.
 func (p *svgPrinter) begin(n Node, kind string) {
 	classes := kind + " " + string(lookOf(n.Class).class)
 	if n.Critical {
@@ -169,7 +169,7 @@ func (p *svgPrinter) badge(c Class, x, y float64) {
 	p.printf("<path class=\"%s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"/>", how, x, y, l.badge)
 }
 
-// edges draws what binds tasks; DECOMPOSE is a box around another and needs no line.
+// edges draws the edges. DECOMPOSE is a box around another and needs no line.
 func (p *svgPrinter) edges() {
 	all := p.obstacles()
 	for _, e := range p.g.Edges {

@@ -8,14 +8,14 @@ import (
 	"gitwf/internal/terminal"
 )
 
-// clean is a text on one line without anything that a reader would obey rather than show, or that XML can't hold.
+// clean is a text on one line, without characters that a viewer would obey or that XML can't hold.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\ufffe', r == '\uffff', unicode.Is(unicode.Cs, r):
 			return unicode.ReplacementChar
 		case r == '\ufeff', r == '\u200b', r == '\u2060':
-			return -1 // nothing to see, and nothing to say
+			return -1 // invisible
 		}
 		return r
 	}, plan.OneLine(strings.ToValidUTF8(s, "\ufffd")))
@@ -33,7 +33,7 @@ func label(n Node) (id, title string) {
 	return clean(string(n.ID)), clean(title)
 }
 
-// tip is all that a picture says about a node where there is room for it.
+// tip is the tooltip of a node.
 func tip(n Node) string {
 	id, title := label(n)
 	text := id + ": " + title + " (" + string(n.Kind) + ", " + string(n.Status) + ")"

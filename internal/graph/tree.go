@@ -6,8 +6,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// tree is the graph by its goals: what is drawn inside of what, or below it. Every node is in it once, also those of
-// a plan whose parents are missing or turn in a circle.
+// tree is the graph by its goals: what is drawn inside or below what. Every node is in it once, even if its parent is
+// missing or the parents form a cycle.
 type tree struct {
 	nodes    map[plan.TaskID]Node
 	roots    []plan.TaskID
@@ -46,7 +46,7 @@ func newTree(g Graph) *tree {
 	return t
 }
 
-// below reports whether id is at or below the node above, as far as the tree has been made.
+// below reports whether id is at or below the node above, in the tree so far.
 func (t *tree) below(id, above plan.TaskID) bool {
 	for ok := true; ok; id, ok = t.parent[id] {
 		if id == above {
