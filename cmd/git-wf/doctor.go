@@ -50,11 +50,11 @@ type checkup struct {
 }
 
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
-	progress, end := func(string) {}, func() {}
+	say, end := func(string) {}, func() {}
 	if m := e.meter(c); m != nil && e.interactive {
-		progress, end = m.text, m.end
+		say, end = m.Text, m.End
 	}
-	found, err := e.examine(c, store, progress)
+	found, err := e.examine(c, store, say)
 	end()
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/progress"
 )
 
 func (e *env) pruneCommand() *cli.Command {
@@ -127,7 +128,7 @@ func (p printer) printPrune(r pruneReport) {
 		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
 		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb,
 		plan.Count(r.Keep, "version"))
-	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", bytesText(r.Bytes), plan.Count(r.Objects, "object"),
+	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes), plan.Count(r.Objects, "object"),
 		verb)
 	if r.DryRun {
 		return
@@ -136,19 +137,6 @@ func (p printer) printPrune(r pruneReport) {
 	fmt.Fprintf(p.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
 	fmt.Fprintf(p.stdout,
 		"next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
-}
-
-// bytesText is a number of bytes for people.
-func bytesText(n int64) string {
-	switch {
-	case n < 1<<10:
-		return plan.Count(int(n), "byte")
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
 func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/progress"
 )
 
 func (e *env) runCommand() *cli.Command {
@@ -108,9 +109,9 @@ func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.Stat
 func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.Context, line func(string), end func()) {
 	shown, end = ctx, func() {}
 	if size := e.screen(); size != nil {
-		view := newLiveView(e.stderr, size, e.now, wantColour(e.stderr, e.getenv("NO_COLOR"), e.getenv("TERM")))
-		line, end, eng.Watch = view.line, view.close, view.watch
-		shown = gitstore.WithProgress(ctx, view.step)
+		view := progress.NewLive(e.stderr, size, e.now, wantColour(e.stderr, e.getenv("NO_COLOR"), e.getenv("TERM")))
+		line, end, eng.Watch = view.Line, view.Close, view.Watch
+		shown = gitstore.WithProgress(ctx, view.Step)
 	} else {
 		line = e.lines()
 	}

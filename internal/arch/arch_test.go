@@ -29,7 +29,7 @@ var allowed = []struct {
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/contract",
 		"internal/engine",
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
-		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/process", "internal/prompt",
+		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/process", "internal/progress", "internal/prompt",
 		"internal/setup", "internal/shell",
 		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
@@ -41,6 +41,8 @@ var allowed = []struct {
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph",
 		"internal/pattern", "internal/plan"}},
+	{"internal/progress", []string{"internal/engine", "internal/gitstore", "internal/plan", "internal/terminal",
+		"internal/watch"}},
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
 	{"internal/views", []string{"internal/audit", "internal/checkout", "internal/engine", "internal/exchange",
 		"internal/export", "internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/shell"}},

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"strings"
@@ -33,14 +33,14 @@ func TestStepText(t *testing.T) {
 func TestMeter(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	m := &meter{out: &out, size: func() (int, int) {
+	m := &Meter{out: &out, size: func() (int, int) {
 		return 30, 0
-	}, now: func() time.Time { return now }, delay: meterDelay("")}
+	}, now: func() time.Time { return now }, delay: delayOf("")}
 	at := func(after time.Duration, s gitstore.Step, want string) {
 		t.Helper()
 		now = now.Add(after)
 		out.Reset()
-		m.show(s)
+		m.Step(s)
 		if out.String() != want {
 			t.Errorf("wrote %q, want %q", out.String(), want)
 		}
@@ -55,12 +55,12 @@ func TestMeter(t *testing.T) {
 	at(time.Millisecond, short, "")
 	at(2*time.Second, short, "\rKeeping:   0% (0/1)          ")
 	out.Reset()
-	m.end()
+	m.End()
 	if want := "\r" + strings.Repeat(" ", 19) + "\r"; out.String() != want {
 		t.Errorf("the end wrote %q, want %q", out.String(), want)
 	}
 	out.Reset()
-	m.end()
+	m.End()
 	if out.Len() > 0 {
 		t.Errorf("nothing was to be taken away, but %q was written", out.String())
 	}
@@ -69,7 +69,7 @@ func TestMeter(t *testing.T) {
 func TestMeterDelay(t *testing.T) {
 	for setting, want := range map[string]time.Duration{"": 2 * time.Second, "0": 0, "7": 7 * time.Second,
 		"-1": 2 * time.Second, "soon": 2 * time.Second} {
-		if got := meterDelay(setting); got != want {
+		if got := delayOf(setting); got != want {
 			t.Errorf("%q: %v, want %v", setting, got, want)
 		}
 	}
@@ -78,11 +78,11 @@ func TestMeterDelay(t *testing.T) {
 // A run's view has a line about the copying of a deliverable, if it takes long.
 func TestLiveViewCopying(t *testing.T) {
 	now := time.Unix(0, 0)
-	v := &liveView{now: func() time.Time { return now }}
+	v := &Live{now: func() time.Time { return now }}
 	half := gitstore.Step{What: "Writing files", All: 2, Done: 1, Bytes: 1 << 20}
-	v.step(gitstore.Step{What: "Writing files", All: 2})
+	v.Step(gitstore.Step{What: "Writing files", All: 2})
 	now = now.Add(elapsedTime - 1)
-	v.step(half)
+	v.Step(half)
 	if got := v.lines(80, 20); len(got) != 1 {
 		t.Errorf("too early: %q", got)
 	}
@@ -90,7 +90,7 @@ func TestLiveViewCopying(t *testing.T) {
 	if got := v.lines(80, 20); len(got) != 2 || strings.TrimSpace(got[0]) != "Writing files:  50% (1/2), 1.0 MiB" {
 		t.Errorf("got %q", got)
 	}
-	v.step(gitstore.Step{What: "Writing files", All: 2, Done: 2})
+	v.Step(gitstore.Step{What: "Writing files", All: 2, Done: 2})
 	if got := v.lines(80, 20); len(got) != 1 {
 		t.Errorf("after its end: %q", got)
 	}

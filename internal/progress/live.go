@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 	"gitwf/internal/watch"
 )
 
-// liveView shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
+// Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
 // what has happened. It keeps to the width of the terminal, so that each of its lines is one row, and leaves nothing
 // behind when it is closed.
-type liveView struct {
+type Live struct {
 	out    io.Writer
 	size   func() (columns, rows int) // zero if unknown
 	now    func() time.Time
@@ -46,8 +46,8 @@ const (
 	elapsedTime = time.Second
 )
 
-func newLiveView(out io.Writer, size func() (int, int), now func() time.Time, colour bool) *liveView {
-	v := &liveView{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}),
+func NewLive(out io.Writer, size func() (int, int), now func() time.Time, colour bool) *Live {
+	v := &Live{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}),
 		over: make(chan struct{})}
 	go func() {
 		defer close(v.over)
@@ -69,8 +69,8 @@ func newLiveView(out io.Writer, size func() (int, int), now func() time.Time, co
 	return v
 }
 
-// watch takes up what is worked on.
-func (v *liveView) watch(s *plan.State, doing []engine.Doing) {
+// Watch takes up what is worked on.
+func (v *Live) Watch(s *plan.State, doing []engine.Doing) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.plan, v.doing, v.title, v.stale = string(s.Plan.PlanID), doing, map[plan.TaskID]string{}, true
@@ -82,8 +82,8 @@ func (v *liveView) watch(s *plan.State, doing []engine.Doing) {
 	}
 }
 
-// step takes up how far the copying of a deliverable is.
-func (v *liveView) step(s gitstore.Step) {
+// Step takes up how far the copying of a deliverable is.
+func (v *Live) Step(s gitstore.Step) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.files.Fraction() == 1 {
@@ -93,23 +93,23 @@ func (v *liveView) step(s gitstore.Step) {
 }
 
 // copying is the line about the copying under way; "" if there is none that takes long.
-func (v *liveView) copying() string {
+func (v *Live) copying() string {
 	if v.files.Fraction() == 1 || v.now().Sub(v.since) < elapsedTime {
 		return ""
 	}
 	return strings.Repeat(" ", 9) + stepText(v.files, 0)
 }
 
-// line prints what has happened above the view.
-func (v *liveView) line(text string) {
+// Line prints what has happened above the view.
+func (v *Live) Line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	fmt.Fprint(v.out, v.erasure()+text+"\n")
 	v.drawn, v.stale = nil, true
 }
 
-// close takes the view away.
-func (v *liveView) close() {
+// Close takes the view away.
+func (v *Live) Close() {
 	close(v.stop)
 	<-v.over
 	v.mu.Lock()
@@ -120,7 +120,7 @@ func (v *liveView) close() {
 
 // erasure takes the drawn rows away and leaves the cursor where the first of them began. A terminal that has become
 // narrower since has broken them into more rows.
-func (v *liveView) erasure() string {
+func (v *Live) erasure() string {
 	if len(v.drawn) == 0 {
 		return ""
 	}
@@ -136,7 +136,7 @@ func (v *liveView) erasure() string {
 	return "\r" + up + "\x1b[J"
 }
 
-func (v *liveView) dimensions() (columns, rows int) {
+func (v *Live) dimensions() (columns, rows int) {
 	columns, rows = v.size()
 	if columns <= 0 {
 		columns = 80
@@ -148,7 +148,7 @@ func (v *liveView) dimensions() (columns, rows int) {
 }
 
 // draw puts the view on the screen, in one write.
-func (v *liveView) draw() {
+func (v *Live) draw() {
 	columns, rows := v.dimensions()
 	lines := v.lines(columns-1, max(rows-2, 1)) // a full row would make some terminals begin another
 	var b strings.Builder
@@ -170,7 +170,7 @@ func (v *liveView) draw() {
 }
 
 // lines are the rows of the view, at most so many: the tasks that are worked on, and the plan.
-func (v *liveView) lines(columns, most int) []string {
+func (v *Live) lines(columns, most int) []string {
 	var lines []string
 	copying := v.copying()
 	if copying != "" {
@@ -195,7 +195,7 @@ func (v *liveView) lines(columns, most int) []string {
 }
 
 // progress is the line about the plan, with a bar where there is room for one.
-func (v *liveView) progress(columns int) string {
+func (v *Live) progress(columns int) string {
 	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, watch.Elapsed(v.now().Sub(v.began)), plan.OneLine(v.plan))
 	const longest, shortest = 30, 10
 	room := min(columns-len("[]  ")-terminal.Cells(text), longest)

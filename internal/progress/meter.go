@@ -1,0 +1,115 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
+)
+
+// NewMeter makes a line of progress on a terminal of this size. delay is git's GIT_PROGRESS_DELAY.
+func NewMeter(out io.Writer, size func() (columns, rows int), delay string) *Meter {
+	return &Meter{out: out, size: size, now: time.Now, delay: delayOf(delay)}
+}
+
+// delayOf is how long work goes on before it is shown, as git reads it: in seconds, two of them unless the user says
+// otherwise. What is done by then needs no line.
+func delayOf(setting string) time.Duration {
+	if n, err := strconv.Atoi(setting); err == nil && n >= 0 {
+		return time.Duration(n) * time.Second
+	}
+	return 2 * time.Second
+}
+
+// Meter is one line on a terminal that says how far work on files is. It is drawn over itself with spaces and carriage
+// returns alone, which every terminal knows.
+type Meter struct {
+	out   io.Writer
+	size  func() (columns, rows int)
+	now   func() time.Time
+	delay time.Duration
+
+	mu    sync.Mutex
+	what  string    // the work that is shown
+	began time.Time // when it did
+	drawn time.Time
+	width int // of what is on the screen, in columns
+}
+
+// Step takes up a step, and draws it if it is time for that.
+func (m *Meter) Step(s gitstore.Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	if s.What != m.what {
+		m.what, m.began, m.drawn = s.What, now, time.Time{}
+	}
+	if now.Sub(m.began) >= m.delay {
+		m.draw(stepText(s, now.Sub(m.began)), now)
+	}
+}
+
+// Text shows a text in place of a step.
+func (m *Meter) Text(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.draw(plan.OneLine(text), m.now())
+}
+
+// draw puts a text on the screen, unless it has just been drawn.
+func (m *Meter) draw(text string, now time.Time) {
+	if now.Sub(m.drawn) < drawTime {
+		return
+	}
+	m.drawn = now
+	columns, _ := m.size()
+	if columns <= 0 {
+		columns = 80
+	}
+	text = terminal.Fit(text, columns-1)
+	width := terminal.Cells(text)
+	fmt.Fprint(m.out, "\r"+text+strings.Repeat(" ", max(min(m.width, columns-1)-width, 0)))
+	m.width = width
+}
+
+// End takes the line away.
+func (m *Meter) End() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.width > 0 {
+		columns, _ := m.size()
+		fmt.Fprint(m.out, "\r"+strings.Repeat(" ", min(m.width, max(columns-1, m.width)))+"\r")
+	}
+	m.what, m.width = "", 0
+}
+
+// stepText is a step in git's words: "Writing files:  45% (450/1000), 12.0 MiB | 3.0 MiB/s".
+func stepText(s gitstore.Step, took time.Duration) string {
+	text := fmt.Sprintf("%s: %3d%% (%d/%d)", plan.OneLine(s.What), int(100*s.Fraction()), s.Done, s.All)
+	if s.Bytes > 0 {
+		text += ", " + Bytes(s.Bytes)
+	}
+	if s.Bytes > 0 && took >= time.Second {
+		text += " | " + Bytes(int64(float64(s.Bytes)/took.Seconds())) + "/s"
+	}
+	return text
+}
+
+// Bytes is a number of bytes for people.
+func Bytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return plan.Count(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
