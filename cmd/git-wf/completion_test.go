@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/completion"
 	"gitwf/internal/fault"
 
 	"github.com/urfave/cli/v2"
@@ -271,7 +272,7 @@ func TestCompletionKnowsEveryOperand(t *testing.T) {
 					want++
 				}
 			}
-			if got := completionOperands(c.ArgsUsage); len(got) != want {
+			if got := completion.Operands(c.ArgsUsage); len(got) != want {
 				t.Errorf("git wf %s %s: completes %d of %d operands", c.Name, c.ArgsUsage, len(got), want)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitwf/internal/completion"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -67,7 +68,7 @@ func taggedFlags(body string) []string {
 
 func TestManualHasEveryCommandAndFlag(t *testing.T) {
 	pages := manualCommands(t)
-	table := completionTable((&env{}).app())
+	table := completion.Table((&env{}).app())
 	for _, c := range table {
 		if c.Path == "" || !c.Leaf() {
 			continue
@@ -105,7 +106,7 @@ func TestManualHasEveryCommandAndFlag(t *testing.T) {
 
 func TestManualNamesNoOtherCommand(t *testing.T) {
 	known := map[string]bool{}
-	for _, c := range completionTable((&env{}).app()) {
+	for _, c := range completion.Table((&env{}).app()) {
 		known[c.Path] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)(?:^\.B[RI]* "?| |^)git wf ([a-z]+)`).FindAllStringSubmatch(manual(t), -1) {
