@@ -21,7 +21,7 @@ func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if len(findings) > 0 {
 		return mendOutline(file, findings)
 	}
-	text, findings := o.Plan(outline.Defaults{})
+	text, findings := o.Plan()
 	if len(findings) > 0 {
 		return mendOutline(file, findings)
 	}

@@ -61,7 +61,7 @@ func Outline(name string, data []byte) ([]byte, plan.Findings) {
 	if len(findings) > 0 {
 		return nil, findings
 	}
-	return o.Plan(outline.Defaults{})
+	return o.Plan()
 }
 
 // IsMarkdown reports whether an outline is read from a file of this name.

@@ -26,7 +26,7 @@ func (r *reader) markdown(f Found, o Options) *Imported {
 	doc, findings := outline.Parse(f.Path, []byte(text))
 	var data []byte
 	if len(findings) == 0 {
-		data, findings = doc.Plan(outline.Defaults{})
+		data, findings = doc.Plan()
 	}
 	if len(findings) > 0 {
 		if boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text) {

@@ -52,7 +52,7 @@ func readOut(t *testing.T, src string) string {
 	if o == nil {
 		return b.String()
 	}
-	if doc, fs := o.Plan(Defaults{}); len(fs) > 0 {
+	if doc, fs := o.Plan(); len(fs) > 0 {
 		t.Errorf("no plan: %v\n%s", fs, doc)
 	}
 	fmt.Fprintf(&b, "title %s\n", o.Title)

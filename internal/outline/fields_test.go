@@ -106,7 +106,7 @@ func TestJudged(t *testing.T) {
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	doc, fs := o.Plan(Defaults{})
+	doc, fs := o.Plan()
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}

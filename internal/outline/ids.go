@@ -172,7 +172,6 @@ func (b *builder) dependencies(nodes []*node) {
 			}
 		}
 	}
-	b.cycles(nodes)
 }
 
 // depsByTitle finds the tasks that a text of dependencies calls by their titles.
@@ -209,62 +208,4 @@ func nearestNode(all []*node, n *node) *node {
 		}
 	}
 	return best
-}
-
-// cycles refuses tasks that wait for each other.
-func (b *builder) cycles(nodes []*node) {
-	const active, finished = 1, 2
-	state := map[*node]int{}
-	leaves := map[*node][]*node{}
-	var gather func(n *node) []*node
-	gather = func(n *node) []*node {
-		if len(n.kids) == 0 {
-			return []*node{n}
-		}
-		if leaves[n] == nil {
-			for _, k := range n.kids {
-				leaves[n] = append(leaves[n], gather(k)...)
-			}
-		}
-		return leaves[n]
-	}
-	var visit func(n *node, trail []*node) (found bool)
-	visit = func(n *node, trail []*node) bool {
-		state[n] = active
-		trail = append(trail, n)
-		for at := n; at != nil; at = at.parent {
-			for _, d := range at.deps {
-				for _, leaf := range gather(d) {
-					if state[leaf] == active {
-						b.cycle(trail, leaf)
-						return true
-					}
-					if state[leaf] == 0 && visit(leaf, trail) {
-						return true
-					}
-				}
-			}
-		}
-		state[n] = finished
-		return false
-	}
-	for _, n := range nodes {
-		if len(n.kids) == 0 && state[n] == 0 && visit(n, nil) {
-			return
-		}
-	}
-}
-
-func (b *builder) cycle(trail []*node, back *node) {
-	from := slices.Index(trail, back)
-	var names []string
-	for _, n := range trail[max(from, 0):] {
-		names = append(names, string(n.id))
-		if len(names) > 20 {
-			break
-		}
-	}
-	last := trail[len(trail)-1]
-	b.find("dependency-cycle", max(last.needsLine, last.line), "tasks wait for each other",
-		"dependencies that lead nowhere back", strings.Join(append(names, string(back.id)), " -> "), "")
 }

@@ -13,24 +13,21 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// Defaults are what an outline may leave out.
-type Defaults struct {
-	EstimateDays float64 // of a task without an estimate, in person-days; zero means 1
-	Agent        string  // of every task; "" leaves the plan's own default
-}
+// defaultDays is the estimate of a task that has none, in person-days.
+const defaultDays = 1
 
 // Plan makes the authoring document of the outline's plan, in YAML. It obeys every rule of a plan; findings, with the
 // lines of the outline, say what keeps it from that, and then there is no document.
-func (o *Outline) Plan(d Defaults) ([]byte, plan.Findings) {
-	if d.EstimateDays <= 0 {
-		d.EstimateDays = 1
-	}
+func (o *Outline) Plan() ([]byte, plan.Findings) {
 	whole := o.closed()
-	w := &planner{o: whole, d: d, covers: map[*Task][]string{}}
+	w := &planner{o: whole, covers: map[*Task][]string{}}
 	w.rootCriteria()
-	data := w.write()
-	if _, err := plandoc.ParseValid(o.File, data, plan.Floors{}); err != nil {
-		return nil, o.translate(err)
+	data, err := w.write()
+	if err == nil {
+		_, err = plandoc.ParseValid(o.File, data, plan.Floors{})
+	}
+	if err != nil {
+		return nil, whole.translate(err)
 	}
 	return data, nil
 }
@@ -102,7 +99,7 @@ func (o *Outline) translate(err error) plan.Findings {
 		return plan.Findings{{Code: "bad-plan", File: o.File, Line: 1, Message: plan.OneLine(err.Error())}}
 	}
 	lines := map[plan.TaskID]int{}
-	o.closed().Walk(func(t *Task) { lines[t.ID] = t.Line })
+	o.Walk(func(t *Task) { lines[t.ID] = t.Line })
 	fs = slices.Clone(fs)
 	for i := range fs {
 		fs[i].File, fs[i].Line = o.File, max(lines[fs[i].TaskID], 1)
@@ -113,7 +110,6 @@ func (o *Outline) translate(err error) plan.Findings {
 // planner writes one plan.
 type planner struct {
 	o      *Outline
-	d      Defaults
 	leaves []*Task
 	top    map[*Task]*Task           // the outermost goal of each leaf, or the leaf itself
 	refs   map[*Task][]string        // what each leaf, or a goal around it, says that it covers
@@ -313,18 +309,19 @@ func (t *Task) spec() (files []string, declared bool) {
 	return files, true
 }
 
-// criterion is a criterion as the plan will have it.
-type criterion struct {
-	id, statement, run string
-	should             bool
-}
-
 // criteria are the plan's criteria for a task.
-func (t *Task) criteria(files []string, declared bool) []criterion {
-	var out []criterion
-	add := func(statement, run string, should bool) {
+func (t *Task) criteria(files []string, declared bool) []writtenCriterion {
+	var out []writtenCriterion
+	add := func(statement, run string, optional bool) {
+		c := writtenCriterion{ID: fmt.Sprintf("A%d", len(out)+1), Statement: short(statement, 4000), Run: run}
+		if run != "" {
+			c.CheckMethod = plan.StaticCheck
+		}
+		if optional {
+			c.Severity = plan.Should
+		}
 		if len(out) < 900 {
-			out = append(out, criterion{fmt.Sprintf("A%d", len(out)+1), short(statement, 4000), run, should})
+			out = append(out, c)
 		}
 	}
 	inRepo, inCandidate, manual := 0, 0, 0
@@ -359,8 +356,8 @@ func (t *Task) criteria(files []string, declared bool) []criterion {
 		}
 		add("`"+files[0]+"` "+what, "", false)
 	}
-	if len(out) > 0 && !slices.ContainsFunc(out, func(c criterion) bool { return !c.should }) {
-		out[0].should = false
+	if len(out) > 0 && !slices.ContainsFunc(out, func(c writtenCriterion) bool { return c.Severity == "" }) {
+		out[0].Severity = ""
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func TestNothingMeasuredIsDropped(t *testing.T) {
 		if len(fs) > 0 {
 			t.Fatalf("%s: %v", tt.acceptance, fs)
 		}
-		doc, fs := o.Plan(Defaults{})
+		doc, fs := o.Plan()
 		if len(fs) > 0 {
 			t.Fatalf("%s: %v", tt.acceptance, fs)
 		}

@@ -83,7 +83,7 @@ A game for one page, without a server.
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	doc, fs := o.Plan(Defaults{EstimateDays: 3})
+	doc, fs := o.Plan()
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
@@ -127,7 +127,7 @@ func TestCovers(t *testing.T) {
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	doc, fs := o.Plan(Defaults{})
+	doc, fs := o.Plan()
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}

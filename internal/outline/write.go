@@ -1,162 +1,103 @@
 package outline
 
 import (
-	"fmt"
-	"strconv"
+	"bytes"
+	"cmp"
 	"strings"
-	"unicode"
+
+	"gopkg.in/yaml.v3"
 
 	"gitwf/internal/plan"
 )
 
-// write puts the plan down as YAML. All text is quoted, so that nothing in it can be taken for anything else.
-func (w *planner) write() []byte {
-	var y yamlWriter
-	y.text(0, "title", short(w.o.Title, 200))
-	y.text(0, "top_task", plan.Printable(w.o.TopTask))
+// written is a plan in the form that people write.
+type written struct {
+	Title   string               `yaml:"title"`
+	TopTask string               `yaml:"top_task"`
+	Config  map[string]int       `yaml:"config,omitempty"`
+	Roots   []plan.RootCriterion `yaml:"root_acceptance_criteria,omitempty"`
+	Tasks   []writtenTask        `yaml:"tasks"`
+}
+
+type writtenTask struct {
+	TaskID             plan.TaskID        `yaml:"task_id"`
+	Title              string             `yaml:"title"`
+	Description        string             `yaml:"description,omitempty"`
+	DependsOn          []plan.TaskID      `yaml:"depends_on,flow,omitempty"`
+	Meta               writtenMeta        `yaml:"meta"`
+	Tasks              []writtenTask      `yaml:"tasks,omitempty"`
+	EstimateDays       float64            `yaml:"estimated_person_days,omitempty"`
+	DeliverableSpec    *writtenSpec       `yaml:"deliverable_spec,omitempty"`
+	AcceptanceCriteria []writtenCriterion `yaml:"acceptance_criteria,omitempty"`
+	Covers             []string           `yaml:"covers,flow,omitempty"`
+}
+
+// writtenMeta keeps what the source claims: nothing of it counts.
+type writtenMeta struct {
+	Line       int      `yaml:"line"`
+	SourceID   string   `yaml:"source_id,omitempty"`
+	Status     State    `yaml:"status"`
+	StatusWord string   `yaml:"status_word,omitempty"`
+	Evidence   []string `yaml:"evidence,omitempty"`
+	Needs      string   `yaml:"needs,omitempty"`
+}
+
+type writtenSpec struct {
+	Filename    string   `yaml:"filename,omitempty"`
+	Format      string   `yaml:"format,omitempty"`
+	Files       []string `yaml:"files,omitempty"`
+	Description string   `yaml:"description"`
+}
+
+type writtenCriterion struct {
+	ID          string `yaml:"id"`
+	Statement   string `yaml:"statement"`
+	Run         string `yaml:"run,omitempty"`
+	CheckMethod string `yaml:"check_method,omitempty"`
+	Severity    string `yaml:"severity,omitempty"`
+}
+
+// write puts the plan down as YAML.
+func (w *planner) write() ([]byte, error) {
+	doc := written{Title: short(w.o.Title, 200), TopTask: plan.Printable(w.o.TopTask), Roots: w.roots,
+		Tasks: w.tasks(w.o.Tasks)}
 	if limit := plan.DefaultConfig().MaxDecompositionDepth; w.depth > limit {
-		y.line(0, fmt.Sprintf("config: {max_decomposition_depth: %d}", min(w.depth, 50)))
+		doc.Config = map[string]int{"max_decomposition_depth": min(w.depth, 50)}
 	}
-	if len(w.roots) > 0 {
-		y.line(0, "root_acceptance_criteria:")
-		for _, c := range w.roots {
-			y.line(1, "- id: "+c.ID)
-			y.text(2, "statement", c.Statement)
-		}
-	}
-	y.line(0, "tasks:")
-	for _, t := range w.o.Tasks {
-		w.task(&y, t, 1)
-	}
-	return []byte(y.b.String())
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err := enc.Encode(doc)
+	return b.Bytes(), err
 }
 
-func (w *planner) task(y *yamlWriter, t *Task, depth int) {
-	y.line(depth, "- task_id: "+string(t.ID))
-	in := depth + 1
-	y.text(in, "title", t.Title)
-	if t.Description != "" {
-		y.text(in, "description", t.Description)
-	}
-	if len(t.DependsOn) > 0 {
-		ids := make([]string, len(t.DependsOn))
-		for i, d := range t.DependsOn {
-			ids[i] = string(d)
+func (w *planner) tasks(tasks []*Task) []writtenTask {
+	var out []writtenTask
+	for _, t := range tasks {
+		to := writtenTask{TaskID: t.ID, Title: t.Title, Description: t.Description, DependsOn: t.DependsOn,
+			Tasks: w.tasks(t.Tasks), Meta: writtenMeta{Line: t.Line, SourceID: t.SourceID, Status: t.Status.State,
+				StatusWord: t.Status.Word, Evidence: t.Evidence, Needs: t.Needs}}
+		if len(t.Tasks) == 0 {
+			files, declared := t.spec()
+			to.EstimateDays = cmp.Or(t.EstimateDays, defaultDays)
+			to.DeliverableSpec = t.writtenSpec(files, declared)
+			to.AcceptanceCriteria, to.Covers = t.criteria(files, declared), w.covers[t]
 		}
-		y.line(in, "depends_on: ["+strings.Join(ids, ", ")+"]")
+		out = append(out, to)
 	}
-	w.meta(y, t, in)
-	if len(t.Tasks) > 0 {
-		y.line(in, "tasks:")
-		for _, kid := range t.Tasks {
-			w.task(y, kid, in+1)
-		}
-		return
-	}
-	if w.d.Agent != "" {
-		y.text(in, "agent", w.d.Agent)
-	}
-	days := t.EstimateDays
-	if days == 0 {
-		days = w.d.EstimateDays
-	}
-	y.line(in, "estimated_person_days: "+strconv.FormatFloat(days, 'f', -1, 64))
-	files, declared := t.spec()
-	y.line(in, "deliverable_spec:")
-	if len(files) == 1 {
-		y.text(in+1, "filename", files[0])
-		if !strings.Contains(files[0], ".") || strings.HasSuffix(files[0], "."+plan.FormatPlan) {
-			y.line(in+1, "format: text")
-		}
-	} else {
-		y.line(in+1, "format: files")
-		y.line(in+1, "files:")
-		for _, f := range files {
-			y.line(in+2, "- "+quoteYAML(f))
-		}
-	}
-	y.text(in+1, "description", describeSpec(t, declared))
-	y.line(in, "acceptance_criteria:")
-	for _, c := range t.criteria(files, declared) {
-		w.criterion(y, c, in+1)
-	}
-	if ids := w.covers[t]; len(ids) > 0 {
-		y.line(in, "covers: ["+strings.Join(ids, ", ")+"]")
-	}
+	return out
 }
 
-func describeSpec(t *Task, declared bool) string {
+func (t *Task) writtenSpec(files []string, declared bool) *writtenSpec {
+	s := &writtenSpec{Format: "files", Files: files, Description: "A report on the work that the task asks for: " + t.Title}
 	if declared {
-		return "What the task asks for: " + t.Title
+		s.Description = "What the task asks for: " + t.Title
 	}
-	return "A report on the work that the task asks for: " + t.Title
-}
-
-func (w *planner) criterion(y *yamlWriter, c criterion, depth int) {
-	y.line(depth, "- id: "+c.id)
-	y.text(depth+1, "statement", c.statement)
-	if c.run != "" {
-		y.text(depth+1, "run", c.run)
-		y.line(depth+1, "check_method: "+plan.StaticCheck)
-	}
-	if c.should {
-		y.line(depth+1, "severity: "+plan.Should)
-	}
-}
-
-// meta keeps what the source claims: nothing of it counts.
-func (w *planner) meta(y *yamlWriter, t *Task, depth int) {
-	y.line(depth, "meta:")
-	y.line(depth+1, "line: "+strconv.Itoa(t.Line))
-	if t.SourceID != "" {
-		y.text(depth+1, "source_id", t.SourceID)
-	}
-	y.text(depth+1, "status", string(t.Status.State))
-	if t.Status.Word != "" {
-		y.text(depth+1, "status_word", t.Status.Word)
-	}
-	if len(t.Evidence) > 0 {
-		y.line(depth+1, "evidence:")
-		for _, e := range t.Evidence {
-			y.line(depth+2, "- "+quoteYAML(e))
+	if len(files) == 1 {
+		s.Filename, s.Format, s.Files = files[0], "", nil
+		if !strings.Contains(files[0], ".") || strings.HasSuffix(files[0], "."+plan.FormatPlan) {
+			s.Format = "text"
 		}
 	}
-	if t.Needs != "" {
-		y.text(depth+1, "needs", t.Needs)
-	}
-}
-
-type yamlWriter struct{ b strings.Builder }
-
-func (y *yamlWriter) line(depth int, s string) {
-	y.b.WriteString(strings.Repeat("  ", depth))
-	y.b.WriteString(s)
-	y.b.WriteByte('\n')
-}
-
-func (y *yamlWriter) text(depth int, key, value string) { y.line(depth, key+": "+quoteYAML(value)) }
-
-// quoteYAML writes text in double quotes. What YAML does not take as it stands is escaped.
-func quoteYAML(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == ' ' || unicode.IsGraphic(r) && r != '\u00a0' && r != '\ufeff':
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08X`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return s
 }
