@@ -70,8 +70,8 @@ func (b *builder) auditStatus(l line) {
 	}
 	text := strings.TrimSpace(strings.TrimLeft(l.text, "> "))
 	text = strings.TrimPrefix(text, markerLine.Get().FindString(text))
-	k, value, ok := splitField(text)
-	if _, is := stateOf(value); !ok || k != keyStatus || !is {
+	k, value := splitField(text)
+	if _, is := stateOf(value); k != keyStatus || !is {
 		return
 	}
 	b.find("lost-status", l.no, "the status belongs to no task", "a status below the heading or the item of a task",
@@ -85,7 +85,7 @@ func (b *builder) auditTask(l line, ids map[string]bool) {
 		return
 	}
 	text := strings.TrimSpace(strings.TrimLeft(l.text, ">#*+-• \t"))
-	if _, _, ok := splitField(text); ok {
+	if keyOf(text) != "" {
 		return
 	}
 	name := readLabel(text)

@@ -197,7 +197,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 	setext := !bytes.HasPrefix(bytes.TrimLeft(r.src[start:], " \t>-*+0123456789."), []byte("#"))
 	if setext {
 		for _, l := range lines {
-			if key, _, ok := splitField(l.text); ok && key != "" {
+			if keyOf(l.text) != "" {
 				return r.paragraph(lines)
 			}
 		}
@@ -207,8 +207,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 		}
 		lines = []line{joined}
 	}
-	if k, value, ok := colonField(lines[0].text); ok && value != "" &&
-		(k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate) {
+	if k, value := colonField(lines[0].text); k.ofTask() && value != "" {
 		return r.paragraph(lines[:1])
 	}
 	return []*block{{kind: headingBlock, level: n.Level, lines: lines[:1], no: lines[0].no}}

@@ -146,15 +146,13 @@ func (b *builder) isTitle(s *section) bool {
 // front reads the fields of the front matter.
 func (b *builder) front(list *block) {
 	for _, it := range list.items {
-		k, value, ok := splitField(it.lines[0].text)
+		k, value := splitField(it.lines[0].text)
 		switch {
-		case !ok:
-			continue
 		case k == keyTitle:
 			b.title, b.titleAt = short(plainText(value), 200), it.no
 		case k == keyID:
 			b.root.label.id, b.root.label.strong = clean(value), true
-		case k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate:
+		case k.ofTask():
 			b.field(b.root, k, []line{{value, it.no}}, it.no, ' ')
 			b.values(b.root, k, it.kids)
 		default:

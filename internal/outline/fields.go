@@ -31,6 +31,11 @@ const (
 	keyOther       key = "other" // a known word that the plan has no use for; it ends the field before it
 )
 
+// ofTask reports a field that only a task has.
+func (k key) ofTask() bool {
+	return k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate
+}
+
 // part is a field, or text without one, of a paragraph.
 type part struct {
 	key   key
@@ -56,8 +61,8 @@ func fieldsIn(lines []line) []part {
 	var out []part
 	for _, l := range lines {
 		for _, piece := range fieldLine(l.text) {
-			k, value, ok := splitField(piece)
-			if !ok {
+			k, value := splitField(piece)
+			if k == "" {
 				if len(out) == 0 {
 					out = append(out, part{no: l.no})
 				}
@@ -85,10 +90,9 @@ func fieldLine(s string) []string {
 	if len(at) == 0 {
 		return []string{s}
 	}
-	first, _, ok := splitField(s)
 	all := at
-	if !ok || first == keyAcceptance || first == keyVerify || first == keyEvidence || first == keyDescription ||
-		first == keySteps || first == keyCommand {
+	switch keyOf(s) {
+	case "", keyAcceptance, keyVerify, keyEvidence, keyDescription, keySteps, keyCommand:
 		// In running text a separator separates nothing; but a bar between keys does.
 		at = bars(s, at)
 	}
@@ -117,8 +121,11 @@ var (
 
 // beginsOther reports text that begins with the key of a field of its own.
 func beginsOther(s string) bool {
-	k, _, ok := splitField(s)
-	return ok && k != keyTitle && k != keyCommand && k != keyExpect && k != keyGroup
+	switch keyOf(s) {
+	case "", keyTitle, keyCommand, keyExpect, keyGroup:
+		return false
+	}
+	return true
 }
 
 func bars(s string, at [][]int) [][]int {
@@ -128,7 +135,7 @@ func bars(s string, at [][]int) [][]int {
 		case "|", "·", "｜", "丨", "•":
 			out = append(out, cut)
 		case "—", "–", "--", "-":
-			if _, _, ok := colonField(s[cut[1]:]); ok {
+			if k, _ := colonField(s[cut[1]:]); k != "" {
 				out = append(out, cut)
 			}
 		}

@@ -36,9 +36,9 @@ func TestSplitField(t *testing.T) {
 		{"[Evidence](log.txt)", "", ""},
 		{"x = 3", "", ""},
 	} {
-		k, value, ok := splitField(c.text)
-		if k != c.key || value != c.value || ok != (c.key != "") {
-			t.Errorf("splitField(%q) = %q, %q, %v; want %q, %q", c.text, k, value, ok, c.key, c.value)
+		k, value := splitField(c.text)
+		if k != c.key || value != c.value {
+			t.Errorf("splitField(%q) = %q, %q; want %q, %q", c.text, k, value, c.key, c.value)
 		}
 	}
 }

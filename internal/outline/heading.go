@@ -314,7 +314,7 @@ func sub(s string, m []int, i int) string {
 
 // statusAlone reports that text is a word or a symbol for a status and nothing else.
 func statusAlone(s string) bool {
-	if k, v, ok := splitField(s); ok && k == keyStatus {
+	if k, v := splitField(s); k == keyStatus {
 		s = v
 	}
 	w, marks := takeSymbols(strings.ToLower(plainText(s)))

@@ -146,7 +146,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 	}
 	defer gather()
 	for _, it := range bl.items {
-		if k, v, ok := splitField(it.lines[0].text); ok && k == keyGroup && v != "" && tasks && len(it.kids) == 0 {
+		if k, v := splitField(it.lines[0].text); k == keyGroup && v != "" && tasks && len(it.kids) == 0 {
 			gather() // "- Milestone: Core" stands over the tasks behind it
 			group = plainText(v)
 			b.took(it.lines...)
@@ -295,7 +295,7 @@ func isLegend(it *item) bool {
 // itemTask makes a task of an item.
 func (b *builder) itemTask(it *item, parent *node) {
 	first, rest := title(it.lines[0])
-	if k, v, ok := splitField(first); ok && k == keyTitle && v != "" {
+	if k, v := splitField(first); k == keyTitle && v != "" {
 		first = v
 	}
 	l := readLabel(withoutCommand(first))

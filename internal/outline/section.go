@@ -96,7 +96,7 @@ func pseudoLevel(l label) int {
 
 // named reports "Task: Print" and "Milestone: Core" on a line of their own, in a document without headings.
 func named(s string) (level int, name string, ok bool) {
-	switch k, value, _ := colonField(s); {
+	switch k, value := colonField(s); {
 	case value == "":
 	case k == keyTitle:
 		return pseudoTask, value, taskName.Get().MatchString(plainText(s))
@@ -111,20 +111,17 @@ var taskName = pattern.Compile(`^(?i:task|任务)`)
 // leadsFields reports a line with the name of a task that a list of its fields follows.
 func leadsFields(s string, next *block) bool {
 	l := readLabel(s)
-	if next.kind != listBlock || l.kind == noWord || l.id == "" || beginsField(s) || len(s) > 120 {
+	if next.kind != listBlock || l.kind == noWord || l.id == "" || keyOf(s) != "" || len(s) > 120 {
 		return false
 	}
-	k, _, ok := splitField(next.items[0].lines[0].text)
-	return ok && (k == keyStatus || k == keyAcceptance)
+	k := keyOf(next.items[0].lines[0].text)
+	return k == keyStatus || k == keyAcceptance
 }
 
 // numberedAbove reports a number with a name, above a field that only a task has: "1.1 Print", "status: done".
 func numberedAbove(s, next string) bool {
-	if _, _, ok := splitField(s); ok {
-		return false
-	}
 	l := readLabel(s)
-	return l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && isTaskField(next)
+	return keyOf(s) == "" && l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && keyOf(next).ofTask()
 }
 
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
@@ -134,7 +131,7 @@ func pseudo(s string) (int, bool) {
 		return words().marks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r)
 	})
 	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
-	if _, _, ok := splitField(s); ok {
+	if keyOf(s) != "" {
 		return 0, false
 	}
 	l := readLabel(s)
@@ -168,7 +165,7 @@ func title(l line) (string, []line) {
 		if strings.ContainsAny(l.text[m[0]:m[1]], "(（") && !strings.ContainsAny(l.text[m[1]:], "(（") {
 			rest = strings.TrimRight(rest, ")） ")
 		}
-		if k, _, ok := splitField(rest); ok && k != keyTitle {
+		if k := keyOf(rest); k != "" && k != keyTitle {
 			return strings.TrimRight(l.text[:m[0]], " |·"), []line{{rest, l.no}}
 		}
 	}
@@ -253,7 +250,7 @@ func (g *signals) item(it *item) {
 // explicitItem reports an item that is a task by itself: it has an id of its own and a box, or fields of a task.
 func explicitItem(it *item) bool {
 	own := ownFields(it)
-	if k, v, ok := splitField(it.lines[0].text); ok && k != "" {
+	if k, v := splitField(it.lines[0].text); k != "" {
 		return k == keyTitle && v != "" && (own.status || own.acceptance)
 	}
 	l := readLabel(it.lines[0].text)
@@ -287,9 +284,12 @@ func ownFields(it *item) *signals {
 			g.fieldsOf(b.lines)
 		case listBlock:
 			for _, kid := range b.items {
-				if k, _, ok := splitField(kid.lines[0].text); ok && kid.check == 0 && k != keyOther && k != keyDescription &&
-					k != keyTitle {
-					g.note(k)
+				switch k := keyOf(kid.lines[0].text); k {
+				case "", keyOther, keyDescription, keyTitle:
+				default:
+					if kid.check == 0 {
+						g.note(k)
+					}
 				}
 			}
 		}

@@ -11,39 +11,45 @@ import (
 var boldKey = pattern.Compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
 
 // splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值,
-// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. ok is true only for a key that is known.
-func splitField(s string) (key, string, bool) {
+// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. The key is "" where it is none that is known.
+func splitField(s string) (key, string) {
 	s = strings.TrimSpace(s)
 	s = strings.TrimLeftFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("*_`[(（【「", r)
 	})
 	if s == "" {
-		return "", "", false
+		return "", ""
 	}
-	if k, value, ok := colonField(s); ok {
-		return k, value, true
+	if k, value := colonField(s); k != "" {
+		return k, value
 	}
 	return looseField(s)
 }
 
+// keyOf is the key of a field, "" of other text.
+func keyOf(s string) key {
+	k, _ := splitField(s)
+	return k
+}
+
 // colonField splits at a colon, or behind a key that is bold.
-func colonField(s string) (key, string, bool) {
+func colonField(s string) (key, string) {
 	if m := boldKey.Get().FindStringSubmatch(s); m != nil && m[1] == m[4] {
 		if k := lookup(m[2]); k != "" {
 			if m[3] != "" || m[5] != "" || m[6] == "" {
-				return k, trimEmphasis(m[6], ""), true
+				return k, trimEmphasis(m[6], "")
 			}
 		} else if inner, value, ok := strings.Cut(strings.Replace(m[2], "：", ":", 1), ":"); ok &&
 			(m[1] == "_" || m[1] == "*") && m[6] == "" {
 			// _Requirements: 1.1, 2.3_
 			if k := lookup(inner); k != "" {
-				return k, strings.TrimSpace(value), true
+				return k, strings.TrimSpace(value)
 			}
 		}
 	}
 	i := strings.IndexAny(s, ":：")
 	if i <= 0 || i > 120 {
-		return "", "", false
+		return "", ""
 	}
 	_, size := utf8.DecodeRuneInString(s[i:])
 	word, value := s[:i], s[i+size:]
@@ -53,17 +59,17 @@ func colonField(s string) (key, string, bool) {
 	if size == 1 && value != "" && !strings.ContainsAny(value[:1], " \t*_`") && value[0] < utf8.RuneSelf {
 		// "test:unit" is a word, "status:done" a field.
 		if k := lookup(word); k != keyStatus && k != keyEstimate && k != keyAcceptance && k != keyEvidence {
-			return "", "", false
+			return "", ""
 		}
 	}
 	if strings.Count(word, "`")%2 == 1 {
-		return "", "", false
+		return "", ""
 	}
 	k := lookup(word)
 	if k == "" {
-		return "", "", false
+		return "", ""
 	}
-	return k, trimEmphasis(value, word), true
+	return k, trimEmphasis(value, word)
 }
 
 // trimEmphasis takes off the marks that a key shares with its value: "**Status: DONE**", "_Verify: x_".
@@ -91,35 +97,35 @@ var (
 )
 
 // looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.
-func looseField(s string) (key, string, bool) {
+func looseField(s string) (key, string) {
 	if !words().starts[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
-		return "", "", false
+		return "", ""
 	}
 	if m := codeOnly.Get().FindStringSubmatch(s); m != nil {
-		if k, value, ok := splitField(m[1]); ok && k == keyStatus && value != "" {
-			return k, value, true
+		if k, value := splitField(m[1]); k == keyStatus && value != "" {
+			return k, value
 		}
-		return "", "", false
+		return "", ""
 	}
 	if m := bracketKey.Get().FindStringSubmatch(s); m != nil {
 		if k := exact(bareWord(m[1])); k != "" && k != keyTitle && k != keyGroup && k != keyID && k != keyOther {
-			return k, strings.TrimSpace(m[2]), true
+			return k, strings.TrimSpace(m[2])
 		}
 	}
 	if m := otherMark.Get().FindStringSubmatch(s); m != nil && !strings.Contains(m[1], "`") {
 		if k := words().bare[bareWord(m[1]+m[5])]; k != "" {
-			return k, m[4], true
+			return k, m[4]
 		}
 	}
 	if k := words().bare[bareWord(s)]; k != "" && s[0] != '[' {
-		return k, "", true
+		return k, ""
 	}
 	if m := wordValue.Get().FindStringSubmatch(s); m != nil && words().bare[bareWord(m[1])] == keyStatus {
 		if _, ok := stateOf(m[2]); ok {
-			return keyStatus, m[2], true
+			return keyStatus, m[2]
 		}
 	}
-	return "", "", false
+	return "", ""
 }
 
 func bareWord(s string) string {

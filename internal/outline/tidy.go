@@ -126,8 +126,8 @@ var literal = pattern.Compile(`^((?:[-*+]\s+)?)(\S.*[:：])\s*\|[-+]?$`)
 
 // isCommands reports a field that may hold a command on each line.
 func isCommands(s string) bool {
-	k, _, ok := splitField(s)
-	return ok && (k == keyAcceptance || k == keyVerify || k == keyCommand)
+	k := keyOf(s)
+	return k == keyAcceptance || k == keyVerify || k == keyCommand
 }
 
 // itemize makes items of the lines that come and stand further to the right than the column, up to an empty one.
@@ -186,7 +186,7 @@ func (t *tidier) item(l line, indent int, body string) {
 	mark := markerLine.Get().FindString(body)
 	text := body[len(mark):]
 	t.items = append(t.items, openItem{indent, indent + indentOf(strings.Repeat(" ", len([]rune(mark)))+"x"),
-		namesTask(text), isTaskField(text)})
+		namesTask(text), keyOf(text).ofTask()})
 	if strings.HasPrefix(body, "•") {
 		l.text = strings.Replace(l.text, "•", "-", 1)
 	}
@@ -195,11 +195,8 @@ func (t *tidier) item(l line, indent int, body string) {
 
 // namesTask reports text that is the name of a goal or a task.
 func namesTask(text string) bool {
-	if _, _, ok := splitField(text); ok {
-		return false
-	}
 	l := readLabel(text)
-	return l.strong && l.id != "" && (l.kind != noWord || !numeric(l.id))
+	return keyOf(text) == "" && l.strong && l.id != "" && (l.kind != noWord || !numeric(l.id))
 }
 
 // text takes a line of text over. Where it is a field or a heading, it ends the items that it is not indented below.
@@ -208,13 +205,13 @@ func (t *tidier) text(l line, indent int, body string) {
 	if head && len(t.items) == 0 {
 		t.gap()
 	}
-	if len(t.items) == 0 || !head && !beginsField(body) {
+	if len(t.items) == 0 || !head && keyOf(body) == "" {
 		t.put(l)
 		return
 	}
 	owner := -1
 	for i, it := range t.items {
-		if it.marker < indent && !(it.field && isTaskField(body)) || it.task && !head {
+		if it.marker < indent && !(it.field && keyOf(body).ofTask()) || it.task && !head {
 			owner = i
 		}
 	}
@@ -231,15 +228,7 @@ func (t *tidier) text(l line, indent int, body string) {
 	t.put(line{strings.Repeat(" ", column) + body, l.no})
 }
 
-// isTaskField reports a field that only a task has.
-func isTaskField(s string) bool {
-	k, _, ok := splitField(s)
-	return ok && (k == keyStatus || k == keyAcceptance || k == keyEvidence || k == keyDepends || k == keyEstimate)
-}
-
 func pseudoLine(s string) bool { _, ok := pseudo(s); return ok }
-
-func beginsField(s string) bool { _, _, ok := splitField(s); return ok }
 
 // quotedLimit is a threshold at the beginning of a line, which is no quotation: ">= 3".
 var quotedLimit = pattern.Compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
@@ -339,7 +328,7 @@ func (t *tidier) indented() bool {
 		if indentOf(t.in[end].text) < 4 || fenceLine.Get().MatchString(t.in[end].text) {
 			break
 		}
-		field := beginsField(body)
+		field := keyOf(body) != ""
 		outline = outline || field || pseudoLine(body)
 		if end > t.at {
 			above := t.in[end-1].text

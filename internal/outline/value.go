@@ -86,9 +86,9 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 			n.group = plainText(text)
 		}
 	case keyOther:
-		if _, v, ok := splitField(text); n == b.root {
+		if k, v := splitField(text); n == b.root {
 			b.notRead(lines)
-		} else if !ok || !isNothing(v) {
+		} else if k == "" || !isNothing(v) {
 			b.describe(n, text, lines...)
 		}
 	default:
@@ -242,7 +242,7 @@ func onlyCode(blocks []*block) bool {
 		case codeBlock:
 		case listBlock:
 			for _, it := range bl.items {
-				if k, _, _ := splitField(it.lines[0].text); k != keyCommand && k != keyExpect {
+				if k := keyOf(it.lines[0].text); k != keyCommand && k != keyExpect {
 					return false
 				}
 			}
