@@ -112,9 +112,7 @@ func (b *builder) build(front, blocks []*block) {
 		return
 	}
 	for _, c := range b.root.acceptance {
-		if len(b.reqs) < 500 {
-			b.reqs = append(b.reqs, c.item())
-		}
+		b.require(c)
 	}
 }
 

@@ -28,11 +28,6 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 }
 
-// item is the criterion as one of the whole.
-func (c Criterion) item() Item {
-	return Item{Text: c.Text, Command: c.Command, Expect: c.Expect, Line: c.Line}
-}
-
 var onlyRefs = pattern.Compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
 var softTags = pattern.Compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
 

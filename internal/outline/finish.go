@@ -306,7 +306,7 @@ func (b *builder) checkCommands(nodes []*node) {
 		}
 	}
 	for _, q := range b.reqs {
-		check(q.Command, q.Line)
+		check(q.Before+q.Command, q.Line)
 	}
 }
 

@@ -6,11 +6,12 @@ import (
 
 // Limits of an outline. What people write for people is far below them.
 const (
-	MaxBytes    = 1 << 20 // of the source
-	maxTasks    = 5000    // goals and tasks
-	maxCriteria = 20000   // of all tasks
-	maxNesting  = 40      // quotes and lists within each other
-	maxLine     = 4000    // bytes of a line that is looked through for several fields
+	MaxBytes        = 1 << 20 // of the source
+	maxTasks        = 5000    // goals and tasks
+	maxCriteria     = 20000   // of all tasks
+	maxRequirements = 500
+	maxNesting      = 40   // quotes and lists within each other
+	maxLine         = 4000 // bytes of a line that is looked through for several fields
 )
 
 // Outline is what a Markdown file says: the task of the whole, its checklist, and the tree of goals and tasks. Texts
@@ -28,12 +29,9 @@ type Outline struct {
 
 // Item is one item of the root checklist.
 type Item struct {
-	ID      string `json:"id"`                  // R1, R2, ...
-	Ref     string `json:"source_id,omitempty"` // what the source calls it
-	Text    string `json:"text"`
-	Command string `json:"command,omitempty"`
-	Expect  string `json:"expect,omitempty"`
-	Line    int    `json:"line"`
+	ID  string `json:"id"`                  // R1, R2, ...
+	Ref string `json:"source_id,omitempty"` // what the source calls it
+	Criterion
 }
 
 // Task is a goal, which has Tasks, or a task.

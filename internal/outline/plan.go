@@ -43,7 +43,7 @@ func (o *Outline) closed() *Outline {
 	var covers []string
 	for _, q := range o.Requirements {
 		if q.Command != "" {
-			criteria = append(criteria, Criterion{Text: q.Text, Command: q.Command, Expect: q.Expect, Line: q.Line})
+			criteria = append(criteria, q.Criterion)
 			covers = append(covers, cmp.Or(q.Ref, q.ID))
 		}
 	}

@@ -54,7 +54,7 @@ func (b *builder) looseCode(bl *block, n *node, m mode) {
 			b.describe(n, c.Text, bl.lines...)
 		case c.Expect == "":
 		case n == b.root:
-			b.reqs = append(b.reqs, c.item())
+			b.require(c)
 		default:
 			b.criterion(n, c, 0)
 		}

@@ -27,7 +27,7 @@ func (b *builder) whole(doc *section) {
 	}
 	t.line = max(b.titleAt, 1)
 	for _, q := range b.reqs {
-		t.acceptance = append(t.acceptance, Criterion{Text: q.Text, Command: q.Command, Expect: q.Expect, Line: q.Line})
+		t.acceptance = append(t.acceptance, q.Criterion)
 	}
 	b.reqs = nil
 	b.took(b.rootAt...)
@@ -148,7 +148,7 @@ func (b *builder) rootList(s *section) {
 			case codeBlock:
 				for _, c := range b.codeCriteria(bl) {
 					b.took(bl.lines...)
-					b.reqs = append(b.reqs, c.item())
+					b.require(c)
 				}
 			}
 		}
@@ -172,18 +172,25 @@ func (b *builder) rootList(s *section) {
 
 func (b *builder) requirement(lines []line) {
 	text := prose(joinLines(lines))
-	if text == "" || len(b.reqs) >= 500 {
+	if text == "" || len(b.reqs) >= maxRequirements {
 		return
 	}
 	b.took(lines...)
-	q := Item{Text: short(text, 2000), Line: lines[0].no}
-	if m := idLike.Get().FindStringSubmatch(plainText(text)); m != nil {
-		q.Ref = m[1]
-	}
+	c := Criterion{Text: short(text, 2000), Line: lines[0].no}
 	if found := commandsIn(spans(joinLines(lines)), false); len(found) > 0 {
-		q.Command, q.Expect = found[0].command, found[0].expect
+		c.Command, c.Expect = found[0].command, found[0].expect
 	}
-	b.reqs = append(b.reqs, q)
+	b.require(c)
+	if m := idLike.Get().FindStringSubmatch(plainText(text)); m != nil {
+		b.reqs[len(b.reqs)-1].Ref = m[1]
+	}
+}
+
+// require adds a criterion of the whole.
+func (b *builder) require(c Criterion) {
+	if len(b.reqs) < maxRequirements {
+		b.reqs = append(b.reqs, Item{Criterion: c})
+	}
 }
 
 // board reads a column of a board: its heading is the status of its items.
