@@ -31,23 +31,22 @@ func (s *section) explicit() bool {
 
 func numeric(id string) bool { return strings.Trim(id, "0123456789.") == "" }
 
+// decision is what a section is, and of a field which.
+type decision struct {
+	role role
+	key  key
+}
+
 // role says what a section is, below a task or not.
 func (b *builder) role(s *section, inTask bool) (role, key) {
 	if inTask {
 		return b.decide(s, true)
 	}
-	if m := s.remembered(); !m.known {
-		m.role, m.key = b.decide(s, false)
-		m.known = true
+	if s.decided == nil {
+		r, k := b.decide(s, false)
+		s.decided = &decision{r, k}
 	}
-	return s.memo.role, s.memo.key
-}
-
-func (s *section) remembered() *decided {
-	if s.memo == nil {
-		s.memo = &decided{}
-	}
-	return s.memo
+	return s.decided.role, s.decided.key
 }
 
 func (b *builder) decide(s *section, inTask bool) (role, key) {
@@ -75,7 +74,7 @@ func (b *builder) decide(s *section, inTask bool) (role, key) {
 		switch {
 		case statusAlone(s.text) && !inTask && l.days == 0:
 			return boardRole, ""
-		case skipped.Get().MatchString(l.title) && !b.strictTasksBelow(s):
+		case skipped.Get().MatchString(l.title) && !s.tasks:
 			return skipRole, ""
 		case containers.Get().MatchString(l.title) && !inTask && !(s.signals().status && s.signals().acceptance):
 			return containerRole, ""
@@ -133,19 +132,16 @@ func (b *builder) isTopic(s *section, k key, inTask bool) bool {
 func (b *builder) tasksBelow(s *section, strict bool) bool {
 	g := s.signals()
 	if strict {
-		if b.strictTasksBelow(s) {
-			return true
-		}
-		return g.items && itemsAreTasks(s.blocks)
+		return s.tasks || g.items && itemsAreTasks(s.blocks)
 	}
 	if g.items || g.table {
 		return true
 	}
-	m := s.remembered()
-	if !m.belowKnown {
-		m.below, m.belowKnown = b.anyTask(s), true
+	if s.below == nil {
+		any := b.anyTask(s)
+		s.below = &any
 	}
-	return m.below
+	return *s.below
 }
 
 func (b *builder) anyTask(s *section) bool {
@@ -162,17 +158,6 @@ func (b *builder) anyTask(s *section) bool {
 		}
 	}
 	return false
-}
-
-func (b *builder) strictTasksBelow(s *section) bool {
-	m := s.remembered()
-	if !m.strictKnown {
-		m.strictKnown = true
-		for _, sub := range s.subs {
-			m.strict = m.strict || sub.explicit() || b.strictTasksBelow(sub)
-		}
-	}
-	return m.strict
 }
 
 // itemsAreTasks reports items that have a status or acceptance of their own: an id alone does not make a subtask.

@@ -20,15 +20,11 @@ type section struct {
 	own    int // the last line before the next heading
 	last   int // the last line before the next heading of its level
 	sig    *signals
-	memo   *decided
-}
+	tasks  bool // a heading below it names a task or a goal itself
 
-// decided is what was found out about a section that stands in no task; headings are looked at from above many times.
-type decided struct {
-	role                                   role
-	key                                    key
-	known                                  bool
-	below, strict, belowKnown, strictKnown bool
+	// What was found out about a section that stands in no task: headings are looked at from above many times.
+	decided *decision
+	below   *bool
 }
 
 const (
@@ -49,6 +45,9 @@ func sectionsOf(blocks []*block) *section {
 			text: plainText(closingATX.Get().ReplaceAllString(text, ""))}
 		above := open[len(open)-1]
 		above.subs = append(above.subs, s)
+		for _, o := range open {
+			o.tasks = o.tasks || s.explicit()
+		}
 		open = append(open, s)
 	}
 	plain := !slices.ContainsFunc(blocks, func(b *block) bool { return b.kind == headingBlock && b.level > 1 })
