@@ -8,11 +8,11 @@ import (
 
 var (
 	setup       = pattern.Compile(`^(?:cd|pushd|export|source|set|\.|\$env:[A-Za-z_]\w*\s*=|[A-Za-z_]\w*=\S*$)(?:\s|$)`)
-	trailing    = pattern.Compile(`\s+(?:#|//)\s*(?:(?:→|⇒|=>|-->|->)\s*|(?i:expect(?:ed|s)?|threshold|预期|期望|阈值|应为?)\s*[:：]?\s*)(.*)$`)
+	trailing    = withWords(`(?i)\s+(?:#|//)\s*(?:` + arrowSigns + `\s*|(?:{announcement}|应为?)\s*[:：]?\s*)(.*)$`)
 	commentTail = pattern.Compile(`\s+#\s*(.*)$`)
 	heredoc     = pattern.Compile(`<<-?\s*['"]?([A-Za-z_]\w*)['"]?`)
 	// A line of a block that says what the command above it has to show.
-	ownLine   = pattern.Compile(`(?i)^(?:(?:#|//)\s*)?(?:(?:→|⇒|=>|-->|->)\s*|(?:expect(?:ed|s)?(?: output| result)?|threshold|预期(?:输出|结果)?|期望(?:输出|结果)?|阈值|应为?)\s*[:：]?\s*)(.+)$`)
+	ownLine   = withWords(`(?i)^(?:(?:#|//)\s*)?(?:` + arrowSigns + `\s*|(?:{announcement}|应为?)\s*[:：]?\s*)(.+)$`)
 	bareLimit = pattern.Compile(`^(?i:exit(?: code)?\s*[:=]?\s*\d+$)|^(?:>=|<=|==|!=|≥|≤|>\s*\d|<\s*\d)\s*-?[\d.]*`)
 )
 

@@ -114,10 +114,14 @@ type foundCommand struct {
 	pointed bool // an arrow leads to the expectation
 }
 
+// arrowSigns lead from code to what it has to show, where nothing else stands.
+const arrowSigns = `(?:→|⇒|=>|-->|->)`
+
 var arrow = pattern.Compile(`^\s*[）)\]]?\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶⟹—–]+>?|⇨)\s*`)
 
 // verbs begin an expectation without an arrow.
-var verbs = pattern.Compile(`(?i)^\s*[，,:：（(]?\s*(?:(?:(?:should|must|shall|will|then|and|which|it|都|均|须|需|应|应该|应当|要求|必须|能|可|可以|全部|执行|运行|结果|命令)\s*)*(?:exits?\b|exit code|returns?\b|prints?\b|outputs?\b|shows?\b|reports?\b|passes\b|pass\b|passed\b|failed\b|failures?\b|errors?\b|succeeds?\b|is (?:green|clean|empty)|are green|matches\b|contains?\b|includes?\b|yields?\b|gives?\b|to (?:fail|pass|succeed|exit|print|return|be)\b|produces? no|has no|finds? no|fails?\b|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|green\b|clean\b|completes?\b|builds?\b|编译通过|不少于|不低于|不超过|至少|至多|大于|小于|等于|非零|启动|at least|at most|non-?zero|must be|equals?\b|退出[码碼]|返回[码碼]|返回|输出|打印|显示|通过|成功|全绿|全部|无|没有|不报错|为空|为|包含|含|≥|≤|>=|<=|==|=|!=|>|<|ok\b|no\b|expect|期望|预期|零|0 ))`)
+var verbs = withWords(`(?i)^\s*[，,:：（(]?\s*(?:(?:{before an expectation})\s*)*` +
+	`(?:{expectation, whole}|(?:be|is|are|equals?)\s+(?:[<>=≥≤\d]|at |exactly|empty|zero|non)|[<>=≥≤]|!=|0 )`)
 
 var lead = pattern.Compile(`^\s*[，,:：]?\s*`)
 
@@ -190,7 +194,7 @@ func pointsAt(parts []span, i int) bool {
 	return i+2 < len(parts) && isThreshold(parts[i+2].text)
 }
 
-var innerArrow = pattern.Compile(`\s+(?:→|⇒|=>|-->|->)\s+`)
+var innerArrow = pattern.Compile(`\s+` + arrowSigns + `\s+`)
 
 var innerLimit = pattern.Compile(`[^#\s](\s+)(?:>=|<=|≥|≤)\s*-?\d+(?:\.\d+)?\s*%?$`)
 
@@ -254,7 +258,7 @@ func expectation(parts []span, i int) (string, int) {
 	return balance(prose(strings.TrimSpace(s))), i
 }
 
-var expectLead = pattern.Compile(`^(?i)\s*(?:then\b|expect(?:ed|s)?(?: output| result)?\s*[:：]?|期望(?:结果|输出)?\s*[:：]?|预期(?:结果|输出)?\s*[:：]?|阈值\s*[:：]?|threshold\s*[:：]?)\s*`)
+var expectLead = withWords(`^(?i)\s*(?:then\b|(?:{announcement})\s*[:：]?)\s*`)
 
 // unwrapped takes off the parentheses around an expectation, and the word that announces it.
 func unwrapped(s string) string {

@@ -167,7 +167,7 @@ func rejoin(parts []span) string {
 	return s.String()
 }
 
-var bareArrow = pattern.Compile(`\s*(?:→|⇒|=>|-->|->)\s*`)
+var bareArrow = pattern.Compile(`\s*` + arrowSigns + `\s*`)
 
 // bareCommand reads a command that stands without backticks: "pytest tests -q -> exit 0".
 func bareCommand(text string, sure bool) (foundCommand, bool) {

@@ -215,7 +215,7 @@ func (c check) filter() string {
 var (
 	passes      = withWords(`^(?:(?:{before success})[ ,，]*)*(?:{success}|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0)(?:[ ,，]*(?:{behind success}))*$`)
 	nonZero     = pattern.Compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
-	exitCode    = pattern.Compile(`^(?:(?:should|must|to|the|its|and|then|with|it|应|须|需|命令|结果)\s*)*(?:exits?(?: with)?(?: code| status)?|exit[- ]?code|return(?:s)?(?: code| exit code)|rc|status code of|退出[码碼]|返回[码碼]|回傳碼|退出状态码?|进程退出码|退出)\s*(?:is|of|=|==|:|：|为|是|等于|必须为|应为)?\s*(\d{1,3})$`)
+	exitCode    = withWords(`^(?:(?:{before success})\s*)*(?:{exit code})\s*(?:{is})?\s*(\d{1,3})$`)
 	silent      = withWords(`^(?:(?:{before silence})\s*)*(?:{silence})$`)
 	passedCount = pattern.Compile(`^\d+ (?:passed|tests? passed|passing)`)
 	comparison  = withWords(`^(?:(?:{before a number})[ :：]*)*` +

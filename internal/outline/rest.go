@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	limitWords = pattern.Compile(`(?i)[<>≥≤≧≦]|[=＝]\s*\d|等于|恰好|不(?:少于|低于|高于|大于|小于|超过|超出)|至少|至多|最多|以内|以上|以下|低于|高于|超过|小于|大于|少于|\b(?:exactly|equals?|at (?:least|most)|no (?:more|less|fewer) than|(?:more|less|fewer|faster|slower|better|worse|higher|lower|larger|smaller) than|under|over|below|above|within|between|exceeds?|up to)\b`)
+	limitWords = withWords(`(?i)[<>≥≤≧≦]|[=＝]\s*\d|{limit, whole}`)
 	arrows     = pattern.Compile(`[-=]+>|<[-=]+`)
 	figures    = pattern.Compile(`\d+(?:\.\d+)?`)
 	percent    = pattern.Compile(`\d\s*[%％]`)

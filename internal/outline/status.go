@@ -127,8 +127,8 @@ func wordEnds(rest, word string) bool {
 var (
 	isRemark  = pattern.Compile(`^\s*(?:[(（\[【，,;；:：.。!！@#]|[-–—|]+\s|——|·)`)
 	isDate    = pattern.Compile(`^\s+(?:\d{1,4}[-/.年月]\d|\d{1,2}\s*[%％]|\d{1,3}\s*[%％]|v\d|@|#)`)
-	goesOn    = pattern.Compile(`^\s+(?:by|on|in|at|since|via|with|for|as|until|from|through|after|before|per|to|of|it|yet|now)\b`)
-	takesBack = pattern.Compile(`\b(?:but|however|except|fail\w*|not|isn't|almost|partial\w*|partly|nearly|maybe|mostly|issues?|problems?|pending|remain\w*|todo|wip|doing|blocked|flaky|broken|unless|half|still|probably)\b|[?？]|但|除|未|没|失败|部分|遗留|待|剩|差|可能|大概|疑似|问题|尚|一半|还有`)
+	goesOn    = withWords(`^\s+(?:{goes on, whole})`)
+	takesBack = withWords(`[?？]|{takes back, whole}`)
 	nothingOf = pattern.Compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
 	awaits    = pattern.Compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
 	shareOf   = pattern.Compile(`(\d{1,3})\s*[%％]`)

@@ -90,8 +90,8 @@ func (w *lexicon) add(list, word string) {
 // listed reports a word of a list.
 func listed(list, word string) bool { return words().sets[list][word] }
 
-// wordPattern is a regular expression with lists of the table in it, by their names in braces. Like a pattern of
-// internal/pattern it costs nothing until it is used.
+// wordPattern is a regular expression with lists of the table in it, by their names in braces; with ", whole" behind a
+// name, Latin words count only as whole words. Like a pattern of internal/pattern it costs nothing until it is used.
 type wordPattern struct {
 	expr string
 	once sync.Once
@@ -107,8 +107,13 @@ func (p *wordPattern) Get() *regexp.Regexp {
 	p.once.Do(func() {
 		p.re = regexp.MustCompile(listName.Get().ReplaceAllStringFunc(p.expr, func(m string) string {
 			var all []string
-			for _, word := range words().lists[strings.Trim(m, "{}")] {
-				all = append(all, strings.NewReplacer(`\(s\)`, "s?", "…", ".*").Replace(regexp.QuoteMeta(word)))
+			name, whole := strings.CutSuffix(strings.Trim(m, "{}"), ", whole")
+			for _, word := range words().lists[name] {
+				expr := strings.NewReplacer(`\(s\)`, "s?", "…", ".*").Replace(regexp.QuoteMeta(word))
+				if r, _ := utf8.DecodeLastRuneInString(word); whole && (r < utf8.RuneSelf || r == '…') {
+					expr = `\b` + expr + `\b`
+				}
+				all = append(all, expr)
 			}
 			return strings.Join(all, "|")
 		}))
