@@ -85,9 +85,6 @@ func (b *builder) auditTask(l line, ids map[string]bool) {
 		return
 	}
 	text := strings.TrimSpace(strings.TrimLeft(l.text, ">#*+-• \t"))
-	if keyOf(text) != "" {
-		return
-	}
 	name := readLabel(text)
 	if !name.strong || name.id == "" || name.title == "" || ids[norm(name.id)] || !hasLetter(name.status.Word) ||
 		name.status.isBox() {

@@ -136,7 +136,7 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 				list.items = append(list.items, items...)
 				continue
 			}
-			add(&block{kind: listBlock, items: items, no: firstNo(items)})
+			add(&block{kind: listBlock, items: items, no: items[0].no})
 		case *ast.FencedCodeBlock:
 			b := &block{kind: codeBlock, lang: strings.ToLower(string(n.Language(r.src))), lines: r.lines(n)}
 			if len(b.lines) > 0 {
@@ -158,13 +158,6 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 		}
 	}
 	return out
-}
-
-func firstNo(items []*item) int {
-	if len(items) == 0 {
-		return 0
-	}
-	return items[0].no
 }
 
 var (
@@ -259,9 +252,6 @@ func (r *reader) indented(n *ast.CodeBlock) []*block {
 			return []*block{{kind: codeBlock, lang: "indented", lines: lines, no: lines[0].no}}
 		}
 	}
-	if len(lines) == 0 {
-		return nil
-	}
 	return r.again(lines)
 }
 
@@ -286,9 +276,6 @@ func (r *reader) html(n *ast.HTMLBlock) []*block {
 
 // withoutTags takes tags off a line, but not out of code.
 func withoutTags(s string) string {
-	if !strings.Contains(s, "`") {
-		return htmlTag.Get().ReplaceAllString(s, "")
-	}
 	parts := spans(s)
 	for i, p := range parts {
 		if !p.code {

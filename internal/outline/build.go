@@ -42,7 +42,6 @@ type node struct {
 	covers     []string
 	group      string // the milestone that a row of a table names
 	deps       []*node
-	optional   bool
 	hasField   bool
 	pending    *line // a threshold that waits for its command
 	ahead      bool  // thresholds stand before their commands
@@ -134,7 +133,7 @@ func (b *builder) isTitle(s *section) bool {
 	if s.level == 2 && len(s.subs) == 0 {
 		return false
 	}
-	if k := lookup(s.text); k != "" && len(s.subs) == 0 {
+	if len(s.subs) == 0 && lookup(s.text) != "" {
 		return false
 	}
 	g := s.signals()
@@ -171,7 +170,10 @@ func (b *builder) anyExplicit(s *section) bool {
 
 // add makes a goal or a task below parent.
 func (b *builder) add(parent *node, kind nodeKind, l label, no int) *node {
-	n := &node{label: l, kind: kind, parent: parent, line: no, days: l.days, optional: l.optional}
+	if l.status.State != "" {
+		l.status.Line = no
+	}
+	n := &node{label: l, kind: kind, parent: parent, line: no, days: l.days}
 	if b.count++; b.count > maxTasks {
 		if !b.full {
 			b.full = true

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,7 +50,6 @@ const allowedStatuses = "one of TODO, DOING, BLOCKED, DONE, VERIFIED, or a word 
 func (n *node) claims() []Status {
 	var out []Status
 	if s := n.label.status; s.State != "" && !(len(n.statuses) > 0 && s.Word == "[ ]" && n.statuses[0].State != Done) {
-		s.Line = cmp.Or(s.Line, n.line)
 		out = append(out, s)
 	}
 	if s := n.byDefault; s.State != "" && len(n.statuses) > 0 {
@@ -88,9 +86,7 @@ func (n *node) status() Status {
 		return together(n.statuses)
 	case n.label.status.State != "" && !(n.byDefault.State != "" && n.label.status.State == Todo &&
 		strings.HasPrefix(n.label.status.Word, "[")):
-		s := n.label.status
-		s.Line = cmp.Or(s.Line, n.line)
-		return s
+		return n.label.status
 	case n.byDefault.State != "":
 		return n.byDefault
 	case n.badStatus != nil && len(n.kids) > 0:

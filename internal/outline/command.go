@@ -9,7 +9,6 @@ import (
 
 var (
 	assignment = pattern.Compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
-	psVariable = pattern.Compile(`^\$env:[A-Za-z_]\w*\s*=`)
 	scriptName = pattern.Compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
 	localPath  = pattern.Compile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
 	venvPath   = pattern.Compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
@@ -28,16 +27,10 @@ func looksCommand(code string, strong bool) bool {
 		strings.ContainsAny(firstRune(s), "<>|=:,;@#\"'") {
 		return false
 	}
-	if psVariable.Get().MatchString(s) {
-		return true
-	}
 	rest := assignment.Get().ReplaceAllString(s, "")
 	assigned := rest != s
 	word, args, _ := strings.Cut(rest, " ")
 	args = strings.TrimSpace(args)
-	if !utf8.ValidString(word) || hasHan(word) {
-		return false
-	}
 	name := strings.TrimSuffix(word, ";")
 	base := name[strings.LastIndexAny(name, `/\`)+1:]
 	switch {

@@ -33,13 +33,6 @@ var softTags = pattern.Compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|sh
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
 func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
-	if rows := commandRows(lines); len(rows) > 1 {
-		for _, row := range rows {
-			b.criteriaOf(n, k, row, check)
-			check = 0
-		}
-		return
-	}
 	b.took(lines...)
 	text := withoutQuotes(strings.TrimSpace(joinLines(lines)))
 	if isNothing(text) {
@@ -94,26 +87,10 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 			c.Text = short(strings.Trim(prose(rejoin(parts[min(from, len(parts)):min(end, len(parts))])), " ，,;；、"), 2000)
 			from = end
 		}
-		if c.Text == "" {
-			c.Text = "`" + prose(f.command) + "`"
-		}
 		c.Line = lineOf(lines, f.command)
 		b.criterion(n, c, check)
 		check = 0
 	}
-}
-
-// commandRows cuts lines of a paragraph of which each begins with a command of its own.
-func commandRows(lines []line) [][]line {
-	var out [][]line
-	for _, l := range lines {
-		parts := spans(strings.TrimSpace(l.text))
-		if len(out) == 0 || len(parts) > 0 && parts[0].code && len(commandsIn(parts, false)) > 0 {
-			out = append(out, nil)
-		}
-		out[len(out)-1] = append(out[len(out)-1], l)
-	}
-	return out
 }
 
 // openTick is the line of a backtick that begins code without an end; 0 if there is none.

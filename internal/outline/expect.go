@@ -276,12 +276,6 @@ func containsText(e string) (text string, not, ok bool) {
 	if q := quoted.Get().FindStringSubmatch(value); q != nil && strings.Trim(value[len(q[0]):], " .。)）") == "" {
 		return firstOf(q[1:]), not, true
 	}
-	// An unquoted word is taken literally only behind "contains".
-	if strings.HasPrefix(word, "contain") || strings.Contains(word, "包含") {
-		if !strings.ContainsAny(value, " ，,。;；`\"") {
-			return value, not, true
-		}
-	}
 	return "", false, false
 }
 

@@ -87,9 +87,6 @@ func fieldLine(s string) []string {
 		return []string{s}
 	}
 	at := separators.Get().FindAllStringIndex(s, -1)
-	if len(at) == 0 {
-		return []string{s}
-	}
 	all := at
 	switch keyOf(s) {
 	case "", keyAcceptance, keyVerify, keyEvidence, keyDescription, keySteps, keyCommand:
@@ -131,13 +128,9 @@ func beginsOther(s string) bool {
 func bars(s string, at [][]int) [][]int {
 	var out [][]int
 	for _, cut := range at {
-		switch sep := strings.TrimSpace(s[cut[0]:cut[1]]); sep {
+		switch strings.TrimSpace(s[cut[0]:cut[1]]) {
 		case "|", "·", "｜", "丨", "•":
 			out = append(out, cut)
-		case "—", "–", "--", "-":
-			if k, _ := colonField(s[cut[1]:]); k != "" {
-				out = append(out, cut)
-			}
 		}
 	}
 	return out

@@ -324,10 +324,8 @@ func (n *node) task() *Task {
 	if t.Acceptance == nil {
 		t.Acceptance = []Criterion{}
 	}
-	if n.optional {
-		for i := range t.Acceptance {
-			t.Acceptance[i].Optional = true
-		}
+	for i := range t.Acceptance {
+		t.Acceptance[i].Optional = t.Acceptance[i].Optional || n.label.optional
 	}
 	if len(t.Deliverables) == 0 && len(n.files) > 0 {
 		t.Deliverables = n.files

@@ -26,8 +26,8 @@ type label struct {
 	strong   bool   // the id has letters, or a dot, or stands behind a word
 	title    string
 	status   Status // State "" if it says none
-	days     float64
 	optional bool
+	days     float64
 	tags     []string // in brackets before the title: US1
 }
 
@@ -90,9 +90,8 @@ func readLabel(s string) label {
 		if m[3] == "" && before != "" {
 			l.named(before, rest)
 		}
-		// "Milestone M1 - T2": the id goes on behind a hyphen.
 		if inner := idFirst.Get().FindStringSubmatch(l.title); inner != nil && m[3] == "" && likeTask(inner[1]) {
-			l.id, l.title, l.strong = inner[1], inner[2], true
+			l.id, l.title, l.strong = inner[1], inner[2], true // "Task: T1 Parser"
 		}
 		l.finish(raw)
 		return l
@@ -105,9 +104,8 @@ func readLabel(s string) label {
 	case bareNo.Get().MatchString(raw):
 		m := bareNo.Get().FindStringSubmatch(raw)
 		l.id, l.title = arabic(firstOf(m[1:4])), m[4]
-		inner := label{}
-		if matchID(m[4], &inner) {
-			l.id, l.title, l.strong = inner.id, inner.title, true
+		if inner := (label{}); matchID(m[4], &inner) {
+			l.id, l.title, l.strong = inner.id, inner.title, true // "4. PARSER-1: Read"
 		}
 	default:
 		l.title = raw
@@ -181,9 +179,6 @@ func matchID(s string, l *label) bool {
 // likeTask tells an id of a task from other words with a number, such as UTF-8 and AC1.
 func likeTask(id string) bool {
 	prefix := strings.TrimRightFunc(id, func(r rune) bool { return !unicode.IsLetter(r) })
-	if i := strings.IndexAny(prefix, "-_.0123456789"); i > 0 {
-		prefix = prefix[:i]
-	}
 	return !listed("no id", prefix) || strings.Contains(id, ".") && prefix == "P" || prefix == "P" &&
 		strings.Contains(id, "-")
 }
@@ -314,9 +309,6 @@ func sub(s string, m []int, i int) string {
 
 // statusAlone reports that text is a word or a symbol for a status and nothing else.
 func statusAlone(s string) bool {
-	if k, v := splitField(s); k == keyStatus {
-		s = v
-	}
 	w, marks := takeSymbols(strings.ToLower(plainText(s)))
 	w = strings.TrimFunc(strings.ReplaceAll(w, "_", " "), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"html"
 	"regexp"
 	"strings"
 
@@ -35,9 +34,6 @@ func (t *tidier) htmlTable() bool {
 		text.WriteString(l.text + "\n")
 	}
 	all := text.String()
-	if strings.Count(strings.ToLower(all), "<table") > 1 {
-		return false
-	}
 	var rows []line
 	for _, m := range rowTag.Get().FindAllStringSubmatchIndex(all, -1) {
 		if row := tableRow(cellTag.Get(), all[m[2]:m[3]]); row != "" {
@@ -61,16 +57,7 @@ func (t *tidier) htmlTable() bool {
 func tableRow(cell *regexp.Regexp, s string) string {
 	var cells []string
 	for _, m := range cell.FindAllStringSubmatch(s, -1) {
-		text := codeTag.Get().ReplaceAllStringFunc(m[1], func(c string) string {
-			return "`" + html.UnescapeString(c[len("<code>"):len(c)-len("</code>")]) + "`"
-		})
-		text = anyTag.Get().ReplaceAllStringFunc(text, func(tag string) string {
-			if strings.HasPrefix(strings.ToLower(tag), "<br") {
-				return "<br>"
-			}
-			return " "
-		})
-		text = strings.Join(strings.Fields(text), " ")
+		text := clean(anyTag.Get().ReplaceAllString(withoutHTML(m[1]), " "))
 		cells = append(cells, strings.ReplaceAll(text, "|", `\|`))
 	}
 	if len(cells) == 0 {

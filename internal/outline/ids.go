@@ -20,9 +20,6 @@ var (
 // "" where nothing like that can be made.
 func legalID(l label) plan.TaskID {
 	s := strings.TrimSpace(l.id)
-	if id := plan.TaskID(s); id.Valid() && !reservedID(id) {
-		return id
-	}
 	if len(s) == 1 && (s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z') {
 		s = strconv.Itoa(int(s[0]|0x20-'a') + 1)
 	}

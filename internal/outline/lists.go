@@ -68,17 +68,13 @@ func (r *reader) list(n *ast.List) []*item {
 	for li := n.FirstChild(); li != nil; li = li.NextSibling() {
 		it := &item{}
 		it.kids = r.children(li, 0)
-		if len(it.kids) > 0 && it.kids[0].kind == paraBlock {
-			it.lines, it.no = it.kids[0].lines, it.kids[0].no
-			it.kids = it.kids[1:]
-		} else if len(it.kids) > 0 && it.kids[0].kind == headingBlock {
-			it.lines, it.no = it.kids[0].lines, it.kids[0].no
-			it.kids = it.kids[1:]
-		} else if len(it.kids) > 0 {
-			it.no = it.kids[0].no
-			it.lines = []line{{"", it.no}}
-		} else {
+		if len(it.kids) == 0 {
 			continue
+		}
+		first := it.kids[0]
+		it.no, it.lines = first.no, []line{{"", first.no}}
+		if first.kind == paraBlock || first.kind == headingBlock {
+			it.lines, it.kids = first.lines, it.kids[1:]
 		}
 		it.indent = r.column(it.no)
 		if n.IsOrdered() {

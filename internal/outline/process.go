@@ -33,7 +33,7 @@ func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
 				open.used = true
 			}
 		case tableBlock:
-			if open != nil && open.last == 0 && (open.key == keyAcceptance || open.key == keyVerify || open.key == keyEvidence) {
+			if open != nil && open.last == 0 && (open.key == keyAcceptance || open.key == keyVerify) {
 				b.values(n, open.key, []*block{bl})
 				open = nil
 				continue
@@ -92,9 +92,6 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			continue
 		}
 		open = nil
-		if m == inDoc && (p.key == keyRequire || p.key == keyAcceptance) && len(p.lines) == 0 {
-			n.hasField = true
-		}
 		b.field(n, p.key, p.value(), p.no, 0)
 		if len(p.lines) == 0 || endsInColon(p.text()) {
 			open = &openField{key: p.key}
@@ -112,9 +109,6 @@ func endsInColon(s string) bool {
 
 // closes reports that an item with a field ends the open field rather than being part of its value.
 func (o *openField) closes(k key) bool {
-	if k == keyCommand || k == keyExpect {
-		return false
-	}
 	if o.sibling {
 		return k != keyTitle && k != keyID && k != keyGroup && k != keyRequire
 	}
@@ -171,11 +165,8 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 		}
 		b.plainItem(it, n, m)
 	}
-	if open != nil && (open.sibling || open.used) {
-		// A list ends what stood in it; what began before it may go on behind it.
-		if open.sibling {
-			return &openField{key: open.key}
-		}
+	if open != nil && open.sibling {
+		return &openField{key: open.key} // it stood in the list, and ends with it
 	}
 	return open
 }
@@ -183,12 +174,8 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 // fieldItem reads an item that is a field, with its value on the line, below it, or behind it.
 func (b *builder) fieldItem(it *item, parts []part, n *node) *openField {
 	b.took(it.lines...)
-	for i, p := range parts {
-		check := rune(0)
-		if i == 0 {
-			check = it.check
-		}
-		b.field(n, p.key, p.value(), p.no, check)
+	for _, p := range parts {
+		b.field(n, p.key, p.value(), p.no, it.check)
 	}
 	last := parts[len(parts)-1]
 	b.values(n, last.key, it.kids)
@@ -306,9 +293,6 @@ func (b *builder) itemTask(it *item, parent *node) {
 	}
 	if l.id == "" && it.number != "" && (it.check != 0 || strings.Contains(it.number, ".")) {
 		l.id, l.strong = it.number, strings.Contains(it.number, ".")
-	}
-	if l.status.State != "" {
-		l.status.Line = it.no
 	}
 	if own := ownFields(it); l.id == "" && (own.status || own.acceptance) {
 		l.anyID()

@@ -12,7 +12,7 @@ func (b *builder) whole(doc *section) {
 		b.bullets(doc)
 		return
 	}
-	if !r.hasField || len(r.acceptance) == 0 && len(r.statuses) == 0 && len(b.reqs) == 0 {
+	if !r.hasField {
 		return
 	}
 	t := &node{}
@@ -92,12 +92,6 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			b.purpose(s.blocks)
 		}
 	}
-	if k == keyRequire {
-		k = keyDescription
-		if isTask && s.signals().checks > 0 {
-			k = keyAcceptance
-		}
-	}
 	if k == keyStatus && in != b.root {
 		b.statusSection(s, in)
 	} else {
@@ -116,14 +110,14 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 // statusSection reads "### Status" with the word in a paragraph or an item below it.
 func (b *builder) statusSection(s *section, in *node) {
 	for _, bl := range s.blocks {
-		switch {
-		case bl.kind == paraBlock:
-			b.field(in, keyStatus, bl.lines[:1], bl.no, 0)
-			return
-		case bl.kind == listBlock && len(bl.items) > 0:
-			b.field(in, keyStatus, bl.items[0].lines[:1], bl.items[0].no, bl.items[0].check)
-			return
+		lines, check := bl.lines, rune(0)
+		if bl.kind == listBlock {
+			lines, check = bl.items[0].lines, bl.items[0].check
+		} else if bl.kind != paraBlock {
+			continue
 		}
+		b.value(in, keyStatus, lines[:1], check)
+		return
 	}
 }
 

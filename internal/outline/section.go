@@ -120,7 +120,7 @@ func leadsFields(s string, next *block) bool {
 // numberedAbove reports a number with a name, above a field that only a task has: "1.1 Print", "status: done".
 func numberedAbove(s, next string) bool {
 	l := readLabel(s)
-	return keyOf(s) == "" && l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && keyOf(next).ofTask()
+	return l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && keyOf(next).ofTask()
 }
 
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
@@ -219,11 +219,9 @@ func (g *signals) scan(blocks []*block) {
 		case tableBlock:
 			c := columnsOf(b.rows)
 			g.table = g.table || c.tasks()
-			if len(b.rows[0]) == 2 && !c.tasks() {
-				for _, r := range b.rows {
-					if k := lookup(r[0].text); k == keyStatus || k == keyAcceptance {
-						g.note(k)
-					}
+			for _, r := range b.rows {
+				if k := lookup(r[0].text); len(b.rows[0]) == 2 && !c.tasks() && (k == keyStatus || k == keyAcceptance) {
+					g.note(k)
 				}
 			}
 		}

@@ -148,9 +148,6 @@ func frontMatter(src []byte) ([]*block, []byte) {
 		last.kids[0].items = append(last.kids[0].items, kid)
 	}
 	body := append(bytes.Repeat([]byte("\n"), bytes.Count(src[:len(src)-len(rest)], []byte("\n"))), rest...)
-	if len(list.items) == 0 {
-		return nil, body
-	}
 	return []*block{list}, body
 }
 

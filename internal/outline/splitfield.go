@@ -39,12 +39,6 @@ func colonField(s string) (key, string) {
 			if m[3] != "" || m[5] != "" || m[6] == "" {
 				return k, trimEmphasis(m[6], "")
 			}
-		} else if inner, value, ok := strings.Cut(strings.Replace(m[2], "：", ":", 1), ":"); ok &&
-			(m[1] == "_" || m[1] == "*") && m[6] == "" {
-			// _Requirements: 1.1, 2.3_
-			if k := lookup(inner); k != "" {
-				return k, strings.TrimSpace(value)
-			}
 		}
 	}
 	i := strings.IndexAny(s, ":：")
@@ -55,12 +49,6 @@ func colonField(s string) (key, string) {
 	word, value := s[:i], s[i+size:]
 	if size == 1 && strings.HasPrefix(value, ":") {
 		value = value[1:] // "status:: done"
-	}
-	if size == 1 && value != "" && !strings.ContainsAny(value[:1], " \t*_`") && value[0] < utf8.RuneSelf {
-		// "test:unit" is a word, "status:done" a field.
-		if k := lookup(word); k != keyStatus && k != keyEstimate && k != keyAcceptance && k != keyEvidence {
-			return "", ""
-		}
 	}
 	if strings.Count(word, "`")%2 == 1 {
 		return "", ""
@@ -101,11 +89,8 @@ func looseField(s string) (key, string) {
 	if !words().starts[firstTwo(strings.TrimLeft(s, "*_`[【「 "))] {
 		return "", ""
 	}
-	if m := codeOnly.Get().FindStringSubmatch(s); m != nil {
-		if k, value := splitField(m[1]); k == keyStatus && value != "" {
-			return k, value
-		}
-		return "", ""
+	if m := codeOnly.Get().FindStringSubmatch(s); m != nil && keyOf(m[1]) == keyStatus {
+		return splitField(m[1])
 	}
 	if m := bracketKey.Get().FindStringSubmatch(s); m != nil {
 		if k := exact(bareWord(m[1])); k != "" && k != keyTitle && k != keyGroup && k != keyID && k != keyOther {

@@ -28,19 +28,9 @@ func columnsOf(rows [][]cell) columns {
 		if k == "" {
 			continue
 		}
-		if k == keyOther && strings.EqualFold(plainText(h.text), "progress") || plainText(h.text) == "进度" {
-			if _, has := c.of[keyStatus]; !has {
-				k = keyStatus
-			}
+		if !c.has(k) {
+			c.of[k] = i
 		}
-		if _, has := c.of[k]; has {
-			if k == keyTitle && i == c.of[k]+1 && looksIDHeader(header[c.of[k]].text) {
-				c.of[keyID] = c.of[k]
-				c.of[k] = i
-			}
-			continue
-		}
-		c.of[k] = i
 	}
 	if !c.has(keyStatus) {
 		if i := statesOnly(rows, c); i >= 0 {
@@ -110,8 +100,6 @@ var dottedNumber = pattern.Compile(`^\d+(?:\.\d+)+$`)
 
 var idCell = pattern.Compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 
-func looksIDHeader(s string) bool { return lookup(s) == keyTitle }
-
 func (c columns) has(k key) bool { _, ok := c.of[k]; return ok }
 
 // uses reports a column that has been read as the field that it is for.
@@ -126,9 +114,6 @@ func (c columns) uses(i int) bool {
 
 // tasks reports a table whose rows are tasks: something names them, and there is a status or an acceptance.
 func (c columns) tasks() bool {
-	if c.width < 2 || c.has(keyCommand) && !c.has(keyStatus) {
-		return false
-	}
 	named := c.has(keyTitle) || c.has(keyID) || c.has(keyGroup) || c.title >= 0 && c.has(keyStatus)
 	return named && (c.has(keyStatus) || c.has(keyAcceptance) && (c.has(keyTitle) || c.has(keyID)))
 }
@@ -197,17 +182,7 @@ func (b *builder) cellValue(n *node, k key, c cell) {
 	b.took(c)
 	for _, l := range breakTag.Get().Split(c.text, -1) {
 		l = strings.TrimSpace(l)
-		check := rune(0)
-		if m := checkBox.Get().FindStringSubmatch(l); m != nil && k != keyStatus {
-			for _, r := range m[1] {
-				check = r
-			}
-			l = l[len(m[0]):]
-		}
-		if k == keyAcceptance || k == keyVerify {
-			l = strings.TrimLeft(l, "•·- ")
-		}
-		b.value(n, k, []line{{l, c.no}}, check)
+		b.value(n, k, []line{{l, c.no}}, 0)
 	}
 }
 
@@ -225,18 +200,11 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 		if c.title >= 0 && c.title < len(row) {
 			name = row[c.title]
 		}
-		l, more := c.label(row, name)
+		l := c.label(row, name)
 		if l.title == "" || isTotal(row) || placehold.Get().MatchString(strings.TrimSpace(name.text)) {
 			continue
 		}
-		if c.has(keyID) && c.title >= 0 && prose(name.text) == "" && !c.has(keyStatus) {
-			continue
-		}
 		n := b.add(parent, fromRow, l, row[0].no)
-		if l.status.State != "" {
-			n.label.status.Line = row[0].no
-		}
-		b.describe(n, more)
 		b.titleCriteria(n, line{name.text, row[0].no}, name.text)
 		for _, k := range []key{keyStatus, keyAcceptance, keyVerify, keyCommand, keyExpect, keyEvidence, keyDepends,
 			keyEstimate, keyDeliverable, keyFiles, keyCovers, keyRequire, keyDescription, keySteps} {
@@ -254,14 +222,13 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 	}
 }
 
-// label is what a row says of its task, by its id, its name and its first cell; and a name that stands beside another.
-func (c columns) label(row []cell, name cell) (l label, more string) {
-	l = readLabel(name.text)
+// label is what a row says of its task, by its id and its name.
+func (c columns) label(row []cell, name cell) label {
+	l := readLabel(name.text)
 	if id, ok := c.cell(row, keyID); ok {
 		of := readLabel(id.text)
 		if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
-			// The column that should hold ids holds names.
-			more, l = l.title, of
+			l = of // the column that should hold ids holds names
 		} else {
 			l.id = clean(plainText(id.text))
 			l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
@@ -276,12 +243,10 @@ func (c columns) label(row []cell, name cell) (l label, more string) {
 			l.title = of.title
 		}
 	}
-	if l.id == "" && l.kind == noWord {
-		if first := readLabel(row[0].text); first.id != "" && first.strong && c.title != 0 && !numeric(first.id) {
-			l.id, l.strong, l.kind = first.id, true, first.kind
-		}
+	if first := readLabel(row[0].text); l.id == "" && l.kind == noWord && c.title != 0 && first.strong && !numeric(first.id) {
+		l.id, l.strong, l.kind = first.id, true, first.kind
 	}
-	return l, more
+	return l
 }
 
 // groupRow reports a row that is a heading over the rows below it: the name of a milestone, and nothing else.

@@ -94,8 +94,6 @@ func (t *tidier) next() {
 		t.itemize(indent + len(m[1]))
 	}
 	switch {
-	case body == "":
-		t.put(l)
 	case fenceLine.Get().MatchString(l.text):
 		t.fence()
 		return
@@ -306,8 +304,6 @@ func (t *tidier) define(l line) bool {
 	case len(t.items) > 0 && strings.HasPrefix(term, "- "):
 	case lookup(term) != "":
 		above.text += ":"
-	case namesTask(term):
-		above.text = "**" + strings.Trim(term, "*") + "**"
 	default:
 		return false
 	}

@@ -9,9 +9,6 @@ import (
 // field sets a field of n to the value on its own line.
 func (b *builder) field(n *node, k key, lines []line, no int, check rune) {
 	n.hasField = n.hasField || k != keyOther && k != keyDescription && k != ""
-	if len(lines) == 0 {
-		return
-	}
 	b.value(n, k, lines, check)
 }
 
@@ -173,9 +170,6 @@ func (b *builder) stepsOf(n *node, it *item) {
 
 // valueItem takes an item in as part of a field's value, and what is nested below it.
 func (b *builder) valueItem(n *node, k key, it *item) {
-	if prose(joinLines(it.lines)) == "" && len(it.kids) == 0 {
-		return
-	}
 	if k == keySteps {
 		b.stepsOf(n, it)
 		return
