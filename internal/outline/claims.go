@@ -44,7 +44,8 @@ func (b *builder) checkStatus(n *node) {
 	}
 }
 
-const allowedStatuses = "one of TODO, DOING, BLOCKED, DONE, VERIFIED, or a word for one of them (not started, in progress, completed; 未开始, 进行中, 阻塞, 已完成, 已验收)"
+const allowedStatuses = "one of TODO, DOING, BLOCKED, DONE, VERIFIED, or a word for one of them " +
+	"(not started, in progress, completed; 未开始, 进行中, 阻塞, 已完成, 已验收)"
 
 // claims are all that the source says of the status of n. An empty box beside a status says nothing.
 func (n *node) claims() []Status {

@@ -9,7 +9,8 @@ import (
 
 var (
 	assignment = pattern.Compile(`^(?:[A-Za-z_][A-Za-z0-9_]*=(?:"[^"]*"|'[^']*'|\S*)\s+)+`)
-	scriptName = pattern.Compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
+	scriptName = pattern.Compile(`^(?:\.{0,2}[/\\])?[\w.@~$-]+(?:[/\\][\w.@$-]+)*\.(?:sh|bash|zsh|py|js|mjs` +
+		`|cjs|ts|rb|pl|ps1|bat|cmd|php|lua|exe)$`)
 	localPath  = pattern.Compile(`^(?:\./|\.\./|\.\\|~/|/(?:usr|bin|opt|tmp|sbin|home|app|work)\S*/)[\w.@$/\\-]+$`)
 	venvPath   = pattern.Compile(`^\.?[\w.-]*(?:/[\w.-]+)*/bin/[\w.-]+$`)
 	prompt     = pattern.Compile(`^(?:[\w.@~/:-]*[$%❯] |PS [^>]*> ?|> )`)
@@ -166,7 +167,8 @@ func commandAt(parts []span, i int, strongAll bool) (command, inner string, poin
 	return trimPrompt(code), "", pointed
 }
 
-var exitFollows = pattern.Compile(`(?i)^\s*[，,:：（(]?\s*(?:exits?(?: with)?(?: code| status)? ?0\b|退出[码碼]\s*(?:为|是|=|:|：)?\s*0)`)
+var exitFollows = pattern.Compile(`(?i)^\s*[，,:：（(]?\s*(?:exits?(?: with)?(?: code| status)? ?0\b` +
+	`|退出[码碼]\s*(?:为|是|=|:|：)?\s*0)`)
 
 // "Exit code of `x` is 3", "`x` 的退出码为 3".
 var (

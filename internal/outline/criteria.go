@@ -28,7 +28,8 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 }
 
-var onlyRefs = pattern.Compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–|~|～)\s*|$))+$`)
+var onlyRefs = pattern.Compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–` +
+	`|~|～)\s*|$))+$`)
 var softTags = pattern.Compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
@@ -251,4 +252,5 @@ func pathsIn(s string) []string {
 	return out
 }
 
-var versionLike = pattern.Compile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js|three\.js|d3\.js|asp\.net)$`)
+var versionLike = pattern.Compile(`^v?\d+(?:\.\d+)*(?:\.x)?$|^(?i:e\.g|i\.e|etc|node\.js|vue\.js|next\.js` +
+	`|three\.js|d3\.js|asp\.net)$`)

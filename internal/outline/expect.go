@@ -46,7 +46,8 @@ func isThreshold(s string) bool {
 	return ok || thresholdStart.Get().MatchString(strings.ToLower(s))
 }
 
-var thresholdStart = pattern.Compile(`^(?:exit\b|exits\b|rc\b|退出[码碼]|返回[码碼]|[<>≥≤=≠]|!=|-?\d+(?:\.\d+)?\s*(?:%|$)|全部通过|0\b)`)
+var thresholdStart = pattern.Compile(`^(?:exit\b|exits\b|rc\b|退出[码碼]|返回[码碼]|[<>≥≤=≠]|!=|-?\d+(?:\.\d+)?\s*(?:%` +
+	`|$)|全部通过|0\b)`)
 
 type checkKind int
 
@@ -213,15 +214,20 @@ func (c check) filter() string {
 }
 
 var (
-	passes      = withWords(`^(?:(?:{before success})[ ,，]*)*(?:{success}|(?:failed|failures?|errors?|失败数?|错误数?) ?(?:==?|:|：) ?0)(?:[ ,，]*(?:{behind success}))*$`)
-	nonZero     = pattern.Compile(`^(?:(?:must|should|it|to|应|须|必须|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为|非) ?0$|fails?$|失败$|红灯$)`)
+	passes = withWords(`^(?:(?:{before success})[ ,，]*)*(?:{success}|(?:failed|failures?|errors?|失败数?` +
+		`|错误数?) ?(?:==?|:|：) ?0)(?:[ ,，]*(?:{behind success}))*$`)
+	nonZero = pattern.Compile(`^(?:(?:must|should|it|to|应|须|必须` +
+		`|命令)\s*)*(?:(?:exits?(?: with)?(?: (?:a )?code)? ?|退出码 ?(?:为|是)? ?)?(?:non-?zero|非零)(?: 退出` +
+		`| exit(?: code)?| status|退出)?$|非 ?0|exits? (?:with )?(?:code )?!= ?0$|exit code != 0$|退出码 ?(?:!=|≠|不为` +
+		`|非) ?0$|fails?$|失败$|红灯$)`)
 	exitCode    = withWords(`^(?:(?:{before success})\s*)*(?:{exit code})\s*(?:{is})?\s*(\d{1,3})$`)
 	silent      = withWords(`^(?:(?:{before silence})\s*)*(?:{silence})$`)
 	passedCount = pattern.Compile(`^\d+ (?:passed|tests? passed|passing)`)
 	comparison  = withWords(`^(?:(?:{before a number})[ :：]*)*` +
 		`({number >=}|{number <=}|{number !=}|{number ==}|{number >}|{number <})?[ :：]*` +
 		`(-?\d+(?:\.\d+)?)\s*(%|％)?\s*({counted})?\s*(?:或?以上|以内|及以上|or more|or less|or fewer|\+)?\s*$`)
-	counting      = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
+	counting = pattern.Compile(`\bwc\b|\bgrep\b.*(?:\s-[A-Za-z]*c\b|--count)|\brg\b.*(?:\s-[A-Za-z]*c\b` +
+		`|--count)|\blength\b|\bcount\b|\buniq -c|\bnl\b|(?i:measure-object)`)
 	containsWords = withWords(`(?i)^(?:(?:{before a text})\s*)*({lacks}|{contains})\s*[:：]?\s*(.+)$`)
 	quoted        = pattern.Compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
@@ -256,7 +262,8 @@ func compared(command, lower string) *comparisonOf {
 // does not matter: "grep -c" fails when it counts zero.
 func compareFilter(op, number string) string {
 	const isNumber = `/^-?[0-9]+(\.[0-9]+)?%?$/`
-	return fmt.Sprintf(`awk 'NF { l = $0; r++ } END { n = split(l, f); v = f[1]; if (v !~ %s) { v = f[n]; if (r == 1) sub(/^.*[:=]/, "", v) } exit !(v ~ %s && v + 0 %s %s) }'`,
+	return fmt.Sprintf(`awk 'NF { l = $0; r++ } END { n = split(l, f); v = f[1]; `+
+		`if (v !~ %s) { v = f[n]; if (r == 1) sub(/^.*[:=]/, "", v) } exit !(v ~ %s && v + 0 %s %s) }'`,
 		isNumber, isNumber, op, number)
 }
 

@@ -32,13 +32,18 @@ type label struct {
 }
 
 var (
-	number    = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
+	number = `[0-9]+(?:[.\-][0-9]+)*[a-z]?|[A-Z]{1,4}-?[0-9]+(?:[.\-][A-Z]{0,3}[0-9]+)*[a-z]?|[A-Z]\b` +
+		`|[一二三四五六七八九十百]+|[IVX]{1,5}\b`
 	wordFirst = withWords(`^(?i:({goal})|({task}))\s*[#:：]?\s*(?:第\s*)?((?:` + number +
 		`)?)\s*(?:[)）\]】:：.、,，|｜丨—–\-·▸►]+|\s|$)\s*(.*)$`)
-	ordinal  = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
-	idFirst  = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
-	dotted   = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
-	bareNo   = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
+	ordinal = pattern.Compile(`^第\s*([0-9]+|[一二三四五六七八九十百]+)\s*(?:个|项)?\s*(里程碑|阶段|期|迭代|批|周|步|部分|任务` +
+		`|步骤)\s*[:：、.,，|｜丨—–\-]*\s*(.*)$`)
+	idFirst = pattern.Compile(`^[\[(（【「]?\s*((?:[A-Z][A-Za-z]*[0-9]*[-_.])*[A-Z]{1,10}[-_.]?[0-9]+` +
+		`(?:[.\-][A-Z]{0,8}-?[0-9]+)*[a-z]?` +
+		`|(?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*[a-z]?)\s*[\])）】」]?\s*(?:[:：.、|｜丨—–·\-]+\s*|\s+|$)(.*)$`)
+	dotted = pattern.Compile(`^([0-9]{1,4}(?:\.[0-9]{1,4})+[a-z]?)(?:\s*[|｜丨]\s*|\s*[)）:：.、—–\-]*\s+)(.*)$`)
+	bareNo = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}` +
+		`|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
 	boxFirst = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
 	wordLast = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
@@ -134,7 +139,8 @@ var bracketedName = withWords(`^[【\[]\s*((?i:{goal}|{task})\s*(?:` + number + 
 
 var (
 	tag        = pattern.Compile(`^\[([A-Za-z]{1,4}\d{0,3}|[A-Z]{2,8}-\d+)\]\s*`)
-	dependsTag = pattern.Compile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
+	dependsTag = pattern.Compile(`(?i)[（(\[]\s*(?:depends? on|deps?|after|blocked by|requires|needs|依赖于?` +
+		`|前置)\s*[:：]?\s*([^（()）\[\]]*)[）)\]]`)
 )
 
 // takeTags takes tags such as [P] and [US1] off the beginning of a title.
@@ -248,7 +254,9 @@ func (l *label) takeMarks(s string) string {
 var (
 	estimateAt = pattern.Compile(`[（(\[【]\s*(?:(?i:est(?:imate)?\.?|预估|预计|估时|工时|约|~|≈|about|ca\.?)\s*[:：]?\s*)*` +
 		daysText + `\s*[）)\]】]`)
-	daysText    = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
+	daysText = `~?([0-9]+(?:\.[0-9]+)?|半|一|两|三|四|五)\s*(?:(?:[-–~～—至到]` +
+		`|to)\s*([0-9]+(?:\.[0-9]+)?))?\s*(?i:(d|days?|person[- ]?days?|pd|md|man-?days?|dev[- ]?days?|天|人日|人天` +
+		`|工作日|日|h|hrs?|hours?|小时|工时|w|weeks?|周|人周|min|mins|minutes?|分钟))`
 	daysValue   = pattern.Compile(`(?:^|[^\p{L}\p{N}.])` + daysText + `(?:$|[^\p{L}\p{N}])|` + `^\s*(?:约\s*)?` + daysText)
 	tailBracket = pattern.Compile(`\s*[（(\[【]([^（()）\[\]【】]{1,40})[）)\]】]\s*$`)
 	tailWord    = pattern.Compile(`(?:\s[—–-]{1,3}|\s*[|｜:：])\s*([^—–|｜:：-]{1,24})\s*$`)

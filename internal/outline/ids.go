@@ -137,7 +137,9 @@ func (b *builder) byPlace(n *node, claim func(*node, plan.TaskID) bool) {
 	}
 }
 
-var wordNumber = pattern.Compile(`(?i)(?:milestone|phase|stage|sprint|epic|task|step|story|issue|里程碑|阶段|任务|任務|步骤)\s*#?\s*([0-9]+(?:\.[0-9]+)*|[A-Z][0-9.-]*|[一二三四五六七八九十]+)|([A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9.]*|[0-9]+(?:\.[0-9]+)*)`)
+var wordNumber = pattern.Compile(`(?i)(?:milestone|phase|stage|sprint|epic|task|step|story|issue|里程碑|阶段|任务|任務` +
+	`|步骤)\s*#?\s*([0-9]+(?:\.[0-9]+)*|[A-Z][0-9.-]*|[一二三四五六七八九十]+)|([A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9.]*` +
+	`|[0-9]+(?:\.[0-9]+)*)`)
 
 // dependencies finds the tasks that a text of dependencies names. What names none stays text.
 func (b *builder) dependencies(nodes []*node) {

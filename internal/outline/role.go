@@ -5,7 +5,8 @@ import (
 )
 
 var (
-	containers = withWords(`(?i)^(?:(?:{tasks: before}) )*(?:{tasks: of what})s?(?:\s*(?:&|and|/|与)\s*\w+)?\s*(?:{tasks: behind})?s?$|` +
+	containers = withWords(`(?i)^(?:(?:{tasks: before}) )*(?:{tasks: of what})s?(?:\s*(?:&|and|/` +
+		`|与)\s*\w+)?\s*(?:{tasks: behind})?s?$|` +
 		`^(?:{tasks: kind})\s*(?:{tasks: plan})s?$|^(?:{tasks: whole})$|` +
 		`(?:{tasks: of what, Chinese})(?:{tasks: behind, Chinese})|^(?:{tasks: kind, Chinese})(?:{tasks: plan, Chinese})`)
 	skipped = withWords(`(?i)^(?:.*\b)?(?:{aside})$|(?:{aside, Chinese})$`)

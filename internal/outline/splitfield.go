@@ -11,7 +11,8 @@ import (
 var boldKey = pattern.Compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
 
 // splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值,
-// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. The key is "" where it is none that is known.
+// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. The key is "" where
+// it is none that is known.
 func splitField(s string) (key, string) {
 	s = strings.TrimSpace(s)
 	s = strings.TrimLeftFunc(s, func(r rune) bool {
@@ -80,8 +81,9 @@ func trimEmphasis(value, word string) string {
 var (
 	codeOnly   = pattern.Compile("^`+([^`]+)`+$")
 	bracketKey = pattern.Compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
-	otherMark  = pattern.Compile(`^([^=|｜→—–▸►]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–|[▸►])\s*|\s+(->|=>|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
-	wordValue  = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
+	otherMark  = pattern.Compile(`^([^=|｜→—–▸►]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–|[▸►])\s*|\s+(->|=>` +
+		`|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
+	wordValue = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
 )
 
 // looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.

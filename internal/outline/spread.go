@@ -9,7 +9,9 @@ import (
 var (
 	bracketField = pattern.Compile(`\s*【\s*([^【】：:]{1,20})\s*[：:]\s*([^【】]*)】`)
 	codeField    = pattern.Compile("(?i)([^\\s`|]\\s+)`\\s*(status|state|状态)\\s*[:：=]\\s*([^`]+?)\\s*`")
-	statusFirst  = pattern.Compile(`^(#{1,6}\s+|(?:[-*+]\s+|\d{1,3}[.)]\s+)(?:\[[ xX]\]\s+)?)?(?:【\s*([^【】]{1,16})\s*】|\[((?i:todo|doing|blocked|done|verified))\])\s*([^\s(（\[].*)$`)
+	statusFirst  = pattern.Compile(`^(#{1,6}\s+|(?:[-*+]\s+` +
+		`|\d{1,3}[.)]\s+)(?:\[[ xX]\]\s+)?)?(?:【\s*([^【】]{1,16})\s*】` +
+		`|\[((?i:todo|doing|blocked|done|verified))\])\s*([^\s(（\[].*)$`)
 )
 
 // spread writes fields that stand in brackets on the line of what they belong to, and a status that stands before it,

@@ -129,9 +129,11 @@ var (
 	isDate    = pattern.Compile(`^\s+(?:\d{1,4}[-/.年月]\d|\d{1,2}\s*[%％]|\d{1,3}\s*[%％]|v\d|@|#)`)
 	goesOn    = withWords(`^\s+(?:{goes on, whole})`)
 	takesBack = withWords(`[?？]|{takes back, whole}`)
-	nothingOf = pattern.Compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
-	awaits    = pattern.Compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
-	shareOf   = pattern.Compile(`(\d{1,3})\s*[%％]`)
+	nothingOf = pattern.Compile(`(?:\b(?:no|zero|0|without)|无|零|没有)\s*(?:(?:known|remaining|open` +
+		`|more)\s+)*(?:issues?|problems?|fail\w*|errors?|遗留\S{0,4}|问题|失败|剩余)`)
+	awaits = pattern.Compile(`待(?:复核|验收|审核|评审|审阅|确认|review)|(?:pending|awaiting|needs|waiting for` +
+		`|待)\s+(?:code )?(?:review|verification|sign-?off)|not (?:yet )?verified|未验证|尚未验证`)
+	shareOf = pattern.Compile(`(\d{1,3})\s*[%％]`)
 )
 
 // agrees reports that what stands behind the word for a state is a remark that leaves the state as it is.
