@@ -80,7 +80,7 @@ type builder struct {
 }
 
 func (b *builder) build(front, blocks []*block) {
-	b.root = &node{label: label{}, line: 1}
+	b.root = &node{line: 1}
 	b.seen, b.read = map[int]bool{}, map[int]bool{}
 	doc := sectionsOf(blocks)
 	b.loose = !b.anyExplicit(doc)
@@ -150,7 +150,7 @@ func (b *builder) front(list *block) {
 		case k == keyID:
 			b.root.label.id, b.root.label.strong = clean(value), true
 		case k.ofTask():
-			b.field(b.root, k, []line{{value, it.no}}, it.no, ' ')
+			b.field(b.root, k, []line{{value, it.no}}, ' ')
 			b.values(b.root, k, it.kids)
 		default:
 			continue

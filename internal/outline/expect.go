@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/shell"
 )
 
 // shellLine turns a command and what the source expects of it into one line for a POSIX shell that succeeds when all of
@@ -152,8 +153,8 @@ func single(command, e string) ([]check, bool) {
 		}
 		return []check{{kind: exits, text: m[1]}}, true
 	}
-	if m := compared(command, lower); m != nil {
-		return []check{{kind: counts, op: m.op, text: m.number}}, true
+	if op, number := compared(command, lower); op != "" {
+		return []check{{kind: counts, op: op, text: number}}, true
 	}
 	if m := passedCount.Get().FindStringSubmatch(lower); m != nil {
 		return []check{{kind: passed, text: m[0]}}, true
@@ -232,16 +233,14 @@ var (
 	quoted        = pattern.Compile("^(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|“([^”]+)”|「([^」]+)」|‘([^’]+)’)")
 )
 
-type comparisonOf struct{ op, number string }
-
 // compared reads a number that the output is compared with. A count of lines, files or tests says nothing of what is
 // printed, unless the command is one that counts.
-func compared(command, lower string) *comparisonOf {
+func compared(command, lower string) (op, number string) {
 	m := comparison.Get().FindStringSubmatch(lower)
 	if m == nil || m[4] != "" && !counting.Get().MatchString(command) {
-		return nil
+		return "", ""
 	}
-	op := "=="
+	op = "=="
 	for _, o := range []string{">=", "<=", "!=", ">", "<"} {
 		if listed("number "+o, m[1]) {
 			op = o
@@ -255,7 +254,7 @@ func compared(command, lower string) *comparisonOf {
 			op = "<="
 		}
 	}
-	return &comparisonOf{op, m[2]}
+	return op, m[2]
 }
 
 // compareFilter compares the number that stands first or last on the last line of the output. How the command exits
@@ -295,9 +294,7 @@ func firstOf(all []string) string {
 	return ""
 }
 
-func grepFor(text string) string { return "grep -F -q -- " + quoteShell(clean(text)) }
-
-func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func grepFor(text string) string { return "grep -F -q -- " + shell.Quote(clean(text)) }
 
 // group makes one command of a line, whatever operators or comments it holds.
 func group(command string) string {

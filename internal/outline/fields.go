@@ -41,7 +41,6 @@ type part struct {
 	key   key
 	lines []line // the value
 	raw   []line // key and value, as they stand
-	no    int
 }
 
 // value is what the field is set to: of one that only the description keeps, the key too.
@@ -64,14 +63,14 @@ func fieldsIn(lines []line) []part {
 			k, value := splitField(piece)
 			if k == "" {
 				if len(out) == 0 {
-					out = append(out, part{no: l.no})
+					out = append(out, part{})
 				}
 				last := &out[len(out)-1]
 				last.lines = append(last.lines, line{piece, l.no})
 				last.raw = append(last.raw, line{piece, l.no})
 				continue
 			}
-			p := part{key: k, no: l.no, raw: []line{{piece, l.no}}}
+			p := part{key: k, raw: []line{{piece, l.no}}}
 			if value != "" {
 				p.lines = []line{{value, l.no}}
 			}

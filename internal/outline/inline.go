@@ -36,7 +36,7 @@ func spans(s string) []span {
 		if plain < i {
 			out = append(out, span{s[plain:i], false})
 		}
-		out = append(out, span{trimCode(s[i+width : end]), true})
+		out = append(out, span{strings.TrimSpace(s[i+width : end]), true})
 		i = end + width
 		plain = i
 	}
@@ -62,8 +62,6 @@ func closing(s string, from, width int) int {
 	}
 	return -1
 }
-
-func trimCode(s string) string { return strings.TrimSpace(s) }
 
 var (
 	comment    = pattern.Compile(`<!--.*?(-->|$)`)

@@ -84,7 +84,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 		}
 		if (p.key == keyCommand || p.key == keyExpect) && m == inTask &&
 			(open == nil || open.key != keyAcceptance && open.key != keyVerify) {
-			asStep(n, func() { b.field(n, p.key, p.lines, p.no, 0) })
+			asStep(n, func() { b.field(n, p.key, p.lines, 0) })
 			open = nil
 			if len(p.lines) == 0 && p.key == keyCommand {
 				open = &openField{key: keyCommand}
@@ -92,7 +92,7 @@ func (b *builder) paragraph(bl *block, n *node, m mode, open *openField) *openFi
 			continue
 		}
 		open = nil
-		b.field(n, p.key, p.value(), p.no, 0)
+		b.field(n, p.key, p.value(), 0)
 		if len(p.lines) == 0 || endsInColon(p.text()) {
 			open = &openField{key: p.key}
 		} else if p.key == keyAcceptance && len(commandsIn(spans(p.text()), false)) == 0 {
@@ -175,7 +175,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 func (b *builder) fieldItem(it *item, parts []part, n *node) *openField {
 	b.took(it.lines...)
 	for _, p := range parts {
-		b.field(n, p.key, p.value(), p.no, it.check)
+		b.field(n, p.key, p.value(), it.check)
 	}
 	last := parts[len(parts)-1]
 	b.values(n, last.key, it.kids)
@@ -194,7 +194,7 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 			return
 		}
 		if it.check != 0 {
-			b.step(n, it)
+			asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
 			return
 		}
 		if !b.promote(n, it.lines) {
@@ -243,13 +243,8 @@ func tasksIn(blocks []*block) bool {
 	return false
 }
 
-// step reads an item of a checklist that stands in a task: what is to be ticked off. It is a criterion only if the task
-// says nothing of acceptance.
-func (b *builder) step(n *node, it *item) {
-	asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
-}
-
-// asStep has what f reads as criteria go to the steps of n.
+// asStep has what f reads as criteria go to the steps of n: what is to be ticked off there is a criterion only if the
+// task says nothing of acceptance.
 func asStep(n *node, f func()) {
 	acceptance, checks := n.acceptance, n.checks
 	n.acceptance, n.checks = n.steps, n.stepStates

@@ -226,8 +226,6 @@ func (t *tidier) text(l line, indent int, body string) {
 	t.put(line{strings.Repeat(" ", column) + body, l.no})
 }
 
-func pseudoLine(s string) bool { _, ok := pseudo(s); return ok }
-
 // quotedLimit is a threshold at the beginning of a line, which is no quotation: ">= 3".
 var quotedLimit = pattern.Compile(`^>\s*=?\s*\d+(?:\.\d+)?\s*%?$`)
 

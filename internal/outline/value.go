@@ -7,7 +7,7 @@ import (
 )
 
 // field sets a field of n to the value on its own line.
-func (b *builder) field(n *node, k key, lines []line, no int, check rune) {
+func (b *builder) field(n *node, k key, lines []line, check rune) {
 	n.hasField = n.hasField || k != keyOther && k != keyDescription && k != ""
 	b.value(n, k, lines, check)
 }
@@ -153,7 +153,7 @@ func (b *builder) values(n *node, k key, blocks []*block) {
 // stepsOf reads the items of a field of steps: those with a box may serve as criteria.
 func (b *builder) stepsOf(n *node, it *item) {
 	if it.check != 0 {
-		b.step(n, it)
+		asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
 		return
 	}
 	b.value(n, keyDescription, it.lines, 0)
