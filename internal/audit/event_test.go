@@ -22,7 +22,7 @@ func TestEveryEventHasARule(t *testing.T) {
 	n := 0
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
-		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Event") || len(spec.Values) != 1 {
+		if !ok || !strings.HasPrefix(strings.ToLower(spec.Names[0].Name), "event") || len(spec.Values) != 1 {
 			return true
 		}
 		lit, ok := spec.Values[0].(*ast.BasicLit)

@@ -115,13 +115,13 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 	return strings.Join(steps, " && ")
 }
 
-// DamagedRefs is where the mends of findings keep what they give up.
-const DamagedRefs = "refs/workflow-damaged/"
+// damagedRefs is where the mends of findings keep what they give up.
+const damagedRefs = "refs/workflow-damaged/"
 
 // keep is the command that keeps a commit under another name.
 func keep(ref string, tip plan.OID) string {
 	name := strings.TrimPrefix(ref, "refs/workflow/")
-	return fmt.Sprintf("git update-ref %s %s", shell.Word(fmt.Sprintf("%s%s/%.12s", DamagedRefs, name, tip)), tip)
+	return fmt.Sprintf("git update-ref %s %s", shell.Word(fmt.Sprintf("%s%s/%.12s", damagedRefs, name, tip)), tip)
 }
 
 func deleteRef(ref string, held plan.OID) string {
@@ -242,7 +242,7 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 	if err := a.history(string(tip)); err != nil {
 		return nil, err
 	}
-	more, err := Policy(ctx, store)
+	more, err := policyHistory(ctx, store)
 	if err != nil {
 		return nil, err
 	}

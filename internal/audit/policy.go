@@ -120,8 +120,8 @@ func (a *auditor) mayChange(commit plan.OID, by *gitstore.Policy) error {
 	return nil
 }
 
-// Policy audits the history of the policy: that records were only added, and that only maintainers changed it.
-func Policy(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
+// policyHistory audits the history of the policy: that records were only added, and that only maintainers changed it.
+func policyHistory(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
 	p, err := store.Policy(ctx)
 	if err != nil {
 		return []Finding{{Code: "bad-policy", Place: "policy.json", Message: err.Error(), Mend: "git wf policy log"}}, nil

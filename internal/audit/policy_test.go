@@ -137,7 +137,7 @@ func TestFourEyes(t *testing.T) {
 func TestPolicyAudit(t *testing.T) {
 	p := newPolicies(t, "ann")
 	p.Git("update-ref", gitstore.PolicyRef, string(p.commit("", []string{"ann"}, p.commit("", []string{"ann"}))))
-	findings, err := Policy(context.Background(), p.Open())
+	findings, err := policyHistory(context.Background(), p.Open())
 	if err != nil || len(findings) != 1 || findings[0].Code != "not-a-maintainer" {
 		t.Errorf("%v %v", findings, err)
 	}

@@ -101,7 +101,7 @@ func (s *surroundings) ref(r ref) {
 		s.plans[plan.ID(id)] = id != "policy"
 		return
 	case strings.HasPrefix(r.name, claimRefs), strings.HasPrefix(r.name, remoteRefs),
-		strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, DamagedRefs):
+		strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, damagedRefs):
 		return // claims are looked at by themselves; the others hold whatever was fetched or kept
 	default:
 		why = "no ref of this program begins so"

@@ -130,6 +130,9 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	if t == nil || t.DeliverableSpec == nil || !ok {
 		return nil, fmt.Errorf("%s has no version %q", task, s.trailers["Wf-Artifact"])
 	}
+	if !t.Planning() {
+		return nil, fmt.Errorf("%s makes no plan", task)
+	}
 	if g.Made, err = export.ReadArtifact(a.ctx, a.store, snap, task, g.Version); err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Version is the schema_version of replies.
-const Version = 1
+// replyVersion is the schema_version of replies.
+const replyVersion = 1
 
 // Want is what a reply must answer.
 type Want struct {
@@ -29,13 +29,13 @@ type Reply struct {
 	Type        ResultType
 	Summary     string
 	Files       []File
-	Needs       []Need
+	Needs       []need
 	Error       string
 	Verdict     plan.Verdict
 	Score       int      // 0 to 100
-	Criteria    []Ruling // one for each criterion without a run line, in the order of Want
+	Criteria    []ruling // one for each criterion without a run line, in the order of Want
 	Suggestions []plan.Suggestion
-	Estimates   []Estimate // of some or all of the leaves, each at most once
+	Estimates   []estimate // of some or all of the leaves, each at most once
 }
 
 // File is one file of a deliverable.
@@ -45,8 +45,8 @@ type File struct {
 	Executable bool
 }
 
-// Need is one question, and the form that its answer must have.
-type Need struct {
+// need is one question, and the form that its answer must have.
+type need struct {
 	Name                string // of a file: the input that it becomes
 	Question            string
 	Kind                string        // plan.AskText, plan.AskFile or plan.AskChoice
@@ -54,15 +54,15 @@ type Need struct {
 	RecommendedOptionID string        // of a choice: one of Options, or ""
 }
 
-// Ruling is the verdict on one criterion.
-type Ruling struct {
+// ruling is the verdict on one criterion.
+type ruling struct {
 	ID       string
 	Pass     bool
 	Evidence string
 }
 
-// Estimate is what an agent thinks of one leaf.
-type Estimate struct {
+// estimate is what an agent thinks of one leaf.
+type estimate struct {
 	TaskID              plan.TaskID
 	EstimatedPersonDays float64 // above 0
 	OneShotPass         bool
@@ -106,21 +106,21 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 	}
 	switch version := object["schema_version"].(type) {
 	case nil:
-		return &Violation{Code: CodeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing",
+		return &Violation{Code: codeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing",
 			ExampleFix: `"schema_version": 1`}
 	case float64:
-		if version != Version {
-			return &Violation{Code: CodeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version),
+		if version != replyVersion {
+			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version),
 				ExampleFix: `"schema_version": 1`}
 		}
 	default:
-		return &Violation{Code: CodeWrongType, JSONPath: "$.schema_version", Expected: "the number 1",
+		return &Violation{Code: codeWrongType, JSONPath: "$.schema_version", Expected: "the number 1",
 			Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
 	}
 	result, ok := object[keyResult].(string)
 	if !ok || !slices.Contains(allowed, result) {
 		return &Violation{
-			Code: CodeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " +
+			Code: codeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " +
 				some(allowed),
 			Actual: shownValue(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
 		}

@@ -67,7 +67,7 @@ func TestParseReview(t *testing.T) {
 	want := Reply{
 		Type: Review, Verdict: plan.Approved, Score: 93,
 		// In the order of the task; what the engine judges is not the agent's to say; nothing that a terminal obeys.
-		Criteria: []Ruling{{"A1", true, "l. 3"}, {"A2", false, "a\nb\ufffd[2J"}},
+		Criteria: []ruling{{"A1", true, "l. 3"}, {"A2", false, "a\nb\ufffd[2J"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -261,11 +261,11 @@ func TestLimits(t *testing.T) {
 		t.Fatal(v)
 	}
 	want.Limits = plan.Config{MaxArtifactFiles: 2}
-	if v := violationOf(t, want, string(Example(RoleAction, Artifact))); v == nil || v.Code != CodeTooLarge {
+	if v := violationOf(t, want, string(Example(RoleAction, Artifact))); v == nil || v.Code != codeTooLarge {
 		t.Errorf("three files where two are allowed: %v", v)
 	}
 	want.Limits = plan.Config{MaxArtifactBytes: 70}
-	if v := violationOf(t, want, string(Example(RoleAction, Artifact))); v == nil || v.Code != CodeTooLarge {
+	if v := violationOf(t, want, string(Example(RoleAction, Artifact))); v == nil || v.Code != codeTooLarge {
 		t.Errorf("76 bytes where 70 are allowed: %v", v)
 	}
 	const elsewhere = `{"schema_version":1,"result_type":"ARTIFACT","files":[]}`
@@ -318,7 +318,7 @@ func TestFeedback(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	v := CutOff("stopped at 4096 tokens\x1b[2J")
 	checkTexts(t, v)
-	if v.Code != CodeCutOff || !strings.Contains(v.Error(), "stopped at 4096 tokens") {
+	if v.Code != codeCutOff || !strings.Contains(v.Error(), "stopped at 4096 tokens") {
 		t.Errorf("got %v", v)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"gitwf/internal/document"
 )
 
-// MaxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
-const MaxReply = 16 << 20
+// maxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
+const maxReply = 16 << 20
 
 const (
 	keyResult  = "result_type"
@@ -20,9 +20,9 @@ const (
 // extract finds the one reply in a text. The rule: of all objects, and of all groups in braces that are none, that
 // speak of a result_type there is one, or equal ones. So it never has to choose.
 func extract(data []byte) (map[string]any, *Violation) {
-	if len(data) > MaxReply {
+	if len(data) > maxReply {
 		return nil, &Violation{
-			Code: CodeTooLarge, Expected: fmt.Sprintf("at most %d bytes", MaxReply), Actual: fmt.Sprintf("%d bytes", len(data)),
+			Code: codeTooLarge, Expected: fmt.Sprintf("at most %d bytes", maxReply), Actual: fmt.Sprintf("%d bytes", len(data)),
 			ExampleFix: "write large files to the directory that WF_OUT names, and leave files out",
 		}
 	}
@@ -58,7 +58,7 @@ func decode(data []byte) (string, *Violation) {
 	if !utf8.FullRune(data[at:]) {
 		return "", CutOff("the text ends inside a character")
 	}
-	return "", &Violation{Code: CodeNotUTF8, Expected: "UTF-8",
+	return "", &Violation{Code: codeNotUTF8, Expected: "UTF-8",
 		Actual: fmt.Sprintf("the byte 0x%02X at offset %d", data[at], at)}
 }
 
@@ -132,7 +132,7 @@ func (s *scanner) spend(bytes int) *Violation {
 	if s.budget -= bytes; s.budget >= 0 {
 		return nil
 	}
-	return &Violation{Code: CodeTooLarge, Expected: "one JSON object", Actual: "too many brackets that begin none"}
+	return &Violation{Code: codeTooLarge, Expected: "one JSON object", Actual: "too many brackets that begin none"}
 }
 
 func (s *scanner) whole(v any, end int) *Violation {
@@ -151,7 +151,7 @@ func (s *scanner) whole(v any, end int) *Violation {
 	}
 	if s.reply != nil && !reflect.DeepEqual(s.reply, object) {
 		return &Violation{
-			Code: CodeTwoReplies, Expected: "one object with a result_type, and no drafts or examples beside it",
+			Code: codeTwoReplies, Expected: "one object with a result_type, and no drafts or examples beside it",
 			Actual: fmt.Sprintf("another one at %s that differs from the first", place(s.text, start)),
 		}
 	}
@@ -171,7 +171,7 @@ func (s *scanner) leftover() *Violation {
 	}
 	at := len(s.text) - len(after)
 	return &Violation{
-		Code: CodeLeftover, Expected: "the end of the reply after the object's closing brace",
+		Code: codeLeftover, Expected: "the end of the reply after the object's closing brace",
 		Actual: fmt.Sprintf("%s at %s", snippet(after), place(s.text, at)),
 	}
 }
@@ -192,7 +192,7 @@ func (s *scanner) broken(f *document.Fault) *Violation {
 	switch {
 	case !f.Begun && s.text[f.At] == '\\' && strings.Contains(group, escapedKey):
 		return &Violation{
-			Code: CodeDoubleEncoded, Expected: "the object itself", ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
+			Code: codeDoubleEncoded, Expected: "the object itself", ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
 			Actual: "an object with its quotes escaped, at " + place(s.text, s.pos),
 		}
 	case strings.Contains(group, keyResult):
@@ -228,16 +228,16 @@ func (s *scanner) result() (map[string]any, *Violation) {
 		ExampleFix: `{"schema_version":1,"result_type":"NOOP","summary":"..."}`}
 	switch {
 	case s.wrapped != "":
-		whole.Code, whole.Actual = CodeWrapped, "a "+keyResult+" "+s.wrapped
+		whole.Code, whole.Actual = codeWrapped, "a "+keyResult+" "+s.wrapped
 		whole.Expected = "the object with the " + keyResult + " alone, at the top"
 	case s.reply != nil:
 		return s.reply, nil
 	case strings.TrimSpace(s.text) == "":
-		whole.Code, whole.Actual = CodeEmpty, "nothing"
+		whole.Code, whole.Actual = codeEmpty, "nothing"
 	case strings.Contains(s.text, escapedKey):
-		whole.Code, whole.Actual = CodeDoubleEncoded, "an object inside a string, with its quotes escaped"
+		whole.Code, whole.Actual = codeDoubleEncoded, "an object inside a string, with its quotes escaped"
 	default:
-		whole.Code, whole.Actual = CodeNoReply, "text without such an object: "+snippet(strings.TrimSpace(s.text))
+		whole.Code, whole.Actual = codeNoReply, "text without such an object: "+snippet(strings.TrimSpace(s.text))
 	}
 	return nil, &whole
 }

@@ -11,8 +11,8 @@ const encodingBase64 = "base64"
 
 // The names that the file of a plan may have.
 const (
-	PlanYAML = "plan.yaml"
-	PlanJSON = "plan.json"
+	planYAML = "plan.yaml"
+	planJSON = "plan.json"
 )
 
 // files checks what an agent delivers in its reply. The paths are as hostile as those of a server.
@@ -26,12 +26,12 @@ func (j *judge) files(list []map[string]any) []File {
 	}
 	switch {
 	case len(list) == 0 && !j.want.FilesElsewhere:
-		j.add(CodeMissingField, "$.files", "at least one file", "none", `"files": [{"path": "report.md", "content": "..."}]`)
+		j.add(codeMissingField, "$.files", "at least one file", "none", `"files": [{"path": "report.md", "content": "..."}]`)
 		return nil
 	case len(list) == 0:
 		return nil
 	case len(list) > limits.MaxArtifactFiles:
-		j.add(CodeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"),
+		j.add(codeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"),
 			"deliver fewer files")
 		return nil
 	}
@@ -43,7 +43,7 @@ func (j *judge) files(list []map[string]any) []File {
 		files = append(files, file)
 	}
 	if size > limits.MaxArtifactBytes {
-		j.add(CodeTooLarge, "$.files", fmt.Sprintf("at most %d bytes in all files", limits.MaxArtifactBytes),
+		j.add(codeTooLarge, "$.files", fmt.Sprintf("at most %d bytes in all files", limits.MaxArtifactBytes),
 			fmt.Sprintf("%d bytes", size), "deliver less")
 	}
 	j.collisions(files)
@@ -56,11 +56,11 @@ func (j *judge) file(f map[string]any, at string) File {
 	file.Executable, _ = f["executable"].(bool)
 	var invalid *plan.PathError
 	if errors.As(plan.CheckPath(file.Path), &invalid) {
-		j.add(CodeBadPath, at+".path", "a path that "+invalid.Rule, shown(file.Path), `"path": "docs/report.md"`)
+		j.add(codeBadPath, at+".path", "a path that "+invalid.Rule, shown(file.Path), `"path": "docs/report.md"`)
 	}
 	data, ok := content(f)
 	if !ok {
-		j.add(CodeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")),
+		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")),
 			`"content": "aGVsbG8K", "encoding": "base64"`)
 	}
 	file.Content = data
@@ -82,7 +82,7 @@ func (j *judge) collisions(files []File) {
 		}
 		seen[key] |= isFile
 		if clash {
-			j.add(CodeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
+			j.add(codeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
 				"paths that differ in more than upper and lower case, none of them both file and directory", shown(f.Path),
 				"give each file a path of its own")
 		}
@@ -94,13 +94,13 @@ func (j *judge) planFile(files []File) {
 	if !j.want.Role.row().plan {
 		return
 	}
-	if len(files) == 1 && (files[0].Path == PlanYAML || files[0].Path == PlanJSON) {
+	if len(files) == 1 && (files[0].Path == planYAML || files[0].Path == planJSON) {
 		return
 	}
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, shown(f.Path))
 	}
-	j.add(CodeBadPath, "$.files", "exactly one file, "+PlanYAML+" or "+PlanJSON, some(paths),
+	j.add(codeBadPath, "$.files", "exactly one file, "+planYAML+" or "+planJSON, some(paths),
 		`"files": [{"path": "plan.yaml", "content": "..."}]`)
 }

@@ -24,21 +24,21 @@ const noValue = "a JSON value (strings in straight double quotes; true, false an
 
 // broken says what a fault means to the agent: a code, and what was expected.
 var broken = map[document.Problem]struct{ code, expected string }{
-	document.TooManyValues:    {CodeTooLarge, fmt.Sprintf("at most %d values", maxValues)},
-	document.TooManyFields:    {CodeTooLarge, fmt.Sprintf("at most %d fields in one object", maxFields)},
-	document.TooDeep:          {CodeTooDeep, fmt.Sprintf("at most %d levels", maxDepth)},
-	document.DuplicateKey:     {CodeDuplicateKey, "each field once"},
-	document.OutOfRange:       {CodeBadValue, "a number within the range of a double"},
-	document.NoValue:          {CodeSyntax, noValue},
-	document.NoName:           {CodeSyntax, `a field's name in straight double quotes (")`},
-	document.NoColon:          {CodeSyntax, "a colon after %s"},
-	document.NoCommaOrBrace:   {CodeSyntax, "a comma or }"},
-	document.NoCommaOrBracket: {CodeSyntax, "a comma or ]"},
-	document.NoNumber:         {CodeSyntax, "a number as JSON writes it"},
-	document.Control:          {CodeSyntax, `no control characters in a string (\u00XX)`},
-	document.BadEscape:        {CodeSyntax, `an escape that JSON knows (a backslash itself is \\)`},
-	document.BadHex:           {CodeSyntax, `four hexadecimal digits after \u`},
-	document.HalfPair:         {CodeSyntax, "both halves of a surrogate pair"},
+	document.TooManyValues:    {codeTooLarge, fmt.Sprintf("at most %d values", maxValues)},
+	document.TooManyFields:    {codeTooLarge, fmt.Sprintf("at most %d fields in one object", maxFields)},
+	document.TooDeep:          {codeTooDeep, fmt.Sprintf("at most %d levels", maxDepth)},
+	document.DuplicateKey:     {codeDuplicateKey, "each field once"},
+	document.OutOfRange:       {codeBadValue, "a number within the range of a double"},
+	document.NoValue:          {codeSyntax, noValue},
+	document.NoName:           {codeSyntax, `a field's name in straight double quotes (")`},
+	document.NoColon:          {codeSyntax, "a colon after %s"},
+	document.NoCommaOrBrace:   {codeSyntax, "a comma or }"},
+	document.NoCommaOrBracket: {codeSyntax, "a comma or ]"},
+	document.NoNumber:         {codeSyntax, "a number as JSON writes it"},
+	document.Control:          {codeSyntax, `no control characters in a string (\u00XX)`},
+	document.BadEscape:        {codeSyntax, `an escape that JSON knows (a backslash itself is \\)`},
+	document.BadHex:           {codeSyntax, `four hexadecimal digits after \u`},
+	document.HalfPair:         {codeSyntax, "both halves of a surrogate pair"},
 }
 
 // cutOff reports whether the text ends too early. What ends at the end of the text, or of the fence around it, is taken
@@ -47,14 +47,14 @@ func (s *scanner) cutOff(f *document.Fault) bool {
 	known, ok := broken[f.Problem]
 	rest := s.text[f.At:]
 	const longestFence = 16
-	return !ok || known.code == CodeSyntax && len(rest) <= longestFence && strings.Trim(rest, "`~ \t\r\n") == ""
+	return !ok || known.code == codeSyntax && len(rest) <= longestFence && strings.Trim(rest, "`~ \t\r\n") == ""
 }
 
 // violation says what is wrong with a text at the place of a fault. Saying it takes the whole text.
 func (s *scanner) violation(f *document.Fault) *Violation {
 	if s.cutOff(f) {
 		return &Violation{
-			Code: CodeCutOff, Expected: "the object up to its closing brace", ExampleFix: cutOffFix,
+			Code: codeCutOff, Expected: "the object up to its closing brace", ExampleFix: cutOffFix,
 			Actual: "the text ends inside it, at " + place(s.text, len(s.text)),
 		}
 	}

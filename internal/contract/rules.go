@@ -51,14 +51,14 @@ func (j *judge) reply(object map[string]any) Reply {
 	return r
 }
 
-func (j *judge) needs(list []map[string]any) []Need {
-	var needs []Need
+func (j *judge) needs(list []map[string]any) []need {
+	var needs []need
 	names := map[string]bool{}
 	for i, n := range list {
 		at := fmt.Sprintf("$.needs[%d]", i)
-		need := Need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
+		need := need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
 		if len(plan.EscapeName(need.Name)) > maxEscapedName {
-			j.add(CodeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
+			j.add(codeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
 				shown(need.Name), `"name": "product_spec"`)
 		}
 		j.unique(names, plan.FoldPath(need.Name), at+".name", shown(need.Name))
@@ -76,7 +76,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	recommended = str(n, "recommended_option_id")
 	if kind != plan.AskChoice {
 		if len(list) > 0 || recommended != "" {
-			j.add(CodeContradiction, at+".kind", `"choice" where there are options`, shown(kind), `"kind": "choice"`)
+			j.add(codeContradiction, at+".kind", `"choice" where there are options`, shown(kind), `"kind": "choice"`)
 		}
 		return nil, ""
 	}
@@ -90,7 +90,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 		known = append(known, option.OptionID)
 	}
 	if recommended != "" && !ids[recommended] {
-		j.add(CodeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended),
+		j.add(codeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended),
 			`"recommended_option_id": "`+known[0]+`"`)
 	}
 	return options, recommended
@@ -107,10 +107,10 @@ func (j *judge) review(object map[string]any, r *Reply) {
 	}
 	switch {
 	case r.Verdict == plan.Approved && len(failed.must) > 0:
-		j.add(CodeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
+		j.add(codeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
 			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
 	case r.Verdict == plan.Rejected && !failed.any && len(r.Suggestions) == 0:
-		j.add(CodeContradiction, "$.verdict",
+		j.add(codeContradiction, "$.verdict",
 			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
 			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
 	}
@@ -126,16 +126,16 @@ type failures struct {
 // counts for nothing and is dropped, but may not contradict its own verdict.
 func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 	var failed failures
-	byID := map[string]Ruling{}
+	byID := map[string]ruling{}
 	seen := map[string]bool{}
 	for i, c := range list {
 		at := fmt.Sprintf("$.criteria[%d]", i)
 		id := str(c, "id")
 		pass, _ := c["pass"].(bool)
-		ruling := Ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
+		ruling := ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
 		k := slices.IndexFunc(j.want.Criteria, func(k plan.Criterion) bool { return k.ID == id })
 		if k < 0 {
-			j.add(CodeUnknownID, at+".id", "one of "+some(j.manual()), shown(id), "leave out what is no criterion of the task")
+			j.add(codeUnknownID, at+".id", "one of "+some(j.manual()), shown(id), "leave out what is no criterion of the task")
 			continue
 		}
 		j.unique(seen, id, at+".id", shown(id))
@@ -150,7 +150,7 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 	for _, id := range j.manual() {
 		ruling, judged := byID[id]
 		if !judged {
-			j.add(CodeNotJudged, "$.criteria", "a verdict on "+id, "none",
+			j.add(codeNotJudged, "$.criteria", "a verdict on "+id, "none",
 				`{"id": "`+id+`", "pass": false, "evidence": "what you saw, and where"}`)
 		}
 		r.Criteria = append(r.Criteria, ruling)
@@ -168,8 +168,8 @@ func (j *judge) manual() []string {
 	return ids
 }
 
-func (j *judge) estimates(list []map[string]any) []Estimate {
-	var estimates []Estimate
+func (j *judge) estimates(list []map[string]any) []estimate {
+	var estimates []estimate
 	known := map[plan.TaskID]bool{}
 	names := make([]string, len(j.want.Tasks))
 	for i, id := range j.want.Tasks {
@@ -183,13 +183,13 @@ func (j *judge) estimates(list []map[string]any) []Estimate {
 			continue // the agent was shown the whole plan
 		}
 		if !known[plan.TaskID(id)] {
-			j.add(CodeUnknownID, at+".task_id", "one of "+some(names), shown(id), "leave out what is no leaf of the plan")
+			j.add(codeUnknownID, at+".task_id", "one of "+some(names), shown(id), "leave out what is no leaf of the plan")
 			continue
 		}
 		j.unique(seen, id, at+".task_id", shown(id))
 		days, _ := e["estimated_person_days"].(float64)
 		pass, _ := e["one_shot_pass"].(bool)
-		estimates = append(estimates, Estimate{plan.TaskID(id), days, pass, j.required(e, "why", at)})
+		estimates = append(estimates, estimate{plan.TaskID(id), days, pass, j.required(e, "why", at)})
 	}
 	return estimates
 }
@@ -197,7 +197,7 @@ func (j *judge) estimates(list []map[string]any) []Estimate {
 // unique refuses the second of two equal names.
 func (j *judge) unique(seen map[string]bool, key, path, actual string) {
 	if seen[key] {
-		j.add(CodeDuplicateID, path, "each name and id once", "a second "+actual, "leave one of them out")
+		j.add(codeDuplicateID, path, "each name and id once", "a second "+actual, "leave one of them out")
 	}
 	seen[key] = true
 }
@@ -206,7 +206,7 @@ func (j *judge) unique(seen map[string]bool, key, path, actual string) {
 func (j *judge) required(m map[string]any, key, at string) string {
 	s := str(m, key)
 	if !strings.ContainsFunc(s, readable) {
-		j.add(CodeBadValue, at+"."+key, "a text that says something", shown(s), `"`+key+`": "..."`)
+		j.add(codeBadValue, at+"."+key, "a text that says something", shown(s), `"`+key+`": "..."`)
 	}
 	return text(s)
 }
@@ -222,7 +222,7 @@ func (j *judge) name(m map[string]any, key, at string) string {
 	if s != str(m, key) || s != plan.OneLine(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.Is(unicode.Cf, c)
 	}) {
-		j.add(CodeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
+		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
 			shown(str(m, key)), `"`+key+`": "product_spec"`)
 	}
 	return s

@@ -62,36 +62,36 @@ type translator struct {
 func (t *translator) add(p schema.Problem) {
 	at, want := p.At, p.Schema
 	v := &Violation{
-		Code: CodeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at),
+		Code: codeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at),
 		ExampleFix: example(at, t.root),
 	}
 	switch p.Keyword {
 	case schema.Required:
 		for _, name := range p.Names {
 			field := append(slices.Clone(at), name)
-			t.found = append(t.found, &Violation{CodeMissingField, v.Schema, jsonPath(field), "a value", "nothing",
+			t.found = append(t.found, &Violation{codeMissingField, v.Schema, jsonPath(field), "a value", "nothing",
 				example(field, t.root), nil})
 		}
 		return
 	case schema.Additional:
 		t.found = append(t.found, &Violation{
-			CodeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(t.root.At(at).Fields(), ", "),
+			codeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(t.root.At(at).Fields(), ", "),
 			quoted(p.Names), "leave out " + quoted(p.Names), nil,
 		})
 		return
 	case schema.Type:
-		v.Code, v.Expected, v.Actual = CodeWrongType, strings.Join(want.Type, " or "), schema.TypeOf(p.Got)
+		v.Code, v.Expected, v.Actual = codeWrongType, strings.Join(want.Type, " or "), schema.TypeOf(p.Got)
 	case schema.Enum:
 		v.Expected, v.Actual = "one of "+values(want.Enum), shownValue(p.Got)
 	case schema.MinLength:
 		v.Expected, v.Actual = "a text that says something", "an empty one"
 	case schema.MaxLength:
-		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"),
+		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"),
 			plan.Count(p.Len, "character")
 	case schema.MinItems:
 		v.Expected, v.Actual = "at least "+plan.Count(*want.MinItems, "item"), plan.Count(p.Len, "item")
 	case schema.MaxItems:
-		v.Code, v.Expected, v.Actual = CodeTooLarge, "at most "+plan.Count(*want.MaxItems, "item"), plan.Count(p.Len, "item")
+		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plan.Count(*want.MaxItems, "item"), plan.Count(p.Len, "item")
 		if *want.MaxItems == 0 {
 			t.foreign(v)
 		}
@@ -112,7 +112,7 @@ func (t *translator) add(p schema.Problem) {
 // foreign says that a field belongs to another kind of reply: whichever was meant, the other would be lost.
 func (t *translator) foreign(v *Violation) {
 	name := strings.TrimPrefix(v.JSONPath, "$.")
-	v.Code, v.Expected, v.Actual = CodeContradiction, "no "+name+" in a reply of this result_type", "some"
+	v.Code, v.Expected, v.Actual = codeContradiction, "no "+name+" in a reply of this result_type", "some"
 	v.ExampleFix = "leave " + name + " out, or give the reply the result_type that it belongs to"
 }
 

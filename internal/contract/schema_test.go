@@ -133,7 +133,7 @@ func TestSchemaIsDescribed(t *testing.T) {
 // The codes in doc.go and in docs/agents.md are those of the constants.
 func TestCodesAreDocumented(t *testing.T) {
 	source, doc, manual := readFile(t, "violation.go"), readFile(t, "doc.go"), readFile(t, "../../docs/agents.md")
-	codes := regexp.MustCompile(`(?m)^\tCode\w+\s+= "([^"]+)"`).FindAllStringSubmatch(source, -1)
+	codes := regexp.MustCompile(`(?m)^\tcode\w+\s+= "([^"]+)"`).FindAllStringSubmatch(source, -1)
 	if len(codes) < 20 {
 		t.Fatalf("only %d codes found", len(codes))
 	}

@@ -13,31 +13,31 @@ import (
 
 // The error codes of a Violation. They are stable; doc.go says what each stands for.
 const (
-	CodeEmpty         = "empty"
-	CodeTooLarge      = "too-large"
-	CodeNotUTF8       = "not-utf8"
-	CodeNoReply       = "no-reply"
-	CodeWrapped       = "wrapped"
-	CodeDoubleEncoded = "double-encoded"
-	CodeTwoReplies    = "two-replies"
-	CodeLeftover      = "leftover"
-	CodeCutOff        = "cut-off"
-	CodeSyntax        = "syntax"
-	CodeDuplicateKey  = "duplicate-key"
-	CodeTooDeep       = "too-deep"
-	CodeMissingField  = "missing-field"
-	CodeUnknownField  = "unknown-field"
-	CodeWrongType     = "wrong-type"
-	CodeBadValue      = "bad-value"
-	CodeWrongVersion  = "wrong-version"
-	CodeWrongResult   = "wrong-result"
-	CodeBadPath       = "bad-path"
-	CodeDuplicatePath = "duplicate-path"
-	CodeBadEncoding   = "bad-encoding"
-	CodeUnknownID     = "unknown-id"
-	CodeDuplicateID   = "duplicate-id"
-	CodeNotJudged     = "not-judged"
-	CodeContradiction = "contradiction"
+	codeEmpty         = "empty"
+	codeTooLarge      = "too-large"
+	codeNotUTF8       = "not-utf8"
+	codeNoReply       = "no-reply"
+	codeWrapped       = "wrapped"
+	codeDoubleEncoded = "double-encoded"
+	codeTwoReplies    = "two-replies"
+	codeLeftover      = "leftover"
+	codeCutOff        = "cut-off"
+	codeSyntax        = "syntax"
+	codeDuplicateKey  = "duplicate-key"
+	codeTooDeep       = "too-deep"
+	codeMissingField  = "missing-field"
+	codeUnknownField  = "unknown-field"
+	codeWrongType     = "wrong-type"
+	codeBadValue      = "bad-value"
+	codeWrongVersion  = "wrong-version"
+	codeWrongResult   = "wrong-result"
+	codeBadPath       = "bad-path"
+	codeDuplicatePath = "duplicate-path"
+	codeBadEncoding   = "bad-encoding"
+	codeUnknownID     = "unknown-id"
+	codeDuplicateID   = "duplicate-id"
+	codeNotJudged     = "not-judged"
+	codeContradiction = "contradiction"
 )
 
 // maxAlso is how many violations one reply is told beside the first: an agent that mends them wants them all, but not a
@@ -59,7 +59,7 @@ type Violation struct {
 // CutOff is the violation of a reply that its source says is not whole: an API that stopped at its limit of tokens, a
 // log that kept only so much.
 func CutOff(why string) *Violation {
-	return (&Violation{Code: CodeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why),
+	return (&Violation{Code: codeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why),
 		ExampleFix: cutOffFix}).whole()
 }
 

@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// KeyImported is where a task's meta holds what it was imported from.
-const KeyImported = "imported"
+// keyImported is where a task's meta holds what it was imported from.
+const keyImported = "imported"
 
 // The lengths that plan files allow, in characters.
 const (
@@ -24,7 +24,7 @@ const (
 
 // source is what a reader found: the whole, and the tasks.
 type source struct {
-	format Format
+	format system
 	name   string // of the plan: the topic of a session, the title of a document
 	id     plan.ID
 	top    string // what was asked for, verbatim
@@ -69,7 +69,7 @@ func (r *reader) assemble(src source, o Options) *Imported {
 	if len(src.files) > 0 {
 		imported["files"] = src.files
 	}
-	root.Meta = map[string]any{KeyImported: imported}
+	root.Meta = map[string]any{keyImported: imported}
 	p.Tasks = append(p.Tasks, root)
 	depth, leaves := 1, 0
 	for _, it := range a.items {
@@ -244,7 +244,7 @@ func (a *assembler) task(it *item, o Options) *plan.Task {
 	if len(it.fields) > 0 {
 		imported["fields"] = it.fields
 	}
-	t.Meta = map[string]any{KeyImported: imported}
+	t.Meta = map[string]any{keyImported: imported}
 	maps.Copy(t.Meta, it.meta)
 	if a.container(it) {
 		t.NodeType = plan.Goal

@@ -14,7 +14,7 @@ func (r *reader) beads(f Found, o Options) *Imported {
 	if !ok {
 		return nil
 	}
-	src := source{format: FormatBeads, name: f.Name, path: f.Path}
+	src := source{format: formatBeads, name: f.Name, path: f.Path}
 	if name, below := strings.CutSuffix(f.Path, "/.beads/issues.jsonl"); below {
 		src.name = name[strings.LastIndexByte(name, '/')+1:]
 	}

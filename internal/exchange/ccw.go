@@ -12,7 +12,7 @@ import (
 
 // ccw reads a session directory of the workflow system whose tasks are JSON files (seed 1).
 func (r *reader) ccw(f Found, o Options) *Imported {
-	src := source{format: FormatCCW, name: f.Name, path: f.Path, files: map[string]any{}}
+	src := source{format: formatCCW, name: f.Name, path: f.Path, files: map[string]any{}}
 	r.ccwSession(f, &src)
 	dir := path.Join(f.Path, ".task")
 	summaries := r.ccwSummaries(path.Join(f.Path, ".summaries"))
@@ -147,7 +147,7 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 	for key, into := range map[string]*map[string]any{"meta": &it.meta, "context": &it.context, "flow_control": &it.flow} {
 		part := doc.object(key)
 		switch {
-		case part != nil && len(part.fields) > 0 && !(key == "meta" && part.has(KeyImported)):
+		case part != nil && len(part.fields) > 0 && !(key == "meta" && part.has(keyImported)):
 			*into = part.plain()
 			delete(it.fields, key)
 		case part == nil:

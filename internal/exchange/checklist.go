@@ -37,7 +37,7 @@ func (r *reader) checklist(f Found, o Options) *Imported {
 		src.name = title
 	}
 	c := &checklistReader{reader: r, file: f.Path, src: &src, groups: map[int]*group{}}
-	if f.Format == FormatOpenSpec {
+	if f.Format == formatOpenSpec {
 		r.openSpecBeside(f, &src)
 	}
 	for _, b := range list {
@@ -79,7 +79,7 @@ var (
 )
 
 // add makes an item of a box. A box without an id below one with an id is a criterion of that.
-func (c *checklistReader) add(b *box, format Format) {
+func (c *checklistReader) add(b *box, format system) {
 	if c.made == nil {
 		c.made, c.alone = map[*box]*item{}, map[*item]bool{}
 	}
@@ -97,7 +97,7 @@ func (c *checklistReader) add(b *box, format Format) {
 		it.description = strings.Join(b.more, "\n")
 	}
 	id, text := "", bare(b.text)
-	if format == FormatSpecKit {
+	if format == formatSpecKit {
 		if m := taskID.Get().FindStringSubmatch(b.text); m != nil {
 			id, text = m[1], bare(m[2])
 			it.wish = "T-" + m[1][1:]
@@ -151,7 +151,7 @@ func (c *checklistReader) tags(it *item, text string) string {
 }
 
 // place puts an item below the one that it stands in, or its group.
-func (c *checklistReader) place(it, above *item, b *box, format Format) {
+func (c *checklistReader) place(it, above *item, b *box, format system) {
 	var h *head
 	for i := range b.heads {
 		if b.heads[i].level <= 2 || i == 0 {
@@ -177,10 +177,10 @@ func (c *checklistReader) place(it, above *item, b *box, format Format) {
 	c.src.items = append(c.src.items, it)
 }
 
-func (c *checklistReader) newGroup(h head, format Format) *group {
+func (c *checklistReader) newGroup(h head, format system) *group {
 	it := &item{source: fmt.Sprintf("section %d", h.line), title: bare(h.text), file: c.file, line: h.line,
 		fields: map[string]any{"heading": h.text}}
-	if m := groupNo.Get().FindStringSubmatch(it.title); m != nil && format == FormatOpenSpec {
+	if m := groupNo.Get().FindStringSubmatch(it.title); m != nil && format == formatOpenSpec {
 		it.source, it.wish, it.title = m[1], m[1], m[2]
 	} else if m := phaseNo.Get().FindStringSubmatch(it.title); m != nil {
 		it.wish = "PHASE-" + m[1]
@@ -202,13 +202,13 @@ var (
 )
 
 // order makes dependencies of the order in which the source is worked through.
-func (c *checklistReader) order(format Format) {
+func (c *checklistReader) order(format system) {
 	sequence(c.first, c.alone)
 	for i, g := range c.groupsInOrder {
 		sequence(g.tasks, c.alone)
 		for j, before := range c.groupsInOrder[:i] {
 			near := j == i-1
-			story := format == FormatSpecKit && storyHead.Get().MatchString(g.head.text) &&
+			story := format == formatSpecKit && storyHead.Get().MatchString(g.head.text) &&
 				!lastHead.Get().MatchString(g.head.text)
 			switch {
 			case story && storyHead.Get().MatchString(before.head.text): // stories stand by themselves

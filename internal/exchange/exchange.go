@@ -9,24 +9,24 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Format is a system whose plans are read.
-type Format string
+// system is one whose plans are read.
+type system string
 
 // The formats that Find recognises.
 const (
-	FormatCCW        Format = "ccw"
-	FormatTaskMaster Format = "task-master"
-	FormatSpecKit    Format = "spec-kit"
-	FormatOpenSpec   Format = "openspec"
-	FormatBeads      Format = "beads"
-	FormatGitHub     Format = "github"
-	FormatMarkdown   Format = "markdown"
-	FormatPlan       Format = "git-wf"
+	formatCCW        system = "ccw"
+	formatTaskMaster system = "task-master"
+	formatSpecKit    system = "spec-kit"
+	formatOpenSpec   system = "openspec"
+	formatBeads      system = "beads"
+	formatGitHub     system = "github"
+	formatMarkdown   system = "markdown"
+	formatPlan       system = "git-wf"
 )
 
 // importer is how the plans of one system are found and read.
 type importer struct {
-	format Format
+	format system
 	read   func(*reader, Found, Options) *Imported
 	dirs   []string                     // below which the system keeps its plans
 	files  []string                     // in which it does, seen from such a directory or from one that is imported
@@ -40,28 +40,28 @@ type importer struct {
 // importers are the systems whose plans are read. Where several take a file, the first one gets it. A new one is a row
 // here and a file of its own.
 var importers = [...]importer{
-	{format: FormatPlan, read: (*reader).ownPlan, exts: []string{".yaml", ".yml"}, object: isOwnPlan, list: isTask},
-	{format: FormatCCW, read: (*reader).ccw, dirs: []string{".workflow"}},
+	{format: formatPlan, read: (*reader).ownPlan, exts: []string{".yaml", ".yml"}, object: isOwnPlan, list: isTask},
+	{format: formatCCW, read: (*reader).ccw, dirs: []string{".workflow"}},
 	{
-		format: FormatTaskMaster, read: (*reader).taskMaster,
+		format: formatTaskMaster, read: (*reader).taskMaster,
 		dirs: []string{".taskmaster"}, files: []string{"tasks.json", "tasks/tasks.json"},
 		object: hasTasks, parts: taskMasterTags,
 	},
 	{
-		format: FormatBeads, read: (*reader).beads,
+		format: formatBeads, read: (*reader).beads,
 		dirs: []string{".beads"}, files: []string{"issues.jsonl"}, exts: []string{".jsonl", ".ndjson"},
 		object: isBead, list: isBead,
 	},
-	{format: FormatSpecKit, read: (*reader).checklist, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},
-	{format: FormatOpenSpec, read: (*reader).checklist, dirs: []string{"openspec", "changes"}, text: isOpenSpec},
-	{format: FormatGitHub, read: (*reader).github, object: isIssue, list: isListedIssue, text: isBoxes},
-	{format: FormatTaskMaster, list: func(*object) bool { return true }}, // a bare list of tasks has no mark of its own
-	{format: FormatMarkdown, read: (*reader).markdown, text: func(string, string) bool { return true }},
+	{format: formatSpecKit, read: (*reader).checklist, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},
+	{format: formatOpenSpec, read: (*reader).checklist, dirs: []string{"openspec", "changes"}, text: isOpenSpec},
+	{format: formatGitHub, read: (*reader).github, object: isIssue, list: isListedIssue, text: isBoxes},
+	{format: formatTaskMaster, list: func(*object) bool { return true }}, // a bare list of tasks has no mark of its own
+	{format: formatMarkdown, read: (*reader).markdown, text: func(string, string) bool { return true }},
 }
 
 // Found is something that Read can read.
 type Found struct {
-	Format Format `json:"format"`
+	Format system `json:"format"`
 	Path   string `json:"path"` // in the file system that was looked through
 	Name   string `json:"name"` // of the session, tag, change or document: what --session chooses by
 }

@@ -62,7 +62,7 @@ func (r *reader) findDir(dir string) []Found {
 		has[n] = true
 	}
 	if has["workflow-session.json"] || has[".task"] {
-		return []Found{{FormatCCW, dir, r.baseName(dir)}}
+		return []Found{{formatCCW, dir, r.baseName(dir)}}
 	}
 	if found := r.sessions(dir, names); len(found) > 0 {
 		return found
@@ -109,7 +109,7 @@ func (r *reader) sessions(dir string, names []string) []Found {
 			}
 		case strings.HasPrefix(n, "WFS-") && isDir(r.fsys, sub), r.has(path.Join(sub, "workflow-session.json")),
 			isDir(r.fsys, path.Join(sub, ".task")):
-			found = append(found, Found{FormatCCW, sub, n})
+			found = append(found, Found{formatCCW, sub, n})
 		case strings.HasPrefix(n, "WFS-"):
 			if _, err := fs.Stat(r.fsys, sub); err != nil {
 				r.find("unreadable", sub, 0, "can't be read: "+reason(err), "a directory inside the one that is imported", "")
@@ -133,7 +133,7 @@ func (r *reader) findFile(file, name string) []Found {
 	ext := strings.ToLower(path.Ext(file))
 	if ext == ".json" {
 		if dir := path.Dir(file); path.Base(file) == "workflow-session.json" {
-			return []Found{{FormatCCW, dir, r.baseName(dir)}}
+			return []Found{{formatCCW, dir, r.baseName(dir)}}
 		}
 	}
 	text, ok := r.read(file)
@@ -170,7 +170,7 @@ func (r *reader) findJSON(file, name, text string) []Found {
 		if lines := strings.SplitN(strings.TrimSpace(text), "\n", 2); json.Valid([]byte(lines[0])) &&
 			strings.HasPrefix(lines[0], "{") {
 			r.findings = r.findings[:before]
-			return []Found{{FormatBeads, file, name}} // one object a line
+			return []Found{{formatBeads, file, name}} // one object a line
 		}
 		return nil
 	}

@@ -67,7 +67,7 @@ func hold(t *testing.T, files map[string]string, path string, whole bool) {
 			}
 			continue
 		}
-		if !whole || f.Format == FormatPlan {
+		if !whole || f.Format == formatPlan {
 			continue
 		}
 		draft, err := i.Draft(true)

@@ -30,7 +30,7 @@ func (r *reader) github(f Found, o Options) *Imported {
 	if !ok {
 		return nil
 	}
-	src := source{format: FormatGitHub, name: f.Name, path: f.Path}
+	src := source{format: formatGitHub, name: f.Name, path: f.Path}
 	if head := strings.TrimSpace(text); !strings.HasPrefix(head, "{") && !strings.HasPrefix(head, "[{") &&
 		!strings.HasPrefix(head, "[]") {
 		_, _, title, before := boxes(text)

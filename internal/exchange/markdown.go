@@ -57,7 +57,7 @@ func (r *reader) markdown(f Found, o Options) *Imported {
 		}
 	}
 	root := p.Task(p.RootTaskID)
-	root.Meta = map[string]any{KeyImported: map[string]any{"format": string(FormatMarkdown), "path": f.Path}}
+	root.Meta = map[string]any{keyImported: map[string]any{"format": string(formatMarkdown), "path": f.Path}}
 	return out
 }
 
@@ -85,7 +85,7 @@ func claimed(t *plan.Task, o Options) Done {
 	note := "Marked \"" + word + "\" in the document, which nobody here has reviewed. "
 	if len(d.Files) > 0 && len(d.Missing) == 0 {
 		note += "Its files are there: they are handed in as a candidate that awaits review."
-		t.Meta[KeyImported] = map[string]any{"status": word, "candidate": anyList(d.Files)}
+		t.Meta[keyImported] = map[string]any{"status": word, "candidate": anyList(d.Files)}
 	} else {
 		note += "It is open again: its files are not here."
 	}

@@ -63,24 +63,24 @@ func outlineOf(p *plan.Plan) string {
 func TestReadFormats(t *testing.T) {
 	there := func(name string) bool { return name == "src/auth/sign.ts" || name == "src/read.go" }
 	tests := []struct {
-		format Format
+		format system
 		name   string
 		want   string
 		notes  int
 		done   string
 	}{
-		{FormatCCW, "", lines(
+		{formatCCW, "", lines(
 			"IMPL-1 Tokens GOAL",
 			"IMPL-1.1 Sign a token in IMPL-1 makes src/auth/sign.ts criteria 2",
 			"IMPL-1.2 Check a token in IMPL-1 after IMPL-1.1 makes src/auth/check.ts, src/pages/*/view.ts",
 			"IMPL-002 Explain it after IMPL-1 makes summary.md", ""), 0, "IMPL-1.1:src/auth/sign.ts IMPL-002"},
-		{FormatTaskMaster, "master", lines(
+		{formatTaskMaster, "master", lines(
 			"IMPL-1 Set up GOAL",
 			"IMPL-1.1 Makefile in IMPL-1 criteria 1",
 			"IMPL-1.2 Tests in IMPL-1 after IMPL-1.1",
 			"IMPL-2 Serve after IMPL-1",
 			"IMPL-3 Ship after IMPL-1.2, IMPL-2 days 0.5", ""), 1, "IMPL-1.1"},
-		{FormatSpecKit, "", lines(
+		{formatSpecKit, "", lines(
 			"PHASE-1 Phase 1: Setup (Shared Infrastructure) GOAL",
 			"T-001 Create the project in src/ in PHASE-1",
 			"T-002 Configure linting in `.golangci.yml` in PHASE-1 after T-001 makes .golangci.yml",
@@ -93,27 +93,27 @@ func TestReadFormats(t *testing.T) {
 			"T-007 Link in src/pages/share.go in PHASE-3 makes src/pages/share.go",
 			"PHASE-4 Phase 4: Polish GOAL after PHASE-1, PHASE-2, PHASE-3",
 			"T-008 Docs in docs/albums.md in PHASE-4 makes docs/albums.md", ""), 0, "T-001"},
-		{FormatOpenSpec, "", lines(
+		{formatOpenSpec, "", lines(
 			"IMPL-1 Parser GOAL",
 			"IMPL-1.1 Read the header in `src/read.go` in IMPL-1 makes src/read.go",
 			"IMPL-1.2 Read the body in IMPL-1 after IMPL-1.1 criteria 1",
 			"IMPL-2 Docs GOAL after IMPL-1",
 			"IMPL-2.1 Write `docs/parser.md` in IMPL-2 makes docs/parser.md", ""), 0, "IMPL-1.1:src/read.go"},
-		{FormatBeads, "", lines(
+		{formatBeads, "", lines(
 			"IMPL-1 Checkout GOAL",
 			"IMPL-1.1 Cart in IMPL-1 criteria 2",
 			"IMPL-1.2 Pay in IMPL-1 after IMPL-1.1 days 0.5",
 			"SHOP-7 Receipts & mails", ""), 2, "IMPL-1.1"},
-		{FormatGitHub, "", lines(
+		{formatGitHub, "", lines(
 			"IMPL-1 #10",
 			"IMPL-2 o/other#7 the port GOAL",
 			"IMPL-2.1 on Windows in IMPL-2",
 			"IMPL-3 Write `CHANGES.md` makes CHANGES.md", ""), 0, "IMPL-1"},
-		{FormatMarkdown, "", lines(
+		{formatMarkdown, "", lines(
 			"M-1 Parser GOAL",
 			"TASK-1.1 Read in M-1 makes parser.txt criteria 1 days 2",
 			"TASK-1.2 Explain in M-1 makes TASK-1.2.md criteria 1", ""), 0, "TASK-1.1"},
-		{FormatPlan, "", "IMPL-1 Write it\n", 0, ""},
+		{formatPlan, "", "IMPL-1 Write it\n", 0, ""},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.format), func(t *testing.T) {

@@ -159,16 +159,16 @@ func TestRoundTripCCW(t *testing.T) {
 // All that a source says of a task is in the plan, and in what JSON writes.
 func TestNothingIsLost(t *testing.T) {
 	tests := []struct {
-		format Format
+		format system
 		name   string
 		values []string
 	}{
-		{FormatTaskMaster, "master", []string{"complexityScore", "7.5", "make -n", "With make.", "2025-07-01T00:00:00Z"}},
-		{FormatBeads, "", []string{"close_reason", "money", "discovered-from", "shop-zzz", "2025-11-02T21:58:07.295058-08:00",
+		{formatTaskMaster, "master", []string{"complexityScore", "7.5", "make -n", "With make.", "2025-07-01T00:00:00Z"}},
+		{formatBeads, "", []string{"close_reason", "money", "discovered-from", "shop-zzz", "2025-11-02T21:58:07.295058-08:00",
 			"a map"}},
-		{FormatGitHub, "", []string{"epic", "https://example.org/o/r/issues/12", "o/other#7"}},
-		{FormatSpecKit, "", []string{"US1", "keeps the order", "Tests for User Story 1"}},
-		{FormatOpenSpec, "", []string{"also when it is empty", "A parser", "WHEN"}},
+		{formatGitHub, "", []string{"epic", "https://example.org/o/r/issues/12", "o/other#7"}},
+		{formatSpecKit, "", []string{"US1", "keeps the order", "Tests for User Story 1"}},
+		{formatOpenSpec, "", []string{"also when it is empty", "A parser", "WHEN"}},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.format), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func TestRoundTripMarkdown(t *testing.T) {
-	was := one(t, sample(samples()[FormatMarkdown]), "ROADMAP.md", "", Options{}).Plan
+	was := one(t, sample(samples()[formatMarkdown]), "ROADMAP.md", "", Options{}).Plan
 	text := string(Markdown(snapshot(was)))
 	is := one(t, sample(map[string]string{"x.md": text}), "x.md", "", Options{})
 	if is.Plan == nil {
@@ -212,7 +212,7 @@ func TestRoundTripMarkdown(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	p := grafted(t, one(t, sample(samples()[FormatBeads]), ".", "", Options{}))
+	p := grafted(t, one(t, sample(samples()[formatBeads]), ".", "", Options{}))
 	p.Tasks[1].Title = "=cmd|' /C calc'!A1"
 	data, err := CSV(snapshot(p))
 	if err != nil {

@@ -85,27 +85,27 @@ const issueSample = `{"number": 12, "title": "Release 2.0", "state": "OPEN", "la
 const outlineSample = "# Shop\n\n## Milestone M1: Parser\n\n### Task 1.1: Read\n- status: DONE\n- estimate: 2 days\n- deliverables: `parser.txt`\n- acceptance:\n  - `test -s parser.txt` -> exit 0\n- evidence: see the log\n\n### Task 1.2: Explain\n- status: TODO\n- acceptance:\n  - every option is explained\n"
 
 // samples are one source of each format, with the path that Find is given.
-func samples() map[Format]map[string]string {
-	return map[Format]map[string]string{
-		FormatCCW:        ccwSample(),
-		FormatTaskMaster: {".taskmaster/tasks/tasks.json": taskMasterSample},
-		FormatSpecKit:    {"specs/001-albums/tasks.md": specKitSample},
-		FormatOpenSpec:   openSpecFiles(),
-		FormatBeads:      {".beads/issues.jsonl": beadsSample},
-		FormatGitHub:     {"issue.json": issueSample},
-		FormatMarkdown:   {"ROADMAP.md": outlineSample},
-		FormatPlan:       {"plan.yaml": "title: Report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n"},
+func samples() map[system]map[string]string {
+	return map[system]map[string]string{
+		formatCCW:        ccwSample(),
+		formatTaskMaster: {".taskmaster/tasks/tasks.json": taskMasterSample},
+		formatSpecKit:    {"specs/001-albums/tasks.md": specKitSample},
+		formatOpenSpec:   openSpecFiles(),
+		formatBeads:      {".beads/issues.jsonl": beadsSample},
+		formatGitHub:     {"issue.json": issueSample},
+		formatMarkdown:   {"ROADMAP.md": outlineSample},
+		formatPlan:       {"plan.yaml": "title: Report\ntasks:\n  - task_id: IMPL-1\n    title: Write it\n"},
 	}
 }
 
 // pathOf is what a user would name to import a sample.
-func pathOf(f Format) string {
+func pathOf(f system) string {
 	switch f {
-	case FormatGitHub:
+	case formatGitHub:
 		return "issue.json"
-	case FormatMarkdown:
+	case formatMarkdown:
 		return "ROADMAP.md"
-	case FormatPlan:
+	case formatPlan:
 		return "plan.yaml"
 	}
 	return "."

@@ -44,7 +44,7 @@ func imported(t *plan.Task) map[string]any {
 	if t == nil {
 		return nil
 	}
-	m, _ := t.Meta[KeyImported].(map[string]any)
+	m, _ := t.Meta[keyImported].(map[string]any)
 	return m
 }
 

@@ -23,7 +23,7 @@ func (r *reader) taskMaster(f Found, o Options) *Imported {
 	if !ok {
 		return nil
 	}
-	src := source{format: FormatTaskMaster, name: f.Name, path: f.Path}
+	src := source{format: formatTaskMaster, name: f.Name, path: f.Path}
 	list, _ := v.([]any)
 	if doc, ok := v.(*object); ok {
 		if tag := doc.object(f.Name); tag.has("tasks") {

@@ -7,22 +7,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// View is what a file of a session directory shows.
-type View string
+// view is what a file of a session directory shows.
+type view string
 
 // The views that CCW writes.
 const (
-	ViewSession View = "session" // workflow-session.json
-	ViewPlan    View = "plan"    // IMPL_PLAN.md
-	ViewTodo    View = "todo"    // TODO_LIST.md
-	ViewTask    View = "task"    // .task/<id>.json
-	ViewSummary View = "summary" // .summaries/<id>-summary.md
-	ViewMarker  View = "marker"  // .active-<plan id>
+	ViewSession view = "session" // workflow-session.json
+	viewPlan    view = "plan"    // IMPL_PLAN.md
+	ViewTodo    view = "todo"    // TODO_LIST.md
+	ViewTask    view = "task"    // .task/<id>.json
+	ViewSummary view = "summary" // .summaries/<id>-summary.md
+	ViewMarker  view = "marker"  // .active-<plan id>
 )
 
 // ViewOf says what a file that CCW wrote shows, by its path below .workflow, and of which task; "" for every other
 // path.
-func ViewOf(id plan.ID, name string) (v View, task plan.TaskID) {
+func ViewOf(id plan.ID, name string) (v view, task plan.TaskID) {
 	if name == Marker(id) {
 		return ViewMarker, ""
 	}
@@ -35,7 +35,7 @@ func ViewOf(id plan.ID, name string) (v View, task plan.TaskID) {
 	} else if base, ok := strings.CutPrefix(rest, ".summaries/"); ok {
 		v, task = ViewSummary, plan.TaskID(strings.TrimSuffix(base, "-summary.md"))
 	} else {
-		return map[string]View{"workflow-session.json": ViewSession, "IMPL_PLAN.md": ViewPlan,
+		return map[string]view{"workflow-session.json": ViewSession, "IMPL_PLAN.md": viewPlan,
 			"TODO_LIST.md": ViewTodo}[rest], ""
 	}
 	if !task.Valid() {

@@ -67,7 +67,7 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 	p := s.plan()
 	out := map[string]any{}
 	root := p.Task(p.RootTaskID)
-	if imported(root)["format"] == string(FormatCCW) {
+	if imported(root)["format"] == string(formatCCW) {
 		out = fieldsOf(imported(root))
 	}
 	out["session_id"] = string(p.PlanID)
@@ -106,7 +106,7 @@ func larger(was string, is plan.Complexity) string {
 // task is .task/<id>.json.
 func (s Snapshot) task(t *plan.TaskState) map[string]any {
 	from := imported(t.Task)
-	byCCW := imported(s.root())["format"] == string(FormatCCW)
+	byCCW := imported(s.root())["format"] == string(formatCCW)
 	out := map[string]any{}
 	if byCCW {
 		out = fieldsOf(from)
@@ -121,7 +121,7 @@ func (s Snapshot) task(t *plan.TaskState) map[string]any {
 		out["status"] = "container"
 	}
 	meta := maps.Clone(t.Meta)
-	delete(meta, KeyImported)
+	delete(meta, keyImported)
 	if meta == nil {
 		meta = map[string]any{}
 	}

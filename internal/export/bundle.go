@@ -27,13 +27,13 @@ type Bundle struct {
 	Entries  []gitstore.TreeEntry // every file, paths relative to the bundle
 }
 
-// UnfinishedError says that the plan has deliverables without approval.
-type UnfinishedError struct {
+// unfinishedError says that the plan has deliverables without approval.
+type unfinishedError struct {
 	PlanID plan.ID
 	Open   []plan.TaskID
 }
 
-func (e *UnfinishedError) Error() string {
+func (e *unfinishedError) Error() string {
 	if len(e.Open) == 0 {
 		return fmt.Sprintf("%s is not done", e.PlanID)
 	}
@@ -41,14 +41,14 @@ func (e *UnfinishedError) Error() string {
 }
 
 // Exit returns the commands that finish the plan or export without those deliverables.
-func (e *UnfinishedError) Exit() (int, string) {
+func (e *unfinishedError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf run, or git wf export --partial"
 }
 
-// StaleError says that inputs or criteria of approved versions have changed since.
-type StaleError struct{ Items []Item }
+// staleError says that inputs or criteria of approved versions have changed since.
+type staleError struct{ Items []Item }
 
-func (e *StaleError) Error() string {
+func (e *staleError) Error() string {
 	var why []string
 	for _, i := range e.Items {
 		why = append(why, fmt.Sprintf("%s %s (%s)", i.TaskID, i.ApprovedArtifactID, i.Stale))
@@ -57,7 +57,7 @@ func (e *StaleError) Error() string {
 }
 
 // Exit returns the commands that redo those versions or accept them as they are.
-func (e *StaleError) Exit() (int, string) {
+func (e *staleError) Exit() (int, string) {
 	return fault.ExitRefused,
 		"git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
 }
@@ -87,7 +87,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 	snap, state := e.Snapshot, e.Snapshot.State()
 	b := builder{ctx: ctx, shelf: s, snap: snap, state: state, options: o}
 	m := Manifest{
-		FormatVersion: FormatVersion,
+		FormatVersion: formatVersion,
 		PlanID:        snap.ID,
 		Title:         snap.Plan.Title,
 		PlanCommit:    snap.Commit,
@@ -98,7 +98,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		Signatures:    e.Word(),
 		PolicyCommit:  e.policy,
 		Items:         []Item{},
-		Files:         []File{blobFile(AttributesName, []byte(Attributes))},
+		Files:         []File{blobFile(attributesName, []byte(attributes))},
 	}
 	ids, final := b.wanted()
 	if final != "" {
@@ -133,10 +133,10 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		if lost := e.Lost(ids); len(lost) > 0 {
 			return nil, &UnprovenError{lost}
 		}
-		return nil, &UnfinishedError{snap.ID, open}
+		return nil, &unfinishedError{snap.ID, open}
 	}
 	if len(stale) > 0 && !o.AllowStale {
-		return nil, &StaleError{stale}
+		return nil, &staleError{stale}
 	}
 	var err error
 	m.RootCriteria, err = checklist(state, ids, func(id plan.TaskID, version int) (plan.Review, error) {
@@ -262,7 +262,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	item = Item{
 		TaskID:    id,
 		TaskTitle: t.Title,
-		DeliverableSpec: SpecSummary{
+		DeliverableSpec: specSummary{
 			Format: spec.Format, Filename: spec.Filename, Files: spec.Files, SingleFile: spec.SingleFile,
 			BundleMode: spec.BundleMode,
 		},
@@ -282,7 +282,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	if rev.SpecHash != t.SpecHash() && item.Stale == "" {
 		item.Stale = "its criteria changed after " + rev.ReviewID
 	}
-	item.Review = &ReviewSummary{
+	item.Review = &reviewSummary{
 		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.SelfReviewed,
 		waivedCriteria(rev),
 	}

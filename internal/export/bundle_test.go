@@ -121,7 +121,7 @@ func TestBuildHolds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b, err := build(t, newSite(t, tt.approved), tt.options)
 			if err != nil {
-				var unfinished *UnfinishedError
+				var unfinished *unfinishedError
 				if err.Error() != tt.want || !errors.As(err, &unfinished) {
 					t.Errorf("error %v, want %s", err, tt.want)
 				}
@@ -173,7 +173,7 @@ func TestBuildStale(t *testing.T) {
 			r := site.In(t, made)
 			tt.change(r)
 			_, err := build(t, r, Options{})
-			var stale *StaleError
+			var stale *staleError
 			switch {
 			case tt.want == "" && err != nil:
 				t.Fatal(err)

@@ -44,7 +44,7 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	if err := git("", "read-tree", "HEAD"); err != nil {
 		return "", err
 	}
-	if _, err := Stage(ctx, store, BundleDir(root, b.Manifest.PlanID), b.Entries, env); err != nil {
+	if _, err := stage(ctx, store, BundleDir(root, b.Manifest.PlanID), b.Entries, env); err != nil {
 		return "", err
 	}
 	// Without this, git would read every file of the bundle again to check it against the index.

@@ -10,17 +10,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// FormatVersion is the version of manifest.json that this package writes.
-const FormatVersion = 1
+// formatVersion is the version of manifest.json that this package writes.
+const formatVersion = 1
 
 // ManifestName is the name of the manifest in its bundle.
 const ManifestName = "manifest.json"
 
-// AttributesName and Attributes keep git from converting a bundle's blobs on checkout or add, whatever the repository's
+// attributesName and attributes keep git from converting a bundle's blobs on checkout or add, whatever the repository's
 // own attributes say: the gate compares object ids.
 const (
-	AttributesName = ".gitattributes"
-	Attributes     = "* -text -filter -ident -eol -working-tree-encoding\n"
+	attributesName = ".gitattributes"
+	attributes     = "* -text -filter -ident -eol -working-tree-encoding\n"
 )
 
 // Manifest is the content of manifest.json (seed 2, section 3.2).
@@ -66,13 +66,13 @@ type Item struct {
 	TaskID             plan.TaskID    `json:"task_id"`
 	TaskTitle          string         `json:"task_title"`
 	Final              bool           `json:"final"` // the assembled deliverable
-	DeliverableSpec    SpecSummary    `json:"deliverable_spec"`
+	DeliverableSpec    specSummary    `json:"deliverable_spec"`
 	ApprovedArtifactID string         `json:"approved_artifact_id,omitempty"`
 	CandidateID        string         `json:"candidate_artifact_id,omitempty"` // not approved
 	Tree               plan.OID       `json:"tree"`
 	Stale              string         `json:"stale,omitempty"` // why
 	Files              []File         `json:"files"`
-	Review             *ReviewSummary `json:"review,omitempty"`
+	Review             *reviewSummary `json:"review,omitempty"`
 	Approvals          []Approval     `json:"approvals,omitempty"` // those that count, if signed
 }
 
@@ -84,8 +84,8 @@ func (i Item) Version() string {
 	return i.ApprovedArtifactID
 }
 
-// SpecSummary is what a reader of the manifest needs from the deliverable_spec.
-type SpecSummary struct {
+// specSummary is what a reader of the manifest needs from the deliverable_spec.
+type specSummary struct {
 	Format     string   `json:"format"`
 	Filename   string   `json:"filename,omitempty"`
 	Files      []string `json:"files,omitempty"`
@@ -103,8 +103,8 @@ type File struct {
 	Size       int64    `json:"size"`
 }
 
-// ReviewSummary names the review that lets the item land.
-type ReviewSummary struct {
+// reviewSummary names the review that lets the item land.
+type reviewSummary struct {
 	CheckTaskID        plan.TaskID  `json:"check_task_id"`
 	ReviewID           string       `json:"review_id"`
 	ReviewedArtifactID string       `json:"reviewed_artifact_id"`
@@ -113,7 +113,7 @@ type ReviewSummary struct {
 	Reviewer           string       `json:"reviewer"`
 	SelfReviewed       bool         `json:"self_reviewed,omitempty"`
 
-	Waived []WaivedCriterion `json:"waived_criteria,omitempty"`
+	Waived []waivedCriterion `json:"waived_criteria,omitempty"`
 }
 
 // encode returns the canonical form of a manifest.
@@ -137,8 +137,8 @@ func ParseManifest(data []byte) (Manifest, error) {
 	if err := dec.Decode(&m); err != nil {
 		return Manifest{}, fmt.Errorf("read manifest: %w", err)
 	}
-	if m.FormatVersion != FormatVersion {
-		return Manifest{}, fmt.Errorf("manifest has format_version %d; this git-wf knows %d", m.FormatVersion, FormatVersion)
+	if m.FormatVersion != formatVersion {
+		return Manifest{}, fmt.Errorf("manifest has format_version %d; this git-wf knows %d", m.FormatVersion, formatVersion)
 	}
 	return m, nil
 }

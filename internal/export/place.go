@@ -52,7 +52,7 @@ func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (
 		changed = changed || moved
 		if err == nil {
 			var staged bool
-			staged, err = Stage(ctx, store, dir, b.Entries, nil)
+			staged, err = stage(ctx, store, dir, b.Entries, nil)
 			changed = changed || staged
 		}
 		lost, keepErr := batch.Keep(ctx)
@@ -87,7 +87,7 @@ func checkDirs(top, dir string) error {
 // write writes the objects that only the bundle has, and its tree.
 func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
 	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data,
-		AttributesName: []byte(Attributes)}); err != nil {
+		attributesName: []byte(attributes)}); err != nil {
 		return "", err
 	}
 	tree, err := batch.AddTreeOf(b.Entries)
@@ -125,10 +125,10 @@ func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entri
 	return true, os.RemoveAll(old)
 }
 
-// Stage makes the index hold exactly the entries below dir, by mode and object id. It never uses git add, which would
+// stage makes the index hold exactly the entries below dir, by mode and object id. It never uses git add, which would
 // let attributes and ignore rules change what was approved. env may name another index. It reports whether the index
 // changed.
-func Stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool,
+func stage(ctx context.Context, store *gitstore.Store, dir string, entries []gitstore.TreeEntry, env []string) (bool,
 	error) {
 	out, err := store.GitIn(ctx, gitstore.Invocation{
 		Args: []string{"ls-files", "--stage", "-z", "--", ":(top,literal)" + dir}, Env: env,

@@ -7,25 +7,25 @@ import (
 	"gitwf/internal/plan"
 )
 
-// WaivedCriterion is a criterion that failed and that a person waived.
-type WaivedCriterion struct {
+// waivedCriterion is a criterion that failed and that a person waived.
+type waivedCriterion struct {
 	ID     string `json:"id"`
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-func waivedCriteria(r plan.Review) []WaivedCriterion {
-	var list []WaivedCriterion
+func waivedCriteria(r plan.Review) []waivedCriterion {
+	var list []waivedCriterion
 	for _, c := range r.Criteria {
 		if c.Result == plan.ResultWaived {
-			list = append(list, WaivedCriterion{c.ID, c.By, c.Evidence})
+			list = append(list, waivedCriterion{c.ID, c.By, c.Evidence})
 		}
 	}
 	return list
 }
 
-// WaiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
-func WaiversOf(p *gitstore.Policy, id plan.ID) []plan.Waiver {
+// waiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
+func waiversOf(p *gitstore.Policy, id plan.ID) []plan.Waiver {
 	var list []plan.Waiver
 	for _, w := range p.Waivers {
 		if InBundle(w.Path, id) {
@@ -44,7 +44,7 @@ func InBundle(path string, id plan.ID) bool {
 // without waivers it names no commit. The bundle's files stay what was approved: a waiver covers other content.
 func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) (*Bundle, error) {
 	m := b.Manifest
-	m.WaiversCommit, m.Waivers = "", WaiversOf(p, m.PlanID)
+	m.WaiversCommit, m.Waivers = "", waiversOf(p, m.PlanID)
 	if len(m.Waivers) > 0 {
 		m.WaiversCommit = commit
 	}

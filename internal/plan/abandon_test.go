@@ -30,7 +30,7 @@ func abandonPlan() *Plan {
 func TestAbandonNeeds(t *testing.T) {
 	approved := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}},
 		Reviews: []ReviewRecord{{1, 1, 95, "ann", Approved}}}
-	gone := &TaskRecords{Marks: []MarkRecord{{1, MarkAbandoned}}}
+	gone := &TaskRecords{Marks: []MarkRecord{{1, markAbandoned}}}
 	for _, tt := range []struct {
 		name    string
 		task    TaskID
@@ -69,7 +69,7 @@ func TestAbandonNeeds(t *testing.T) {
 			}
 			s := Derive(p, Records{Tasks: tt.records}, nil, noon)
 			c, err := Abandon{Task: tt.task, Decision: Decision{Reason: "why"}}.Apply(s)
-			var needs *AbandonError
+			var needs *abandonError
 			if err != nil {
 				if !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("refused with %v, want %q", err, tt.want)

@@ -94,10 +94,10 @@ func step(t *rapid.T, r *TaskRecords) *TaskRecords {
 	case "hand in":
 		next.Inputs = map[string]int{"spec": 1}
 	case "reset":
-		next.Resets = append(r.Resets[:len(r.Resets):len(r.Resets)], ResetRecord{N: len(r.Resets) + 1, Attempt: n, Review: n})
+		next.Resets = append(r.Resets[:len(r.Resets):len(r.Resets)], resetRecord{N: len(r.Resets) + 1, Attempt: n, Review: n})
 	case "mark":
 		next.Marks = append(r.Marks[:len(r.Marks):len(r.Marks)], MarkRecord{N: len(r.Marks) + 1,
-			Kind: rapid.SampledFrom([]string{MarkAbandoned, MarkRestored}).Draw(t, "mark")})
+			Kind: rapid.SampledFrom([]string{markAbandoned, markRestored}).Draw(t, "mark")})
 	}
 	return &next
 }

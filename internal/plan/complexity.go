@@ -6,17 +6,17 @@ type Complexity string
 
 // The complexities, in ascending order.
 const (
-	Simple  Complexity = "simple"  // fewer than 5 tasks, on one level
-	Medium  Complexity = "medium"  // 5 to 15 tasks, or more than one level
+	simple  Complexity = "simple"  // fewer than 5 tasks, on one level
+	medium  Complexity = "medium"  // 5 to 15 tasks, or more than one level
 	Complex Complexity = "complex" // more than 15 tasks
 )
 
 // rank orders the complexities; what is none comes before all.
 func (c Complexity) rank() int {
 	switch c {
-	case Simple:
+	case simple:
 		return 1
-	case Medium:
+	case medium:
 		return 2
 	case Complex:
 		return 3
@@ -53,9 +53,9 @@ func (p *Plan) countedComplexity() Complexity {
 	case n > 15:
 		return Complex
 	case n >= 5 || below:
-		return Medium
+		return medium
 	}
-	return Simple
+	return simple
 }
 
 // keepComplexity gives the plan that takes the place of base at least the complexity that base had. It is written down

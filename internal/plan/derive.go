@@ -23,8 +23,8 @@ const (
 	StatusWaitingExternal Status = "BLOCKED(WAITING_EXTERNAL)"
 )
 
-// Blocked reports whether the task waits for somebody outside the engine.
-func (s Status) Blocked() bool {
+// blocked reports whether the task waits for somebody outside the engine.
+func (s Status) blocked() bool {
 	return s == StatusWaitingInput || s == StatusWaitingExternal
 }
 
@@ -68,7 +68,7 @@ func (n *tally) count(leaf *TaskState, by int) {
 	if leaf.Status == StatusDone {
 		n.done += by
 	}
-	if leaf.Status.Blocked() {
+	if leaf.Status.blocked() {
 		n.blocked += by
 	}
 	if leaf.Active > 0 || leaf.Attempts > 0 || leaf.Lost > 0 || leaf.Status == StatusInProgress {

@@ -46,27 +46,27 @@ type Trailer struct{ Key, Value string }
 // The kinds of event, as the trailer Wf-Event names them.
 const (
 	EventPlan     = "plan"     // the plan begins, with the first version of its plan
-	EventArtifact = "artifact" // a version of a deliverable
-	EventCheck    = "check"    // what the engine ran, while the rest of a review waits
+	eventArtifact = "artifact" // a version of a deliverable
+	eventCheck    = "check"    // what the engine ran, while the rest of a review waits
 	EventReview   = "review"   // a verdict
-	EventAttempt  = "attempt"  // an attempt that left nothing
-	EventRetry    = "retry"    // counters start anew
+	eventAttempt  = "attempt"  // an attempt that left nothing
+	eventRetry    = "retry"    // counters start anew
 	EventGraft    = "graft"    // an approved plan becomes part of plan.json
 	EventPolicy   = "policy"   // the repository's policy changes; not part of a plan's history
 	EventWaiver   = "waiver"   // a criterion of a version passes on a person's word
-	EventQuestion = "question" // a task can't go on without an answer
-	EventAnswer   = "answer"   // a question has its answer
-	EventInput    = "input"    // files handed in for a task
+	eventQuestion = "question" // a task can't go on without an answer
+	eventAnswer   = "answer"   // a question has its answer
+	eventInput    = "input"    // files handed in for a task
 	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
 	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
-	EventDoctor   = "doctor"   // what doctor has put right; no status changes
+	eventDoctor   = "doctor"   // what doctor has put right; no status changes
 	EventMasked   = "masked"   // secrets are taken out of records; no status changes
 
-	EventPaused    = "paused"    // no work begins any more
-	EventResumed   = "resumed"   // work may begin again
-	EventCompleted = "completed" // nothing is open, and nothing is added
-	EventAbandoned = "abandoned" // tasks are out of the plan
-	EventRestored  = "restored"  // and in again
+	eventPaused    = "paused"    // no work begins any more
+	eventResumed   = "resumed"   // work may begin again
+	eventCompleted = "completed" // nothing is open, and nothing is added
+	eventAbandoned = "abandoned" // tasks are out of the plan
+	eventRestored  = "restored"  // and in again
 )
 
 // RefusedError says why an event does not apply to the state.
@@ -155,17 +155,17 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, EventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, EventAbandoned,
-		EventRestored}
+	return []string{EventPlan, eventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, eventAbandoned,
+		eventRestored}
 }
 
 // EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names
 // them.
 func EventKinds() []string {
 	return []string{
-		EventPlan, EventArtifact, EventCheck, EventReview, EventAttempt, EventRetry, EventQuestion, EventAnswer, EventInput,
+		EventPlan, eventArtifact, eventCheck, EventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
 		EventReplan,
-		EventGraft, EventWaiver, EventPruned, EventMasked, EventDoctor, EventPaused, EventResumed, EventCompleted,
-		EventAbandoned, EventRestored,
+		EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
+		eventAbandoned, eventRestored,
 	}
 }

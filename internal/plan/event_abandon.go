@@ -8,13 +8,13 @@ import (
 	"gitwf/internal/fault"
 )
 
-// AbandonError says what a task is still needed for.
-type AbandonError struct {
+// abandonError says what a task is still needed for.
+type abandonError struct {
 	Task  TaskID
 	Needs []string // each a reason for people, in plan order
 }
 
-func (e *AbandonError) Error() string {
+func (e *abandonError) Error() string {
 	const most = 20
 	list := e.Needs
 	if len(list) > most {
@@ -24,7 +24,7 @@ func (e *AbandonError) Error() string {
 }
 
 // Exit has what to do about it.
-func (e *AbandonError) Exit() (int, string) {
+func (e *abandonError) Exit() (int, string) {
 	return fault.ExitRefused, "abandon what needs it first, or git wf plan --amend, which can change that"
 }
 
@@ -36,7 +36,7 @@ type Abandon struct {
 	Author   Actor
 }
 
-// Apply is refused with an *AbandonError where other tasks depend on what would go, or where a root criterion would be
+// Apply is refused with an *abandonError where other tasks depend on what would go, or where a root criterion would be
 // covered by nothing.
 func (e Abandon) Apply(s *State) (Change, error) {
 	t := s.Tasks[e.Task]
@@ -55,13 +55,13 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	}
 	goes := s.goesWith(t)
 	if needs := s.needs(t, goes); len(needs) > 0 {
-		return Change{}, &AbandonError{e.Task, needs}
+		return Change{}, &abandonError{e.Task, needs}
 	}
 	subject := fmt.Sprintf("%s: abandoned", e.Task)
 	if n := len(goes) - 1; n > 0 {
 		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
 	}
-	return s.marked(e.Task, goes, EventAbandoned, MarkAbandoned, subject, e.Decision, e.Author), nil
+	return s.marked(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
 }
 
 // goesWith are the task and, of a GOAL, the tasks below it that are neither DONE nor abandoned. Planning tasks that are
@@ -198,7 +198,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 	if n := len(back) - 1; n > 0 {
 		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
 	}
-	return s.marked(e.Task, back, EventRestored, MarkRestored, subject, e.Decision, e.Author), nil
+	return s.marked(e.Task, back, eventRestored, markRestored, subject, e.Decision, e.Author), nil
 }
 
 // marked is the change that marks tasks, all by one decision.

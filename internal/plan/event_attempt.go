@@ -48,7 +48,7 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 	return Change{
 		Subject:  fmt.Sprintf("%s: attempt %s: %s", a.TaskID, a.AttemptID, attemptPhrase[a.Kind]),
 		Body:     a.Message,
-		Trailers: trailers(EventAttempt, a.TaskID, "Wf-Agent", a.Agent),
+		Trailers: trailers(eventAttempt, a.TaskID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
 		Add:      add,
 	}, nil
@@ -84,18 +84,18 @@ func (e Retry) Apply(s *State) (Change, error) {
 	return Change{
 		Subject:  fmt.Sprintf("%s: retry", t.TaskID),
 		Body:     e.Decision.Reason,
-		Trailers: trailers(EventRetry, t.TaskID),
+		Trailers: trailers(eventRetry, t.TaskID),
 		Add:      []Entry{r.reset(t.TaskID, r.lastReview(), e.Decision)},
 	}, nil
 }
 
 // reset is the record after which none of the present attempts count, and no review up to a number.
 func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
-	rec := ResetRecord{N: r.Reset().N + 1, Review: review}
+	rec := resetRecord{N: r.Reset().N + 1, Review: review}
 	if n := len(r.Attempts); n > 0 {
 		rec.Attempt = r.Attempts[n-1].N
 	}
-	return Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)}
+	return Entry{Path: id.Dir() + "/" + rec.path(), Data: Document(d)}
 }
 
 // lastReview is the number of the newest review, zero if there is none.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// DoctorDir is where a plan's tree says what doctor has put right.
-const DoctorDir = "doctor"
+// doctorDir is where a plan's tree says what doctor has put right.
+const doctorDir = "doctor"
 
 // Mended is one thing that doctor has put right.
 type Mended struct {
@@ -25,9 +25,9 @@ type MendDocument struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name
+// name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name
 // to two of them.
-func (d MendDocument) Name() string {
+func (d MendDocument) name() string {
 	return fmt.Sprintf("%s-%x.json", d.CreatedAt.UTC().Format("20060102T150405Z"),
 		sha1.Sum(Document(d)))[:len("20060102T150405Z-")+12] + ".json"
 }
@@ -48,7 +48,7 @@ func (e Mend) Apply(*State) (Change, error) {
 	return Change{
 		Subject:  fmt.Sprintf("doctor: %s put right", Count(len(d.Mended), "thing")),
 		Body:     body.String(),
-		Trailers: []Trailer{{"Wf-Event", EventDoctor}},
-		Add:      []Entry{{Path: DoctorDir + "/" + d.Name(), Data: Document(d)}},
+		Trailers: []Trailer{{"Wf-Event", eventDoctor}},
+		Add:      []Entry{{Path: doctorDir + "/" + d.name(), Data: Document(d)}},
 	}, nil
 }

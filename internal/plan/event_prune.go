@@ -29,7 +29,7 @@ func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
 		bad("bad-number", "prune.keep", "can't be negative", strconv.Itoa(p.Prune.Keep))
 	}
 	for i, name := range p.Prune.By {
-		if len(p.Keys) > 0 && !p.HasKey(name) {
+		if len(p.Keys) > 0 && !p.hasKey(name) {
 			bad("pruner-without-key", fmt.Sprintf("prune.by[%d]", i), "has no key, so nothing proves who they are", name)
 		}
 	}

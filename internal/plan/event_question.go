@@ -75,14 +75,14 @@ func (e Ask) Apply(s *State) (Change, error) {
 	if len(e.Questions) == 0 {
 		return Change{}, refuse(id, "asks nothing")
 	}
-	c := Change{Trailers: trailers(EventQuestion, id)}
+	c := Change{Trailers: trailers(eventQuestion, id)}
 	if e.Attempt.Attempt.Kind != "" {
 		attempt, err := e.Attempt.Apply(s)
 		if err != nil {
 			return Change{}, err
 		}
 		c = attempt
-		c.Trailers[0].Value = EventQuestion
+		c.Trailers[0].Value = eventQuestion
 	}
 	n := 0
 	if qs := s.Records.Of(id).Questions; len(qs) > 0 {
@@ -120,7 +120,7 @@ func (e HandIn) Apply(s *State) (Change, error) {
 	add, _ := s.Records.Of(e.Task).inputs(e.Task, e.Files)
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s handed in for %s", e.Task, Count(len(e.Files), "file"), OneLine(e.Files[0].Name)),
-		Trailers: trailers(EventInput, e.Task),
+		Trailers: trailers(eventInput, e.Task),
 		Author:   e.Author,
 		Add:      add,
 	}, nil
@@ -177,7 +177,7 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s answered", e.Task, name),
 		Body:     a.Text,
-		Trailers: trailers(EventAnswer, e.Task),
+		Trailers: trailers(eventAnswer, e.Task),
 		Author:   e.Author,
 		Add:      append(add, Entry{Path: e.Task.Dir() + "/" + AnswerPath(e.Number), Data: Document(a)}),
 	}, nil

@@ -84,7 +84,7 @@ func (e Pause) Apply(s *State) (Change, error) {
 	if status := s.SessionStatus(); status != SessionActive {
 		return Change{}, s.refuseSession("is "+string(status)+" already", "git wf resume "+string(s.Plan.PlanID))
 	}
-	return s.sessionChange(EventPaused, "session: paused", Document(e.Decision), e.Decision, e.Author), nil
+	return s.sessionChange(eventPaused, "session: paused", Document(e.Decision), e.Decision, e.Author), nil
 }
 
 // Resume lets work begin again in a plan that is paused, or opens one again that is completed.
@@ -106,7 +106,7 @@ func (e Resume) Apply(s *State) (Change, error) {
 		}
 		subject = "session: opened again"
 	}
-	return s.sessionChange(EventResumed, subject, Document(e.Decision), e.Decision, e.Author), nil
+	return s.sessionChange(eventResumed, subject, Document(e.Decision), e.Decision, e.Author), nil
 }
 
 // Complete ends the work on a plan: nothing is open, and what it took and taught is recorded.
@@ -121,7 +121,7 @@ type Complete struct {
 type OpenError struct {
 	Plan ID
 	Root TaskID
-	Open []OpenWork
+	Open []openWork
 }
 
 func (e *OpenError) Error() string {
@@ -169,9 +169,9 @@ func (e Complete) Apply(s *State) (Change, error) {
 	m := e.Document.Metrics
 	subject := fmt.Sprintf("session: completed, %s approved, %s", Count(m.Approved, "task"),
 		Count(m.Rejections, "rejection"))
-	c := s.sessionChange(EventCompleted, subject, Document(e.Document), d, e.Author)
+	c := s.sessionChange(eventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
-		note := NoteRecord{N: s.Records.nextNote(), Category: "learnings"}
+		note := noteRecord{N: s.Records.nextNote(), Category: "learnings"}
 		c.Add = append(c.Add, Entry{Path: note.Path(), Data: e.Learnings})
 	}
 	return c, nil
@@ -179,13 +179,13 @@ func (e Complete) Apply(s *State) (Change, error) {
 
 // sessionChange is the change that adds one record to the session.
 func (s *State) sessionChange(kind, subject string, data []byte, d Decision, author Actor) Change {
-	rec := SessionRecord{N: s.Records.nextSession(), Kind: kind}
+	rec := sessionRecord{N: s.Records.nextSession(), Kind: kind}
 	return Change{
 		Subject:  subject,
 		Body:     d.Reason,
 		Trailers: []Trailer{{"Wf-Event", kind}},
 		Author:   author,
-		Add:      []Entry{{Path: rec.Path(), Data: data}},
+		Add:      []Entry{{Path: rec.path(), Data: data}},
 	}
 }
 

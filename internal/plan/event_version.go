@@ -78,7 +78,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	c := Change{
 		Subject:  fmt.Sprintf("%s: %s by %s", t.TaskID, a.ArtifactID, a.Agent),
 		Body:     a.Summary,
-		Trailers: trailers(EventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
+		Trailers: trailers(eventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
 		Add: []Entry{{Path: dir + VersionPath(version), Data: Document(a)},
 			{Path: dir + FilesPath(version), OID: a.Tree}},

@@ -38,7 +38,7 @@ func (e Waive) Apply(s *State) (Change, error) {
 		return Change{}, refuse(e.Task, "has no version %d", e.Version)
 	case !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.ID == e.Criterion }):
 		return Change{}, refuse(e.Task, "has no criterion %q", e.Criterion)
-	case r.Waived(e.Version, e.Criterion):
+	case r.waived(e.Version, e.Criterion):
 		return Change{}, refuse(e.Task, "%s of %s is waived already", e.Criterion, VersionID(e.Version))
 	case e.Decision.Reason == "":
 		return Change{}, refuse(e.Task, "a waiver needs a reason")

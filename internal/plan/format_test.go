@@ -421,7 +421,7 @@ func TestFormatEvents(t *testing.T) {
 func TestFormatRecords(t *testing.T) {
 	code := func(words []string) string { return strings.Join(words, ", ") }
 	var known [][]string
-	for _, k := range RecordKinds() {
+	for _, k := range kindTable().list {
 		var forms []string
 		for _, f := range k.Forms {
 			forms = append(forms, f.Text)
@@ -441,7 +441,7 @@ func TestFormatRecords(t *testing.T) {
 // The fields of the documents, in their order, are those that are written.
 func TestFormatDocuments(t *testing.T) {
 	want := map[string]any{"`criteria[]`": CriterionResult{}, "a claim": Claim{}, "`usage`": Usage{}}
-	for _, k := range RecordKinds() {
+	for _, k := range kindTable().list {
 		if k.Document != nil {
 			want["`"+k.Dir+"/"+k.Forms[0].Text+"`"] = k.Document
 		}

@@ -3,19 +3,15 @@ package plan
 // Index finds the tasks of a plan by their ids. Plan.Task reads the plan from its beginning each time, which is right
 // for one question; whoever asks for each task makes an Index, once. It does not follow changes of the plan.
 type Index struct {
-	tasks  map[TaskID]*Task
-	checks map[TaskID]*Task // by the ACTION that they review
+	tasks map[TaskID]*Task
 }
 
 // Index makes an index of the plan as it is now. Of tasks with the same id it has the first, as Task does.
 func (p *Plan) Index() Index {
-	x := Index{tasks: make(map[TaskID]*Task, len(p.Tasks)), checks: make(map[TaskID]*Task, len(p.Tasks)/2)}
+	x := Index{tasks: make(map[TaskID]*Task, len(p.Tasks))}
 	for _, t := range p.Tasks {
 		if x.tasks[t.TaskID] == nil {
 			x.tasks[t.TaskID] = t
-		}
-		if t.NodeType == Check && x.checks[t.ReviewTargetTaskID] == nil {
-			x.checks[t.ReviewTargetTaskID] = t
 		}
 	}
 	return x
@@ -23,9 +19,6 @@ func (p *Plan) Index() Index {
 
 // Task returns the task with the id, nil if there is none.
 func (x Index) Task(id TaskID) *Task { return x.tasks[id] }
-
-// Check returns the CHECK of an ACTION, nil if there is none.
-func (x Index) Check(action TaskID) *Task { return x.checks[action] }
 
 // Depth is Plan.Depth.
 func (x Index) Depth(id TaskID) int { return depth(id, x.Task) }

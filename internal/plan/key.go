@@ -151,8 +151,8 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 // without the keys makes every approval count again.
 func (p *Policy) Unguarded() bool { return len(p.Keys) > 0 && len(p.Maintainers) == 0 }
 
-// HasKey reports whether the policy has a key of that name.
-func (p *Policy) HasKey(name string) bool {
+// hasKey reports whether the policy has a key of that name.
+func (p *Policy) hasKey(name string) bool {
 	return slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Name == name })
 }
 
@@ -188,7 +188,7 @@ func (p *Policy) Vouches(signer, reviewer string, author Actor) bool {
 		return signer != ""
 	}
 	program := reviewer == ReviewerChecks || reviewer == ReviewerPlan || author.Name == reviewer && author.IsAgent()
-	return program && !p.HasKey(reviewer)
+	return program && !p.hasKey(reviewer)
 }
 
 // MayChange says why somebody may not change the policy; "" if they may. signer is whose key signed the change, "" if

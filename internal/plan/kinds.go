@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +14,7 @@ import (
 type RecordKind struct {
 	Dir    string   // where the records are: below a task's directory, or at the top of the tree
 	OfPlan bool     // they are at the top
-	Forms  []Form   // of the names below Dir; the first is that of the document
+	Forms  []form   // of the names below Dir; the first is that of the document
 	Events []string // that add such records
 	Named  bool     // the word in the name is the kind of the event
 	Owner  string   // of a record of several files, the document: a * stands for each directory above it
@@ -25,11 +24,11 @@ type RecordKind struct {
 	Finds  string   // how doctor calls a document that does not fit its place; "" is bad-record
 
 	Document any                             // of the document's type; nil for one that has several or none
-	Says     func(data []byte) (Said, error) // reads a document, for what it says of itself; nil: nothing
+	Says     func(data []byte) (said, error) // reads a document, for what it says of itself; nil: nothing
 }
 
-// Said is what a document says of itself, to be compared with where it is.
-type Said struct {
+// said is what a document says of itself, to be compared with where it is.
+type said struct {
 	Name    string     // of the record below the task's directory
 	End     string     // how the name ends, where the document leaves a number in it out
 	Task    TaskID     // whose it is; "" only with NoTask
@@ -45,7 +44,7 @@ type Said struct {
 }
 
 // Fits reports whether a document that says this may have the name.
-func (s Said) Fits(name string) bool {
+func (s said) Fits(name string) bool {
 	if s.End == "" {
 		return name == s.Name
 	}
@@ -56,9 +55,9 @@ func (s Said) Fits(name string) bool {
 	return strings.Trim(strings.TrimPrefix(between, "v"), "0123456789") == ""
 }
 
-// Form is the form of one name. Capitals are what varies: N a number from 1, NNNN one of at least four digits, V a
+// form is the form of one name. Capitals are what varies: N a number from 1, NNNN one of at least four digits, V a
 // version, A and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
-type Form struct {
+type form struct {
 	Text string
 	take func(reading) bool // takes the record up, unless it is none; nil: there is nothing to take
 
@@ -109,9 +108,9 @@ type reading struct {
 var kindTable = sync.OnceValue(func() (all kindIndex) {
 	all.list = []*RecordKind{
 		{
-			Dir: "artifacts", Shown: true, Events: []string{EventPlan, EventArtifact}, Reads: "yes",
+			Dir: "artifacts", Shown: true, Events: []string{EventPlan, eventArtifact}, Reads: "yes",
 			Owner: "artifacts/*/artifact.json", Texts: true, Finds: "bad-artifact",
-			Forms: []Form{
+			Forms: []form{
 				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
 				{Text: "vN/files", take: func(x reading) bool {
 					return x.beside&halfArtifact != 0 && keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
@@ -120,8 +119,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
 				}},
 			},
-			Document: Artifact{}, Says: says(func(d *Artifact) Said {
-				return Said{
+			Document: Artifact{}, Says: says(func(d *Artifact) said {
+				return said{
 					Name: "artifacts/" + d.ArtifactID + "/artifact.json", Task: d.TaskID, Version: d.ArtifactID,
 					Tree: d.Tree, Files: d.Files, Listed: true,
 				}
@@ -130,70 +129,70 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "reviews", Shown: true, Events: []string{EventReview, EventWaiver}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
-			Forms: []Form{
+			Forms: []form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
 				{Text: "rN-vV-SCORE-NAME/VERDICT.md", take: func(x reading) bool {
 					rev := ReviewRecord{x.n, x.version, x.score, x.name, Verdict(x.word)}
 					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) && keep(&x.to.Reviews, rev)
 				}},
 			},
-			Document: Review{}, Says: says(func(d *Review) Said {
+			Document: Review{}, Says: says(func(d *Review) said {
 				dir := fmt.Sprintf("reviews/%s-%s-%d-%s/", d.ReviewID, d.ReviewedArtifactID, d.Score, EscapeName(d.Reviewer))
-				return Said{
+				return said{
 					Name: dir + "review.json", Task: d.TaskID, Version: d.ReviewedArtifactID, Tree: d.Tree,
 					Beside: []string{dir + d.Verdict.File()},
 				}
 			}),
 		},
 		{
-			Dir: "checks", Events: []string{EventCheck}, Reads: "for the next step of a review", Texts: true,
-			Forms: []Form{{Text: "kN-vV.json", take: func(x reading) bool {
+			Dir: "checks", Events: []string{eventCheck}, Reads: "for the next step of a review", Texts: true,
+			Forms: []form{{Text: "kN-vV.json", take: func(x reading) bool {
 				return keep(&x.to.Checks, CheckRecord{x.n, x.version})
 			}}},
-			Document: Checked{}, Says: says(func(d *Checked) Said {
-				return Said{
+			Document: Checked{}, Says: says(func(d *Checked) said {
+				return said{
 					Name: "checks/" + d.CheckID + "-" + d.ReviewedArtifactID + ".json", Task: d.TaskID,
 					Version: d.ReviewedArtifactID, Tree: d.Tree,
 				}
 			}),
 		},
 		{
-			Dir: "attempts", Shown: true, Events: []string{EventAttempt, EventQuestion}, Reads: "yes, not the log", Texts: true,
-			Forms: []Form{
+			Dir: "attempts", Shown: true, Events: []string{eventAttempt, eventQuestion}, Reads: "yes, not the log", Texts: true,
+			Forms: []form{
 				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt}, {Text: "aN.log"},
 			},
-			Document: Attempt{}, Says: says(func(d *Attempt) Said {
-				return Said{Name: "attempts/" + d.AttemptID + "-", End: "-" + d.Kind + ".json", Task: d.TaskID, OfCheck: true}
+			Document: Attempt{}, Says: says(func(d *Attempt) said {
+				return said{Name: "attempts/" + d.AttemptID + "-", End: "-" + d.Kind + ".json", Task: d.TaskID, OfCheck: true}
 			}),
 		},
 		{
-			Dir: "resets", Events: []string{EventArtifact, EventRetry}, Reads: "yes, the newest", Document: Decision{},
-			Forms: []Form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
-				return keep(&x.to.Resets, ResetRecord{x.n, x.attempt, x.review})
+			Dir: "resets", Events: []string{eventArtifact, eventRetry}, Reads: "yes, the newest", Document: Decision{},
+			Forms: []form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
+				return keep(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
 			}}},
 		},
 		{
-			Dir: "questions", Shown: true, Events: []string{EventQuestion, EventGraft}, Reads: "yes", Texts: true,
-			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
-			Document: Question{}, Says: says(func(d *Question) Said {
-				return Said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
+			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft}, Reads: "yes", Texts: true,
+			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
+			Document: Question{}, Says: says(func(d *Question) said {
+				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
 			}),
 		},
 		{
-			Dir: "answers", Shown: true, Events: []string{EventAnswer}, Reads: "yes",
-			Forms:    []Form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
-			Document: Answer{}, Says: says(func(d *Answer) Said {
-				said := Said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
+			Dir: "answers", Shown: true, Events: []string{eventAnswer}, Reads: "yes",
+			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
+			Document: Answer{}, Says: says(func(d *Answer) said {
+				says := said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
 				for _, in := range d.Inputs {
-					said.Beside = append(said.Beside, "inputs/"+in+".json")
+					says.Beside = append(says.Beside, "inputs/"+in+".json")
 				}
-				return said
+				return says
 			}),
 		},
 		{
-			Dir: "inputs", Shown: true, Events: []string{EventPlan, EventAnswer, EventInput}, Reads: "yes, how many",
+			Dir: "inputs", Shown: true, Events: []string{EventPlan, eventAnswer, eventInput}, Reads: "yes, how many",
 			Owner: "inputs/*/*.json",
-			Forms: []Form{
+			Forms: []form{
 				{Text: "NAME/N.json", take: func(x reading) bool {
 					if x.to.Inputs == nil {
 						x.to.Inputs = map[string]int{}
@@ -203,52 +202,52 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				}},
 				{Text: "NAME/N/files"}, // what the document beside it describes
 			},
-			Document: InputDocument{}, Says: says(func(d *InputDocument) Said {
-				return Said{Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree}
+			Document: InputDocument{}, Says: says(func(d *InputDocument) said {
+				return said{Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree}
 			}),
 		},
 		{
-			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no", Forms: []Form{{Text: "fN-vV.json"}},
+			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no", Forms: []form{{Text: "fN-vV.json"}},
 		},
 		{
 			Dir: "waivers", Events: []string{EventWaiver}, Reads: "no",
-			Forms: []Form{{Text: "wN-vV-NAME.json", take: func(x reading) bool {
+			Forms: []form{{Text: "wN-vV-NAME.json", take: func(x reading) bool {
 				return keep(&x.to.Waivers, WaiverRecord{x.n, x.version, x.name})
 			}}},
-			Document: WaiverDocument{}, Says: says(func(d *WaiverDocument) Said {
-				return Said{
+			Document: WaiverDocument{}, Says: says(func(d *WaiverDocument) said {
+				return said{
 					Name: "waivers/w", End: "-" + d.ArtifactID + "-" + EscapeName(d.Criterion) + ".json",
 					Task: d.TaskID, Version: d.ArtifactID, Tree: d.Tree,
 				}
 			}),
 		},
 		{
-			Dir: "marks", Events: []string{EventAbandoned, EventRestored}, Named: true, Reads: "yes, the newest",
+			Dir: "marks", Events: []string{eventAbandoned, eventRestored}, Named: true, Reads: "yes, the newest",
 			Document: Decision{},
-			Forms: []Form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == MarkAbandoned || x.word == MarkRestored) && keep(&x.to.Marks, MarkRecord{x.n, x.word})
+			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
+				return (x.word == markAbandoned || x.word == markRestored) && keep(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},
 		{
-			Dir: SessionDir, OfPlan: true, Events: []string{EventPaused, EventResumed, EventCompleted},
+			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
 			Named: true, Reads: "the newest, for the session (section 8)",
-			Forms: []Form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return x.word == EventPaused || x.word == EventResumed || x.word == EventCompleted
+			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
+				return x.word == eventPaused || x.word == eventResumed || x.word == eventCompleted
 			}}},
 		},
 		{
-			Dir: NotesDir, OfPlan: true, Events: []string{EventCompleted}, Reads: "no",
-			Forms: []Form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
+			Dir: NotesDir, OfPlan: true, Events: []string{eventCompleted}, Reads: "no",
+			Forms: []form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
 				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
 			}}},
 		},
 		{
-			Dir: DoctorDir, OfPlan: true, Events: []string{EventDoctor}, Reads: "no", Document: MendDocument{},
-			Forms: []Form{{Text: "NAME.json"}},
+			Dir: doctorDir, OfPlan: true, Events: []string{eventDoctor}, Reads: "no", Document: MendDocument{},
+			Forms: []form{{Text: "NAME.json"}},
 		},
 		{
 			Dir: PrunedDir, OfPlan: true, Events: []string{EventPruned}, Reads: "no", Document: PruneDocument{},
-			Forms: []Form{{Text: "NAME/" + PruneFile, take: func(x reading) bool {
+			Forms: []form{{Text: "NAME/" + PruneFile, take: func(x reading) bool {
 				_, _, ok := ParsePruneDir(x.name)
 				return ok
 			}}},
@@ -282,18 +281,15 @@ func takeAttempt(x reading) bool {
 	return false
 }
 
-func says[T any](f func(*T) Said) func([]byte) (Said, error) {
-	return func(data []byte) (Said, error) {
+func says[T any](f func(*T) said) func([]byte) (said, error) {
+	return func(data []byte) (said, error) {
 		var d T
 		if err := json.Unmarshal(data, &d); err != nil {
-			return Said{}, err
+			return said{}, err
 		}
 		return f(&d), nil
 	}
 }
-
-// RecordKinds lists the kinds of records, in the order of docs/format.md.
-func RecordKinds() []*RecordKind { return slices.Clone(kindTable().list) }
 
 // KindOf is the kind of the records in a directory: of a task, or at the top of a plan's tree. It is nil for a
 // directory of no kind.
@@ -433,7 +429,7 @@ func formParts(text string) []formPart {
 
 // read takes a name apart from left to right. Long plans have tens of thousands of them, for which regular expressions
 // would be most of what a status takes.
-func (f *Form) read(rest string) (v values, ok bool) {
+func (f *form) read(rest string) (v values, ok bool) {
 	r := recordName{rest: rest}
 	for i, p := range f.parts {
 		if r.bad {

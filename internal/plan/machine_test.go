@@ -473,9 +473,9 @@ func (m *machine) write(t *rapid.T) {
 	r := m.records().Of(id)
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 0:
-		kind := MarkAbandoned
+		kind := markAbandoned
 		if r.Abandoned() {
-			kind = MarkRestored
+			kind = markRestored
 		}
 		m.put(id.Dir() + "/" + MarkRecord{len(r.Marks) + 1, kind}.Path())
 	case 1:
@@ -720,7 +720,7 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 			t.Errorf("review r%d is of v%d, which does not exist", rev.N, rev.Version)
 		}
 	}
-	if why := s.Reason(ts); why == "" && (ts.Status.Blocked() || ts.Status == StatusPending) {
+	if why := s.Reason(ts); why == "" && (ts.Status.blocked() || ts.Status == StatusPending) {
 		t.Errorf("waits without a reason")
 	}
 }

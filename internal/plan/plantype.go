@@ -13,13 +13,13 @@ type Type struct {
 	Config Config `yaml:"-"`     // where the plan itself sets nothing; read from config
 	// what meta.type of a task may be; none: anything. The first one is that of a task which says nothing
 	Kinds   []string          `yaml:"kinds"`
-	Before  []Before          `yaml:"before"`
+	Before  []before          `yaml:"before"`
 	RunLine []string          `yaml:"run_line"` // tasks of these kinds have a MUST criterion with a run line
 	Prompts map[string]string `yaml:"prompts"`  // what the roles plan, action and check are told beside all else
 }
 
-// Before demands that each task of some kinds depends, directly or not, on one of others.
-type Before struct {
+// before demands that each task of some kinds depends, directly or not, on one of others.
+type before struct {
 	Each  []string `yaml:"each"`
 	Needs []string `yaml:"needs"`
 }

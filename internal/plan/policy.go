@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// PolicyVersion is the version of policy.json that this package writes. A reader refuses a higher one.
-const PolicyVersion = 1
+// policyVersion is the version of policy.json that this package writes. A reader refuses a higher one.
+const policyVersion = 1
 
 // Policy is what a repository demands of every plan and of every bundle: the content of policy.json in
 // refs/workflow/policy. The zero value of a field demands nothing; the zero Policy protects DefaultRoot.
@@ -133,7 +133,7 @@ func (p *Policy) Check() Findings {
 // EncodePolicy is the canonical form of policy.json.
 func EncodePolicy(p *Policy) []byte {
 	c := *p
-	c.SchemaVersion = PolicyVersion
+	c.SchemaVersion = policyVersion
 	c.Roots, c.Baseline = orEmpty(c.Roots), orEmpty(c.Baseline)
 	c.Maintainers, c.Keys = orEmpty(c.Maintainers), orEmpty(c.Keys)
 	c.Floors.Reviewers = orEmpty(c.Floors.Reviewers)
@@ -156,8 +156,8 @@ func DecodePolicy(data []byte) (*Policy, error) {
 	if err := dec.Decode(&p); err != nil {
 		return nil, fmt.Errorf("policy.json: %w", err)
 	}
-	if p.SchemaVersion != PolicyVersion {
-		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion, PolicyVersion)
+	if p.SchemaVersion != policyVersion {
+		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion, policyVersion)
 	}
 	return &p, p.Check().Err()
 }

@@ -27,8 +27,8 @@ func (v Verdict) File() string { return string(v) + ".md" }
 // Records is what a plan's tree holds beside plan.json, by task and of the whole. It is read from names alone.
 type Records struct {
 	Tasks   map[TaskID]*TaskRecords
-	Session []SessionRecord // of the plan as a whole (session.go), in ascending order
-	Notes   []NoteRecord
+	Session []sessionRecord // of the plan as a whole (session.go), in ascending order
+	Notes   []noteRecord
 	Newer   []string // paths of records of kinds that this program does not know; those at the top by their directories
 }
 
@@ -60,7 +60,7 @@ type TaskRecords struct {
 	Reviews   []ReviewRecord
 	Checks    []CheckRecord
 	Attempts  []AttemptRecord
-	Resets    []ResetRecord
+	Resets    []resetRecord
 	Questions []int
 	Answers   []int
 	Inputs    map[string]int // number of files handed in, by the requirement's name
@@ -135,11 +135,11 @@ func (a AttemptRecord) Path() string {
 // Log is where the attempt's log is, if it has one.
 func (a AttemptRecord) Log() string { return recordPath("attempts", false, 2, values{n: a.N}) }
 
-// ResetRecord says that attempts and reviews up to these numbers no longer count against the limit.
-type ResetRecord struct{ N, Attempt, Review int }
+// resetRecord says that attempts and reviews up to these numbers no longer count against the limit.
+type resetRecord struct{ N, Attempt, Review int }
 
 // Path is where the record is, below the task's directory.
-func (r ResetRecord) Path() string {
+func (r resetRecord) path() string {
 	return recordPath("resets", false, 0, values{n: r.N, attempt: r.Attempt, review: r.Review})
 }
 
@@ -157,8 +157,8 @@ func (w WaiverRecord) Path() string {
 
 // The kinds of mark.
 const (
-	MarkAbandoned = "abandoned"
-	MarkRestored  = "restored"
+	markAbandoned = "abandoned"
+	markRestored  = "restored"
 )
 
 // MarkRecord takes a task out of the plan, or back in; the newest counts.
@@ -363,7 +363,7 @@ func (t *TaskRecords) sort() {
 	})
 	slices.SortFunc(t.Checks, func(a, b CheckRecord) int { return a.N - b.N })
 	slices.SortFunc(t.Attempts, func(a, b AttemptRecord) int { return a.N - b.N })
-	slices.SortFunc(t.Resets, func(a, b ResetRecord) int { return a.N - b.N })
+	slices.SortFunc(t.Resets, func(a, b resetRecord) int { return a.N - b.N })
 	slices.SortFunc(t.Waivers, func(a, b WaiverRecord) int { return a.N - b.N })
 	slices.SortFunc(t.Marks, func(a, b MarkRecord) int { return a.N - b.N })
 	slices.Sort(t.Questions)
@@ -395,21 +395,21 @@ func (t *TaskRecords) Active() int {
 }
 
 // Reset is the newest reset; the zero record resets nothing.
-func (t *TaskRecords) Reset() ResetRecord {
+func (t *TaskRecords) Reset() resetRecord {
 	if n := len(t.Resets); n > 0 {
 		return t.Resets[n-1]
 	}
-	return ResetRecord{}
+	return resetRecord{}
 }
 
 // Abandoned reports whether the newest mark takes the task out of the plan.
 func (t *TaskRecords) Abandoned() bool {
 	n := len(t.Marks)
-	return n > 0 && t.Marks[n-1].Kind == MarkAbandoned
+	return n > 0 && t.Marks[n-1].Kind == markAbandoned
 }
 
-// Waived reports whether a waiver passes the criterion for the version.
-func (t *TaskRecords) Waived(version int, criterion string) bool {
+// waived reports whether a waiver passes the criterion for the version.
+func (t *TaskRecords) waived(version int, criterion string) bool {
 	return slices.ContainsFunc(t.Waivers, func(w WaiverRecord) bool {
 		return w.Version == version && w.Criterion == EscapeName(criterion)
 	})

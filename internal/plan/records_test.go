@@ -87,11 +87,11 @@ func TestParseTaskRecords(t *testing.T) {
 		Reviews:   []ReviewRecord{{1, 1, 62, "xiaojing", Rejected}, {2, 2, 100, "%E2%98%83", Approved}},
 		Checks:    []CheckRecord{{1, 1}},
 		Attempts:  []AttemptRecord{{1, 0, AttemptError}, {2, 1, AttemptLost}, {3, 0, AttemptNeedsInput}, {4, 0, AttemptNoop}},
-		Resets:    []ResetRecord{{1, 2, 1}, {2, 0, 0}},
+		Resets:    []resetRecord{{1, 2, 1}, {2, 0, 0}},
 		Questions: []int{1}, Answers: []int{1},
 		Inputs:  map[string]int{"logo": 2},
 		Waivers: []WaiverRecord{{1, 2, "A3"}},
-		Marks:   []MarkRecord{{1, MarkAbandoned}, {2, MarkRestored}},
+		Marks:   []MarkRecord{{1, markAbandoned}, {2, markRestored}},
 		Foreign: strings.Split(notRecords, "\n"),
 	}
 	names := namesOf(everyRecord, notRecords)
@@ -158,7 +158,7 @@ func TestRecordNames(t *testing.T) {
 		check(x.Path())
 	}
 	for _, x := range r.Resets {
-		check(x.Path())
+		check(x.path())
 	}
 	for _, x := range r.Waivers {
 		check(x.Path())
@@ -166,7 +166,7 @@ func TestRecordNames(t *testing.T) {
 	for _, x := range r.Marks {
 		check(x.Path())
 	}
-	if !r.Waived(2, "A3") || r.Waived(1, "A3") || r.Waived(2, "A") {
+	if !r.waived(2, "A3") || r.waived(1, "A3") || r.waived(2, "A") {
 		t.Error("the waiver is of A3 in v2 alone")
 	}
 }
@@ -223,7 +223,7 @@ func spelled(names []Name) *TaskRecords {
 		case kind == "attempt":
 			t.Attempts = append(t.Attempts, AttemptRecord{num(m[1]), num(m[2]), m[3]})
 		case kind == "reset":
-			t.Resets = append(t.Resets, ResetRecord{num(m[1]), num(m[2]), num(m[3])})
+			t.Resets = append(t.Resets, resetRecord{num(m[1]), num(m[2]), num(m[3])})
 		case kind == "question":
 			t.Questions = append(t.Questions, num(m[1]))
 		case kind == "answer":

@@ -27,30 +27,30 @@ type Phase string
 
 // The phases of a plan (seed 1, "Individual Session Tracking").
 const (
-	PhasePlan      Phase = "PLAN"      // the plan itself is being made
-	PhaseImplement Phase = "IMPLEMENT" // something is still to be made
-	PhaseReview    Phase = "REVIEW"    // everything is made; what is left is judging it
+	phasePlan      Phase = "PLAN"      // the plan itself is being made
+	phaseImplement Phase = "IMPLEMENT" // something is still to be made
+	phaseReview    Phase = "REVIEW"    // everything is made; what is left is judging it
 )
 
-// SessionRecord is one file below session/. Its kind is that of the event: EventPaused, EventResumed or EventCompleted.
-type SessionRecord struct {
+// sessionRecord is one file below session/. Its kind is that of the event: eventPaused, eventResumed or eventCompleted.
+type sessionRecord struct {
 	N    int
 	Kind string
 }
 
 // Path is where the record is in the plan's tree.
-func (r SessionRecord) Path() string {
+func (r sessionRecord) path() string {
 	return recordPath(SessionDir, true, 0, values{n: r.N, word: r.Kind})
 }
 
-// NoteRecord is one file below notes/.
-type NoteRecord struct {
+// noteRecord is one file below notes/.
+type noteRecord struct {
 	N        int
 	Category string // learnings, decisions, conventions, issues
 }
 
 // Path is where the record is in the plan's tree.
-func (r NoteRecord) Path() string {
+func (r noteRecord) Path() string {
 	return recordPath(NotesDir, true, 0, values{n: r.N, word: r.Category})
 }
 
@@ -61,18 +61,18 @@ func (r Records) WithSession(session, notes []string) Records {
 	r.Session, r.Notes = nil, nil
 	for _, name := range session {
 		if v, ok := KindOf(SessionDir, true).values(name); ok {
-			r.Session = append(r.Session, SessionRecord{v.n, v.word})
+			r.Session = append(r.Session, sessionRecord{v.n, v.word})
 		}
 	}
 	for _, name := range notes {
 		if v, ok := KindOf(NotesDir, true).values(name); ok {
-			r.Notes = append(r.Notes, NoteRecord{v.n, v.word})
+			r.Notes = append(r.Notes, noteRecord{v.n, v.word})
 		}
 	}
-	slices.SortFunc(r.Session, func(a, b SessionRecord) int {
+	slices.SortFunc(r.Session, func(a, b sessionRecord) int {
 		return cmp.Or(a.N-b.N, strings.Compare(a.Kind, b.Kind)) // completed, paused, resumed
 	})
-	slices.SortFunc(r.Notes, func(a, b NoteRecord) int {
+	slices.SortFunc(r.Notes, func(a, b noteRecord) int {
 		return cmp.Or(a.N-b.N, strings.Compare(a.Category, b.Category))
 	})
 	return r
@@ -100,9 +100,9 @@ func (s *State) SessionStatus() SessionStatus {
 		return SessionActive
 	}
 	switch s.Records.Session[n-1].Kind {
-	case EventPaused:
+	case eventPaused:
 		return SessionPaused
-	case EventCompleted:
+	case eventCompleted:
 		return SessionCompleted
 	}
 	return SessionActive
@@ -111,35 +111,35 @@ func (s *State) SessionStatus() SessionStatus {
 // Phase is how far the plan has come.
 func (s *State) Phase() Phase {
 	if len(s.Plan.Grafts) == 0 {
-		return PhasePlan
+		return phasePlan
 	}
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		if t := s.Tasks[id]; t.Status != StatusDone && t.Status != StatusReadyToCheck {
-			return PhaseImplement
+			return phaseImplement
 		}
 	}
-	return PhaseReview
+	return phaseReview
 }
 
 // CompletedPhases are those that the plan has behind it, in order. The last one ends with the root.
 func (s *State) CompletedPhases() []Phase {
 	done := []Phase{}
 	phase := s.Phase()
-	if phase == PhasePlan {
+	if phase == phasePlan {
 		return done
 	}
-	done = append(done, PhasePlan)
-	if phase == PhaseReview {
-		done = append(done, PhaseImplement)
+	done = append(done, phasePlan)
+	if phase == phaseReview {
+		done = append(done, phaseImplement)
 		if root := s.Root(); root != nil && (root.Status == StatusDone || s.SessionStatus() == SessionCompleted) {
-			done = append(done, PhaseReview)
+			done = append(done, phaseReview)
 		}
 	}
 	return done
 }
 
-// OpenWork is a task that keeps a plan from being completed.
-type OpenWork struct {
+// openWork is a task that keeps a plan from being completed.
+type openWork struct {
 	Task    TaskID `json:"task_id"`
 	Status  Status `json:"status"`
 	Reason  string `json:"reason,omitempty"`
@@ -148,13 +148,13 @@ type OpenWork struct {
 
 // Open lists what is not finished, in plan order: every ACTION that is neither DONE nor abandoned, and every approved
 // plan that is not part of the plan yet.
-func (s *State) Open() []OpenWork {
-	var open []OpenWork
+func (s *State) Open() []openWork {
+	var open []openWork
 	for _, t := range s.order {
 		if t.NodeType != Action || t.Status == StatusAbandoned {
 			continue
 		}
-		w := OpenWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t), Command: "git wf run"}
+		w := openWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t), Command: "git wf run"}
 		switch {
 		case t.Status == StatusDone && (!t.Planning() || s.shape.grafted[t.TaskID]):
 			continue

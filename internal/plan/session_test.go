@@ -18,8 +18,8 @@ func TestSessionNames(t *testing.T) {
 		got := ""
 		for _, rec := range (Records{}).WithSession([]string{name}, nil).Session {
 			got = fmt.Sprintf("%d %s", rec.N, rec.Kind)
-			if rec.Path() != SessionDir+"/"+name {
-				t.Errorf("%q is written %q", name, rec.Path())
+			if rec.path() != SessionDir+"/"+name {
+				t.Errorf("%q is written %q", name, rec.path())
 			}
 		}
 		if got != want {
@@ -68,7 +68,7 @@ func flatPlan(n int) *Plan {
 }
 
 func TestComplexity(t *testing.T) {
-	for n, want := range map[int]Complexity{0: Simple, 1: Simple, 4: Simple, 5: Medium, 15: Medium, 16: Complex,
+	for n, want := range map[int]Complexity{0: simple, 1: simple, 4: simple, 5: medium, 15: medium, 16: Complex,
 		100: Complex} {
 		if got := flatPlan(n).AssessComplexity(); got != want {
 			t.Errorf("%d tasks: %s, want %s", n, got, want)
@@ -77,7 +77,7 @@ func TestComplexity(t *testing.T) {
 	deep := flatPlan(2)
 	deep.Tasks = append(deep.Tasks, &Task{TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: RootID})
 	deep.Task("IMPL-1").ParentTaskID = "GOAL-2"
-	if got := deep.AssessComplexity(); got != Medium {
+	if got := deep.AssessComplexity(); got != medium {
 		t.Errorf("two levels: %s", got)
 	}
 	higher := flatPlan(1)
@@ -86,7 +86,7 @@ func TestComplexity(t *testing.T) {
 		t.Errorf("set to complex: %s", got)
 	}
 	higher = flatPlan(16)
-	higher.Complexity = Simple
+	higher.Complexity = simple
 	if got := higher.AssessComplexity(); got != Complex {
 		t.Errorf("set lower than it is: %s", got)
 	}
@@ -186,8 +186,8 @@ func TestSessionAdmits(t *testing.T) {
 
 func TestCompleteRefusesOldRecords(t *testing.T) {
 	p := flatPlan(1)
-	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []MarkRecord{{1, MarkAbandoned}}},
-		PlanTaskID: {Marks: []MarkRecord{{1, MarkAbandoned}}}}
+	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []MarkRecord{{1, markAbandoned}}},
+		PlanTaskID: {Marks: []MarkRecord{{1, markAbandoned}}}}
 	s := Derive(p, Records{Tasks: gone}.WithSession([]string{"0001-paused.json", "0002-resumed.json"},
 		[]string{"0004-issues.md"}), nil, noon)
 	var moved *MovedOnError

@@ -13,27 +13,27 @@ import (
 // What becomes of a task when a step of its preparation fails (seed 1).
 const (
 	SkipOptional       = "skip_optional"       // go on; the step's result is empty
-	FailTask           = "fail"                // the attempt has failed; also where nothing is said
+	failTask           = "fail"                // the attempt has failed; also where nothing is said
 	RetryOnce          = "retry_once"          // once more, then fail
 	ManualIntervention = "manual_intervention" // ask a person
 )
 
-// StepForm says what a step's command is.
-type StepForm string
+// stepForm says what a step's command is.
+type stepForm string
 
 // The forms.
 const (
-	StepShell  StepForm = "shell"  // a command line for the shell: bash(...), or the line itself
-	StepRead   StepForm = "read"   // Read(path): a file of the repository
-	StepSearch StepForm = "search" // Search(pattern) or Grep(pattern, path): lines of the repository's files
-	StepFind   StepForm = "find"   // Glob(pattern): names of the repository's files
-	StepAdvice StepForm = "advice" // nothing that the program can run: for the agent to read
+	StepShell  stepForm = "shell"  // a command line for the shell: bash(...), or the line itself
+	StepRead   stepForm = "read"   // Read(path): a file of the repository
+	StepSearch stepForm = "search" // Search(pattern) or Grep(pattern, path): lines of the repository's files
+	stepFind   stepForm = "find"   // Glob(pattern): names of the repository's files
+	StepAdvice stepForm = "advice" // nothing that the program can run: for the agent to read
 )
 
 // StepCommand is one command of a step.
 type StepCommand struct {
 	Written string // as it stands in the plan
-	Form    StepForm
+	Form    stepForm
 	Line    string // of StepShell the line that runs, which has to be trusted
 	Bash    bool   // it was written as bash(...)
 	Args    []string
@@ -45,7 +45,7 @@ type Step struct {
 	Action         string
 	Commands       []StepCommand
 	OutputTo       string // the name under which later steps refer to its output, "" for none
-	OnError        string // as written, or FailTask
+	OnError        string // as written, or failTask
 	TimeoutSeconds int    // zero means the default
 }
 
@@ -74,7 +74,7 @@ func Steps(t *plan.Task) []Step {
 	list, _ := t.FlowControl["pre_analysis"].([]any)
 	steps := make([]Step, 0, len(list))
 	for i, v := range list {
-		s := Step{Name: fmt.Sprintf("step %d", i+1), OnError: FailTask}
+		s := Step{Name: fmt.Sprintf("step %d", i+1), OnError: failTask}
 		switch v := v.(type) {
 		case string:
 			s.Action = v
@@ -128,7 +128,7 @@ func readCommand(written string) StepCommand {
 		case "search", "grep":
 			c.call(StepSearch, callArgs(m[2]))
 		case "glob":
-			c.call(StepFind, []string{unquoted(m[2])})
+			c.call(stepFind, []string{unquoted(m[2])})
 		default:
 			known = false
 		}
@@ -142,7 +142,7 @@ func readCommand(written string) StepCommand {
 	return c
 }
 
-func (c *StepCommand) call(form StepForm, args []string) {
+func (c *StepCommand) call(form stepForm, args []string) {
 	if len(args) > 0 && args[0] != "" {
 		c.Form, c.Args = form, args
 	}

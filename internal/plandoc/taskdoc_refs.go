@@ -99,7 +99,7 @@ func asText(v any) string {
 }
 
 // Expanded is a command line whose references are variables of the environment.
-type Expanded struct {
+type expanded struct {
 	Line string
 	Vars map[string]string // by the name of the variable
 }
@@ -112,13 +112,13 @@ func (e *ReferenceError) Error() string { return fmt.Sprintf("[%s] %s", e.Name, 
 // Expand puts variables in the place of the references of a command line: values has what is known, by name. No value
 // is in the line it returns, whatever it holds. Brackets that values does not know stay as they are: patterns, tests,
 // text. It fails with a *ReferenceError where a value would be taken for a program, an option or a file to write.
-func Expand(line string, values map[string]Value) (Expanded, error) {
-	x := Expanded{Vars: map[string]string{}}
+func Expand(line string, values map[string]Value) (expanded, error) {
+	x := expanded{Vars: map[string]string{}}
 	var b strings.Builder
 	from := 0
 	for _, ref := range shellRefs(line, func(name string) bool { _, ok := values[name]; return ok }) {
 		if ref.wrong != "" {
-			return Expanded{}, &ReferenceError{ref.name, ref.wrong}
+			return expanded{}, &ReferenceError{ref.name, ref.wrong}
 		}
 		b.WriteString(line[from:ref.start])
 		from = ref.end
@@ -135,7 +135,7 @@ func Expand(line string, values map[string]Value) (Expanded, error) {
 		}
 		for i, part := range parts {
 			if ref.option && strings.HasPrefix(part, "-") {
-				return Expanded{}, &ReferenceError{ref.name,
+				return expanded{}, &ReferenceError{ref.name,
 					"begins with a hyphen and would be taken for an option; write -- before it"}
 			}
 			if i > 0 {
@@ -172,7 +172,7 @@ func Fill(arg string, values map[string]Value) string {
 }
 
 // variable is the name of a variable that holds the value.
-func (x Expanded) variable(name, value string) string {
+func (x expanded) variable(name, value string) string {
 	base := VarName(name)
 	for n := 1; ; n++ {
 		try := base

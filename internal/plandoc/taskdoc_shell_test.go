@@ -113,7 +113,7 @@ func FuzzExpand(f *testing.F) {
 func TestReadCommand(t *testing.T) {
 	tests := []struct {
 		written string
-		form    StepForm
+		form    stepForm
 		want    string
 	}{
 		{"bash(rg 'login|auth' src/ | head -10)", StepShell, "rg 'login|auth' src/ | head -10"},
@@ -127,7 +127,7 @@ func TestReadCommand(t *testing.T) {
 		{"Search(class .*Service)", StepSearch, "class .*Service"},
 		{"Grep('a, b', src)", StepSearch, "a, b|src"},
 		{"Grep(pattern='x', path=src/auth)", StepSearch, "x|src/auth"},
-		{"Glob(src/**/*.ts)", StepFind, "src/**/*.ts"},
+		{"Glob(src/**/*.ts)", stepFind, "src/**/*.ts"},
 		{"Extract(brainstorm.path)", StepAdvice, ""},
 		{"mcp__code-index__find_files(pattern=x)", StepAdvice, ""},
 		{"Explore the auth module with Read and Grep", StepAdvice, ""},

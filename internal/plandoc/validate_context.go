@@ -161,12 +161,12 @@ func (d documentRules) meta() {
 	if len(d.t.Meta) == 0 {
 		return
 	}
-	if kind := d.t.MetaType(); !slices.Contains(TaskTypes(), kind) {
-		example := nearest(kind, TaskTypes())
+	if kind := d.t.MetaType(); !slices.Contains(taskTypes(), kind) {
+		example := nearest(kind, taskTypes())
 		if example == "" {
 			example = "feature"
 		}
-		d.find("meta-type", "meta.type", "is not a type of task", strings.Join(TaskTypes(), ", "), d.shown(d.t.Meta["type"]),
+		d.find("meta-type", "meta.type", "is not a type of task", strings.Join(taskTypes(), ", "), d.shown(d.t.Meta["type"]),
 			"type: "+example)
 	}
 	if v, has := d.t.Meta["agent"]; has {

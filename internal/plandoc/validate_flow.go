@@ -91,10 +91,10 @@ func (d documentRules) stepFields(at string, s Step, m map[string]any) {
 				`commands: ["bash(rg auth src)", "Read(README.md)"]`)
 		}
 	}
-	if known := []string{SkipOptional, FailTask, RetryOnce, ManualIntervention}; !slices.Contains(known, s.OnError) {
+	if known := []string{SkipOptional, failTask, RetryOnce, ManualIntervention}; !slices.Contains(known, s.OnError) {
 		example := nearest(s.OnError, known)
 		if example == "" {
-			example = FailTask
+			example = failTask
 		}
 		d.find("on-error", at+".on_error", "is not a way to handle a failure", strings.Join(known, ", "),
 			plan.Quote(s.OnError), "on_error: "+example)
@@ -147,7 +147,7 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 						plan.Quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
-		case StepRead, StepSearch, StepFind:
+		case StepRead, StepSearch, stepFind:
 			for _, arg := range c.Args {
 				for _, name := range WholeReferences(arg, func(name string) bool { return known[name] || meantAsReference(name) }) {
 					d.resolves(field, name, earlier)

@@ -10,7 +10,7 @@ import (
 // Encode is the reply in canonical JSON: one line, the fields in alphabetical order, nothing in it that does not
 // belong to its type. Parse gives the same Reply for it.
 func (r Reply) Encode() []byte {
-	m := map[string]any{"schema_version": Version, keyResult: r.Type}
+	m := map[string]any{"schema_version": replyVersion, keyResult: r.Type}
 	if r.Summary != "" {
 		m["summary"] = r.Summary
 	}
@@ -20,17 +20,17 @@ func (r Reply) Encode() []byte {
 			m["files"] = each(r.Files, File.fields)
 		}
 	case NeedsInput:
-		m["needs"] = each(r.Needs, Need.fields)
+		m["needs"] = each(r.Needs, need.fields)
 	case Error:
 		m["error"] = r.Error
 	case Review:
 		m["verdict"], m["score"] = r.Verdict, r.Score
-		m["criteria"] = each(r.Criteria, Ruling.fields)
+		m["criteria"] = each(r.Criteria, ruling.fields)
 		if len(r.Suggestions) > 0 {
 			m["suggestions"] = r.Suggestions
 		}
 	case Feasibility:
-		m["estimates"] = each(r.Estimates, Estimate.fields)
+		m["estimates"] = each(r.Estimates, estimate.fields)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -62,7 +62,7 @@ func (f File) fields() map[string]any {
 	return m
 }
 
-func (n Need) fields() map[string]any {
+func (n need) fields() map[string]any {
 	m := map[string]any{"name": n.Name, "question": n.Question, "kind": n.Kind}
 	if len(n.Options) > 0 {
 		m["options"] = n.Options
@@ -73,11 +73,11 @@ func (n Need) fields() map[string]any {
 	return m
 }
 
-func (r Ruling) fields() map[string]any {
+func (r ruling) fields() map[string]any {
 	return map[string]any{"id": r.ID, "pass": r.Pass, "evidence": r.Evidence}
 }
 
-func (e Estimate) fields() map[string]any {
+func (e estimate) fields() map[string]any {
 	return map[string]any{"task_id": e.TaskID, "estimated_person_days": e.EstimatedPersonDays,
 		"one_shot_pass": e.OneShotPass, "why": e.Why}
 }
