@@ -203,10 +203,9 @@ func placeOf(name string) (place string, known bool) {
 	if name == planFile {
 		return name, true
 	}
-	parts := strings.SplitN(name, "/", 4)
-	if parts[0] == "tasks" && len(parts) == 4 {
-		place = strings.Join(parts[:3], "/")
-		return place, plan.TaskID(parts[2]).Valid() && plan.TaskID(parts[2]).Dir() == place
+	if parts := strings.SplitN(name, "/", 4); parts[0] == "tasks" && len(parts) == 4 {
+		_, _, known = taskPath(name)
+		return strings.Join(parts[:3], "/"), known
 	}
 	dir, rest, _ := strings.Cut(name, "/")
 	k := plan.KindOf(dir, true)

@@ -94,8 +94,7 @@ func (a *auditor) event(s *step) error {
 	}
 	if len(s.parents) > 1 {
 		a.chain = nil
-		if !a.said[string(s.commit)] {
-			a.say(string(s.commit))
+		if a.say(string(s.commit)) {
 			bad("bad-merge", "merges %d histories, which no event does", len(s.parents))
 		}
 		return nil
@@ -187,11 +186,16 @@ func (a *auditor) mayAddAll(s *step, kind string) string {
 	return ""
 }
 
-func (a *auditor) say(place string) {
+// say notes a place and reports whether it is new: each place is said once.
+func (a *auditor) say(place string) bool {
+	if a.said[place] {
+		return false
+	}
 	if a.said == nil {
 		a.said = map[string]bool{}
 	}
 	a.said[place] = true
+	return true
 }
 
 // versions remembers the versions that a commit adds.
@@ -212,10 +216,9 @@ func (a *auditor) strangers(s *step) {
 	}
 	for _, c := range s.changes {
 		task, _, ok := taskPath(c.path)
-		if !ok || c.status != "A" || a.chain.tasks[task] || a.said[task.Dir()] {
+		if !ok || c.status != "A" || a.chain.tasks[task] || !a.say(task.Dir()) {
 			continue
 		}
-		a.say(task.Dir())
 		if mend := a.outlaw(s.commit); !a.many("unknown-task", task.Dir()) {
 			a.find("unknown-task", task.Dir(), mend, "plan.json has no task %s", task)
 		}

@@ -217,10 +217,7 @@ func (a *auditor) recorded(c change, s *step) {
 	if a.said[place] || a.many("rewritten", place) {
 		return
 	}
-	if a.said == nil {
-		a.said = map[string]bool{}
-	}
-	a.said[place] = true
+	a.say(place)
 	mend := a.outlaw(commit)
 	if mend == "" {
 		mend = "git log " + string(commit) + " -- " + shell.Word(c.path)

@@ -39,8 +39,10 @@ func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) 
 		if len(f) == 2 && plan.OID(f[1]) == last {
 			by = rules
 		}
-		if err := a.mayChange(commit, by); err != nil {
-			return nil, err
+		if len(by.Maintainers) > 0 {
+			if err := a.allowed(commit, by, by.MayChange, "not-a-maintainer", "git wf policy log"); err != nil {
+				return nil, err
+			}
 		}
 		if last, rules = commit, nil; len(a.findings) == 0 {
 			if rules, err = a.policyAt(commit); err != nil {
@@ -98,26 +100,6 @@ func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
 		return nil, nil
 	}
 	return p, err
-}
-
-// mayChange judges one change of the policy.
-func (a *auditor) mayChange(commit plan.OID, by *gitstore.Policy) error {
-	if len(by.Maintainers) == 0 {
-		return nil
-	}
-	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
-		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
-	if err != nil {
-		return err
-	}
-	why, err := a.objection(commit, committer, by.Keys, by.MayChange)
-	if err != nil {
-		return err
-	}
-	if why != "" {
-		a.find("not-a-maintainer", fmt.Sprintf("%.12s", commit), "git wf policy log", "%s", why)
-	}
-	return nil
 }
 
 // policyHistory audits the history of the policy: that records were only added, and that only maintainers changed it.
@@ -233,14 +215,19 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 	return all, nil
 }
 
-// objection is what may, which the policy answers by committer and signer, says against a commit; "" if nothing.
-func (a *auditor) objection(commit plan.OID, committer string, keys []plan.Key,
-	may func(committer, signer string) string) (string, error) {
+// allowed finds a commit that may, by the policy, objects to: may answers by committer and signer.
+func (a *auditor) allowed(commit plan.OID, by *gitstore.Policy, may func(committer, signer string) string,
+	code, mend string) error {
+	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
+		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
+	if err != nil {
+		return err
+	}
 	var sig gitstore.Signature
-	if len(keys) > 0 {
-		all, err := a.store.Signatures(a.ctx, keys, []plan.OID{commit})
+	if len(by.Keys) > 0 {
+		all, err := a.store.Signatures(a.ctx, by.Keys, []plan.OID{commit})
 		if err != nil {
-			return "", err
+			return err
 		}
 		sig = all[commit]
 	}
@@ -248,5 +235,8 @@ func (a *auditor) objection(commit plan.OID, committer string, keys []plan.Key,
 	if why != "" && sig.Problem != "" {
 		why += ": " + sig.Problem
 	}
-	return why, nil
+	if why != "" {
+		a.find(code, fmt.Sprintf("%.12s", commit), mend, "%s", why)
+	}
+	return nil
 }

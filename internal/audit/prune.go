@@ -144,27 +144,11 @@ func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Poli
 	for root := range strings.FieldsSeq(out) {
 		archives, err := store.Archives(ctx, plan.OID(root))
 		if err == nil && len(archives) > 0 {
-			err = a.mayPrune(plan.OID(root), policy)
+			err = a.allowed(plan.OID(root), policy, policy.MayPrune, "may-not-prune", "git wf policy show")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return a.findings, nil
-}
-
-func (a *auditor) mayPrune(commit plan.OID, by *gitstore.Policy) error {
-	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
-		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
-	if err != nil {
-		return err
-	}
-	why, err := a.objection(commit, committer, by.Keys, by.MayPrune)
-	if err != nil {
-		return err
-	}
-	if why != "" {
-		a.find("may-not-prune", fmt.Sprintf("%.12s", commit), "git wf policy show", "%s", why)
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -91,16 +89,9 @@ func (v *Violation) Error() string {
 
 // Feedback is what goes back to the agent: the violation as JSON, and what is to be done. It has a newline at its end.
 func (v *Violation) Feedback() string {
-	var b bytes.Buffer
-	b.WriteString("Your reply breaks the contract. It was refused as a whole, and nothing of it was used:\n\n")
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		panic("contract: strings can't fail to marshal: " + err.Error())
-	}
-	b.WriteString("\nSend the whole reply again, mended: one JSON object, and nothing before or after it.\n")
-	return b.String()
+	return "Your reply breaks the contract. It was refused as a whole, and nothing of it was used:\n\n" +
+		string(plan.Document(v)) +
+		"\nSend the whole reply again, mended: one JSON object, and nothing before or after it.\n"
 }
 
 // shown quotes a value of a reply for a message: short, on one line, with nothing that a terminal would obey.

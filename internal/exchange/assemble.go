@@ -60,8 +60,8 @@ func (r *reader) assemble(src source, o Options) *Imported {
 	a.rootCriteria()
 	title := a.title(src.name, string(src.format)+" plan")
 	p := &plan.Plan{SchemaVersion: plan.SchemaVersion, PlanID: src.id, Title: title,
-		TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: rootID}
-	root := &plan.Task{TaskID: rootID, NodeType: plan.Goal, Title: title, RootAcceptanceCriteria: a.roots}
+		TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: plan.RootID}
+	root := &plan.Task{TaskID: plan.RootID, NodeType: plan.Goal, Title: title, RootAcceptanceCriteria: a.roots}
 	imported := map[string]any{"format": string(src.format), "path": src.path}
 	if len(src.fields) > 0 {
 		imported["fields"] = src.fields

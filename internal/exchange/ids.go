@@ -19,11 +19,9 @@ type namer struct {
 }
 
 func newNamer() *namer {
-	return &namer{taken: map[plan.TaskID]bool{rootID: true}, below: map[plan.TaskID]int{},
+	return &namer{taken: map[plan.TaskID]bool{plan.RootID: true}, below: map[plan.TaskID]int{},
 		listed: map[string]plan.TaskID{}}
 }
-
-const rootID plan.TaskID = "GOAL-1"
 
 var numbered = pattern.Compile(`^[0-9]{1,9}(\.[0-9]{1,9})*$`)
 

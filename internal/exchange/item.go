@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"strings"
 
 	"gitwf/internal/pattern"
@@ -126,10 +127,8 @@ func repositoryPath(s string) string {
 }
 
 func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }

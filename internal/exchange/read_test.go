@@ -40,7 +40,7 @@ func outlineOf(p *plan.Plan) string {
 		if t.NodeType == plan.Goal {
 			b.WriteString(" GOAL")
 		}
-		if t.ParentTaskID != "" && t.ParentTaskID != rootID {
+		if t.ParentTaskID != "" && t.ParentTaskID != plan.RootID {
 			fmt.Fprintf(&b, " in %s", t.ParentTaskID)
 		}
 		if len(t.DependsOn) > 0 {

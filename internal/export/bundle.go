@@ -145,24 +145,20 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 	if err != nil {
 		return nil, err
 	}
-	return finish(m)
+	return finish(m), nil
 }
 
 // finish lists every file of the bundle except the manifest.
-func finish(m Manifest) (*Bundle, error) {
-	data, err := m.encode()
-	if err != nil {
-		return nil, err
-	}
-	b := &Bundle{Manifest: m, Data: data}
-	own := append([]File{blobFile(ManifestName, data)}, m.Files...)
+func finish(m Manifest) *Bundle {
+	b := &Bundle{Manifest: m, Data: plan.Document(m)}
+	own := append([]File{blobFile(ManifestName, b.Data)}, m.Files...)
 	for _, item := range m.Items {
 		own = append(own, item.Files...)
 	}
 	for _, f := range own {
 		b.Entries = append(b.Entries, gitstore.TreeEntry{Path: f.DestPath, Mode: f.Mode, OID: f.OID})
 	}
-	return b, nil
+	return b
 }
 
 // blobFile describes a file that belongs to the bundle and to no task.

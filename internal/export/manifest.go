@@ -116,18 +116,6 @@ type reviewSummary struct {
 	Waived []waivedCriterion `json:"waived_criteria,omitempty"`
 }
 
-// encode returns the canonical form of a manifest.
-func (m Manifest) encode() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(m); err != nil {
-		return nil, fmt.Errorf("write manifest: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
 // ParseManifest reads a manifest.json. It refuses a later format or unknown fields: nobody can judge what he can't
 // understand.
 func ParseManifest(data []byte) (Manifest, error) {

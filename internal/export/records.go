@@ -15,7 +15,7 @@ import (
 func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
 	version int) (plan.Artifact, error) {
 	var a plan.Artifact
-	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+artifactPath(version), &a); err != nil {
+	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+plan.VersionPath(version), &a); err != nil {
 		return plan.Artifact{}, err
 	}
 	if err := checkArtifact(snap, id, version, a); err != nil {
@@ -24,18 +24,11 @@ func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id
 	return a, nil
 }
 
-// artifactPath and reviewPath return where documents are in the task's directory.
-func artifactPath(version int) string {
-	return plan.VersionPath(version)
-}
-
-func reviewPath(rec plan.ReviewRecord) string { return rec.Path() }
-
 // checkArtifact checks that the document describes the files next to it.
 func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
 	rec, ok := snap.Records.Of(id).Version(version)
 	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
-		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), artifactPath(version), a.TaskID,
+		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), plan.VersionPath(version), a.TaskID,
 			a.ArtifactID, a.Tree)
 	}
 	return nil
@@ -45,7 +38,7 @@ func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.
 func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
 	rec plan.ReviewRecord) (plan.Review, error) {
 	var r plan.Review
-	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+reviewPath(rec), &r); err != nil {
+	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+rec.Path(), &r); err != nil {
 		return plan.Review{}, err
 	}
 	if err := checkReview(snap, id, rec, r); err != nil {
@@ -59,7 +52,7 @@ func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord,
 	v, ok := snap.Records.Of(id).Version(rec.Version)
 	if !ok || v.Files != r.Tree || r.TaskID != id || r.Verdict != rec.Verdict || r.Score != rec.Score ||
 		r.ReviewedArtifactID != plan.VersionID(rec.Version) || plan.EscapeName(r.Reviewer) != rec.Reviewer {
-		return fmt.Errorf("%s/%s does not say what its name says", id.Dir(), reviewPath(rec))
+		return fmt.Errorf("%s/%s does not say what its name says", id.Dir(), rec.Path())
 	}
 	return nil
 }

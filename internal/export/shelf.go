@@ -43,11 +43,11 @@ func NewShelf(store library) *Shelf {
 func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Version) error {
 	var artifacts, reviews, trees []plan.OID
 	for _, v := range versions {
-		if oid := snap.Document(v.TaskID, artifactPath(v.Number)); oid != "" && !has(s.artifacts, oid) {
+		if oid := snap.Document(v.TaskID, plan.VersionPath(v.Number)); oid != "" && !has(s.artifacts, oid) {
 			artifacts = append(artifacts, oid)
 		}
 		if rec, ok := newestApproval(snap, v.TaskID, v.Number); ok {
-			if oid := snap.Document(v.TaskID, reviewPath(rec)); oid != "" && !has(s.reviews, oid) {
+			if oid := snap.Document(v.TaskID, rec.Path()); oid != "" && !has(s.reviews, oid) {
 				reviews = append(reviews, oid)
 			}
 		}
@@ -88,7 +88,7 @@ func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 
 func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact,
 	error) {
-	if a, ok := s.artifacts[snap.Document(id, artifactPath(version))]; ok {
+	if a, ok := s.artifacts[snap.Document(id, plan.VersionPath(version))]; ok {
 		return a, checkArtifact(snap, id, version, a)
 	}
 	return ReadArtifact(ctx, s.store, snap, id, version)
@@ -97,7 +97,7 @@ func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.T
 func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review,
 	error) {
 	if rec, ok := newestApproval(snap, id, version); ok {
-		if r, ok := s.reviews[snap.Document(id, reviewPath(rec))]; ok {
+		if r, ok := s.reviews[snap.Document(id, rec.Path())]; ok {
 			return r, checkReview(snap, id, rec, r)
 		}
 	}

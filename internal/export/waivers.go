@@ -42,7 +42,7 @@ func InBundle(path string, id plan.ID) bool {
 
 // WithWaivers returns the bundle with the waivers of its paths in the manifest, as a commit of the policy holds them;
 // without waivers it names no commit. The bundle's files stay what was approved: a waiver covers other content.
-func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) (*Bundle, error) {
+func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) *Bundle {
 	m := b.Manifest
 	m.WaiversCommit, m.Waivers = "", waiversOf(p, m.PlanID)
 	if len(m.Waivers) > 0 {

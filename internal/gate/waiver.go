@@ -75,7 +75,7 @@ func WithWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, p
 			if err != nil {
 				return nil, err
 			}
-			return export.WithWaivers(b, at, w.Commit)
+			return export.WithWaivers(b, at, w.Commit), nil
 		}
 	}
 	return b, nil

@@ -29,7 +29,7 @@ func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OI
 	if err != nil {
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("waivers_commit %.12s: %v", commit, err)}
 	}
-	return export.WithWaivers(b, p, commit)
+	return export.WithWaivers(b, p, commit), nil
 }
 
 // waivedCriteria reports the criteria that failed and were waived in a bundle that may land.

@@ -205,10 +205,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 func (s *State) marked(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
 	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(event, about), Author: author}
 	for _, id := range ids {
-		rec := MarkRecord{N: 1, Kind: kind}
-		if marks := s.Records.Of(id).Marks; len(marks) > 0 {
-			rec.N = marks[len(marks)-1].N + 1
-		}
+		rec := MarkRecord{N: following(s.Records.Of(id).Marks), Kind: kind}
 		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)})
 	}
 	return c

@@ -35,10 +35,7 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 	case !isCheck && e.Version != 0:
 		return Change{}, refuse(a.TaskID, "an attempt that made %s is no failed one", VersionID(e.Version))
 	}
-	rec := AttemptRecord{N: 1, Version: e.Version, Kind: a.Kind}
-	if len(r.Attempts) > 0 {
-		rec.N = r.Attempts[len(r.Attempts)-1].N + 1
-	}
+	rec := AttemptRecord{N: following(r.Attempts), Version: e.Version, Kind: a.Kind}
 	a.AttemptID = "a" + strconv.Itoa(rec.N)
 	dir := target.TaskID.Dir() + "/"
 	add := []Entry{{Path: dir + rec.Path(), Data: Document(a)}}
@@ -91,7 +88,7 @@ func (e Retry) Apply(s *State) (Change, error) {
 
 // reset is the record after which none of the present attempts count, and no review up to a number.
 func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
-	rec := resetRecord{N: r.Reset().N + 1, Review: review}
+	rec := resetRecord{N: following(r.Resets), Review: review}
 	if n := len(r.Attempts); n > 0 {
 		rec.Attempt = r.Attempts[n-1].N
 	}

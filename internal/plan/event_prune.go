@@ -38,20 +38,7 @@ func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
 // MayPrune says why somebody may not begin a new history of a plan; "" if they may. The arguments are those of
 // MayChange.
 func (p *Policy) MayPrune(committer, signer string) string {
-	list := strings.Join(p.Prune.By, ", ")
-	switch {
-	case len(p.Prune.By) == 0:
-	case len(p.Keys) == 0 && !slices.Contains(p.Prune.By, committer):
-		return fmt.Sprintf("the policy lets only these prune (%s; by name, which nothing proves), and %s is none of them",
-			list, committer)
-	case len(p.Keys) == 0:
-	case signer == "":
-		return fmt.Sprintf("the policy lets only these prune (%s), and the commit is signed with no key of it", list)
-	case !slices.Contains(p.Prune.By, signer):
-		return fmt.Sprintf("the policy lets only these prune (%s), and %s, who signed the commit, is none of them", list,
-			signer)
-	}
-	return ""
+	return p.mayOnly("the policy lets only these prune", "the commit", p.Prune.By, committer, signer)
 }
 
 // MayPrune is refused where a newer program's records are in the way.

@@ -49,10 +49,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	if err := rev.sound(t.Task); err != nil {
 		return Change{}, refuse(t.TaskID, "%v", err)
 	}
-	n := 1
-	if len(r.Reviews) > 0 {
-		n = r.Reviews[len(r.Reviews)-1].N + 1
-	}
+	n := following(r.Reviews)
 	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
 	dir := t.TaskID.Dir() + "/"
@@ -120,10 +117,7 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 	if a, ok := r.Version(version); !ok || a.Files != k.Tree || slices.Contains(r.Pruned, version) {
 		return Change{}, refuse(t.TaskID, "%s is not the version that was checked", k.ReviewedArtifactID)
 	}
-	rec := CheckRecord{N: 1, Version: version}
-	if len(r.Checks) > 0 {
-		rec.N = r.Checks[len(r.Checks)-1].N + 1
-	}
+	rec := CheckRecord{N: following(r.Checks), Version: version}
 	k.CheckID = "k" + strconv.Itoa(rec.N)
 	failed := 0
 	for _, c := range k.Criteria {

@@ -171,7 +171,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 		Count(m.Rejections, "rejection"))
 	c := s.sessionChange(eventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
-		note := noteRecord{N: s.Records.nextNote(), Category: "learnings"}
+		note := noteRecord{N: following(s.Records.Notes), Category: "learnings"}
 		c.Add = append(c.Add, Entry{Path: note.Path(), Data: e.Learnings})
 	}
 	return c, nil
@@ -179,7 +179,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 
 // sessionChange is the change that adds one record to the session.
 func (s *State) sessionChange(kind, subject string, data []byte, d Decision, author Actor) Change {
-	rec := sessionRecord{N: s.Records.nextSession(), Kind: kind}
+	rec := sessionRecord{N: following(s.Records.Session), Kind: kind}
 	return Change{
 		Subject:  subject,
 		Body:     d.Reason,

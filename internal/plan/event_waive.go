@@ -43,10 +43,7 @@ func (e Waive) Apply(s *State) (Change, error) {
 	case e.Decision.Reason == "":
 		return Change{}, refuse(e.Task, "a waiver needs a reason")
 	}
-	rec := WaiverRecord{N: 1, Version: e.Version, Criterion: EscapeName(e.Criterion)}
-	if len(r.Waivers) > 0 {
-		rec.N = r.Waivers[len(r.Waivers)-1].N + 1
-	}
+	rec := WaiverRecord{N: following(r.Waivers), Version: e.Version, Criterion: EscapeName(e.Criterion)}
 	c := Change{
 		Subject:  fmt.Sprintf("%s: waive %s of %s", e.Task, e.Criterion, VersionID(e.Version)),
 		Body:     e.Decision.Reason,

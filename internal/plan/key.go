@@ -191,21 +191,24 @@ func (p *Policy) Vouches(signer, reviewer string, author Actor) bool {
 	return program && !p.hasKey(reviewer)
 }
 
-// MayChange says why somebody may not change the policy; "" if they may. signer is whose key signed the change, "" if
-// nobody's. Without keys the committer's name is all there is, and anybody can write that.
+// MayChange says why somebody may not change the policy; "" if they may. signer is the owner of the key that signed the
+// change, "" for none. Without keys the committer's name is all there is, and anybody can write that.
 func (p *Policy) MayChange(committer, signer string) string {
-	list := strings.Join(p.Maintainers, ", ")
+	return p.mayOnly("only its maintainers may change the policy", "the change", p.Maintainers, committer, signer)
+}
+
+// mayOnly says why somebody is not on a list of who may do something; "" if they are, or if the list is empty.
+func (p *Policy) mayOnly(rule, signed string, list []string, committer, signer string) string {
+	names := strings.Join(list, ", ")
 	switch {
-	case len(p.Maintainers) == 0:
-	case len(p.Keys) == 0 && !slices.Contains(p.Maintainers, committer):
-		return fmt.Sprintf("only its maintainers may change the policy (%s; by name, which nothing proves), and %s is none of them", list, committer)
+	case len(list) == 0:
+	case len(p.Keys) == 0 && !slices.Contains(list, committer):
+		return fmt.Sprintf("%s (%s; by name, which nothing proves), and %s is none of them", rule, names, committer)
 	case len(p.Keys) == 0:
 	case signer == "":
-		return fmt.Sprintf("only its maintainers may change the policy (%s), and the change is signed with no key of it",
-			list)
-	case !slices.Contains(p.Maintainers, signer):
-		return fmt.Sprintf("only its maintainers may change the policy (%s), and %s, who signed the change, is none of them",
-			list, signer)
+		return fmt.Sprintf("%s (%s), and %s is signed with no key of it", rule, names, signed)
+	case !slices.Contains(list, signer):
+		return fmt.Sprintf("%s (%s), and %s, who signed %s, is none of them", rule, names, signer, signed)
 	}
 	return ""
 }

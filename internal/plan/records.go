@@ -172,6 +172,21 @@ func (m MarkRecord) Path() string {
 	return recordPath("marks", false, 0, values{n: m.N, word: m.Kind})
 }
 
+func (r ReviewRecord) number() int  { return r.N }
+func (c CheckRecord) number() int   { return c.N }
+func (a AttemptRecord) number() int { return a.N }
+func (r resetRecord) number() int   { return r.N }
+func (w WaiverRecord) number() int  { return w.N }
+func (m MarkRecord) number() int    { return m.N }
+
+// following is the next free number of a kind, from 1. Records are sorted by their numbers.
+func following[R interface{ number() int }](records []R) int {
+	if len(records) == 0 {
+		return 1
+	}
+	return records[len(records)-1].number() + 1
+}
+
 // QuestionPath is where the nth question of a task is, below the task's directory.
 func QuestionPath(n int) string { return recordPath("questions", false, 0, values{n: n}) }
 
@@ -361,13 +376,17 @@ func (t *TaskRecords) sort() {
 	slices.SortFunc(t.Reviews, func(a, b ReviewRecord) int {
 		return cmp.Or(a.N-b.N, strings.Compare(string(a.Verdict), string(b.Verdict)))
 	})
-	slices.SortFunc(t.Checks, func(a, b CheckRecord) int { return a.N - b.N })
-	slices.SortFunc(t.Attempts, func(a, b AttemptRecord) int { return a.N - b.N })
-	slices.SortFunc(t.Resets, func(a, b resetRecord) int { return a.N - b.N })
-	slices.SortFunc(t.Waivers, func(a, b WaiverRecord) int { return a.N - b.N })
-	slices.SortFunc(t.Marks, func(a, b MarkRecord) int { return a.N - b.N })
+	byNumber(t.Checks)
+	byNumber(t.Attempts)
+	byNumber(t.Resets)
+	byNumber(t.Waivers)
+	byNumber(t.Marks)
 	slices.Sort(t.Questions)
 	slices.Sort(t.Answers)
+}
+
+func byNumber[R interface{ number() int }](records []R) {
+	slices.SortFunc(records, func(a, b R) int { return a.number() - b.number() })
 }
 
 // atoi reads a number of at most nine digits; what is none is zero.

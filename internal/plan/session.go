@@ -43,6 +43,8 @@ func (r sessionRecord) path() string {
 	return recordPath(SessionDir, true, 0, values{n: r.N, word: r.Kind})
 }
 
+func (r sessionRecord) number() int { return r.N }
+
 // noteRecord is one file below notes/.
 type noteRecord struct {
 	N        int
@@ -53,6 +55,8 @@ type noteRecord struct {
 func (r noteRecord) Path() string {
 	return recordPath(NotesDir, true, 0, values{n: r.N, word: r.Category})
 }
+
+func (r noteRecord) number() int { return r.N }
 
 // WithSession adds what the names below session/ and notes/ say. Names that the format does not know have no effect. Of
 // two records with one number, which only a merge or a foreign writer makes, the one that leaves more open has the last
@@ -76,21 +80,6 @@ func (r Records) WithSession(session, notes []string) Records {
 		return cmp.Or(a.N-b.N, strings.Compare(a.Category, b.Category))
 	})
 	return r
-}
-
-// nextSession is the next free number of a record below session/, nextNote that of a note.
-func (r Records) nextSession() int {
-	if n := len(r.Session); n > 0 {
-		return r.Session[n-1].N + 1
-	}
-	return 1
-}
-
-func (r Records) nextNote() int {
-	if n := len(r.Notes); n > 0 {
-		return r.Notes[n-1].N + 1
-	}
-	return 1
 }
 
 // SessionStatus is what the newest record of the session says.
