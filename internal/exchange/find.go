@@ -46,9 +46,9 @@ func Foreign(name string, data []byte) bool {
 	v, _ := r.jsonText(name, string(data), 1)
 	o, _ := v.(*object)
 	switch found[0].Format {
-	case FormatPlan:
+	case formatPlan:
 		return o.object("plan").has("schema_version")
-	case FormatTaskMaster: // which has tasks, as a plan file without ids has them
+	case formatTaskMaster: // which has tasks, as a plan file without ids has them
 		return !o.has("title") && !o.has("top_task") && !o.has("root_acceptance_criteria")
 	}
 	return true
