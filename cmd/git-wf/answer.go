@@ -33,7 +33,7 @@ func (e *env) answerCommand() *cli.Command {
 				Usage: "a `FILE` to hand in; may be given more than once"},
 			&cli.StringFlag{Name: "for", Usage: "the `NAME` of the input that the files are for"},
 		},
-		Action: e.onTask(1, -1, "a task and a text", e.answer),
+		Action: e.onTask(wholePlan, 1, -1, "a task and a text", e.answer),
 	}
 }
 

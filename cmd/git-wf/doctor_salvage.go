@@ -12,13 +12,13 @@ import (
 
 // withReadable is withPlan for the commands that only look: of a damaged plan they show what it was at its newest sound
 // commit, say so, and exit with 1.
-func (e *env) withReadable(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
+func (e *env) withReadable(c *cli.Context, read view, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		id, err := planID(c, store)
 		if err != nil {
 			return err
 		}
-		snap, err := store.Snapshot(c.Context, id)
+		snap, err := read(c, store, id)
 		if err == nil {
 			return f(store, snap)
 		}

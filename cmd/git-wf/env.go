@@ -77,12 +77,28 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 
 // withPlan opens the repository and the plan that --plan names, or the active one.
 func (e *env) withPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
+	return e.withView(c, wholePlan, f)
+}
+
+// A view reads as much of a plan as a command needs.
+type view func(*cli.Context, *gitstore.Store, plan.ID) (*gitstore.Snapshot, error)
+
+func wholePlan(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+	return store.Snapshot(c.Context, id)
+}
+
+// nearTask reads what is near the task that the first argument names (Store.Near).
+func nearTask(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+	return store.Near(c.Context, id, plan.TaskID(c.Args().First()))
+}
+
+func (e *env) withView(c *cli.Context, read view, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		id, err := planID(c, store)
 		if err != nil {
 			return err
 		}
-		snap, err := store.Snapshot(c.Context, id)
+		snap, err := read(c, store, id)
 		if err != nil {
 			return err
 		}
@@ -102,22 +118,22 @@ func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitst
 
 // onPlan is the action of a command that needs the plan, too.
 func (e *env) onPlan(
-	least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error,
+	read view, least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error,
 ) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := wantArgs(c, least, most, names); err != nil {
 			return err
 		}
-		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return f(c, store, snap) })
+		return e.withView(c, read, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return f(c, store, snap) })
 	}
 }
 
 // onTask is the action of a command about the task that its first argument names.
 func (e *env) onTask(
-	least, most int, names string,
+	read view, least, most int, names string,
 	f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot, *plan.TaskState) error,
 ) cli.ActionFunc {
-	return e.onPlan(least, most, names, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	return e.onPlan(read, least, most, names, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 		t, err := findTask(snap.State(), c.Args().First())
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (e *env) graphCommand() *cli.Command {
 			case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
 				return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
 			}
-			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return e.withReadable(c, wholePlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				return e.drawGraph(c, store, snap)
 			})
 		},

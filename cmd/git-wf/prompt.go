@@ -19,7 +19,7 @@ func (e *env) promptCommand() *cli.Command {
 			"what a reviewer would. What there was no room for is listed on standard error. Prompts are files that you can\n" +
 			"override: see docs/prompts.md.",
 		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action: e.onTask(1, 1, "one task", e.prompt),
+		Action: e.onTask(wholePlan, 1, 1, "one task", e.prompt),
 	}
 }
 

@@ -29,7 +29,7 @@ func (e *env) showCommand() *cli.Command {
 			if err := wantArgs(c, 1, 1, "one task"); err != nil {
 				return err
 			}
-			return e.withReadable(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return e.withReadable(c, nearTask, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				return e.show(c, store, snap)
 			})
 		},

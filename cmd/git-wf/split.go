@@ -23,7 +23,7 @@ func (e *env) splitCommand() *cli.Command {
 				Usage: "the `FILE` with the smaller tasks; - for standard input"},
 			messageFlag("why; the planner reads it"),
 		},
-		Action: e.onTask(1, 1, "one task", func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+		Action: e.onTask(wholePlan, 1, 1, "one task", func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
 			t *plan.TaskState) error {
 			return e.replan(c, store, snap, t.TaskID)
 		}),

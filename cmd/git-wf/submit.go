@@ -24,7 +24,7 @@ func (e *env) submitCommand() *cli.Command {
 			messageFlag("what was done"),
 			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
 		},
-		Action: e.onTask(2, -1, "a task and the files to hand in", e.submit),
+		Action: e.onTask(nearTask, 2, -1, "a task and the files to hand in", e.submit),
 	}
 }
 
@@ -70,12 +70,16 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	s, err := e.state(c.Context, store, done.Snapshot)
-	if err != nil {
-		return err
-	}
 	if c.Bool("json") {
-		waits, err := eng.Waits(c.Context, done.Snapshot, s)
+		snap, err := store.Snapshot(c.Context, snap.ID)
+		if err != nil {
+			return err
+		}
+		s, err := e.state(c.Context, store, snap)
+		if err != nil {
+			return err
+		}
+		waits, err := eng.Waits(c.Context, snap, s)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (e *env) trustCommand() *cli.Command {
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},
 			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only show them"},
 		},
-		Action: e.onPlan(0, 0, "no arguments", e.trust),
+		Action: e.onPlan(wholePlan, 0, 0, "no arguments", e.trust),
 	}
 }
 

@@ -121,7 +121,7 @@ type hold struct {
 
 // take takes a claim, if necessary over from somebody whose claim no longer holds, or fails with gitstore.ErrClaimed.
 func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
-	snap, err := e.Store.Snapshot(ctx, id)
+	snap, err := e.Store.Near(ctx, id, want.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // the claim is ours already, and nobody else would record it
-	snap, err := e.Store.Snapshot(ctx, id)
+	snap, err := e.Store.Near(ctx, id, h.claim.Task)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold
 }
 
 func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold) (*gitstore.Appended, error) {
-	snap, err := e.Store.Snapshot(ctx, id)
+	snap, err := e.Store.Near(ctx, id, sub.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,10 @@ type PersonReview struct {
 // BeginReview locks the newest version of a task for a person's review. It reads what the engine saw from its record,
 // or runs the criteria now and records that: an opinion rests on evidence.
 func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) (*PersonReview, error) {
-	snap, err := e.Store.Snapshot(ctx, id)
+	snap, err := e.Store.Near(ctx, id, task)
+	if err == nil && snap.State().Tasks[task] != nil && snap.State().Tasks[task].HasRun() {
+		snap, err = e.Store.Snapshot(ctx, id) // a command may look at the whole bundle
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +179,9 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 			ev.ran, ev.checkID = k.Criteria, k.CheckID
 			return ev, nil
 		}
+	}
+	if !t.HasRun() {
+		return ev, nil
 	}
 	if _, ev.ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(ev.ran) == 0 {
 		return ev, err

@@ -27,7 +27,7 @@ type AppendOptions struct {
 type Appended struct {
 	Commit   plan.OID
 	Change   plan.Change
-	Snapshot *Snapshot // after the event
+	Snapshot *Snapshot // after the event: of the whole plan or, if it is about one task (plan.About), near that
 }
 
 // errMoved signals that the ref moved first: decide the event again.
@@ -50,9 +50,12 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch}
+	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.whole}
+	if task, ok := plan.About(ev); ok {
+		a.view = s.nearOf(task)
+	}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
-		base, err := s.base(ctx, id, ref, o.Create)
+		base, err := a.base(ctx, o.Create)
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
@@ -89,6 +92,7 @@ type appending struct {
 	now    time.Time
 	claim  *plan.Claim
 	batch  *Batch
+	view   view // what of the plan the event looks at
 	person plan.Actor
 	policy *plan.Policy // the policy before an event that changes it; else nil
 
@@ -123,7 +127,11 @@ func (a *appending) appended(ctx context.Context) (*Appended, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: done.known.snap}, nil
+	snap, err := a.view(context.WithoutCancel(ctx), a.id, done.known)
+	if err != nil {
+		return nil, err
+	}
+	return &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: snap}, nil
 }
 
 // run records the event. It decides again each time somebody else is faster.
@@ -254,22 +262,18 @@ func (a *appending) held(ctx context.Context) (refChange, error) {
 }
 
 // base is the snapshot that an event applies to; for a new plan it has no commit.
-func (s *Store) base(ctx context.Context, id plan.ID, ref string, create bool) (*Snapshot, error) {
+func (a *appending) base(ctx context.Context, create bool) (*Snapshot, error) {
 	if create {
-		_, err := s.commit(ctx, ref)
+		_, err := a.s.commit(ctx, a.ref)
 		switch {
 		case errors.Is(err, ErrNoPlan):
-			return &Snapshot{ID: id, Plan: &plan.Plan{PlanID: id}}, nil
+			return &Snapshot{ID: a.id, Plan: &plan.Plan{PlanID: a.id}}, nil
 		case err != nil:
 			return nil, err
 		}
 		return nil, ErrPlanExists
 	}
-	k, err := s.readNamed(ctx, id, ref)
-	if err != nil {
-		return nil, err
-	}
-	return k.snap, nil
+	return a.s.readNamed(ctx, a.id, a.ref, a.view)
 }
 
 // move moves the plan's ref from the tip to the group's newest commit, or finds out why git did not.

@@ -44,7 +44,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 	if err != nil {
 		return fail(err)
 	}
-	a := &appending{s: s, id: id, ref: ref, now: now}
+	a := &appending{s: s, id: id, ref: ref, now: now, view: s.whole}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		tip, err := s.commit(ctx, ref)
 		if err != nil {
@@ -194,7 +194,11 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	if err != nil {
 		return nil, err
 	}
-	if err := k.snap.State().MayPrune(); err != nil {
+	snap, err := s.whole(ctx, id, k)
+	if err != nil {
+		return nil, err
+	}
+	if err := snap.State().MayPrune(); err != nil {
 		return nil, err
 	}
 	before, err := s.Archives(ctx, tip.oid)
@@ -207,7 +211,7 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	}
 	p.doc = plan.PruneDocument{
 		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: events, By: choice.By, CreatedAt: choice.CreatedAt,
-		Dropped: plan.DroppedBy(k.snap.Plan, k.snap.Records, choice.Keep),
+		Dropped: plan.DroppedBy(snap.Plan, snap.Records, choice.Keep),
 	}
 	return p, nil
 }

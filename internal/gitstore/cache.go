@@ -52,12 +52,6 @@ type cachedAttempts struct {
 	Kind        string
 }
 
-type cachedPlan struct {
-	OID  plan.OID
-	Size int
-	Plan *plan.Plan
-}
-
 func (s *Store) indexFile(id plan.ID) string {
 	return filepath.Join(s.commonDir, "wf", "cache", string(id))
 }
@@ -70,20 +64,13 @@ func (s *Store) loadCache(id plan.ID) *known {
 	if !id.Valid() {
 		return k
 	}
-	parsed := make(chan cachedPlan)
-	go func() {
-		var c cachedPlan
-		if !readCacheFile(s.planFile(id), &c) {
-			c = cachedPlan{}
-		}
-		parsed <- c
-	}()
 	var c cachedIndex
 	if readCacheFile(s.indexFile(id), &c) {
 		k.index = c.index() // nil if the file is inconsistent
 	}
-	if p := <-parsed; p.Plan != nil {
-		k.planOID, k.planSize, k.snap = p.OID, p.Size, &Snapshot{Plan: p.Plan}
+	stored := &cachedPlan{}
+	if readCacheFile(s.planFile(id), stored) && stored.OID != "" {
+		k.planOID, k.planSize, k.stored = stored.OID, stored.Size, stored
 	}
 	return k
 }
@@ -162,16 +149,21 @@ func (c cachedAttempts) goesOnWith(a plan.AttemptRecord) bool {
 // saveCache writes the cache files that are out of date enough, in the background; Close waits for it. The caller holds
 // mu. A failure, as in a read-only repository, is no error: the next Store just takes longer to read.
 func (s *Store) saveCache(id plan.ID, k *known) {
-	if !id.Valid() || k.snap == nil {
+	if !id.Valid() {
 		return
 	}
 	if k.unsavedTasks >= cacheTasks {
 		k.unsavedTasks = 0
 		s.saving.Go(func() { _ = writeCacheFile(s.indexFile(id), k.index.cached()) })
 	}
-	if k.unsavedPlan && k.planSize >= cachePlanBytes {
-		k.unsavedPlan = false
-		s.saving.Go(func() { _ = writeCacheFile(s.planFile(id), cachedPlan{k.planOID, k.planSize, k.snap.Plan}) })
+	if k.unsavedPlan != nil && k.planSize >= cachePlanBytes {
+		p := k.unsavedPlan
+		k.unsavedPlan = nil
+		s.saving.Go(func() {
+			if c, err := cachePlan(k.planOID, k.planSize, p); err == nil {
+				_ = writeCacheFile(s.planFile(id), c)
+			}
+		})
 	}
 }
 

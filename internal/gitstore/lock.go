@@ -135,7 +135,11 @@ func (a *appending) follow(ctx context.Context, before *built) *built {
 	mark := len(a.batch.order)
 	a.follows = true
 	defer func() { a.follows = false }()
-	change, err := apply(a.event, before.known.snap)
+	snap, err := a.view(ctx, a.id, before.known)
+	var change plan.Change
+	if err == nil {
+		change, err = apply(a.event, snap)
+	}
 	var e *built
 	if err == nil {
 		e, err = a.build(ctx, before.commit, change)

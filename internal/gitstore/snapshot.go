@@ -20,7 +20,8 @@ import (
 
 const planFile = "plan.json"
 
-// Snapshot is a plan at one commit of its history. Snapshots are shared; don't change them.
+// Snapshot is a plan at one commit of its history, or as much of it as one task needs (Store.Near). Snapshots are
+// shared; don't change them.
 type Snapshot struct {
 	ID      plan.ID
 	Commit  plan.OID
@@ -98,14 +99,20 @@ func (s *Snapshot) Listed(task plan.TaskID) []string {
 
 // known is what we last read of a plan, so that the next read covers only changes.
 type known struct {
-	snap     *Snapshot
+	at       commitInfo
+	index    *index
+	records  plan.Records
 	planOID  plan.OID
 	planSize int
-	index    *index
+	stored   *cachedPlan // plan.json as the cache has it; nil if it was read from the repository
+
+	mu   sync.Mutex
+	snap *Snapshot                 // of the whole plan; nil until somebody needs more than a few tasks of stored
+	near map[plan.TaskID]*Snapshot // of the tasks near one
 
 	// What the cache files lack.
 	unsavedTasks int
-	unsavedPlan  bool
+	unsavedPlan  *plan.Plan
 }
 
 // Snapshot reads the newest state of a plan.
@@ -114,23 +121,84 @@ func (s *Store) Snapshot(ctx context.Context, id plan.ID) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
 	}
-	return s.snapshot(ctx, id, ref)
+	return s.snapshot(ctx, id, ref, s.whole)
 }
 
 // SnapshotAt reads the state of a plan at one commit.
 func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*Snapshot, error) {
-	return s.snapshot(ctx, id, string(commit))
+	return s.snapshot(ctx, id, string(commit), s.whole)
 }
 
-func (s *Store) snapshot(ctx context.Context, id plan.ID, name string) (*Snapshot, error) {
-	k, err := s.readNamed(ctx, id, name)
+// Near is Snapshot for one task. If the plan is cached, its cost does not grow with the plan: Plan then has only the
+// tasks of plan.Near, whose comment says which of their states are right. Records are those of the whole plan.
+func (s *Store) Near(ctx context.Context, id plan.ID, task plan.TaskID) (*Snapshot, error) {
+	ref, err := planRef(id)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
+	return s.snapshot(ctx, id, ref, s.nearOf(task))
+}
+
+// A view makes a snapshot from what is known of a plan.
+type view func(ctx context.Context, id plan.ID, k *known) (*Snapshot, error)
+
+func (s *Store) snapshot(ctx context.Context, id plan.ID, name string, of view) (*Snapshot, error) {
+	snap, err := s.readNamed(ctx, id, name, of)
 	if err != nil {
 		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
 	}
 	s.mu.Lock()
-	s.saveCache(id, k)
+	s.saveCache(id, s.plans[id])
 	s.mu.Unlock()
+	return snap, nil
+}
+
+// whole is the view of all tasks.
+func (s *Store) whole(ctx context.Context, id plan.ID, k *known) (*Snapshot, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.snap != nil {
+		return k.snap, nil
+	}
+	p := k.stored.plan()
+	if p == nil { // the file is damaged
+		var err error
+		if p, _, err = s.readPlan(ctx, k.planOID); err != nil {
+			return nil, err
+		}
+	}
+	k.snap = k.snapshot(id, p)
 	return k.snap, nil
+}
+
+// nearOf makes the view of the tasks near one: of the whole plan, if that has been read or is needed.
+func (s *Store) nearOf(task plan.TaskID) view {
+	return func(ctx context.Context, id plan.ID, k *known) (*Snapshot, error) {
+		k.mu.Lock()
+		snap := k.snap
+		if snap == nil {
+			snap = k.near[task]
+		}
+		if snap == nil {
+			if p := k.stored.near(task); p != nil {
+				snap = k.snapshot(id, p)
+				if k.near == nil {
+					k.near = map[plan.TaskID]*Snapshot{}
+				}
+				k.near[task] = snap
+			}
+		}
+		k.mu.Unlock()
+		if snap == nil {
+			return s.whole(ctx, id, k)
+		}
+		return snap, nil
+	}
+}
+
+func (k *known) snapshot(id plan.ID, p *plan.Plan) *Snapshot {
+	return &Snapshot{ID: id, Commit: k.at.oid, Tree: k.at.tree, Time: k.at.time, Plan: p, Records: k.records,
+		index: k.index}
 }
 
 // commitInfo is what a snapshot takes from its commit.
@@ -257,14 +325,18 @@ func parseTime(s string) time.Time {
 // readNamed reads a plan by the name of a commit. It waits up to a second for missing objects: if a gc deletes objects
 // of an event that was just recorded, the writer rewrites them (see awaitGC), and concurrent repacks may delete the
 // pack that holds an object.
-func (s *Store) readNamed(ctx context.Context, id plan.ID, name string) (k *known, err error) {
+func (s *Store) readNamed(ctx context.Context, id plan.ID, name string, of view) (snap *Snapshot, err error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		var c commitInfo
+		var k *known
 		if c, err = s.commit(ctx, name); err == nil {
 			k, err = s.read(ctx, id, c)
 		}
+		if err == nil {
+			snap, err = of(ctx, id, k)
+		}
 		if !errors.Is(err, errMissing) || wait > time.Second {
-			return k, err
+			return snap, err
 		}
 		if err := pause(ctx, wait); err != nil {
 			return nil, err
@@ -273,12 +345,12 @@ func (s *Store) readNamed(ctx context.Context, id plan.ID, name string) (k *know
 	}
 }
 
-// read makes a snapshot of a commit, from what is known of the plan and what has changed since.
+// read finds out what a plan is at a commit, from what is known of the plan and what has changed since.
 func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, error) {
 	s.mu.Lock()
 	k := s.plans[id]
 	s.mu.Unlock()
-	if k != nil && k.snap.Commit == c.oid {
+	if k != nil && k.at.oid == c.oid {
 		return k, nil
 	}
 	if k == nil {
@@ -307,7 +379,9 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 	if err != nil {
 		return nil, err
 	}
-	next := &known{unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize}
+	s.mu.Lock()
+	next := &known{at: c, unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize, stored: k.stored}
+	s.mu.Unlock()
 	var tasks, session, notes plan.OID
 	var newer []string
 	for _, e := range root {
@@ -332,41 +406,38 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 		return nil, err
 	}
 	next.unsavedTasks += next.index.fresh
-	p := k.plan()
-	if next.planOID != k.planOID {
-		if p, err = s.readPlan(ctx, next); err != nil {
-			return nil, err
-		}
-	}
-	records, err := s.withSession(ctx, next.index.records, session, notes, newer)
+	next.records, err = s.withSession(ctx, next.index.records, session, notes, newer)
 	if err != nil {
 		return nil, err
 	}
-	next.snap = &Snapshot{ID: id, Commit: c.oid, Tree: c.tree, Time: c.time, Plan: p, Records: records, index: next.index}
-	if k.snap != nil && k.snap.Plan == p && k.index != nil {
+	if next.planOID != k.planOID {
+		p, size, err := s.readPlan(ctx, next.planOID)
+		if err != nil {
+			return nil, err
+		}
+		next.stored, next.unsavedPlan, next.planSize, next.snap = nil, p, size, next.snapshot(id, p)
+		return next, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.snap != nil {
+		next.snap = next.snapshot(id, k.snap.Plan)
 		next.snap.from, next.snap.changed = k.snap.state.Load(), next.index.changed
 	}
 	return next, nil
 }
 
-func (k *known) plan() *plan.Plan {
-	if k.snap == nil {
-		return nil
-	}
-	return k.snap.Plan
-}
-
-func (s *Store) readPlan(ctx context.Context, next *known) (p *plan.Plan, err error) {
-	err = s.objects.each(ctx, []string{string(next.planOID)}, func(_ int, o object) (err error) {
-		if err := o.want("blob", string(next.planOID)); err != nil {
+func (s *Store) readPlan(ctx context.Context, oid plan.OID) (p *plan.Plan, size int, err error) {
+	err = s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) (err error) {
+		if err := o.want("blob", string(oid)); err != nil {
 			return err
 		}
-		next.planSize, next.unsavedPlan = len(o.Data), true
+		size = len(o.Data)
 		p, err = plandoc.Decode(o.Data)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", planFile, err)
+		return nil, 0, fmt.Errorf("%s: %w", planFile, err)
 	}
-	return p, nil
+	return p, size, nil
 }

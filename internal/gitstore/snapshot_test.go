@@ -23,11 +23,19 @@ func TestSnapshotCache(t *testing.T) {
 	read := func() *Snapshot {
 		t.Helper()
 		s := open(t, dir)
+		near, err := s.Near(ctx, testID, "IMPL-7")
+		if err != nil {
+			t.Fatal(err)
+		}
 		snap, err := s.Snapshot(ctx, testID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
+		if diff := cmp.Diff(snap.State().Tasks["IMPL-7"], near.State().Tasks["IMPL-7"], cmp.AllowUnexported(plan.TaskState{}),
+			cmpopts.IgnoreFields(plan.TaskState{}, "tally")); diff != "" {
+			t.Errorf("near IMPL-7 (-whole +near):\n%s", diff)
+		}
 		return snap
 	}
 	same := func(what string, want, got *Snapshot) {
@@ -42,7 +50,11 @@ func TestSnapshotCache(t *testing.T) {
 	}
 	same("cached", fresh, read())
 	s := open(t, dir)
-	if k := s.loadCache(testID); k.index == nil || k.plan() == nil || len(k.index.records.Tasks) != 200 {
+	near, err := s.Near(ctx, testID, "IMPL-7")
+	if err != nil || len(near.Plan.Tasks) > 5 {
+		t.Errorf("%v, %d tasks were read for one", err, len(near.Plan.Tasks))
+	}
+	if k := s.loadCache(testID); k.index == nil || k.stored.plan() == nil || len(k.index.records.Tasks) != 200 {
 		t.Fatal("nothing was cached")
 	}
 
@@ -117,7 +129,11 @@ func TestSnapshotWaits(t *testing.T) {
 }
 
 func TestDecodeNeverPanics(t *testing.T) {
-	good, err := encode(nil, reflect.ValueOf(cachedPlan{"x", 1, testPlan(testID, 2)}))
+	stored, err := cachePlan("x", 1, testPlan(testID, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := encode(nil, reflect.ValueOf(stored))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +144,8 @@ func TestDecodeNeverPanics(t *testing.T) {
 			d := decoder{s: string(bad)}
 			var c cachedPlan
 			d.decode(reflect.ValueOf(&c).Elem())
+			c.plan()
+			c.near("IMPL-2")
 		}
 	}
 }

@@ -85,7 +85,8 @@ func (t *Task) hasManual() bool {
 	return slices.ContainsFunc(t.AcceptanceCriteria, Criterion.Manual)
 }
 
-func (t *Task) hasRun() bool {
+// HasRun reports whether any of the task's criteria has a command.
+func (t *Task) HasRun() bool {
 	return slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return !c.Manual() })
 }
 
@@ -113,7 +114,7 @@ func (s *State) NextReviewStep(id TaskID) ReviewStep {
 	r := s.Records.Of(id)
 	ran := s.reviewedBy(id, ReviewerChecks) ||
 		slices.ContainsFunc(r.Checks, func(c CheckRecord) bool { return c.Version == t.Active })
-	if t.hasRun() && !ran {
+	if t.HasRun() && !ran {
 		return StepRunChecks
 	}
 	return StepPerson
