@@ -82,15 +82,19 @@ func cachePlan(oid plan.OID, size int, p *plan.Plan) (c cachedPlan, err error) {
 	if !ok {
 		return c, nil
 	}
-	sorted := make([]int, len(p.Tasks))
-	for i := range sorted {
-		sorted[i] = i
+	type placed struct {
+		id    plan.TaskID
+		place int
 	}
-	slices.SortFunc(sorted, func(a, b int) int { return cmp.Compare(p.Tasks[a].TaskID, p.Tasks[b].TaskID) })
+	sorted := make([]placed, len(p.Tasks))
+	for i, t := range p.Tasks {
+		sorted[i] = placed{t.TaskID, i}
+	}
+	slices.SortFunc(sorted, func(a, b placed) int { return cmp.Compare(a.id, b.id) })
 	var ids, ends, at []byte
-	for _, place := range sorted {
-		ids = append(ids, p.Tasks[place].TaskID...)
-		ends, at = appendWord(ends, len(ids)), appendWord(at, place)
+	for _, t := range sorted {
+		ids = append(ids, t.id...)
+		ends, at = appendWord(ends, len(ids)), appendWord(at, t.place)
 	}
 	c.IDs, c.At = segments{string(ids), string(ends)}, string(at)
 	c.Links, err = segmented(len(links), func(i int) reflect.Value { return reflect.ValueOf(links[i]) })

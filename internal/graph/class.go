@@ -60,10 +60,11 @@ type look struct {
 	dot    string // further style in DOT
 }
 
-// looks has every class once, in the order of the legend.
-func looks() []look {
+// looks has every class once, in the order of the legend. It is an array, because a slice would be allocated for every
+// line of a long list.
+func looks() [8]look {
 	const circle = "M8 1.5a6.5 6.5 0 1 0 .001 0z"
-	return []look{
+	return [8]look{
 		{Ready, " ", "○", "o", "36", "ready", "#e8f4fb", "#1b6f9c", "#12303f", "#6cc4f0", circle, false, ""},
 		{Running, ">", "▶", ">", "34", "in progress", "#e6ebfd", "#2b4fc4", "#1a2450", "#92a8ff", "M3.5 1.5v13l11-6.5z", true,
 			""},

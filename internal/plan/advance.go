@@ -67,8 +67,9 @@ func (a *advance) touch(id TaskID) {
 
 // fresh gives a task a new state to be filled in. Of a GOAL, what its leaves add up to stays.
 func (a *advance) fresh(id TaskID) *TaskState {
-	t := &TaskState{Task: a.before.Tasks[id].Task, tally: a.Tasks[id].tally}
-	a.redone[id], a.Tasks[id], a.order[a.shape.position[id]] = t, t, t
+	was := a.Tasks[id]
+	t := &TaskState{Task: was.Task, tally: was.tally, place: was.place}
+	a.redone[id], a.Tasks[id], a.order[t.place] = t, t, t
 	return t
 }
 
@@ -80,7 +81,7 @@ func (a *advance) action(id TaskID) {
 	t := a.fresh(id)
 	a.State.action(t)
 	was := a.before.Tasks[id]
-	for _, i := range a.over[a.shape.position[id]] {
+	for _, i := range a.over[t.place] {
 		goal := a.goal(a.order[i].TaskID)
 		goal.tally.count(was, -1)
 		goal.tally.count(t, 1)

@@ -56,6 +56,7 @@ type TaskState struct {
 	waits  bool   // other tasks hold it back
 	reason string // of its own, for people: State.Reason adds the tasks that hold it back
 	tally  tally  // of a GOAL
+	place  int    // in the plan
 }
 
 // Waits reports whether other tasks hold the task back. State.WaitsFor names them.
@@ -88,7 +89,7 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
-		states[i].Task = t
+		states[i].Task, states[i].place = t, i
 		s.order[i], s.Tasks[t.TaskID] = &states[i], &states[i]
 		if t.SplitTargetTaskID != "" && !s.shape.grafted[t.TaskID] && !r.Of(t.TaskID).Abandoned() {
 			s.splits[t.SplitTargetTaskID] = t.TaskID
@@ -110,9 +111,9 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			list := leaves{ids: s.leaves(t.TaskID, nil, map[TaskID]bool{})}
 			list.at = make([]int, len(list.ids))
 			for n, id := range list.ids {
-				at := s.shape.position[id]
-				list.at[n], s.over[at] = at, append(s.over[at], i)
-				t.tally.count(s.order[at], 1)
+				leaf := s.Tasks[id]
+				list.at[n], s.over[leaf.place] = leaf.place, append(s.over[leaf.place], i)
+				t.tally.count(leaf, 1)
 			}
 			t.tally.leaves = len(list.ids)
 			s.below[t.TaskID] = list
@@ -437,19 +438,20 @@ func (s *State) Leaves(id TaskID) []TaskID {
 	return s.leaves(id, nil, map[TaskID]bool{})
 }
 
-// leaves visits each task once: the parents of a plan that nobody has validated may go round in a circle.
+// leaves visits each GOAL once: the parents of a plan that nobody has validated may go round in a circle.
 func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID {
 	t := s.Tasks[id]
-	if t == nil || seen[id] {
+	switch {
+	case t == nil:
+		return found
+	case t.NodeType == Action && (t.Planning() || t.Status == StatusAbandoned):
+		return found
+	case t.NodeType == Action:
+		return append(found, id)
+	case seen[id]:
 		return found
 	}
 	seen[id] = true
-	if t.NodeType == Action {
-		if t.Planning() || t.Status == StatusAbandoned {
-			return found
-		}
-		return append(found, id)
-	}
 	for _, c := range s.shape.children[id] {
 		found = s.leaves(c, found, seen)
 	}
@@ -489,7 +491,7 @@ func (s *State) Dependents(id TaskID) []TaskID {
 			users = slices.Clip(direct) // thousands of leaves may share them
 		case len(direct) > 0:
 			users = append(users, direct...)
-			slices.SortFunc(users, func(a, b TaskID) int { return s.shape.position[a] - s.shape.position[b] })
+			slices.SortFunc(users, func(a, b TaskID) int { return s.Tasks[a].place - s.Tasks[b].place })
 			users = slices.Compact(users)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -65,12 +66,15 @@ func TestNear(t *testing.T) {
 				continue
 			}
 			s := Derive(&part, r, nil, now).Advance(r, nil, claims, now)
-			if diff := cmp.Diff(around(whole, task.TaskID), around(s, task.TaskID), inside); diff != "" {
+			if diff := cmp.Diff(around(whole, task.TaskID), around(s, task.TaskID), inside, anyPlace); diff != "" {
 				t.Fatalf("%s: (-whole +near):\n%s", task.TaskID, diff)
 			}
 		}
 	})
 }
+
+// anyPlace leaves out where the task is in the plan, which differs.
+var anyPlace = cmpopts.IgnoreFields(TaskState{}, "place")
 
 // around is what Near promises to be right.
 func around(s *State, id TaskID) []any {

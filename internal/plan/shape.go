@@ -8,7 +8,6 @@ type leaves struct {
 
 // shape is what follows from a plan alone.
 type shape struct {
-	position map[TaskID]int      // in the plan
 	children map[TaskID][]TaskID // DECOMPOSE, in plan order
 	checks   map[TaskID]TaskID   // by the ACTION that they review
 	limits   Config              // the plan's, with the defaults
@@ -21,16 +20,14 @@ type shape struct {
 
 func shapeOf(p *Plan) *shape {
 	h := &shape{
-		position: make(map[TaskID]int, len(p.Tasks)), children: map[TaskID][]TaskID{},
-		checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
+		children: map[TaskID][]TaskID{}, checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
 		limits: p.Limits(), dependants: map[TaskID][]TaskID{}, assembles: map[TaskID][]TaskID{},
 		grafted: make(map[TaskID]bool, len(p.Grafts)),
 	}
 	for _, g := range p.Grafts {
 		h.grafted[g.TaskID] = true
 	}
-	for i, t := range p.Tasks {
-		h.position[t.TaskID] = i
+	for _, t := range p.Tasks {
 		if t.NodeType == Action {
 			if t.Planning() {
 				h.planning = append(h.planning, t.TaskID)
