@@ -60,7 +60,7 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 	if err != nil {
 		return err
 	}
-	defer e.letGo(ctx, id, h)
+	defer e.release(ctx, id, h)
 	snap, state, c, err := e.afterClaim(ctx, id, checkID)
 	if err != nil || c == nil {
 		return err

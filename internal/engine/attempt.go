@@ -31,7 +31,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil {
 		return err
 	}
-	defer e.letGo(ctx, id, h)
+	defer e.release(ctx, id, h)
 	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
 	if err != nil || t == nil {
 		return err

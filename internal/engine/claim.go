@@ -192,7 +192,7 @@ func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hol
 	}
 	work := e.keep(ctx, id, h, lease)
 	if err := e.recordLost(ctx, id, h); err != nil {
-		e.letGo(ctx, id, h)
+		e.release(ctx, id, h)
 		return nil, nil, err
 	}
 	return h, work, nil
@@ -264,8 +264,8 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 	return nil
 }
 
-// letGo releases a claim, unless an event has released it.
-func (e *Engine) letGo(ctx context.Context, id plan.ID, h *hold) {
+// release releases a claim, unless an event has released it.
+func (e *Engine) release(ctx context.Context, id plan.ID, h *hold) {
 	h.stop()
 	if h.released {
 		return

@@ -172,7 +172,7 @@ func TestNumbersGrow(t *testing.T) {
 		if h.claim.Number <= last {
 			t.Errorf("a run's number %d after %d", h.claim.Number, last)
 		}
-		b.letGo(ctx, repotest.ID, h)
+		b.release(ctx, repotest.ID, h)
 	}
 	for round := range 3 {
 		offer(time.Nanosecond) // never comes back
@@ -212,7 +212,7 @@ func TestNumbersGrow(t *testing.T) {
 	if h, _, err := b.claim(ctx, repotest.ID, "IMPL-1", "exec"); err != nil || h.claim.Number <= n {
 		t.Errorf("after the event: %+v, %v", h, err)
 	} else {
-		b.letGo(ctx, repotest.ID, h)
+		b.release(ctx, repotest.ID, h)
 	}
 }
 

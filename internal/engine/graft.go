@@ -24,7 +24,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	if err != nil {
 		return err
 	}
-	defer e.letGo(ctx, id, h)
+	defer e.release(ctx, id, h)
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID,
 	case err == nil:
 		return &h.claim, nil
 	}
-	e.letGo(ctx, id, h)
+	e.release(ctx, id, h)
 	return nil, err
 }
 

@@ -31,7 +31,7 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 	}
 	done, err := e.submit(ctx, id, sub, h)
 	if err == nil || sub.Claim == 0 {
-		e.letGo(ctx, id, h)
+		e.release(ctx, id, h)
 		return done, err
 	}
 	h.stop() // a refused submission can be mended and handed in again, under the same claim
@@ -223,4 +223,4 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 }
 
 // End unlocks the version.
-func (r *PersonReview) End() { r.engine.letGo(context.Background(), r.id, r.hold) }
+func (r *PersonReview) End() { r.engine.release(context.Background(), r.id, r.hold) }

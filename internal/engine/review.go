@@ -28,7 +28,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	if err != nil {
 		return err
 	}
-	defer e.letGo(ctx, id, h)
+	defer e.release(ctx, id, h)
 	snap, state, c, err := e.afterClaim(ctx, id, checkID)
 	if err != nil || c == nil {
 		return err
@@ -60,7 +60,7 @@ func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskSt
 	if err != nil {
 		return err
 	}
-	defer e.letGo(ctx, id, h)
+	defer e.release(ctx, id, h)
 	_, state, c, err := e.afterClaim(ctx, id, checkID)
 	if err != nil || c == nil || state.NextReviewStep(c.ReviewTargetTaskID) != plan.StepPlan {
 		return err

@@ -108,7 +108,7 @@ func (r *run) steps(ctx context.Context) (*plan.State, error) {
 			}
 		}
 		if out, ended := r.await(ctx, pulse); ended {
-			failed = errors.Join(failed, r.took(ctx, out, failed))
+			failed = errors.Join(failed, r.finish(ctx, out, failed))
 		}
 	}
 }
@@ -129,9 +129,9 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	return !r.othersWork(), nil
 }
 
-// took records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
+// finish records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
 // fails for all.
-func (r *run) took(ctx context.Context, out outcome, failed error) error {
+func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 	delete(r.running, out.task)
 	var untrusted *untrustedError
 	var session *plan.SessionError
