@@ -219,6 +219,7 @@ func (r *repo) wantReached() {
 }
 
 func TestFreshRepository(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	before := r.snapshot()
 	if rep := r.install(); rep.Mode != ModeSection || len(rep.Actions) != len(clientSpecs(false)) {
@@ -255,6 +256,7 @@ func TestFreshRepository(t *testing.T) {
 
 // What counts as touched and what does not.
 func TestIndexProbe(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		change func(r *repo)
@@ -301,6 +303,7 @@ func TestIndexProbe(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			r.stage("deliverables/a", "1")
 			r.stage("b", "1")
@@ -314,6 +317,7 @@ func TestIndexProbe(t *testing.T) {
 }
 
 func TestUnbornBranch(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.install()
 	r.git("checkout", "-q", "--orphan", "new")
@@ -328,6 +332,7 @@ func TestUnbornBranch(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.git("checkout", "-qb", "side")
 	r.stage("deliverables/a", "1")
@@ -349,6 +354,7 @@ func TestMerge(t *testing.T) {
 
 // An existing hook runs first, its exit code counts, and Uninstall restores its bytes.
 func TestExistingHook(t *testing.T) {
+	t.Parallel()
 	const mark = "echo ran >>ran\n"
 	cases := []struct {
 		name    string
@@ -379,6 +385,7 @@ func TestExistingHook(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			p := r.hook("pre-commit", c.content, c.mode)
 			before := r.snapshot()
@@ -414,6 +421,7 @@ func TestExistingHook(t *testing.T) {
 }
 
 func TestSymbolicLink(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	write(t, r.path(".git", "team-hook"), "#!/bin/sh\nexit 7\n", 0o755)
 	must(t, os.Symlink("../team-hook", r.path(".git", "hooks", "pre-commit")))
@@ -437,6 +445,7 @@ func TestSymbolicLink(t *testing.T) {
 
 // The gate judges what the team's own hook left in the index.
 func TestJudgesWhatTheHookLeft(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{
 		"#!/bin/sh\nmkdir -p deliverables; echo 2 >deliverables/a; git add deliverables; exit 0\n",
 		"#!/bin/sh\nmkdir -p deliverables; echo 2 >deliverables/a\nexec git add deliverables\n",
@@ -453,12 +462,14 @@ func TestJudgesWhatTheHookLeft(t *testing.T) {
 
 // Edits that the team makes after Install take effect, and Uninstall keeps them.
 func TestLaterEdits(t *testing.T) {
+	t.Parallel()
 	appendTo := func(t *testing.T, path, more string) {
 		old, err := os.ReadFile(path)
 		must(t, err)
 		must(t, os.WriteFile(path, append(old, more...), 0o755))
 	}
 	t.Run("in the file that Install made", func(t *testing.T) {
+		t.Parallel()
 		r := newRepo(t)
 		r.install()
 		p := r.path(".git", "hooks", "pre-commit")
@@ -471,6 +482,7 @@ func TestLaterEdits(t *testing.T) {
 		}
 	})
 	t.Run("in a hook that was there", func(t *testing.T) {
+		t.Parallel()
 		r := newRepo(t)
 		p := r.hook("pre-commit", "#!/bin/sh\ntrue\n", 0o755)
 		r.install()
@@ -482,6 +494,7 @@ func TestLaterEdits(t *testing.T) {
 		}
 	})
 	t.Run("behind the dispatcher", func(t *testing.T) {
+		t.Parallel()
 		r := newRepo(t)
 		r.hook("pre-commit", "#!/usr/bin/perl\n", 0o755)
 		r.install()
@@ -503,6 +516,7 @@ func TestLaterEdits(t *testing.T) {
 
 // If a hook commits in another repository, that repository's gate judges it.
 func TestHookThatCommitsElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	other := newRepo(t)
 	other.install()
@@ -521,12 +535,14 @@ func (r *repo) origin() {
 }
 
 func TestPushFeedsBoth(t *testing.T) {
+	t.Parallel()
 	for name, own := range map[string]string{
 		"section":    "#!/bin/sh\ncat >'%'\necho \"$@\" >>'%'\n",
 		"dispatcher": "#!/bin/sh\necho \"$@\" >'%'\nexec cat >>'%'\n",
 		"none":       "",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			r.origin()
 			seen := r.path(".git", "seen")
@@ -561,6 +577,7 @@ func TestPushFeedsBoth(t *testing.T) {
 
 // A large push must not block on a hook that ignores its input.
 func TestPushToHookThatReadsNothing(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.origin()
 	r.hook("pre-push", "#!/bin/sh\nexit 0\n", 0o755)
@@ -584,6 +601,7 @@ func TestPushToHookThatReadsNothing(t *testing.T) {
 }
 
 func TestProgramMissing(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.origin()
 	r.install()
@@ -628,6 +646,7 @@ func TestProgramMissing(t *testing.T) {
 }
 
 func TestProgramMissingWithOwnPushHook(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.origin()
 	r.hook("pre-push", "#!/bin/sh\ncat >/dev/null\n", 0o755)
@@ -642,6 +661,7 @@ func TestProgramMissingWithOwnPushHook(t *testing.T) {
 }
 
 func TestRecordedProgram(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	moved := filepath.Join(t.TempDir(), "it's here", "git-wf")
 	must(t, os.MkdirAll(filepath.Dir(moved), 0o755))
@@ -662,6 +682,7 @@ func TestRecordedProgram(t *testing.T) {
 }
 
 func TestNoHooksDirectory(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	must(t, os.Remove(r.path(".git", "hooks")))
 	before := r.snapshot()
@@ -672,6 +693,7 @@ func TestNoHooksDirectory(t *testing.T) {
 }
 
 func TestBadRoots(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	before := r.snapshot()
 	for _, root := range []string{"", ".", "/abs", "../up", "a/../..", "a\nb"} {
@@ -685,8 +707,10 @@ func TestBadRoots(t *testing.T) {
 }
 
 func TestLinkedWorktree(t *testing.T) {
+	t.Parallel()
 	for name, own := range map[string]string{"section": "#!/bin/sh\necho ran\n", "dispatcher": "#!/bin/sh\nexec echo ran\n"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			r.hook("pre-commit", own, 0o755)
 			r.git("worktree", "add", "-q", r.path("..", "linked"))
@@ -707,6 +731,7 @@ func TestLinkedWorktree(t *testing.T) {
 }
 
 func TestSubmodule(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	sub := newRepo(t)
 	r.git("submodule", "add", "-q", sub.dir, "sub")
@@ -724,6 +749,7 @@ func TestSubmodule(t *testing.T) {
 }
 
 func TestBare(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.origin()
 	r.dir = r.path(".git", "origin.git")
@@ -733,6 +759,7 @@ func TestBare(t *testing.T) {
 }
 
 func TestRelativeHooksPath(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.git("config", "core.hooksPath", "my-hooks")
 	write(t, r.path("my-hooks", "pre-commit"), "#!/bin/sh\n. \"$(dirname \"$0\")/lib\"\n", 0o755)
@@ -771,6 +798,7 @@ func TestRelativeHooksPath(t *testing.T) {
 }
 
 func TestHooksPathThatIsNotOurs(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name string
 		set  func(r *repo)
@@ -796,6 +824,7 @@ func TestHooksPathThatIsNotOurs(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			c.set(r)
 			before := r.snapshot()
@@ -828,6 +857,7 @@ func TestHooksPathThatIsNotOurs(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		break_ func(r *repo)
@@ -847,6 +877,7 @@ func TestStatus(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			ran := r.path("ran")
 			r.install()
@@ -873,6 +904,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestProbeLeavesOwnHooksAlone(t *testing.T) {
+	t.Parallel()
 	for _, own := range []string{"#!/bin/sh\ntouch ran\n", "#!/bin/sh\nexec touch ran\n"} {
 		r := newRepo(t)
 		for _, s := range clientSpecs(true) {
@@ -893,6 +925,7 @@ func TestProbeLeavesOwnHooksAlone(t *testing.T) {
 
 // Git before 2.36 has no `git hook run`; Probe then runs the file itself.
 func TestProbeOldGit(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	o := r.pretend("git version 2.34.1")
 	_, err := Install(t.Context(), o)
@@ -915,6 +948,7 @@ func (r *repo) pretend(version string) Options {
 
 // From git 2.54 on the hooks are settings. The git here may be older, so the test runs the command as that git does.
 func TestConfigHooks(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.hook("pre-commit", "#!/bin/sh\ntrue\n", 0o755)
 	before := r.snapshot()
@@ -980,6 +1014,7 @@ func TestConfigHooks(t *testing.T) {
 
 // Every shell that may read the section accepts it, also with -e and -u.
 func TestShells(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"sh", "dash", "bash", "bash --posix", "ksh", "mksh", "zsh", "busybox sh"} {
 		name, arg, _ := strings.Cut(shell, " ")
 		path, err := exec.LookPath(name)
@@ -1020,6 +1055,7 @@ func TestShells(t *testing.T) {
 }
 
 func TestUneditable(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]string{
 		"#!/bin/sh\ntrue\n":                         "",
 		"#! /bin/bash -eu\ntrue\n":                  "",
@@ -1040,6 +1076,7 @@ func TestUneditable(t *testing.T) {
 }
 
 func TestDamagedSection(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.install()
 	p := r.path(".git", "hooks", "pre-commit")
@@ -1057,6 +1094,7 @@ func TestDamagedSection(t *testing.T) {
 }
 
 func TestForeignHookInDispatcher(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.hook("pre-commit", "#!/usr/bin/perl\n", 0o755)
 	r.install()

@@ -5,6 +5,7 @@ import "testing"
 // A server's hook knows the roots of one policy. If a push brought another one since, the hook asks the program about
 // every push.
 func TestServerPolicyMoved(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	bare := r.server(func(*repo) {})
 	push := func(path string) string {

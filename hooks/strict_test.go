@@ -61,6 +61,7 @@ const zero = "0000000000000000000000000000000000000000"
 
 // What strict mode asks the program about. In a want, $old is main before the move and $new the commit it moves to.
 func TestStrictAsks(t *testing.T) {
+	t.Parallel()
 	const asked = "args: hook reference-transaction prepared\nin: "
 	const main = asked + "$old $new refs/heads/main\n"
 	cases := []struct {
@@ -249,6 +250,7 @@ func TestStrictAsks(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := newStrict(t)
 			old := r.git("rev-parse", "main")
 			moved := c.do(r)
@@ -272,6 +274,7 @@ func (r *repo) batch(list string) {
 
 // The program's exit code decides. Without the program, strict mode refuses only what it would have asked about.
 func TestStrictRefuses(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(r *repo){
 		"refused": func(r *repo) { r.more = []string{"WF_EXIT=1"} },
 		"missing": func(r *repo) { r.hideProgram() },
@@ -279,6 +282,7 @@ func TestStrictRefuses(t *testing.T) {
 		"gone":    func(r *repo) { write(r.t, filepath.Join(r.bin, "git-wf"), "#!/no/such/interpreter\n", 0o755) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newStrict(t)
 			c := r.make("deliverables/a", "2", "main")
 			p := r.make("plan.json", "{}")
@@ -313,6 +317,7 @@ func TestStrictRefuses(t *testing.T) {
 
 // Everyday commands work as they do without the hook.
 func TestStrictEverydayCommands(t *testing.T) {
+	t.Parallel()
 	r := newStrict(t)
 	r.more = []string{"WF_EXIT=1"}
 	r.origin()
@@ -395,6 +400,7 @@ func TestStrictEverydayCommands(t *testing.T) {
 // The gate judges branches of a submodule and of a linked worktree, too, and another repository's hook does not get in
 // the way.
 func TestStrictElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	sub := newRepo(t)
 	r.git("submodule", "add", "-q", sub.dir, "sub")
@@ -428,6 +434,7 @@ func TestStrictElsewhere(t *testing.T) {
 
 // The boundary of a shallow history does not make old commits look new.
 func TestStrictShallow(t *testing.T) {
+	t.Parallel()
 	r := newStrict(t)
 	r.stage("src", "2")
 	r.git("commit", "-qm", "third")
@@ -447,6 +454,7 @@ func TestStrictShallow(t *testing.T) {
 
 // The repository's own hook sees every state with its lines, in any form, and its exit code counts.
 func TestStrictOwnHook(t *testing.T) {
+	t.Parallel()
 	const record = "echo \"$# $1\" >>'%'\nsed 's/^/own: /' >>'%'\n[ \"$1\" != prepared ] || [ ! -e '%.refuse' ] || exit 3\n"
 	for name, own := range map[string]string{
 		"section":    "#!/bin/sh\n" + record + "exit 0\n",
@@ -457,6 +465,7 @@ func TestStrictOwnHook(t *testing.T) {
 		"perl":       "#!/usr/bin/perl\nopen F,'>>','%'; print F scalar(@ARGV).\" $ARGV[0]\\n\"; print F \"own: $_\" while <STDIN>; exit 3 if $ARGV[0] eq 'prepared' && -e '%.refuse';\n",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if name == "zsh" {
 				if _, err := exec.LookPath("zsh"); err != nil {
 					t.Skip("zsh is not here")
@@ -508,6 +517,7 @@ func TestStrictOwnHook(t *testing.T) {
 
 // Turning strict mode off leaves nothing of it, in any mode of installation.
 func TestStrictOff(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(r *repo){
 		"section":    func(r *repo) {},
 		"own hook":   func(r *repo) { r.hook(strictName, "#!/bin/sh\nexit 0\n", 0o755) },
@@ -519,6 +529,7 @@ func TestStrictOff(t *testing.T) {
 		"relative hooks path": func(r *repo) { r.git("config", "core.hooksPath", "my-hooks") },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			prepare(r)
 			before := r.snapshot()
@@ -553,6 +564,7 @@ func TestStrictOff(t *testing.T) {
 
 // From git 2.54 on the script is a setting, and git runs it with the state as its argument.
 func TestStrictConfigHook(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	o := r.pretend("git version 2.54.0")
 	o.Strict = true
@@ -602,6 +614,7 @@ func (r *repo) server(prepare func(bare *repo)) *repo {
 }
 
 func TestServer(t *testing.T) {
+	t.Parallel()
 	for name, own := range map[string]string{
 		"none":       "",
 		"section":    "#!/bin/sh\nsed 's/^/own: /' >>'%'\n",
@@ -609,6 +622,7 @@ func TestServer(t *testing.T) {
 		"dispatcher": "#!/bin/sh\nexec sed -n 'w %'\n",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepo(t)
 			seen := filepath.Join(t.TempDir(), "seen")
 			var before map[string]string
@@ -691,6 +705,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestServerNeedsBare(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	if _, err := InstallServer(t.Context(), r.options()); !errors.Is(err, ErrNotBare) {
 		t.Errorf("error %v", err)

@@ -38,6 +38,20 @@ func withTool(t *testing.T, tool string) *repo {
 	return r
 }
 
+// withoutNode makes r run lefthook's program itself, as who didn't install it by npm does. npm puts a script for node
+// before it, whose start takes 20 times as long, and each hook of lefthook starts it twice.
+func (r *repo) withoutNode() *repo {
+	r.t.Helper()
+	found, err := filepath.Glob(filepath.Join(os.Getenv("GIT_WF_TEST_TOOLS"), "node_modules", "lefthook-*", "bin"))
+	must(r.t, err)
+	for i, kv := range r.env {
+		if rest, ok := strings.CutPrefix(kv, "PATH="+r.bin+":"); ok {
+			r.env[i] = "PATH=" + strings.Join(append(append([]string{r.bin}, found...), rest), ":")
+		}
+	}
+	return r
+}
+
 // tool runs another tool, which must succeed. env looks it up on the PATH of the repository's environment, not the
 // test's.
 func (r *repo) tool(name string, args ...string) string {
@@ -132,9 +146,11 @@ func frameworks() []framework {
 }
 
 func TestFrameworkFirst(t *testing.T) {
+	t.Parallel()
 	for _, f := range frameworks() {
 		t.Run(f.tool, func(t *testing.T) {
-			r := withTool(t, f.tool)
+			t.Parallel()
+			r := withTool(t, f.tool).withoutNode()
 			f.setup(r, "team-one", "0")
 			f.install(r)
 			r.git("add", ".")
@@ -164,13 +180,15 @@ func TestFrameworkFirst(t *testing.T) {
 }
 
 func TestFrameworkLater(t *testing.T) {
+	t.Parallel()
 	for _, f := range frameworks() {
 		t.Run(f.tool, func(t *testing.T) {
-			alone := withTool(t, f.tool)
+			t.Parallel()
+			alone := withTool(t, f.tool).withoutNode()
 			f.setup(alone, "team-one", "0")
 			f.install(alone)
 
-			r := withTool(t, f.tool)
+			r := withTool(t, f.tool).withoutNode()
 			r.installStrict()
 			f.setup(r, "team-one", "0")
 			f.install(r)
@@ -203,13 +221,15 @@ func TestFrameworkLater(t *testing.T) {
 // Until the user follows Status and installs again, strict mode still works, unless the tool made git look elsewhere;
 // and the pre-commit framework runs our hook before its own.
 func TestFrameworkLaterLeavesStrict(t *testing.T) {
+	t.Parallel()
 	for tool, want := range map[string]string{
 		"lefthook":   "args: hook reference-transaction prepared\n",
 		"pre-commit": "args: hook pre-commit\nargs: hook reference-transaction prepared\n",
 		"husky":      "",
 	} {
 		t.Run(tool, func(t *testing.T) {
-			r := withTool(t, tool)
+			t.Parallel()
+			r := withTool(t, tool) // as npm installs it
 			r.installStrict()
 			for _, f := range frameworks() {
 				if f.tool == tool {
@@ -251,7 +271,9 @@ func (r *repo) wantLFS(what string) {
 }
 
 func TestGitLFS(t *testing.T) {
+	t.Parallel()
 	t.Run("first", func(t *testing.T) {
+		t.Parallel()
 		r := withTool(t, "git-lfs")
 		r.origin()
 		r.git("lfs", "install", "--local")
@@ -266,6 +288,7 @@ func TestGitLFS(t *testing.T) {
 		r.uninstallTo(before)
 	})
 	t.Run("later, after our hooks were taken out", func(t *testing.T) {
+		t.Parallel()
 		r := withTool(t, "git-lfs")
 		r.origin()
 		r.installStrict()
@@ -281,6 +304,7 @@ func TestGitLFS(t *testing.T) {
 		r.uninstallTo(before)
 	})
 	t.Run("later, by hand as git lfs update --manual says", func(t *testing.T) {
+		t.Parallel()
 		r := withTool(t, "git-lfs")
 		r.origin()
 		r.installStrict()
@@ -313,6 +337,7 @@ func TestGitLFS(t *testing.T) {
 // `lefthook install -f` and `git lfs install --force` overwrite our hooks. The next install restores them and keeps the
 // tools' own hooks, whichever came first, and also together with husky. Until then strict mode still works.
 func TestForcedTools(t *testing.T) {
+	t.Parallel()
 	for _, husky := range []bool{false, true} {
 		for name, hooks := range map[string]struct {
 			tool  string
@@ -322,10 +347,12 @@ func TestForcedTools(t *testing.T) {
 			"git-lfs":  {"git-lfs", []string{"git", "lfs", "install", "--local", "--force"}},
 		} {
 			t.Run(fmt.Sprintf("%s husky=%v", name, husky), func(t *testing.T) {
+				t.Parallel()
 				r := withTool(t, hooks.tool)
 				if husky {
 					r = withTool(t, "husky") // lefthook is in the same repository
 				}
+				r.withoutNode()
 				r.origin()
 				write(t, r.path("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo team\n", 0o644)
 				if husky {
@@ -375,6 +402,7 @@ func TestForcedTools(t *testing.T) {
 
 // The example files that we ship for teams who start the gate from their own list of checks.
 func TestShippedPreCommitHook(t *testing.T) {
+	t.Parallel()
 	r := withTool(t, "pre-commit")
 	shipped, err := os.ReadFile("../.pre-commit-hooks.yaml")
 	must(t, err)
@@ -391,6 +419,7 @@ func TestShippedPreCommitHook(t *testing.T) {
 }
 
 func TestShippedLefthook(t *testing.T) {
+	t.Parallel()
 	r := withTool(t, "lefthook")
 	r.origin()
 	shipped, err := os.ReadFile("../examples/lefthook.yml")
@@ -416,6 +445,7 @@ func TestShippedLefthook(t *testing.T) {
 // husky's prepare runs at every npm install. In either order, git still reaches the gate and the team's checks
 // afterwards.
 func TestHuskyKeepsTheGate(t *testing.T) {
+	t.Parallel()
 	prepare := func(t *testing.T) *repo {
 		r := withTool(t, "husky")
 		write(t, r.path("package.json"), `{"scripts": {"prepare": "husky"}, "devDependencies": {"husky": "^9"}}`, 0o644)
@@ -448,6 +478,7 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		r.git("reset", "-q", "--hard")
 	}
 	t.Run("after us", func(t *testing.T) {
+		t.Parallel()
 		r := prepare(t)
 		r.installStrict()
 		for range 2 {
@@ -465,6 +496,7 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		r.uninstallTo(want)
 	})
 	t.Run("before us", func(t *testing.T) {
+		t.Parallel()
 		r := prepare(t)
 		r.tool("husky")
 		before := r.hookFiles()
@@ -477,6 +509,7 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		r.uninstallTo(before)
 	})
 	t.Run("before an earlier version of ours", func(t *testing.T) {
+		t.Parallel()
 		r := prepare(t)
 		r.tool("husky")
 		before := r.hookFiles()
@@ -488,6 +521,7 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		r.uninstallTo(before)
 	})
 	t.Run("in a linked working tree", func(t *testing.T) {
+		t.Parallel()
 		r := prepare(t)
 		r.tool("husky")
 		r.installStrict()
