@@ -40,7 +40,7 @@ func newRepo(t testing.TB) *repo {
 	}
 	r.env = append(r.env, "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"),
 		"PATH="+r.bin+":"+pathWithoutProgram(), "LC_ALL=C")
-	write(t, filepath.Join(home, "gitconfig"), "[user]\n\tname = T\n\temail = t@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n", 0o644)
+	write(t, filepath.Join(home, "gitconfig"), "[user]\n\tname = T\n\temail = t@example.com\n[init]\n\tdefaultBranch = main\n[core]\n\tfsync = none\n[maintenance]\n\tauto = false\n[receive]\n\tautogc = false\n[protocol \"file\"]\n\tallow = always\n", 0o644)
 	write(t, filepath.Join(r.bin, "git-wf"), "#!/bin/sh\n{ echo \"args: $*\"; case $2 in pre-push|pre-receive|reference-transaction) sed 's/^/in: /' ;; esac; } >>'"+r.log+"'\nexit \"${WF_EXIT:-0}\"\n", 0o755)
 	must(t, os.MkdirAll(r.dir, 0o755))
 	r.git("init", "-q", "--template=")

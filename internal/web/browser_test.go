@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -91,12 +92,40 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "repo"), program: filepath.Join(t.TempDir(), "git-wf")}
-	l.do(".", "go", "build", "-o", l.program, "gitwf/cmd/git-wf")
+	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "repo")}
+	var err error
+	if l.program, err = program(); err != nil {
+		t.Fatal(err)
+	}
 	l.do(".", "git", "init", "-q", l.dir)
 	l.do(l.dir, "git", "commit", "-q", "--allow-empty", "-m", "first")
 	l.wf("init")
 	return l
+}
+
+// program builds git-wf once for all tests, in a directory that TestMain removes.
+var program = sync.OnceValues(func() (string, error) {
+	var err error
+	if programDir, err = os.MkdirTemp("", "git-wf-web-"); err != nil {
+		return "", err
+	}
+	to := filepath.Join(programDir, "git-wf")
+	if out, err := exec.Command("go", "build", "-o", to, "gitwf/cmd/git-wf").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build git-wf: %w\n%s", err, out)
+	}
+	return to, nil
+})
+
+var programDir string // "" unless a test asked for the program
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programDir != "" {
+		if err := os.RemoveAll(programDir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(code)
 }
 
 func (l *lab) do(dir string, args ...string) {
