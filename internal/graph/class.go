@@ -83,7 +83,8 @@ func looks() [8]look {
 
 // used are the looks of the classes that a graph has.
 func used(g Graph) []look {
-	return slices.DeleteFunc(looks(), func(l look) bool {
+	all := looks()
+	return slices.DeleteFunc(all[:], func(l look) bool {
 		return !slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Class == l.class })
 	})
 }
