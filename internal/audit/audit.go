@@ -31,11 +31,11 @@ type Finding struct {
 type Options struct {
 	Floors   plan.Floors       // of the policy: a plan may only be stricter
 	Secrets  func() plan.Mask  // what must not be recorded; nil: it is not looked for
-	Progress func(text string) // is told now and then how far it is; may be nil
+	Progress func(text string) // reports progress; may be nil
 }
 
-// Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. Of a history
-// that is damaged it reports how far it is sound, and audits it up to there.
+// Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. If the history
+// is damaged, it reports how far it is sound and audits that part.
 func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: id, options: o}
 	tip, err := a.objects(gitstore.RefName(id))
@@ -127,7 +127,7 @@ type auditor struct {
 	snap     *gitstore.Snapshot // whose records are looked at
 	tasks    plan.Index         // of its plan
 	findings []Finding
-	said     map[string]bool // places of which a commit's change was found already
+	said     map[string]bool // places that have a finding already
 
 	chain   *chain            // what is known of the history at the commit that was audited last
 	gather  bool              // remember what the commits add
@@ -138,8 +138,8 @@ type auditor struct {
 	held    map[string]int    // findings by code, beyond which they are only counted
 }
 
-// mostOfACode bounds how many findings of one kind are listed: whoever writes a hundred thousand of them into a
-// repository must not keep its owner from the others.
+// mostOfACode bounds the listed findings of one kind: a hundred thousand of them in a hostile repository must not hide
+// the others.
 const mostOfACode = 200
 
 func (a *auditor) find(code, place, mend, format string, args ...any) *Finding {
@@ -167,7 +167,7 @@ func (a *auditor) progress(format string, args ...any) {
 	}
 }
 
-// whole reports a history of which a shallow clone has the end alone: what is below was not looked at.
+// whole reports that a shallow clone lacks the older part of a history, which was not audited.
 func (a *auditor) whole(rev string) error {
 	cut, err := a.store.Cut(a.ctx, rev)
 	if err == nil && len(cut) > 0 {
@@ -184,7 +184,7 @@ func (a *auditor) pruned() error {
 	return a.prunes("")
 }
 
-// largePlan finds a plan.json that nobody should hold in memory.
+// largePlan finds a plan.json that is too large to hold in memory.
 func (a *auditor) largePlan() (bool, error) {
 	const most = 64 << 20
 	size, err := a.store.Git(a.ctx, "cat-file", "-s", string(a.tip)+":"+planFile)

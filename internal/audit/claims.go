@@ -114,7 +114,7 @@ func (s *surroundings) drop(r ref) func(context.Context) (string, error) {
 	}
 }
 
-// claim reports a claim that nobody holds any more. One that was given back stays for its number.
+// claim reports a claim whose owner is gone. One that was given back only keeps its number.
 func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	code, why := "", ""
 	_, stands := s.Standing(plan.Claims{c.Task: c})[c.Task]
@@ -144,8 +144,8 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	f.Fix = func(ctx context.Context) (string, error) { return s.release(ctx, snap, r, c) }
 }
 
-// release gives a claim up as whoever takes it over would: by recording the attempt as lost, so that a task that kills
-// its worker is not tried for ever.
+// release gives a claim up as a worker that takes it over does. It records the attempt as lost, so that a task that
+// kills its worker is not retried for ever.
 func (s *surroundings) release(ctx context.Context, snap *gitstore.Snapshot, r ref, c plan.Claim) (string, error) {
 	lost := plan.AddAttempt{Attempt: plan.Attempt{
 		TaskID: c.Task, Kind: plan.AttemptLost, Agent: c.Agent, Session: c.Session, CreatedAt: plan.Second(s.Now),

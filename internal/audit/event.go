@@ -172,8 +172,7 @@ func onlyNewer(s *step, kind string) bool {
 		!slices.ContainsFunc(s.changes, func(c change) bool { return c.status != "A" || !plan.WrittenByNewer(c.path) })
 }
 
-// mayAddAll says why an event of a kind can't add one of the paths that it adds; "" if it can. One is enough to say
-// what is wrong with the commit.
+// mayAddAll says why an event of a kind can't add one of its paths; "" if it can add all. The first one is enough.
 func (a *auditor) mayAddAll(s *step, kind string) string {
 	for _, c := range s.changes {
 		if c.status != "A" || c.path == planFile {

@@ -21,7 +21,7 @@ type step struct {
 	by       string // whose the event is (plan.Recorder)
 	reviewer string // whose a review in it is (plan.ReviewerOf)
 	trailers map[string]string
-	twice    string // a trailer that the commit has more than once, of those that an event has once
+	twice    string // a trailer that an event has at most once and this commit has more often
 	changes  []change
 	added    map[string]bool // the paths that the commit changes, and whether it adds them
 }
@@ -200,7 +200,7 @@ func newChange(raw, path string) (c change, ok bool) {
 	return change{status: f[4][:1], path: path, mode: f[1], old: plan.OID(f[2]), oid: plan.OID(f[3])}, true
 }
 
-// recorded takes up what a commit does to one path. What it does to several parents is said once.
+// recorded judges a commit's change of one path. A change against several parents is reported once.
 func (a *auditor) recorded(c change, s *step) {
 	commit := s.commit
 	if a.id == policyID && !policyPath(c.path) {

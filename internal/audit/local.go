@@ -149,8 +149,7 @@ func (s *surroundings) caches() {
 // as it writes one file.
 const oldLock = time.Hour
 
-// locks reports the files with which git keeps others away from our refs, when nobody can be at work behind them any
-// more.
+// locks reports git's lock files on our refs whose owner must be gone.
 func (s *surroundings) locks() {
 	dirs := []string{s.store.CommonDir()}
 	if s.store.GitDir() != s.store.CommonDir() {

@@ -226,7 +226,7 @@ func (a *auditor) forced(command string) string {
 }
 
 // History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of
-// the policy. Whether the policy allows them is Policy's.
+// the policy. Whether the policy allows them is policyHistory's.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
 	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
@@ -255,7 +255,7 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 // policyID stands for the policy where a history has a plan's id.
 const policyID plan.ID = "policy"
 
-// policyFinding takes up what Policy found, with the way back, unless the history's own audit has found it.
+// policyFinding adds a finding of policyHistory with the way back, unless the history's own audit has it.
 func (a *auditor) policyFinding(f Finding) {
 	for _, known := range a.findings {
 		if known.Code == f.Code && known.Place == f.Place {

@@ -11,10 +11,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// PolicyMove audits who made the changes that bring the policy from an old commit to a new one. Judged is by the policy
-// before the move, and then commit by commit: whoever a maintainer made a maintainer may change the policy next. A
-// commit that does not follow the one before it, such as one of a side branch or a merge, is judged by the policy
-// before the move, so that nobody comes back by way of an older policy. Whoever brings the first policy is believed.
+// PolicyMove audits who made the changes between an old and a new commit of the policy. The policy before the move
+// judges the first commit, and each commit judges the next: a maintainer may make somebody else a maintainer. The
+// policy before the move also judges every commit that does not follow its predecessor, such as a side branch's or a
+// merge, so that an older policy is no way back in. The first policy is believed.
 func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store}
 	revs := []string{"rev-list", "--topo-order", "--reverse", "--parents", "--end-of-options", string(next)}
@@ -149,7 +149,7 @@ func FourEyes(ctx context.Context, store *gitstore.Store, id plan.ID, before, co
 	return a.findings, nil
 }
 
-// ownReview finds a review by whoever made the version. What can't be read is found by the audit of the records.
+// ownReview finds a review by the version's own maker. The audit of the records finds what can't be read.
 func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 	rev, err := export.ReadReview(a.ctx, a.store, a.snap, task, rec)
 	if err != nil {

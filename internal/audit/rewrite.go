@@ -78,8 +78,8 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 	return p, data, "", nil
 }
 
-// wanted is what plan.json must be after the event, where it is found to be got; or it says why there can be no such
-// event. It is nil where another audit compares: of a prune.
+// wanted returns what plan.json must be after the event, or why there can be no such event; got is what it is. It is
+// nil after a prune, which another audit compares.
 func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan, why string, err error) {
 	task := plan.TaskID(s.trailers["Wf-Task"])
 	switch kind {

@@ -16,7 +16,7 @@ type Want struct {
 	// of a check: the candidate's; those with a run line are judged by the engine, not by the agent
 	Criteria []plan.Criterion
 	Tasks    []plan.TaskID // of a feasibility check: the leaves
-	Others   []plan.TaskID // of a feasibility check: tasks that nobody asks about; what is said of them is dropped
+	Others   []plan.TaskID // of a feasibility check: tasks that are not asked about; Parse drops their estimates
 	Limits   plan.Config   // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
 
 	// FilesElsewhere says that the agent can write into WF_OUT, so that an ARTIFACT may have no files.

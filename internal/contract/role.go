@@ -42,7 +42,7 @@ var roles = [...]roleRow{
 type roleRow struct {
 	role    Role
 	env     string       // WF_ROLE
-	way     Role         // whose rules of the plan's type it is told
+	way     Role         // the role whose rules of the plan's type its prompt has
 	topTask bool         // it works on the top task itself; to the others that is background
 	plan    bool         // it makes a plan, or a part of one
 	results []ResultType // how it may reply, the usual way first
@@ -70,7 +70,7 @@ func (r Role) row() roleRow {
 // Env is the value of WF_ROLE.
 func (r Role) Env() string { return r.row().env }
 
-// Way is the role whose rules of the plan's type this one is told.
+// Way returns the role whose rules of the plan's type the prompt has.
 func (r Role) Way() Role { return r.row().way }
 
 // TopTask reports whether the top task itself is what the role works on. To the others it is background.

@@ -38,7 +38,7 @@ const (
 	codeContradiction = "contradiction"
 )
 
-// maxAlso is how many violations one reply is told beside the first: an agent that mends them wants them all, but not a
+// maxAlso bounds the violations that are listed after the first: an agent that mends its reply wants all, but not a
 // thousand.
 const maxAlso = 9
 
@@ -87,7 +87,7 @@ func (v *Violation) Error() string {
 	return s
 }
 
-// Feedback is what goes back to the agent: the violation as JSON, and what is to be done. It has a newline at its end.
+// Feedback is what goes back to the agent: the violation as JSON, and what to do. It ends in a newline.
 func (v *Violation) Feedback() string {
 	return "Your reply breaks the contract. It was refused as a whole, and nothing of it was used:\n\n" +
 		string(plan.Document(v)) +

@@ -331,8 +331,8 @@ func anyList(list []string) []any {
 	return out
 }
 
-// specOf is the deliverable that the source names, nil if it names none. Of a task that is done and names no file, it
-// is the summary that was written of it.
+// specOf returns the deliverable that the source names, nil if it names none. A task that is done and names no file
+// delivers its summary.
 func specOf(it *item) *plan.DeliverableSpec {
 	switch {
 	case len(it.files) == 1 && !plan.IsPattern(it.files[0]):

@@ -256,7 +256,7 @@ var (
 	why         = pattern.Compile(`(?ims)^##\s+(?:why|intent|problem)\b[^\n]*\n(.*?)(?:^##\s|\z)`)
 )
 
-// openSpecBeside reads what stands beside an OpenSpec change's tasks: the proposal, which says what was asked for, and
+// openSpecBeside reads the files next to an OpenSpec change's tasks: the proposal, which says what was asked for, and
 // the requirements that the change adds or modifies.
 func (r *reader) openSpecBeside(f Found, src *source) {
 	dir := path.Dir(f.Path)

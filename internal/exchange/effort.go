@@ -11,8 +11,8 @@ const hoursADay = 8
 
 var effort = pattern.Compile(`(?i)^\s*~?\s*([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(?:-\s*([0-9]{1,5}(?:\.[0-9]{1,3})?))?\s*(m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|person-days?|pd|w|weeks?)\s*$`)
 
-// days is an effort in words ("4h", "2-3 days") as person-days of eight hours, zero if it is none. Of a span the end
-// counts.
+// days converts an effort in words ("4h", "2-3 days") to person-days of eight hours; zero if it is none. The end of a
+// span counts.
 func days(s string) float64 {
 	m := effort.Get().FindStringSubmatch(s)
 	if m == nil {

@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Find says what there is to read in a directory or a file: several sessions, tags or changes each by itself. A
+// Find lists what a directory or a file has to read, each session, tag or change separately. A
 // directory is looked through where those systems put their files. Findings name what looked like a plan and could not
 // be looked at.
 func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {

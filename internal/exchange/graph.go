@@ -156,8 +156,8 @@ func (g *graph) chain(path []*item, from *item) string {
 	return strings.Join(ids, " -> ")
 }
 
-// families drops what follows from the tree: a parent waits for its children by itself, and a child can't wait for
-// its parent.
+// families drops dependencies that the tree implies or forbids: a parent waits for its children anyway, and a child
+// can't wait for its parent.
 func (g *graph) families() {
 	above := func(it *item, id string) bool {
 		for range maxLevels {

@@ -56,7 +56,7 @@ var stateWords = map[string]state{
 	"not_planned": cancelled,
 }
 
-// stateOf says what a word comes down to; what is not known is to be done.
+// stateOf returns the state that a word means; an unknown word means todo.
 func stateOf(word string) state {
 	w := strings.ToLower(strings.TrimSpace(word))
 	if s, ok := stateWords[w]; ok {

@@ -92,7 +92,7 @@ func (r *reader) bytes(name string) ([]byte, error) {
 	return data, nil
 }
 
-// reason is what is wrong with a file whose name is said already.
+// reason returns the error without the file's name, which the finding has.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

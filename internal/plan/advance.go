@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Advance is what Derive makes of the same plan when the records of some tasks have changed, and under other claims. It
-// costs what changed, and not what the plan has. changed names every task whose records are not those of s, which stays
-// as it is.
+// Advance derives the state of the same plan again, after the records of some tasks or the claims have changed. It
+// costs what changed, not what the plan has. changed names every task whose records differ from those of s. s does not
+// change.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
 	for _, id := range changed {
 		// A mark changes what is a leaf, and with that nearly everything. It is rare.
@@ -34,8 +34,8 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 	return next
 }
 
-// advance is a State in the making. A task of which something can have changed gets a new TaskState: those of the State
-// before are shared.
+// advance is a State in the making. It shares the TaskStates of the State before, and makes new ones for tasks that may
+// have changed.
 type advance struct {
 	*State
 	before  *State
@@ -65,7 +65,7 @@ func (a *advance) touch(id TaskID) {
 	}
 }
 
-// fresh gives a task a new state to be filled in. Of a GOAL, what its leaves add up to stays.
+// fresh gives a task a new, empty state. A GOAL keeps its tally.
 func (a *advance) fresh(id TaskID) *TaskState {
 	was := a.Tasks[id]
 	t := &TaskState{Task: was.Task, tally: was.tally, place: was.place}
@@ -109,7 +109,7 @@ func (a *advance) dependants(id TaskID) {
 	}
 }
 
-// finish derives what looks at other tasks, once all of those are redone.
+// finish derives the states that depend on other tasks, once those are redone.
 func (a *advance) finish() {
 	for _, t := range slices.Collect(maps.Values(a.redone)) {
 		if t.NodeType == Goal && t.tally.open() != a.before.Tasks[t.TaskID].tally.open() {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// keepsDone refuses a plan in which a task that has an approved version is missing or has become another one: what was
-// approved stays approved for what it was.
+// keepsDone refuses a plan that drops or changes a task with an approved version: an approval covers the task as it
+// was.
 func (s *State) keepsDone(p *Plan) Findings {
 	at := make(map[TaskID]int, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -35,7 +35,7 @@ func (s *State) keepsDone(p *Plan) Findings {
 	return fs
 }
 
-// changed names the first field, of those that a deliverable rests on, in which the tasks differ; "" if there is none.
+// changed returns the first field in which the tasks differ, among those that a deliverable rests on; "" for none.
 func (t *Task) changed(o *Task) string {
 	switch {
 	case t.NodeType != o.NodeType:

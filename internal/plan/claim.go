@@ -10,7 +10,7 @@ const (
 	MaxLease       = 24 * time.Hour // of a claim, counted from its last renewal
 )
 
-// Vacant reports whether nobody holds the claim: it was given back, and stays for its number, or it can't be read.
+// Vacant reports whether nobody holds the claim: it was given back and only keeps its number, or it can't be read.
 func (c Claim) Vacant() bool { return c.Agent == "" }
 
 // Until is the time, by the clock of a host, from which others there may take the claim over. The owner's clock set
@@ -22,14 +22,14 @@ func (c Claim) Until(host string) time.Time {
 	return c.Expires.Add(ClockTolerance)
 }
 
-// Misdated reports whether no clock within the tolerance can have written the claim's times by now: the owner's clock
-// is ahead, or the one that now comes from was set back. When it ends can then only be found out by watching it.
+// Misdated reports whether the claim's times are impossible by now, even within the tolerance: the owner's clock is
+// ahead, or this one was set back. Only watching such a claim shows when it ends.
 func (c Claim) Misdated(now time.Time) bool {
 	return !c.Vacant() && (c.Started.After(now.Add(ClockTolerance)) || c.Expires.After(now.Add(MaxLease+ClockTolerance)))
 }
 
-// ClaimsEnded is how many claims of a task, an ACTION or a CHECK, have left a record at least: the number of a new
-// claim is above it, so that numbers grow although a claim is deleted when its work is recorded.
+// ClaimsEnded returns a lower bound of the claims of an ACTION or CHECK that have ended, by their records. A new
+// claim's number is above it: numbers grow although a claim is deleted once its work is recorded.
 func (s *State) ClaimsEnded(id TaskID) int {
 	t := s.Tasks[id]
 	if t == nil {

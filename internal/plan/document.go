@@ -74,7 +74,7 @@ type CriterionResult struct {
 	DurationMS int64  `json:"duration_ms,omitempty"`
 }
 
-// Passed reports whether the criterion stands in nobody's way.
+// Passed reports whether the criterion passed or was waived.
 func (c CriterionResult) Passed() bool { return c.Result == ResultPass || c.Result == ResultWaived }
 
 // Suggestion is something that a reviewer wants changed.

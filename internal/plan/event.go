@@ -21,7 +21,7 @@ type Change struct {
 	Subject  string    // of the commit, for people
 	Body     string    // more for people; may be empty
 	Trailers []Trailer // for programs
-	Author   Actor     // who acted; the zero value means whoever runs the tool
+	Author   Actor     // who acted; the zero value means the user
 	Add      []Entry   // new paths; none may exist
 	Plan     *Plan     // replaces plan.json, if not nil
 	Policy   *Policy   // replaces policy.json, if not nil

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// A prune begins a new history with the tree of the old one's newest commit, less the files of versions that no review
-// approved and that are not among a task's newest. Nothing else goes: artifact.json, reviews and all other records
-// stay, and a stub beside artifact.json keeps the identity of what went, so that every status, counter and number is
-// what it was. The old history proves the new one, as long as it is kept as the archive. docs/format.md, section 6, has
-// the rules.
+// A prune begins a new history with the tree of the old one's newest commit. It drops the files of versions that no
+// review approved and that are not among a task's newest. Everything else stays: artifact.json, reviews and all other
+// records. A stub next to artifact.json keeps the tree's id, so that every status, counter and number stays the same.
+// The old history, kept as the archive, proves the new one. docs/format.md, section 6, has the rules.
 
 // DefaultKeep is how many of a task's newest versions a prune keeps whole where nothing else is said.
 const DefaultKeep = 3
@@ -111,8 +110,8 @@ func stubTree(base string) OID {
 
 func isID(s string) bool { return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// addStub takes up a version whose files are gone. A stub beside files/ means nothing, and neither does a second one:
-// only a forger makes them.
+// addStub adds a version whose files are gone. It ignores a stub next to files/, and a second stub: only a forger makes
+// them.
 func (t *TaskRecords) addStub(version int, tree OID, h half) bool {
 	last := len(t.Artifacts) - 1
 	if tree == "" || h&halfFiles != 0 || h&halfArtifact == 0 || last >= 0 && t.Artifacts[last].Version == version {
@@ -138,7 +137,7 @@ func ParsePruneDir(name string) (n int, archive OID, ok bool) {
 // PruneFile is the document in a PruneDir.
 const PruneFile = "prune.json"
 
-// Pruned is the message of a prune: it begins a history, and names the one that it goes on from.
+// Pruned is the message of a prune's commit. It begins a history and names the archived one.
 func Pruned(d PruneDocument) Change {
 	return Change{
 		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"),

@@ -2,8 +2,8 @@ package plan
 
 import "fmt"
 
-// Begin starts a plan: Plan is the bootstrap (Bootstrap). A person who hands a plan in brings its first version with
-// it, Artifact; otherwise the planning task's agent makes it, from what was asked for and from Files.
+// Begin starts a plan; Plan comes from Bootstrap. A person who hands in a plan also hands in its first version,
+// Artifact. Otherwise the planning task's agent makes one, from the top task and Files.
 type Begin struct {
 	Plan     *Plan
 	Artifact Artifact // none if it has no task id

@@ -18,11 +18,11 @@ const (
 type Planner struct {
 	Agent     string   // AgentManual for a person
 	File      string   // the name of the candidate's file: plan.yaml, or plan.json for what a person wrote in JSON
-	Reviewers []string // each of whom must approve, beside the built-in review
+	Reviewers []string // each must approve, in addition to the built-in review
 }
 
-// criteria are what a plan is judged by. A person's plan must have no ACTION that is too large, nor one that was read
-// off a person's outline; an agent's is split.
+// criteria returns what a plan is judged by. A plan by a person, or read from a person's outline, must not have an
+// ACTION that is too large; one by an agent is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
 	if p.Agent == AgentManual || p.Agent == AgentOutline {
@@ -33,7 +33,7 @@ func (p Planner) criteria() []Criterion {
 
 // tasks are the ACTION that makes a plan and its CHECK.
 func (p Planner) tasks(id TaskID, title string, parent TaskID, description string) []*Task {
-	// Whoever else is named, the hard rules come first.
+	// The hard rules come first, whoever else reviews.
 	reviewers := union([]string{ReviewerPlan}, p.Reviewers)
 	return []*Task{
 		{
@@ -51,8 +51,8 @@ func (p Planner) tasks(id TaskID, title string, parent TaskID, description strin
 	}
 }
 
-// Bootstrap is the plan that makes a plan: a root and the ACTION PLAN-1, whose deliverable is the plan itself and which
-// is reviewed like any other. Of asked it takes the title, the top task, the config, the type and the complexity.
+// Bootstrap returns the plan that makes a plan: a root and the ACTION PLAN-1, whose deliverable is the plan itself,
+// reviewed like any other. Title, top task, config, type and complexity come from asked.
 func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 	return &Plan{
 		SchemaVersion: SchemaVersion,
@@ -239,11 +239,11 @@ type Feasible struct {
 	OneShotPass bool    `json:"one_shot_pass"` // it can be done in one piece
 }
 
-// Estimated reports whether the leaves of a plan are estimated when it is grafted, and split where they are too large:
-// those of an agent's. A person's own numbers stand. agent is that of the planning task.
+// Estimated reports whether a graft estimates the plan's leaves and splits those that are too large. It does so for an
+// agent's plan; a person's own numbers stand. agent is the planning task's.
 func (a Artifact) Estimated(agent string) bool { return a.Session != "" && agent != AgentOutline }
 
-// NewLeaves are the ACTIONs that make deliverables, of which the plan before knew nothing or something else.
+// NewLeaves returns the ACTIONs that make deliverables and are new or changed since the plan before.
 func (p *Plan) NewLeaves(before *Plan) []*Task {
 	known := before.Index()
 	var leaves []*Task

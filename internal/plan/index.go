@@ -1,7 +1,7 @@
 package plan
 
-// Index finds the tasks of a plan by their ids. Plan.Task reads the plan from its beginning each time, which is right
-// for one question; whoever asks for each task makes an Index, once. It does not follow changes of the plan.
+// Index finds tasks by their ids. Plan.Task scans the plan on every call, which is right for one question; make an
+// Index to ask for many tasks. It does not follow changes of the plan.
 type Index struct {
 	tasks map[TaskID]*Task
 }

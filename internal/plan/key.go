@@ -147,8 +147,8 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 	}
 }
 
-// Unguarded reports whether the policy has keys and nobody who has to sign a change of it: whoever pushes a policy
-// without the keys makes every approval count again.
+// Unguarded reports whether the policy has keys but no maintainers who must sign its changes: anybody can then push a
+// policy without keys, and every approval counts again.
 func (p *Policy) Unguarded() bool { return len(p.Keys) > 0 && len(p.Maintainers) == 0 }
 
 // hasKey reports whether the policy has a key of that name.
@@ -162,8 +162,8 @@ const agentDomain = "@agents.git-wf.invalid"
 // IsAgent reports whether the address is that of an agent, or of the engine.
 func (a Actor) IsAgent() bool { return strings.HasSuffix(a.Email, agentDomain) }
 
-// Recorder is whose an event is, by the commit that recorded it: what an agent did is the agent's, whoever ran it; all
-// else is its committer's, whatever name the author has.
+// Recorder returns who owns an event, by its commit: the agent for an agent's work, whoever ran it; otherwise the
+// committer, whatever name the author has.
 func Recorder(author, committer Actor) string {
 	if author.IsAgent() {
 		return author.Name
@@ -171,8 +171,8 @@ func Recorder(author, committer Actor) string {
 	return committer.Name
 }
 
-// ReviewerOf is who the commit of an event that has a review says is its reviewer. A waiver makes the engine's own
-// verdict anew.
+// ReviewerOf returns the reviewer that the commit of an event with a review proves. A waiver renews the engine's own
+// verdict.
 func ReviewerOf(event string, author, committer Actor) string {
 	if event == EventWaiver {
 		return ReviewerChecks

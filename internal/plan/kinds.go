@@ -59,7 +59,7 @@ func (s said) Fits(name string) bool {
 // version, A and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
 type form struct {
 	Text string
-	take func(reading) bool // takes the record up, unless it is none; nil: there is nothing to take
+	take func(reading) bool // adds the record, or reports that it is none; nil: there is nothing to add
 
 	parts []formPart
 }
@@ -200,7 +200,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 					x.to.Inputs[x.name]++
 					return true
 				}},
-				{Text: "NAME/N/files"}, // what the document beside it describes
+				{Text: "NAME/N/files"}, // described by the document next to it
 			},
 			Document: InputDocument{}, Says: says(func(d *InputDocument) said {
 				return said{Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree}
@@ -357,7 +357,7 @@ func OwnerOf(rest string) string {
 	return text
 }
 
-// take takes up one name, unless no form has it.
+// take adds the record of one name, unless no form matches.
 func (k *RecordKind) take(t *TaskRecords, n Name, rest string, halves map[string]half) bool {
 	for i := range k.Forms {
 		f := &k.Forms[i]

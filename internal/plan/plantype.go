@@ -15,7 +15,7 @@ type Type struct {
 	Kinds   []string          `yaml:"kinds"`
 	Before  []before          `yaml:"before"`
 	RunLine []string          `yaml:"run_line"` // tasks of these kinds have a MUST criterion with a run line
-	Prompts map[string]string `yaml:"prompts"`  // what the roles plan, action and check are told beside all else
+	Prompts map[string]string `yaml:"prompts"`  // added to the prompts of the roles plan, action and check
 }
 
 // before demands that each task of some kinds depends, directly or not, on one of others.

@@ -24,7 +24,7 @@ const (
 // File is the name of the file that carries the verdict: APPROVED.md or REJECTED.md.
 func (v Verdict) File() string { return string(v) + ".md" }
 
-// Records is what a plan's tree holds beside plan.json, by task and of the whole. It is read from names alone.
+// Records is what a plan's tree holds besides plan.json, of each task and of the plan. It is read from names alone.
 type Records struct {
 	Tasks   map[TaskID]*TaskRecords
 	Session []sessionRecord // of the plan as a whole (session.go), in ascending order
@@ -292,7 +292,7 @@ func splitName(path string) (dir, base string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
-// add takes one name up, unless the format does not know it.
+// add adds the record of one name, if the format knows it.
 func (t *TaskRecords) add(n Name, halves map[string]half) bool {
 	dir, rest, _ := strings.Cut(n.Path, "/")
 	k := KindOf(dir, false)
@@ -372,7 +372,7 @@ func (r *recordName) ends(end string) bool { return !r.bad && r.rest == end }
 func (t *TaskRecords) sort() {
 	slices.SortFunc(t.Artifacts, func(a, b ArtifactRecord) int { return a.Version - b.Version })
 	slices.Sort(t.Pruned)
-	// Of two reviews with one number, which only a foreign writer makes, a rejection has the last word.
+	// Only a foreign writer gives two reviews one number; a rejection then has the last word.
 	slices.SortFunc(t.Reviews, func(a, b ReviewRecord) int {
 		return cmp.Or(a.N-b.N, strings.Compare(string(a.Verdict), string(b.Verdict)))
 	})

@@ -38,7 +38,6 @@ const (
 	priorityHigh    = "HIGH"
 	priorityMed     = "MED"
 	priorityLow     = "LOW"
-	maxEvidence     = 5 // tasks named in the evidence of one criterion
 	maxSuggestions  = 50
 	mostUnjudgeable = 0.5 // share of tasks without an observable outcome beyond which a plan is rejected outright
 )
@@ -271,7 +270,7 @@ var vagueWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\p{L}\p{N}-])(` + strings.Join(vagueWords, "|") + `)($|[^\p{L}\p{N}-])`)
 })
 
-// weakness says why nobody could decide whether the criterion holds, "" when somebody could.
+// weakness says why nobody can decide whether the criterion holds; "" if somebody can.
 func weakness(c Criterion, title string) string {
 	s := strings.ToLower(strings.TrimSpace(c.Statement))
 	switch {

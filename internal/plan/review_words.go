@@ -19,8 +19,8 @@ const (
 	leastRunes = 4 // of one that does not
 )
 
-// vagueWords leave the judgement to taste. They count only where the statement has nothing firm beside them: a number,
-// a quotation, a file name. Matched as whole words, in lower case.
+// vagueWords leave the judgement to taste. They count only in statements without anything firm: a number, a quotation,
+// a file name. They match whole words, in lower case.
 var vagueWords = []string{
 	"acceptable", "adequate", "adequately", "amazing", "appropriate", "appropriately", "attractive", "awesome",
 	"beautiful", "beautifully", "easily", "easy", "efficient",

@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// What plan.json is after an event follows from what it was before and from what is recorded; nobody's word changes it.
-// The functions here say what follows, by the events' own Apply, so that whoever audits a history can compare. Of the
-// event itself they take only what a person or an agent may choose: what was asked for, who makes a plan and who
-// reviews it.
+// plan.json after an event follows from plan.json before it and from the records. The functions here compute it by the
+// events' own Apply, so that an audit can compare. From the event they take only what a person or an agent may choose:
+// the top task, who makes a plan and who reviews it.
 
-// AfterBegin is what plan.json must be after the event that begins a plan, where it is found to be got: the bootstrap
-// of what that says was asked for.
+// AfterBegin returns what plan.json must be after the event that begins a plan; got is what it is. It is the bootstrap
+// of what got says was asked for.
 func AfterBegin(got *Plan) (*Plan, error) {
 	by, err := got.plannerOf(PlanTaskID)
 	if err != nil {
@@ -24,7 +23,7 @@ func AfterBegin(got *Plan) (*Plan, error) {
 	return want, nil
 }
 
-// AfterReplan is what plan.json must be after the event that begins the planning task, where it is found to be got.
+// AfterReplan returns what plan.json must be after the event that begins a planning task; got is what it is.
 func (s *State) AfterReplan(task TaskID, got *Plan) (*Plan, error) {
 	by, err := got.plannerOf(task)
 	if err != nil {
@@ -51,7 +50,7 @@ type Grafting struct {
 	Feasibility []byte   // how its leaves were estimated; may be empty
 }
 
-// AfterGraft is what plan.json must be after the version is grafted, where it is found to be got.
+// AfterGraft returns what plan.json must be after a version is grafted; got is what it is.
 func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 	t := s.Tasks[g.Task]
 	if t == nil || t.NodeType != Action || !t.Planning() {

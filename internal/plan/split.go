@@ -26,8 +26,8 @@ func (p *Plan) nextPlanning() int {
 
 func planningID(n int) TaskID { return TaskID("PLAN-" + strconv.Itoa(n)) }
 
-// addSplit adds the tasks that split a leaf, beside it, under a free id. The reason, which may be empty, is the
-// description of the one that makes the fragment: whoever does it has to know.
+// addSplit adds the tasks that split a leaf, next to it, under a free id. The reason, which may be empty, becomes the
+// description of the task that makes the fragment.
 func (p *Plan) addSplit(id TaskID, leaf *Task, by Planner, reason string) {
 	name := string(leaf.TaskID)
 	made := by.tasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID,

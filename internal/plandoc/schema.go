@@ -42,7 +42,7 @@ func checkSchema(root *document.Node) (plan.Findings, error) {
 	return fs, nil
 }
 
-// misfits says what a problem means for whoever wrote the document.
+// misfits explains a problem to the document's author.
 func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 	path, name := "", ""
 	for _, part := range p.At {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary is what is known of an approved version: what its maker recorded, and the newest review that approved it. Of
-// a version that was pruned the artifact has no more than its ArtifactID. Review is nil where there is none.
+// Summary is what is known about an approved version: what its maker recorded, and the newest review that approved it.
+// The artifact of a pruned version has only its ArtifactID. Review is nil if there is none.
 type Summary struct {
 	Artifact plan.Artifact
 	Review   *plan.Review
@@ -21,8 +21,8 @@ const (
 )
 
 // Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests
-// with their evidence, notes for later tasks. It is the one form in which a finished task is told of: to the tasks that
-// build on it, and to people in .summaries/. users are the tasks that build on it.
+// with their evidence, notes for later tasks. The tasks that build on it and people, in
+// .summaries/, read the same text. users are the tasks that build on it.
 func (s Summary) Text(t *plan.Task, users []plan.TaskID) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plan.OneLine(t.Title))

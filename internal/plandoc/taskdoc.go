@@ -159,7 +159,7 @@ func FocusPaths(t *plan.Task) []string {
 }
 
 // SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
-// for the directory before its first wildcard. In doubt they are: file systems that know no case are reckoned with.
+// for the directory before its first wildcard. In doubt they are: a file system may ignore case.
 func SameFocus(a, b *plan.Task) bool {
 	for _, p := range FocusPaths(a) {
 		for _, q := range FocusPaths(b) {

@@ -276,7 +276,7 @@ func focusDir(p string) string {
 	return "src"
 }
 
-// approach checks what is to be done: its form, and that what it refers to is there.
+// approach checks the form of the approach, and that its references resolve.
 func (d documentRules) approach() {
 	if len(d.t.FlowControl) == 0 || d.t.NodeType != plan.Action {
 		return
@@ -309,7 +309,7 @@ func (d documentRules) approach() {
 	}
 }
 
-// targetFile demands file:function:lines, of which the last two may be left out.
+// targetFile demands file:function:lines; function and lines are optional.
 func (d documentRules) targetFile(field, s string) {
 	file, rest, _ := strings.Cut(s, ":")
 	const want = "file:function:lines"

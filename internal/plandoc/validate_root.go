@@ -28,7 +28,7 @@ func (v *validator) rootRules() {
 		}
 	}
 	covered := v.coverage(known)
-	// A plan that is still to be made has a root and planning tasks only; nothing can cover anything yet.
+	// A plan that is not made yet has only a root and planning tasks, which cover nothing.
 	for j, c := range root.RootAcceptanceCriteria {
 		if !covered[c.ID] && v.plan.Leaves() > 0 {
 			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j),

@@ -34,7 +34,7 @@ func (v *validator) task(i int, t *plan.Task) {
 	v.document(i, t)
 }
 
-// fields refuses the fields that another kind of task has: they would be read by nobody.
+// fields refuses the fields of another kind of task: nothing would read them.
 func (v *validator) fields(i int, t *plan.Task) {
 	isRoot := t.TaskID == v.plan.RootTaskID
 	for _, f := range [...]struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // WriteYAML gives a plan in the form that people write: without the tasks that make plans, without the CHECKs that
-// Parse would add by itself, and without the root where that has nothing that can't stand at the top. Parse reads it
+// Parse would add by itself, and without the root if all of it can stand at the top. Parse reads it
 // back as the same plan, its planning tasks and grafts apart.
 func WriteYAML(p *plan.Plan) ([]byte, error) {
 	data, err := Encode(asWritten(p))
@@ -40,7 +40,7 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// written is the plan without what Parse makes by itself.
+// written returns the plan without what Parse adds.
 func asWritten(p *plan.Plan) *plan.Plan {
 	w := *p
 	w.Tasks, w.Grafts = nil, nil
