@@ -22,7 +22,7 @@ import (
 	"gitwf/templates"
 )
 
-// agentSet knows the agents that this machine's user has set up. What is set up is read when it is needed.
+// agentSet knows the agents that the user has set up. It reads the settings when it needs them.
 func (u user) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
 	return agent.NewSet(func() (agent.Settings, error) {
 		s, err := u.agentSettings(c.Context, store)
@@ -72,8 +72,8 @@ func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 	return s, nil
 }
 
-// settingScope is where in git's configuration the setting stands that counts, or the last of those that begin with the
-// key: local, global, system; "" if that can't be told.
+// settingScope is the scope (local, global, system) of the setting that counts, or of the last one that begins with the
+// key; "" if git can't say.
 func settingScope(ctx context.Context, store *gitstore.Store, key string) string {
 	out, err := store.Git(ctx, "config", "--show-scope", "--null", "--get-regexp", "^"+regexp.QuoteMeta(key))
 	if err != nil {
@@ -94,7 +94,7 @@ func (u user) configDir() string {
 	return filepath.Join(u.getenv("HOME"), ".config", "git-wf")
 }
 
-// layers are the places where templates may lie, the user's own before those of the program.
+// layers are the places of templates, the user's own before those of the program.
 func (u user) layers(store *gitstore.Store) []prompt.Layer {
 	var layers []prompt.Layer
 	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"),
@@ -108,7 +108,7 @@ func (u user) templates(store *gitstore.Store) fs.FS {
 	return prompt.Keep(prompt.Layers(append(u.layers(store), prompt.Layer{FS: templates.FS})...))
 }
 
-// weights are those of the program with what the user's own tables say else.
+// weights are those of the program, overridden by the user's own tables.
 func (u user) weights(store *gitstore.Store) (estimate.Weights, error) {
 	data, err := fs.ReadFile(templates.FS, estimate.File)
 	if err != nil {
@@ -137,7 +137,7 @@ func (u user) weights(store *gitstore.Store) (estimate.Weights, error) {
 	return w, nil
 }
 
-// assignment is the table of who does which kind of task: the first that there is, the user's own before the program's.
+// assignment is the first table of who does which kind of task, the user's own before the program's.
 func (u user) assignment(store *gitstore.Store) (agent.Assignment, error) {
 	for _, layer := range append(u.layers(store), prompt.Layer{FS: templates.FS}) {
 		data, err := fs.ReadFile(layer.FS, agent.AssignFile)
@@ -160,7 +160,7 @@ func (u user) assignment(store *gitstore.Store) (agent.Assignment, error) {
 // envKey is the setting that names variables which a plan's command lines get besides the usual ones.
 const envKey = "wf.env"
 
-// commandEnv is what a plan's command lines get of the user's environment.
+// commandEnv is the part of the user's environment that a plan's command lines get.
 func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, error) {
 	settings, err := store.Settings(ctx, envKey)
 	if err != nil {
@@ -182,10 +182,10 @@ func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 	return process.Allowed(u.environ, names), nil
 }
 
-// mask knows the values of the user's keys: of variables with the name of one, and of those that agents are told to
-// take theirs from.
+// mask knows the values of the user's keys: of variables named like a key, and of those that agents take their keys
+// from.
 func (u user) mask(agents *agent.Set) plan.Mask {
-	settings, _ := agents.Settings() // without them, no agent is asked that has such a variable
+	settings, _ := agents.Settings() // without settings no agent is asked
 	var names []string
 	for _, a := range settings.Agents {
 		if a.KeyEnv != "" {

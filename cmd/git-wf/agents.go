@@ -133,7 +133,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-// look says why an agent can't be asked, unless err is nil.
+// look records why an agent is not usable, unless err is nil.
 func (l *agentLine) look(err error) {
 	if err == nil {
 		return
@@ -151,7 +151,7 @@ func (l *agentLine) look(err error) {
 	}
 }
 
-// about is what an agent is, and what it does here by default.
+// about is the agent's kind, model and default roles.
 func (l agentLine) about() string {
 	about := strings.TrimSpace(l.Kind + " " + l.Model)
 	if len(l.Roles) > 0 {
@@ -172,7 +172,7 @@ func (p printer) printAgent(l agentLine, first, second int) {
 	}
 }
 
-// padded fills a text up to so many columns of a terminal.
+// padded fills a text up to a number of columns.
 func padded(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-terminal.Cells(s), 0))
 }

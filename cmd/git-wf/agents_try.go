@@ -23,7 +23,7 @@ import (
 // tryLimit is how long git wf agents test waits for an answer.
 const tryLimit = 2 * time.Minute
 
-// tried is what came of asking an agent.
+// tried is the result of asking an agent.
 type tried struct {
 	Agent      string      `json:"agent"` // who answered, or was asked
 	Pass       bool        `json:"pass"`
@@ -51,7 +51,7 @@ const (
 	linkNotAsked = "not asked"
 )
 
-// testAgent asks an agent for the smallest thing that the contract knows, and says what came of it.
+// testAgent asks an agent for the smallest thing in the contract, and prints the result.
 func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	set := e.agentSet(c, store)
@@ -95,7 +95,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 		"%s gave no answer that can be used", plan.OneLine(name))
 }
 
-// tryAgent makes the round trip in a place of its own.
+// tryAgent makes the round trip in a scratch directory.
 func (u user) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
 	dir, err := process.Scratch()
 	if err != nil {
@@ -192,7 +192,7 @@ func (t tried) print(w io.Writer) {
 	}
 }
 
-// answered says how long an answer took, and what it cost as far as the agent says so.
+// answered says how long an answer took, and what it cost if the agent reports that.
 func (t tried) answered() string {
 	took := t.res.Duration.Round(time.Millisecond)
 	text := fmt.Sprintf("answered in %s", took)

@@ -23,7 +23,7 @@ func (e *env) answerCommand() *cli.Command {
 		Name:      "answer",
 		Usage:     "answer what a task asks, or hand in what it requires",
 		ArgsUsage: "TASK [TEXT...]",
-		Description: "Answers the first open question of the task, with a text, one of the given options, or files. Where the task\n" +
+		Description: "Answers the first open question of the task, with a text, one of the given options, or files. If the task\n" +
 			"asks nothing, the files are for an input that it requires.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -78,7 +78,7 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
 }
 
-// stillAsked says what else a task waits for, or how to go on.
+// stillAsked prints what else a task waits for, or the next command.
 func (p printer) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
 	waits, err := eng.Waits(ctx, snap, snap.State())
 	if err != nil {
@@ -96,7 +96,7 @@ func (p printer) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitst
 	return nil
 }
 
-// maxAnswer is the most bytes of an answer on standard input; longer ones are handed in as files.
+// maxAnswer is the limit, in bytes, of an answer on standard input; longer ones are handed in as files.
 const maxAnswer = 1 << 20
 
 // answerText is the answer on standard input.
@@ -142,7 +142,7 @@ func (e *env) absoluteAll(names []string) []string {
 	return all
 }
 
-// printQuestions shows what a task asks and requires, in which form, and where to put it.
+// printQuestions shows what a task asks, and which inputs it requires in which form.
 func printQuestions(w io.Writer, wait engine.Wait) {
 	for _, q := range wait.Questions {
 		fmt.Fprintf(w, "    %s (%s): %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.Question))

@@ -19,7 +19,7 @@ var version = "devel"
 func (e *env) run(ctx context.Context, args []string) int {
 	app := e.app()
 	unknown := ""
-	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // help was asked of it
+	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // asked for its help
 	err := app.RunContext(ctx, append([]string{"git wf"}, flagsFirst(app.Commands, args)...))
 	if err == nil && unknown != "" {
 		err = noCommand(unknown)
@@ -41,10 +41,10 @@ type group struct {
 
 func (e *env) groups() []group {
 	return []group{
-		{"plan what is to be done", []*cli.Command{
+		{"plan the work", []*cli.Command{
 			e.planCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
-		{"have it done, or do it", []*cli.Command{
+		{"do the work", []*cli.Command{
 			e.runCommand(), e.nextCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},
@@ -54,8 +54,8 @@ func (e *env) groups() []group {
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
 		}},
-		{"land what was approved", []*cli.Command{e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
-		{"set up and keep in order", []*cli.Command{
+		{"land what is approved", []*cli.Command{e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
+		{"set up and maintain", []*cli.Command{
 			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
 			e.demoCommand(), e.completionCommand(),
 		}},
@@ -87,7 +87,7 @@ func (e *env) app() *cli.App {
 		Usage:       "plan work, review it, and land only what was approved",
 		Version:     version,
 		HideVersion: false,
-		// The evidence for a criterion is a sentence, and may have commas.
+		// The evidence for a criterion is a sentence with commas.
 		DisableSliceFlagSeparator: true,
 		Writer:                    e.stdout,
 		ErrWriter:                 e.stderr,

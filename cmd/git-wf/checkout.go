@@ -19,11 +19,11 @@ func (e *env) checkoutCommand() *cli.Command {
 		Name:  "checkout",
 		Usage: "write the plan as read-only files into .workflow, and keep them up to date",
 		Description: "Writes .workflow/<plan id>/: workflow-session.json, IMPL_PLAN.md, TODO_LIST.md, .task/ and .summaries/, and the marker\n" +
-			".active-<plan id> beside it. They are views, kept out of the index; the plan's history alone counts. A file that you\n" +
-			"edited stays as it is: the difference is shown, with the command that hands it in, and the command exits with 1.",
+			".active-<plan id> next to it. They are views, kept out of the index; only the plan's history counts. A file that you\n" +
+			"edited stays: its diff is shown with the command that hands the edit in, and the exit code is 1.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
-				Usage: "go on until interrupted, and follow the plan whoever changes it"},
+				Usage: "follow the plan until interrupted, whoever changes it"},
 			&cli.BoolFlag{Name: "force", Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "write them once below this `DIR` instead, for another system"},

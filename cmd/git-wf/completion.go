@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 )
 
-// completionCommand prints what install.sh installs, and what the installed scripts ask for at each press of the key.
+// completionCommand prints the scripts that install.sh installs, and the ids that those scripts ask for.
 func (e *env) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
@@ -35,8 +35,8 @@ func (e *env) completionCommand() *cli.Command {
 	}
 }
 
-// completeIDs prints ids, one a line. A key pressed where there are none, or no repository, is no error: it must not
-// print into the line that the user is typing.
+// completeIDs prints ids, one a line. No ids or no repository is no error: nothing may be printed into the line that the
+// user is typing.
 func (e *env) completeIDs(c *cli.Context, list func(*env, *cli.Context, *gitstore.Store) ([]string, error)) {
 	var ids []string
 	err := e.withStore(c.Context, func(store *gitstore.Store) (err error) {

@@ -13,14 +13,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// costTotal is what one agent's work took, with one model.
+// costTotal is the usage of one agent with one model.
 type costTotal struct {
 	Agent   string `json:"agent"`
 	Replies int    `json:"replies"`
 	plan.Usage
 }
 
-// showCost prints what the agents say that their work on a plan took.
+// showCost prints the usage that agents report for a plan.
 func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	eng, err := e.engine(c, store)
 	if err != nil {
@@ -80,7 +80,7 @@ func costTotals(items []engine.Cost) []costTotal {
 	return totals
 }
 
-// dollars is a cost as far as it was reported: most services report tokens alone.
+// dollars is a cost, if one was reported: most services report tokens alone.
 func dollars(cost float64) string {
 	if cost == 0 {
 		return "no cost reported"

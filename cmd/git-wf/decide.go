@@ -14,10 +14,10 @@ import (
 func (e *env) abandonCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "abandon",
-		Usage:     "give a task up; git wf retry takes it back into the plan",
+		Usage:     "abandon a task; git wf retry takes it back into the plan",
 		ArgsUsage: "TASK",
-		Description: "Refused where other tasks depend on it, or where an item of the top task's checklist would be covered by nothing. Of a\n" +
-			"GOAL, everything below it that is not approved goes with it; of the root, all that is left of the plan.",
+		Description: "Refused if other tasks depend on it, or if nothing else covers an item of the top task's checklist. A GOAL takes\n" +
+			"everything below it along that is not approved; the root takes the rest of the plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
 		},
@@ -43,7 +43,7 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person}, "")
 }
 
-// inWork refuses to take away what somebody is working on, or reviewing.
+// inWork refuses to abandon what somebody is working on, or reviewing.
 func inWork(s *plan.State, t *plan.TaskState) error {
 	for _, other := range s.Plan.Tasks {
 		o := s.Tasks[other.TaskID]
@@ -83,7 +83,7 @@ func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	return e.recordDecision(c, store, snap.ID, t.TaskID, ev, "\nnext: git wf run")
 }
 
-// decision is a person's, with the reason that the command was given.
+// decision is a person's, with the reason from the command line.
 func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, plan.Actor, error) {
 	person, err := store.Person(c.Context)
 	if err != nil {
@@ -93,7 +93,7 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 		person, nil
 }
 
-// recordDecision records what a person decided about a task, and prints what became of it, and next.
+// recordDecision records what a person decided about a task, and prints the result and then next.
 func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID, ev plan.Event,
 	next string) error {
 	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
@@ -103,7 +103,7 @@ func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, 
 	return e.printDecision(c, id, task, done, next)
 }
 
-// printDecision prints what was recorded about a task, and what became of it.
+// printDecision prints what was recorded about a task, and its status.
 func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended, next string) error {
 	status := done.Snapshot.State().Tasks[task].Status
 	return p.say(c, struct {

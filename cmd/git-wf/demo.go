@@ -18,7 +18,7 @@ import (
 func (e *env) demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "demo",
-		Usage:       "show the whole thing once, in a throwaway repository",
+		Usage:       "show everything once, in a throwaway repository",
 		Description: "Needs no network and no agent. The repository stays, for you to look around in.",
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {

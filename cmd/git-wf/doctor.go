@@ -16,15 +16,15 @@ import (
 func (e *env) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
-		Usage: "check that the whole state is sound: history, records, refs, claims, hooks, settings",
-		Description: "Each finding has a code, a place and the command that mends it; git help wf lists the codes. With --fix, what can\n" +
-			"be put right without losing anything is, and a commit of the plan's history says what was done.",
+		Usage: "check that all state is sound: history, records, refs, claims, hooks, settings",
+		Description: "Each finding has a code, a place and the command that fixes it; git help wf lists the codes. --fix fixes what loses\n" +
+			"nothing, and a commit of the plan's history says what was done.",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.BoolFlag{Name: "fix",
-				Usage: "put right what can harm nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
+				Usage: "fix what harms nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
 			&cli.BoolFlag{Name: "mask",
-				Usage: "take secrets out of the newest records of every plan; the history before keeps them (docs/doctor.md)"},
+				Usage: "mask secrets in the newest records of every plan; the history keeps them (docs/doctor.md)"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -124,7 +124,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 	return found, nil
 }
 
-// examinePlans audits every plan, those too whose ref git passes over.
+// examinePlans audits every plan, also those whose ref git skips.
 func examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o audit.Options) error {
 	refs, err := store.Plans(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o 
 	return nil
 }
 
-// policyFindings reports what the policy does not allow: in its own history, and in the plans'.
+// policyFindings reports what the policy forbids, in its own history and in the plans'.
 func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID, o audit.Options) ([]audit.Finding,
 	error) {
 	findings, err := audit.History(ctx, store, o)
@@ -164,7 +164,7 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 	}
 	policy, err := store.Policy(ctx)
 	if err != nil || !policy.FourEyes {
-		return findings, nil // what is wrong with the policy has been found
+		return findings, nil // its audit has reported what is wrong
 	}
 	for _, id := range plans {
 		tip, err := store.Tip(ctx, id)
@@ -173,7 +173,7 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 		}
 		more, err := audit.FourEyes(ctx, store, id, "", tip)
 		if err != nil {
-			continue // so has been what can't be read
+			continue // the audit has reported what can't be read
 		}
 		findings = append(findings, more...)
 	}

@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// fix does what can harm nobody, and records it in the history of one plan: the active one, or else the first that can
-// be read. Findings that were fixed say so afterwards.
+// fix fixes what harms nobody, marks those findings, and records it in the history of one plan: the active one, or else
+// the first that can be read.
 func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	home, err := recordPlan(ctx, store, found.sound)
 	if err != nil {
@@ -21,7 +21,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 	var by plan.Actor
 	if home != "" {
 		if by, err = store.Person(ctx); err != nil {
-			return err // before anything is done that could not be recorded
+			return err // before a fix that could not be recorded
 		}
 	}
 	var mended []plan.Mended
@@ -32,7 +32,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 		}
 		did, err := f.Fix(ctx)
 		if ctx.Err() != nil {
-			break // what was done until now is recorded all the same
+			break // what was done so far is still recorded
 		}
 		if err != nil {
 			fmt.Fprintf(e.stderr, "warning: %s %s: not fixed: %s\n", f.Code, plan.OneLine(f.Place), plan.OneLine(err.Error()))
@@ -41,7 +41,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 		f.Fixed = did
 		place := f.Place
 		if filepath.IsAbs(place) {
-			place = filepath.Base(place) // the history is for everybody, and this machine's directories are not
+			place = filepath.Base(place) // the history is public, this machine's directories are not
 		}
 		mended = append(mended, plan.Mended{Code: f.Code, PlanID: f.PlanID, Place: place, Did: did})
 	}
@@ -62,7 +62,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 	return ctx.Err()
 }
 
-// recordPlan is the plan in whose history a repair is recorded, "" if there is none.
+// recordPlan is the plan whose history records the fixes, "" if there is none.
 func recordPlan(ctx context.Context, store *gitstore.Store, sound []plan.ID) (plan.ID, error) {
 	active, err := store.Active(ctx)
 	if err == nil && slices.Contains(sound, active) {
@@ -77,7 +77,7 @@ func recordPlan(ctx context.Context, store *gitstore.Store, sound []plan.ID) (pl
 	return sound[0], nil
 }
 
-// maskRecords takes the secrets that were found out of the newest records, with one event for each plan.
+// maskRecords masks the secrets that were found in the newest records, with one event for each plan.
 func (e *env) maskRecords(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	for _, id := range found.sound {
 		var ev plan.MaskRecords

@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// withReadable is withPlan for the commands that only look: of a damaged plan they show what it was at its newest sound
-// commit, say so, and exit with 1.
+// withReadable is withPlan for the commands that only look: they show a damaged plan as of its newest sound commit, say
+// so, and exit with 1.
 func (e *env) withReadable(c *cli.Context, read view, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		id, err := planID(c, store)
@@ -33,7 +33,7 @@ func (e *env) withReadable(c *cli.Context, read view, f func(*gitstore.Store, *g
 	})
 }
 
-// soundCommit is the commit up to which a damaged plan can be read.
+// soundCommit is the newest commit at which a damaged plan can be read.
 func soundCommit(err error) (plan.OID, bool) {
 	var d *gitstore.DamagedError
 	if !errors.As(err, &d) || d.Damage.Sound == "" {
@@ -42,13 +42,13 @@ func soundCommit(err error) (plan.OID, bool) {
 	return d.Damage.Sound, true
 }
 
-// warnDamaged is the end of a command that could show a part alone.
+// warnDamaged is the error of a command that could show only a part.
 func warnDamaged(id plan.ID, sound plan.OID) error {
 	return fault.Refused("git wf doctor",
 		"plan %s is damaged; this is what it was at its newest sound commit, %.12s", id, sound)
 }
 
-// readLog hands the events of a plan to show, newest first; of a damaged one, those up to its newest sound commit.
+// readLog passes the events of a plan to show, newest first; those of a damaged plan from its newest sound commit.
 func readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitstore.LogEntry) bool) error {
 	shown := 0
 	err := store.Log(c.Context, id, func(entry gitstore.LogEntry) bool { shown++; return show(entry) })

@@ -18,8 +18,8 @@ import (
 	"gitwf/internal/process"
 )
 
-// editPlan opens the plan that waits to be accepted, or the one that is in force, in the user's editor as git would,
-// and hands in what they make of it.
+// editPlan opens the plan that awaits approval, or else the one in force, in the user's editor, and hands in the
+// result.
 func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	eng, err := e.engine(c, store)
 	if err != nil {
@@ -65,7 +65,7 @@ func planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) ([]by
 	return plandoc.WriteYAML(snap.Plan)
 }
 
-// edit has the user edit a text.
+// edit returns a text as the user has edited it.
 func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []byte) ([]byte, error) {
 	dir, err := process.Scratch()
 	if err != nil {

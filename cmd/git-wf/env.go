@@ -62,7 +62,7 @@ func (e *env) absolute(name string) string {
 	return filepath.Join(e.dir, name)
 }
 
-// withStore opens the repository for the length of a command.
+// withStore opens the repository for one command.
 func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) error {
 	store, err := gitstore.Open(ctx, e.dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *env) withView(c *cli.Context, read view, f func(*gitstore.Store, *gitst
 	})
 }
 
-// onStore is the action of a command that takes so many arguments and needs the repository.
+// onStore is the action of a command that needs the repository and takes least to most arguments (-1: any number).
 func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := wantArgs(c, least, most, names); err != nil {
@@ -116,7 +116,7 @@ func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitst
 	}
 }
 
-// onPlan is the action of a command that needs the plan, too.
+// onPlan is the action of a command that also needs the plan.
 func (e *env) onPlan(
 	read view, least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error,
 ) cli.ActionFunc {
@@ -142,7 +142,7 @@ func (e *env) onTask(
 	})
 }
 
-// planFlag chooses another plan than the active one.
+// planFlag selects another plan than the active one.
 func planFlag() cli.Flag {
 	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one",
 		DefaultText: "the active plan"}
@@ -152,7 +152,7 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document, for programs"}
 }
 
-// messageFlag is the text that -m always is: why, or what for.
+// messageFlag is -m, which is a reason or a message in every command.
 func messageFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: what}
 }
@@ -181,9 +181,9 @@ func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID
 	}
 	id := plan.ID(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "workflow/"))
 	if id.Valid() {
-		return id, nil // also where it is not here: it is no part of another
+		return id, nil // even if it is not here: it is no part of another
 	}
-	if name == "" { // such as an unset variable: it would be a part of every id
+	if name == "" { // such as an unset variable: every id contains it
 		return "", fault.Usage("git wf plans", "the name of the plan is empty")
 	}
 	plans, err := store.Plans(ctx)
@@ -205,7 +205,7 @@ func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID
 	return "", fault.Usage("git wf plans --all", "%q is no plan id, and no part of one", name)
 }
 
-// state derives the plan's state with the claims that are on it now.
+// state derives the plan's state under the claims of now.
 func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*plan.State, error) {
 	return engine.StateNow(ctx, store, snap, e.now())
 }
@@ -230,7 +230,7 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 	}, nil
 }
 
-// gate makes the judge of this repository, by its own policy.
+// gateOf makes the judge of this repository, under its own policy.
 func gateOf(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
 	policy, err := store.Policy(ctx)
 	if err != nil {
@@ -239,7 +239,7 @@ func gateOf(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
 	return gate.New(store, policy), nil
 }
 
-// inAttempt refuses what only a person may decide when the command is started by an agent at work on a task.
+// inAttempt refuses an agent that is working on a task: only a person may decide.
 func (u user) inAttempt() error {
 	if task := u.getenv("WF_TASK"); task != "" {
 		return fault.Refused("", "not from inside the work on %s: this is a person's decision", task)

@@ -20,14 +20,14 @@ func (e *env) exportCommand() *cli.Command {
 		Usage: "write the approved deliverables to deliverables/<plan>/bundle/ and stage them",
 		Flags: append(formatFlags(),
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle too; what else is staged stays out of the commit"},
+			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle, too; other staged changes stay out of the commit"},
 			&cli.StringFlag{Name: "root", Usage: "export below this protected directory",
 				DefaultText: "the first one of the policy"},
 			&cli.BoolFlag{Name: "partial", Usage: "export what is approved of an unfinished plan"},
-			&cli.BoolFlag{Name: "allow-stale", Usage: "export what was approved by other inputs or criteria than today's"},
+			&cli.BoolFlag{Name: "allow-stale", Usage: "export also what was approved with older inputs or criteria"},
 			&cli.BoolFlag{Name: "final-only", Usage: "of an assembled plan, the assembled deliverable alone"},
 			&cli.BoolFlag{Name: "include-candidates",
-				Usage: "for a look: also what nobody approved; the gate refuses such a bundle"},
+				Usage: "to look at: also what nobody approved; the gate refuses such a bundle"},
 		),
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {

@@ -13,7 +13,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// formatFlags choose another form of export than the bundle: the plan and its state, for another system.
+// formatFlags export the plan and its state for another system, instead of the bundle.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format",
@@ -82,7 +82,7 @@ type exported struct {
 }
 
 // replaceFile writes a regular file whole or not at all, and keeps its mode. It follows links, and writes into devices
-// and FIFOs: a rename would put a file in their place.
+// and FIFOs, which a rename would replace.
 func replaceFile(name string, data []byte) error {
 	mode := os.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(name); err == nil {
@@ -109,5 +109,5 @@ func replaceFile(name string, data []byte) error {
 	return err
 }
 
-// wantsFormat reports whether export is to write something else than the bundle.
+// wantsFormat reports whether export writes something other than the bundle.
 func wantsFormat(c *cli.Context) bool { return c.IsSet("format") || c.IsSet("output") }

@@ -12,18 +12,18 @@ import (
 	"gitwf/internal/plan"
 )
 
-// usage is the error of a command that was called wrongly, where the message says all there is to say.
+// usage is the error of wrong usage that needs no hint.
 func usage(format string, args ...any) error { return fault.Usage("", format, args...) }
 
-// errWaiting is how a command ends that did what it could and now needs somebody. It prints nothing more.
+// errWaiting ends a command that did what it could and now needs a person. It prints nothing.
 var errWaiting = fault.Waiting("", "waiting for a person")
 
 // errSaid ends a command with code 1 when what is wrong has been printed already.
 var errSaid = fault.Refused("", "refused")
 
-// explain returns the exit code and the hint of the outermost fault in err. An error that knows nothing of it is a
-// refusal without a hint, unless somebody interrupted the command, or the system refuses a file. A *fault.Error is a
-// verdict, which an interrupt does not change; other faults may be what the interrupt has led to.
+// explain returns the exit code and the hint of the outermost fault in err. Any other error is a refusal without a hint,
+// unless the command was interrupted or the system refused a file. A *fault.Error is a verdict, which an interrupt does
+// not change; an interrupt may have caused other faults.
 func explain(err error) (code int, hint string) {
 	var verdict *fault.Error
 	var f fault.Fault

@@ -16,9 +16,9 @@ import (
 func (e *env) graphCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "graph",
-		Usage: "draw the plan: its goals and tasks, what needs what, and where each stands",
-		Description: "ascii is a tree for a terminal, mermaid and dot are for other programs, svg is a picture in one file that needs\n" +
-			"nothing else. With --json, the nodes and edges themselves.",
+		Usage: "draw the plan: goals, tasks, dependencies and statuses",
+		Description: "ascii is a tree for a terminal, mermaid and dot are for other programs, svg is a picture in one file.\n" +
+			"--json prints the nodes and edges themselves.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "ascii, mermaid, dot or svg", DefaultText: "ascii"},
 			&cli.BoolFlag{Name: "checks", Usage: "show the CHECKs too"},
@@ -53,7 +53,7 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	if name == "" || name == "-" {
 		return e.writeGraph(c, g, true)
 	}
-	// The file is written whole: a picture that was interrupted must not replace one that was not.
+	// The file is written whole: an interrupted picture must not replace a complete one.
 	whole := *e
 	var out bytes.Buffer
 	whole.stdout = &out
@@ -67,7 +67,7 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	return nil
 }
 
-// writeGraph writes the graph to standard output in the format asked for; shown says that somebody may be looking.
+// writeGraph writes the graph to standard output in the format asked for; shown means for a person.
 func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 	if c.Bool("json") {
 		return e.printJSON(g)

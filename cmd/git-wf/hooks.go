@@ -29,9 +29,9 @@ func (e *env) hooksCommand() *cli.Command {
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			{Name: "install", Usage: "install the hooks beside those that exist", Flags: []cli.Flag{forceFlag()},
+			{Name: "install", Usage: "install the hooks next to existing ones", Flags: []cli.Flag{forceFlag()},
 				Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
-			{Name: "uninstall", Usage: "remove them, and the settings of init, and restore what was there",
+			{Name: "uninstall", Usage: "remove them and the settings of init, and restore what was there",
 				Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
 			{Name: "status", Usage: "show which hooks are active, and why others are not", Flags: []cli.Flag{jsonFlag()},
 				Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
@@ -97,7 +97,7 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-// hookCommand is what the hook scripts call when a protected root is touched. It is no command for people.
+// hookCommand is what the hook scripts call when a protected root is touched. It is not for people.
 func (e *env) hookCommand() *cli.Command {
 	return &cli.Command{
 		Name:            "hook",
@@ -137,12 +137,12 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	// A server's owner says no by the hook itself; only a client may be asked to warn.
+	// Only a client may be set to warn: a server's owner removes the hook instead.
 	enforce, _, err := store.Config(c.Context, "wf.enforce")
 	if err != nil {
 		return err
 	}
-	aside := "" // what is said where nothing is refused
+	aside := "" // why nothing is refused, and what to do
 	switch {
 	case name == "post-merge":
 		aside = "git reset --hard ORIG_HEAD undoes the merge; pre-push will refuse what it brought"
@@ -233,19 +233,19 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 	return nil
 }
 
-// printWayBack says how to get back to where things were. No ref has moved, but git has done part of its work before it
-// asks, and that stays in the index and the working tree.
+// printWayBack says how to restore the state before. No ref has moved, but git has already changed the index and the
+// worktree.
 func (p printer) printWayBack(hook string, store *gitstore.Store) {
 	abort := gate.Unfinished(store.GitDir())
 	if hook == "pre-merge-commit" {
-		abort = "git merge --abort" // git says that it is merging only after it has asked
+		abort = "git merge --abort" // git writes MERGE_HEAD only after this hook
 	}
 	switch {
 	case hook != "pre-commit" && hook != "pre-merge-commit" && hook != "reference-transaction":
 	case abort != "":
 		fmt.Fprintln(p.stderr, "hint: "+abort+" restores what was there before")
 	case hook == "reference-transaction":
-		// A refused commit left all as it was, and the command would undo what is staged: so it is said when to use it.
+		// A refused commit left everything as it was, and the command would drop what is staged: so say when to use it.
 		fmt.Fprintln(p.stderr,
 			"hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
 	}

@@ -92,7 +92,7 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 	})
 }
 
-// source is what an import may read: one directory, or one file. No name in it, and no link, leads out of it.
+// source is what an import may read: one directory, or one file. No name and no link leads out of it.
 type source struct {
 	fsys  fs.FS
 	name  string
@@ -124,8 +124,8 @@ func (e *env) openSource(arg string, data []byte) (source, error) {
 	return source{exchange.Below(prefix, root.FS()), path.Join(prefix, base), func() { root.Close() }}, nil
 }
 
-// shownPath is how findings call a path: as the user wrote it, as far as it can be the name of a file in a tree.
-// Systems are recognised by their directories' names, also from inside of them.
+// shownPath is the path in findings: as the user wrote it, if it can be the name of a file in a tree. Systems are
+// recognised by their directories' names, also from inside them.
 func shownPath(arg, full string) string {
 	p := path.Clean(filepath.ToSlash(arg))
 	base := filepath.Base(full)
@@ -140,7 +140,7 @@ func shownPath(arg, full string) string {
 	return "."
 }
 
-// chooseSource takes the only thing that there is to import, or the one that --session names.
+// chooseSource returns the only plan that there is to import, or the one that --session names.
 func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings plan.Findings) (exchange.Found, error) {
 	if c.Bool("list") {
 		return exchange.Found{}, p.listSources(c, found, findings)
@@ -194,7 +194,7 @@ func (p printer) listSources(c *cli.Context, found []exchange.Found, findings pl
 	return nil
 }
 
-// soundImport shows what was found wrong. It refuses what was not read whole, unless the user takes that.
+// soundImport prints what is wrong. It refuses what was not read whole, unless the user accepts that.
 func (p printer) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
 	if !c.Bool("json") {
 		for _, n := range i.Notes {
@@ -256,7 +256,7 @@ func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importRepor
 	return nil
 }
 
-// importDraft writes the plan into a file, or only shows what it is. It needs no repository.
+// importDraft writes the plan into a file, or only shows it. It needs no repository.
 func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchange.Imported, []byte, error)) error {
 	var exists func(string) bool
 	err := e.withStore(c.Context, func(store *gitstore.Store) error {
@@ -290,7 +290,7 @@ func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchang
 	return nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a new file.
 func (e *env) writeNew(name string, data []byte) error {
 	full := e.absolute(name)
 	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
@@ -350,7 +350,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	return e.importOutcome(c, state, r)
 }
 
-// importOutcome says how to go on.
+// importOutcome prints the result and the next command.
 func (p printer) importOutcome(c *cli.Context, s *plan.State, r importReport) error {
 	grafted := s.Plan.Grafted(plan.PlanTaskID)
 	if !c.Bool("json") {
@@ -375,8 +375,8 @@ func (p printer) importOutcome(c *cli.Context, s *plan.State, r importReport) er
 	return errWaiting
 }
 
-// tryImport reports whether a plan keeps the rules. Such a plan would be accepted at once, so its criteria are tried on
-// nothing first; that runs them, and only lines that are trusted run.
+// tryImport reports whether a plan keeps the rules. Such a plan would be accepted at once, so its criteria are first
+// tried on an empty candidate; that runs them, and only trusted lines run.
 func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (complete bool, err error) {
 	if _, err := plandoc.ParseValid(d.Name, d.Data, eng.Policy.Floors); err != nil {
 		var fs plan.Findings
@@ -409,7 +409,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 	return true, nil
 }
 
-// fillImport has the planner make the next version of what was imported: its review says what is missing.
+// fillImport has the planner make the next version of the imported plan, whose review says what is missing.
 func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
 	d engine.Draft) error {
 	name, err := plannerOf(c, eng, "leave out --fill")

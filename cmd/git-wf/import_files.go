@@ -19,8 +19,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// repositoryHas tells which files of a deliverable are in the working tree: the file itself, or something that the
-// pattern fits. Nothing behind a link that leads out is there.
+// repositoryHas reports whether a file of a deliverable, or something that matches its pattern, is in the worktree.
+// Nothing behind a link that leads out counts.
 func repositoryHas(store *gitstore.Store) func(string) bool {
 	top := store.WorkTree()
 	if top == "" {
@@ -36,7 +36,7 @@ func repositoryHas(store *gitstore.Store) func(string) bool {
 	}
 }
 
-// filesOf are the regular files that a name or a pattern of a deliverable means.
+// filesOf are the regular files that a name or a pattern of a deliverable matches.
 func filesOf(fsys fs.FS, name string) []string {
 	if dir, all := strings.CutSuffix(name, "/**"); all {
 		return filesBelow(fsys, dir)
@@ -57,11 +57,11 @@ func filesOf(fsys fs.FS, name string) []string {
 	return files
 }
 
-const mostFiles = 10_000 // that one candidate of an import has
+const mostFiles = 10_000 // in one candidate of an import
 
 func filesBelow(fsys fs.FS, dir string) []string {
 	var files []string
-	// What can't be looked into has no files here.
+	// What can't be read has no files.
 	_ = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && d != nil && d.IsDir():
@@ -80,7 +80,7 @@ func filesBelow(fsys fs.FS, dir string) []string {
 	return files
 }
 
-// handedIn is what became of one task that was marked done where it came from.
+// handedIn is the outcome for one task that its source marks as done.
 type handedIn struct {
 	Task    plan.TaskID `json:"task_id"`
 	Version string      `json:"version,omitempty"`
@@ -120,8 +120,8 @@ func (p printer) printHandIn(list []handedIn) {
 	}
 }
 
-// handIn makes candidates of the files of all tasks that were marked done where the plan came from and have no version
-// here. Nothing is approved by that.
+// handIn makes candidates of the files of all tasks that the source marks as done and that have no version here. That
+// approves nothing.
 func (e *env) handIn(c *cli.Context, store *gitstore.Store, id plan.ID) ([]handedIn, error) {
 	if store.WorkTree() == "" {
 		return nil, nil
@@ -202,7 +202,7 @@ func handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitst
 	})
 }
 
-// copyFile copies a file of the working tree to the same place below dir, if it has no more than room bytes.
+// copyFile copies a file of the worktree to the same path below dir, if it has at most room bytes.
 func copyFile(fsys fs.FS, name, dir string, room int64) (int64, error) {
 	from, err := fsys.Open(name)
 	if err != nil {

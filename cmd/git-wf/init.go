@@ -17,7 +17,7 @@ func (e *env) initCommand() *cli.Command {
 			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-strict",
-				Usage: "judge commits and pushes only, not every move of a branch that --no-verify, a rebase or git update-ref makes"},
+				Usage: "judge only commits and pushes, not the moves of branches that --no-verify, a rebase or git update-ref makes"},
 			&cli.BoolFlag{Name: "strict", Usage: "judge those moves too, after --no-strict"},
 			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
 			forceFlag(),

@@ -10,9 +10,8 @@ import (
 	"gitwf/internal/process"
 )
 
-// untilInterrupted is a context that ends, too, when the terminal goes away, unless that is ignored (nohup). said is
-// called when it ends by a signal. Once it has, any further signal kills what has been started and ends the program, at
-// once.
+// untilInterrupted is a context that also ends when the terminal goes away, unless that signal is ignored (nohup). When
+// a signal ends it, said is called; the next signal kills the started processes and ends the program at once.
 func untilInterrupted(ctx context.Context, said func()) (context.Context, func()) {
 	stop := func() {}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -32,7 +31,7 @@ func untilInterrupted(ctx context.Context, said func()) (context.Context, func()
 		}
 	})
 	return ctx, func() {
-		over() // the end of the command is no interrupt
+		over() // the end of the command is not an interrupt
 		close(ended)
 		stop()
 	}

@@ -21,8 +21,8 @@ func (e *env) logCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "log",
 		Usage: "show the plan's history, one line for each event",
-		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first, with the waivers of paths in the\n" +
-			"plan's bundle, which are events of the policy. With --json, one array. With a task, its events alone.",
+		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first, plus the waivers of paths in the plan's\n" +
+			"bundle, which are events of the policy. A task selects its own events.",
 		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -74,7 +74,7 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", p.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
 				clip(plan.OneLine(entry.Author.Name), 12), plan.OneLine(entry.Subject))
 			if n == 1 {
-				printErr = errors.Join(printErr, w.Flush()) // the first line is what somebody waits for
+				printErr = errors.Join(printErr, w.Flush()) // somebody waits for the first line
 			}
 		}
 		return printErr == nil && (most <= 0 || n < most)
@@ -102,8 +102,8 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 	return errors.Join(err, printErr, w.Flush())
 }
 
-// waiverEvents are the policy's waivers of paths in the plan's bundle, of a task's files alone if one is named, as
-// events of the plan's log.
+// waiverEvents are the policy's waivers of paths in the plan's bundle, as events of the plan's log; if a task is named,
+// only those of its files.
 func waiverEvents(ctx context.Context, store *gitstore.Store, id plan.ID, task string) ([]gitstore.LogEntry, error) {
 	policy, err := store.Policy(ctx)
 	if err != nil {

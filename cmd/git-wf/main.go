@@ -1,8 +1,7 @@
 // Command git-wf is the git subcommand "git wf": work planned, reviewed and landed in a git repository.
 //
 // Each command has a file of its own: it parses flags, calls one function of the packages below internal/, and prints
-// what that returns. What the commands share is in env.go (their surroundings), failure.go (errors and exit codes) and
-// print.go.
+// what that returns. They share env.go (their surroundings), failure.go (errors and exit codes) and print.go.
 package main
 
 import (
@@ -20,9 +19,8 @@ import (
 	"golang.org/x/term"
 )
 
-// gcPercent lets the heap grow further than usual before it is cleaned up: most commands read a plan, print something
-// and end, and of a long plan the collector would take a tenth of the time. From memoryLimit bytes on it is cleaned up
-// as often as it takes to stay there.
+// gcPercent lets the heap grow further than usual: most commands read a plan, print something and end, and on a long
+// plan the collector would take a tenth of the time. Above memoryLimit bytes it runs as often as it has to.
 const (
 	gcPercent   = 400
 	memoryLimit = 200 << 20
@@ -52,7 +50,7 @@ func mainExit() int {
 	return e.run(ctx, os.Args[1:])
 }
 
-// program is the absolute path of this executable, for the hooks to find it; "" if the system does not say.
+// program is the absolute path of this executable, which the hooks call; "" if the system does not say.
 func program() string {
 	path, err := os.Executable()
 	if err != nil {

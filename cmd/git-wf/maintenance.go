@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// tidyUp asks git to pack what a run has written, as git's own commands do; after an interrupt the next run will. That
-// it can't be asked is no failure of the run.
+// tidyUp has git pack what a run has written, as git's own commands do; after an interrupt the next run does it. A run
+// does not fail if git can't.
 func (p printer) tidyUp(ctx context.Context, store *gitstore.Store) {
 	if ctx.Err() != nil {
 		return

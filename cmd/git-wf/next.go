@@ -23,9 +23,9 @@ func (e *env) nextCommand() *cli.Command {
 		Name:      "next",
 		Usage:     "give an outside agent its next task, or say what each open task waits for",
 		ArgsUsage: "[TASK]",
-		Description: "Prints a task that can be worked on now, and what its maker has to know. With --claim the task is yours until the\n" +
-			"claim ends: renew it before, hand the work in with git wf submit --claim N, or give it back. Exits with 3 when\n" +
-			"there is nothing to do now, with 1 when a task used up its attempts.",
+		Description: "Prints a task that can be worked on now, and what its maker needs to know. With --claim the task is yours until the\n" +
+			"claim ends: renew it in time, hand the work in with git wf submit --claim N, or release it. Exits with 3 if there\n" +
+			"is nothing to do now, with 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "claim", Usage: "take the task; the number that is printed goes with what you hand in"},
@@ -46,7 +46,7 @@ func (e *env) nextCommand() *cli.Command {
 	}
 }
 
-// nextUsage finds options that do not go together.
+// nextUsage refuses options that exclude each other.
 func nextUsage(c *cli.Context) error {
 	if err := wantArgs(c, 0, 1, "at most one task"); err != nil {
 		return err
@@ -134,7 +134,7 @@ func claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, err
 		return name, nil
 	}
 	if !claims {
-		return "", nil // nobody has to be named to look
+		return "", nil // looking needs no name
 	}
 	person, err := store.Person(c.Context)
 	return person.Name, err
@@ -176,7 +176,7 @@ type offerDocument struct {
 	Release            string                `json:"release,omitempty"`
 }
 
-// offerInput is an approved version that the task is made from.
+// offerInput is an approved version that the task builds on.
 type offerInput struct {
 	plan.Input
 	Command string `json:"command"` // that writes its files into the directory DIR
@@ -244,7 +244,7 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer) error {
 	return w.Flush()
 }
 
-// explained is where a plan stands, and what holds it up.
+// explained is the state of a plan, and what blocks it.
 type explained struct {
 	state  *plan.State
 	waits  []engine.Wait
@@ -308,7 +308,7 @@ func (x explained) document() nextDocument {
 	return d
 }
 
-// nothingNext says why there is no task for an outside agent now.
+// nothingNext says why no task is free for an outside agent.
 func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.Store) error {
 	id, err := planID(c, store)
 	if err != nil {
@@ -343,7 +343,7 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 	return errSaid
 }
 
-// mostShown is how many lines a command spends on what it was not asked about.
+// mostShown is how many lines a command prints of a list that it was not asked for.
 const mostShown = 10
 
 func printOpen(w io.Writer, open []engine.Wait, most int) {
@@ -355,7 +355,7 @@ func printOpen(w io.Writer, open []engine.Wait, most int) {
 	})
 }
 
-// printClaims says who holds what, and which claims nobody keeps any more.
+// printClaims says who holds what, and which claims nobody renews any more.
 func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
 	if len(claims) > 0 {
 		st.heading(w, "Claims")
@@ -365,7 +365,7 @@ func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
 	})
 }
 
-// claimLine is a claim for people: who, until when, and what becomes of it.
+// claimLine is a claim for people: who holds it, until when, and what is wrong with it.
 func claimLine(c engine.ClaimState) string {
 	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), clock(c.Expires))
 	if c.PID > 0 {
@@ -381,7 +381,7 @@ func claimLine(c engine.ClaimState) string {
 	return line
 }
 
-// staleClaims are those that nobody keeps any more, or of which that can't be said.
+// staleClaims are those that nobody renews any more, or that can't be checked.
 func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 	var stale []engine.ClaimState
 	for _, c := range claims {
@@ -392,8 +392,8 @@ func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 	return stale
 }
 
-// heldUp are the tasks that a list of what waits for somebody does not show: those at the beginning of a longer chain,
-// or of one that leads to a task which used up what it had.
+// heldUp are the blocked tasks that a list of what waits for a person leaves out: those at the start of a longer chain,
+// or of one that leads to a task without attempts left.
 func heldUp(open []engine.Wait) []engine.Wait {
 	var held []engine.Wait
 	for _, o := range open {
@@ -405,7 +405,7 @@ func heldUp(open []engine.Wait) []engine.Wait {
 	return held
 }
 
-// printHeldUp says which tasks wait for which, as far as that is not said by then.
+// printHeldUp says which other tasks wait for which.
 func (st style) printHeldUp(w io.Writer, open []engine.Wait) {
 	held := heldUp(open)
 	if len(held) > 0 {
@@ -414,5 +414,5 @@ func (st style) printHeldUp(w io.Writer, open []engine.Wait) {
 	}
 }
 
-// clock is a time for people; the date only matters on another day.
+// clock is a time for people.
 func clock(t time.Time) string { return t.Local().Format(time.DateTime) }

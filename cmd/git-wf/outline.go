@@ -38,13 +38,12 @@ func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	return e.createPlan(c, store, eng, d)
 }
 
-// mendOutline adds to what is wrong with Markdown how to go on.
+// mendOutline adds a hint to what is wrong with Markdown.
 func mendOutline(file string, err error) error {
 	return mendFile(err, "mend "+file+"; git wf plan -f FILE --dry-run shows what is read in it; --planner AGENT has an agent plan it instead, --partial takes it as a candidate")
 }
 
-// outlineReads refuses what the outline planner would be asked for in vain: it makes the same of the same text, however
-// often it is asked.
+// outlineReads refuses what the outline planner can't read: it gives the same answer to the same text every time.
 func (e *env) outlineReads(task string, attached []string) error {
 	name, data := "what is to be made", []byte(task)
 	for _, file := range attached {
@@ -65,8 +64,8 @@ func (e *env) outlineReads(task string, attached []string) error {
 	return nil
 }
 
-// printOutline shows what was read in a Markdown file: each task with the status that the file gives it, which nobody
-// believes, and the commands by which it says that the task is accepted; and the lines that nothing was read of.
+// printOutline shows what was read in a Markdown file: each task with its claimed status, which counts for nothing, its
+// acceptance commands, and the lines that were not read.
 func (p printer) printOutline(o *outline.Outline) {
 	p.heading(p.stdout, "Read in "+plan.OneLine(o.File))
 	o.Walk(func(t *outline.Task) {

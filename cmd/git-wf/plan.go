@@ -118,7 +118,7 @@ func (e *env) plan(c *cli.Context) error {
 	})
 }
 
-// planSentence has an agent make the plan of what was asked for.
+// planSentence has an agent plan what was asked for.
 func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) error {
 	if c.Bool("dry-run") {
 		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
@@ -153,7 +153,7 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 	return e.makePlan(c, store, eng, id)
 }
 
-// plannerOf is the agent that makes plans here; otherwise is what to do without one.
+// plannerOf is the agent that makes plans; otherwise says what to do without one.
 func plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
 	settings, err := eng.Agents.Settings()
 	if err != nil {
@@ -173,7 +173,7 @@ func plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, er
 			"%w", err)
 	}
 	if _, err := eng.Agents.Lookup(name); err != nil {
-		return "", err // before anything is recorded for an agent that can't do it
+		return "", err // before anything is recorded
 	}
 	if err := eng.Agents.Missing(name, nil); err != nil {
 		return "", fault.Usage("git wf agents says what each agent lacks; --planner AGENT takes another", "%w", err)
@@ -181,7 +181,7 @@ func plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, er
 	return name, nil
 }
 
-// makePlan works on the tasks that make plans until they are done or wait for somebody.
+// makePlan works on the planning tasks until they are done or wait for a person.
 func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) error {
 	eng.Report = e.progress(c.Bool("json"))
 	s, err := eng.Plan(c.Context, id)
@@ -230,7 +230,7 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	return nil
 }
 
-// planWord says how far the making of a plan has come.
+// planWord says how far planning has come.
 func planWord(s *plan.State) string {
 	t := s.Tasks[plan.PlanTaskID]
 	if s.Plan.Grafted(plan.PlanTaskID) {

@@ -13,8 +13,7 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// dryRun shows what a plan would be, and what it was made from if that was Markdown. It runs only lines that are
-// trusted already.
+// dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
 func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
 	review := plan.ReviewPlan(d.Plan)
 	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null

@@ -24,7 +24,7 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// isPlanFile reports whether somebody has most likely left out -f.
+// isPlanFile reports whether -f was most likely left out.
 func isPlanFile(word string) bool {
 	switch strings.ToLower(filepath.Ext(word)) {
 	case ".yaml", ".yml", ".json":
@@ -58,7 +58,7 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 
 func isMarkdown(name string) bool { return agent.IsMarkdown(name) }
 
-// What a file with something to plan holds.
+// What a file holds.
 const (
 	aPlan     = iota // YAML or JSON
 	anOutline        // Markdown
@@ -71,8 +71,8 @@ var (
 	heading = pattern.Compile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
 )
 
-// kindOf says what a file holds: by its name or, where that says nothing, by its text. Nobody takes a sentence for a
-// plan, or the other way round, who looks for the fields of a plan first and for headings then.
+// kindOf says what a file holds, by its name or else by its text: the fields of a plan come first, then headings, so
+// that a sentence is not taken for a plan.
 func kindOf(file string, data []byte) int {
 	switch ext := strings.ToLower(filepath.Ext(file)); {
 	case isMarkdown(file):
@@ -115,7 +115,7 @@ func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	return fault.Usage("git wf plan 'what is to be made' --attach FILE", "%s %s", fileWord(file), wrong)
 }
 
-// fileWord is how messages call a file that may be standard input.
+// fileWord is the name of a file, or of standard input, in messages.
 func fileWord(file string) string {
 	if file == "-" {
 		return "standard input"
@@ -129,7 +129,7 @@ func unreadable(what string, err error, command string) error {
 		"read %s: %w", what, err)
 }
 
-// mendFile adds to what is wrong with a person's plan how to go on.
+// mendFile adds a hint to what is wrong with a person's plan.
 func mendFile(err error, hint string) error {
 	var findings plan.Findings
 	if !errors.As(err, &findings) || findings.Has("too-large") { // which says all there is to say
@@ -138,7 +138,7 @@ func mendFile(err error, hint string) error {
 	return fault.Usage(hint, "%w", err)
 }
 
-// maxPlanFile is one byte more than plandoc.Parse takes, so that it is the one to say that a file is too large.
+// maxPlanFile is one byte more than a plan may have, so that the parser reports a file that is too large.
 const maxPlanFile = plandoc.MaxFileBytes + 1
 
 // draft validates a plan file.
@@ -172,7 +172,7 @@ func (e *env) readInput(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// reasonOf is what is wrong with a file whose name is said already.
+// reasonOf is the reason without the file's name, which the message has.
 func reasonOf(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -203,7 +203,7 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
 }
 
-// tryLines trusts the command lines of a file that a person hands in, and has its criteria tried on nothing.
+// tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	missing, err := eng.MissingPaths(c.Context, d)
 	if err != nil {
@@ -228,14 +228,14 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	return nil
 }
 
-// redFirst tries the criteria of a draft on nothing, and shows on a terminal how far that is.
+// redFirst tries the criteria of a draft on an empty candidate, with progress on a terminal.
 func (e *env) redFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) (plan.Findings, error) {
 	ctx, end := e.metered(c)
 	defer end()
 	return eng.RedFirst(ctx, d)
 }
 
-// showLines lists command lines that can run from now on, or could if they were trusted.
+// showLines lists command lines; what says whether they may run.
 func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
@@ -247,8 +247,8 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	})
 }
 
-// planOutcome tells whether the plan was accepted, with the review's words if it was not. Where the policy names more
-// reviewers than the built-in one, it is their turn.
+// planOutcome says whether the plan was approved, and prints the review if not. If the policy names more reviewers than
+// the built-in one, it asks them.
 func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State,
 	task plan.TaskID) error {
 	t := s.Tasks[task]
@@ -265,7 +265,7 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	} else {
 		score := fmt.Sprintf(" (score %d)", last.Score)
 		if !accepted && last.Score >= s.MinScore(task) {
-			score = "" // it is not the reason
+			score = "" // the score is not the reason
 		}
 		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version),
 			verdictWord(last.Verdict), score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))

@@ -14,7 +14,7 @@ func (e *env) plansCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "plans",
 		Usage:       "list the plans of this repository",
-		Description: "The active plan of this worktree has a *. Completed plans are kept and left out of the list.",
+		Description: "The active plan of this worktree has a *. The list leaves out completed plans.",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list the completed plans too, apart"},
@@ -33,7 +33,7 @@ type planSummary struct {
 	Total  int      `json:"total"`
 	Active bool     `json:"active"`
 	Commit plan.OID `json:"commit"`
-	Error  string   `json:"error,omitempty"` // a plan that can't be read is listed all the same
+	Error  string   `json:"error,omitempty"` // why it can't be read
 }
 
 func (e *env) plans(c *cli.Context, store *gitstore.Store) error {

@@ -17,10 +17,9 @@ import (
 func (e *env) policyCommand() *cli.Command {
 	message := messageFlag("why")
 	return &cli.Command{
-		Name:  "policy",
-		Usage: "show or change what this repository demands of every plan and bundle",
-		Description: "The policy is the history of refs/workflow/policy. It is never read from the tree that is judged, and a plan\n" +
-			"may only be stricter.",
+		Name:        "policy",
+		Usage:       "show or change what this repository requires of every plan and bundle",
+		Description: "The policy is the history of refs/workflow/policy, never a file of the judged tree. A plan may only be stricter.",
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "print the policy", Action: e.onStore(0, 0, "no arguments", e.policyShow)},
 			{
@@ -35,7 +34,7 @@ func (e *env) policyCommand() *cli.Command {
 			},
 			e.policyKeyCommand(message),
 			{
-				Name: "baseline", Usage: "count only what comes after a commit: what is there already is exempt",
+				Name: "baseline", Usage: "judge only what comes after a commit: everything before is exempt",
 				ArgsUsage: "[COMMIT]",
 				Flags:     []cli.Flag{message}, Action: e.onStore(0, 1, "at most one commit", e.policyBaseline),
 			},
@@ -54,7 +53,7 @@ func (e *env) policyCommand() *cli.Command {
 				Flags: []cli.Flag{message}, Action: e.onStore(1, 1, "one plan", e.policyRetire),
 			},
 			{
-				Name: "prune", Usage: "say how much git wf prune keeps, and whose decision it is",
+				Name: "prune", Usage: "set how much git wf prune keeps, and who may prune",
 				Flags: []cli.Flag{
 					message,
 					&cli.IntFlag{Name: "keep", Usage: "the newest `N` versions of each task keep their files"},
@@ -77,7 +76,7 @@ func (p printer) policyShow(c *cli.Context, store *gitstore.Store) error {
 	return err
 }
 
-// warnUnguarded says that a policy's keys keep nobody out.
+// warnUnguarded warns that a policy's keys protect nothing.
 func (p printer) warnUnguarded(policy *plan.Policy) {
 	if policy.Unguarded() {
 		fmt.Fprintln(p.stderr, "warning: the policy has keys and no maintainers: anybody may push one without the keys")
@@ -85,7 +84,7 @@ func (p printer) warnUnguarded(policy *plan.Policy) {
 	}
 }
 
-// changePolicy records a new policy.json and makes the repository's settings and hooks follow it.
+// changePolicy records a new policy.json and updates the repository's hooks.
 func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string, edit func(*plan.Policy) error) error {
 	return e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
 		next := p.Policy

@@ -16,10 +16,10 @@ import (
 func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name:  "key",
-		Usage: "say whose signatures make approvals count",
+		Usage: "say whose signatures count",
 		Description: "Once the policy has a key, an approval counts only if the commit that records it is signed with a key whose name\n" +
 			"is the reviewer's, as git's user.name gives it. For the engine and agents, whoever runs them signs.\n" +
-			"The first key is your own, and makes you the policy's maintainer: without one anybody could take the keys out.",
+			"The first key is your own and makes you the policy's maintainer: without one anybody could remove the keys.",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return fault.Usage("git wf policy key --help",
@@ -39,7 +39,7 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 				Action: e.onStore(1, 1, "one name", e.policyKeyAdd),
 			},
 			{
-				Name: "remove", Usage: "take a person's keys out of the policy: what is signed with them counts no longer",
+				Name: "remove", Usage: "remove a person's keys from the policy: what they signed no longer counts",
 				ArgsUsage: "NAME",
 				Flags:     []cli.Flag{message}, Action: e.onStore(1, 1, "one name", e.policyKeyRemove),
 			},
@@ -88,7 +88,7 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 	return err
 }
 
-// readKey reads the one key that a file has.
+// readKey reads the only key in a file.
 func (e *env) readKey(name string) (string, error) {
 	const most = 64 << 10
 	data, err := e.readInput(name, most)

@@ -26,7 +26,7 @@ func (p printer) printJSON(v any) error {
 	return w.Flush()
 }
 
-// say prints a document where --json asks for one, and a line of text else.
+// say prints a document with --json, else a line of text.
 func (p printer) say(c *cli.Context, document any, format string, args ...any) error {
 	if c.Bool("json") {
 		return p.printJSON(document)
@@ -47,14 +47,14 @@ func (st style) status(s plan.Status) string {
 	return st.paint(graph.ClassOf(s).Colour(), string(s))
 }
 
-// mark is a sign that says a status without colour too.
+// mark is a sign that shows a status without colour, too.
 func (st style) mark(s plan.Status) string {
 	class := graph.ClassOf(s)
 	mark, _ := class.Mark()
 	return st.paint(class.Colour(), mark)
 }
 
-// printSome prints the first of a list and, as more says it, how many follow.
+// printSome prints the first entries of a list and, by the format more, how many follow.
 func printSome[T any](w io.Writer, list []T, most int, more string, one func(T)) {
 	for _, v := range list[:min(len(list), most)] {
 		one(v)

@@ -15,9 +15,8 @@ func (e *env) promptCommand() *cli.Command {
 		Name:      "prompt",
 		Usage:     "print what an agent would be told about a task",
 		ArgsUsage: "TASK",
-		Description: "Of a task that awaits work, what its maker would get; of one whose version awaits review, or of its CHECK,\n" +
-			"what a reviewer would. What there was no room for is listed on standard error. Prompts are files that you can\n" +
-			"override: see docs/prompts.md.",
+		Description: "For a task that awaits work, its maker's prompt; for one whose version awaits review, or its CHECK, the reviewer's.\n" +
+			"Standard error lists what there was no room for. Prompts are files that you can override: docs/prompts.md.",
 		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
 		Action: e.onTask(wholePlan, 1, 1, "one task", e.prompt),
 	}
@@ -37,7 +36,7 @@ func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	return err
 }
 
-// printDropped says what the prompt has no room for.
+// printDropped lists what the prompt has no room for.
 func (p printer) printDropped(text prompt.Prompt) {
 	for _, d := range text.Dropped {
 		fmt.Fprintf(p.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)

@@ -15,9 +15,9 @@ import (
 func (e *env) pruneCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "prune",
-		Usage: "begin a plan's history anew, without the files of versions that nobody approved",
-		Description: "Keeps every record, every version that was approved, and the newest versions of each task. The history before moves\n" +
-			"to refs/workflow-archive/<plan>. Deleting that frees its space, and what landed by it can't be verified any more.",
+		Usage: "restart a plan's history without the files of versions that nobody approved",
+		Description: "Keeps every record, every approved version, and the newest versions of each task. The old history moves to\n" +
+			"refs/workflow-archive/<plan>. Deleting that frees its space; what landed by it can then no longer be verified.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task",
@@ -96,7 +96,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 	return nil
 }
 
-// keptVersions is how many of the newest versions stay: as the user says, or the policy.
+// keptVersions is how many of the newest versions stay, by the user or else the policy.
 func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
 	if c.IsSet("keep") {
 		return c.Int("keep"), nil

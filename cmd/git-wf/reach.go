@@ -11,23 +11,22 @@ import (
 	"gitwf/internal/plan"
 )
 
-// recording are the commands that record or land something, or say where that stands. Each looks whether git still
-// reaches the gate: other tools set core.hooksPath or write hooks anew, and nobody notices that nothing is judged any
-// more.
+// recording are the commands that record or land something, or show its status. Each checks whether git still reaches
+// the gate: other tools set core.hooksPath or rewrite hooks, and nobody would notice that nothing is judged any more.
 var recording = []string{
 	"plan", "run", "next", "status", "submit", "review", "answer", "retry", "split", "export", "checkout",
 	"policy", "waive",
 	"switch", "pause", "resume", "complete", "abandon", "prune",
 }
 
-// personal are the commands that a person alone may give: an agent at work on a task is refused. policy, plan, doctor
-// and ui refuse themselves what changes something.
+// personal are the commands for people alone: an agent that is working on a task is refused. policy, plan, doctor and
+// ui check that themselves.
 var personal = []string{
 	"run", "split", "review", "answer", "retry", "trust", "pause", "resume", "complete", "abandon", "waive", "prune", "init",
 	"install", "uninstall",
 }
 
-// begin makes the commands look whether git reaches the gate, and refuse an agent, before they begin.
+// begin makes commands check whether git reaches the gate, and refuse agents, before they run.
 func (e *env) begin(commands []*cli.Command) {
 	for _, c := range commands {
 		looks, person := slices.Contains(recording, c.Name), slices.Contains(personal, c.Name)

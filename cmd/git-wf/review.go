@@ -21,8 +21,8 @@ func (e *env) reviewCommand() *cli.Command {
 		Name:      "review",
 		Usage:     "review the newest version of a task",
 		ArgsUsage: "TASK",
-		Description: "Without --approve or --reject, opens your editor with a form. Criteria that have a command are judged by\n" +
-			"running it, not by you. Approving passes the criteria that you do not mention on your word.",
+		Description: "Without --approve or --reject, opens your editor with a form. Criteria with a command are judged by running it,\n" +
+			"not by you. An approval passes the criteria that you do not mention.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "approve", Usage: "the version may land"},
@@ -141,8 +141,8 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	return o, approve || reject, nil
 }
 
-// fillForm has the user fill the form in, as the file path, with the editor that git would start. The file stays: what
-// was written is not recorded yet.
+// fillForm has the user fill in the form, in the file path, with the editor that git would start. The file stays until
+// its content is recorded.
 func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
 	if !e.interactive && e.getenv("GIT_EDITOR") == "" {
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
@@ -169,7 +169,7 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 	return o, nil
 }
 
-// ask asks a question that only yes answers.
+// ask asks a question, and takes everything but yes as no.
 func (e *env) ask(question string) (bool, error) {
 	fmt.Fprint(e.stderr, question)
 	line, err := bufio.NewReader(e.stdin).ReadString('\n')

@@ -22,8 +22,8 @@ func (e *env) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "run",
 		Usage: "carry the plan out until it is done or waits for someone",
-		Description: "Works on every task that is ready, has each version reviewed, redoes what was rejected. Exits with 0 when the\n" +
-			"plan is done, 3 when a person has to act, 1 when a task used up its attempts.",
+		Description: "Works on every task that is ready, has each version reviewed, redoes what was rejected. Exits with 0 if the plan is\n" +
+			"done, 3 if a person has to act, 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
@@ -45,7 +45,7 @@ func (e *env) runCommand() *cli.Command {
 	}
 }
 
-// runsNoTask says why one task is not run by itself: of a container, what it is.
+// runsNoTask refuses to run one task alone; for a container, it says what that is.
 func runsNoTask(c *cli.Context, snap *gitstore.Snapshot) error {
 	if err := snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	return runResult(x)
 }
 
-// work has the engine run or, with --step, do one thing; did says that it was done. Meanwhile what happens is shown.
+// work has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
 func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, did bool, err error) {
 	shown, line := c.Context, func(string) {}
 	if !c.Bool("quiet") && !c.Bool("json") {
@@ -104,8 +104,8 @@ func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.Stat
 	return s, false, err
 }
 
-// showWork prints a line for each thing that happens and, on a terminal that can, keeps what is worked on below them.
-// The function that it returns prints a line of another kind, and under the context long copying is shown, too.
+// showWork prints a line for each event and, on a terminal that can, keeps the running tasks below them. line prints
+// another line, and the context also shows long copying.
 func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.Context, line func(string), end func()) {
 	shown, end = ctx, func() {}
 	if size := e.screen(); size != nil {
@@ -119,7 +119,7 @@ func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.C
 	return shown, line, end
 }
 
-// progress prints a line for each thing that happens.
+// progress prints a line for each event.
 func (e *env) progress(quiet bool) func(engine.Progress) {
 	if quiet {
 		return nil
@@ -127,7 +127,7 @@ func (e *env) progress(quiet bool) func(engine.Progress) {
 	return e.report(e.lines())
 }
 
-// lines prints lines as they come, from several goroutines.
+// lines prints lines from several goroutines.
 func (p printer) lines() func(string) {
 	var mu sync.Mutex
 	return func(text string) {
@@ -137,7 +137,7 @@ func (p printer) lines() func(string) {
 	}
 }
 
-// report makes a line of each thing that happens, with the time since the beginning.
+// report makes a line of each event, with the time since the start.
 func (e *env) report(line func(string)) func(engine.Progress) {
 	began := e.now()
 	return func(p engine.Progress) {
@@ -145,7 +145,7 @@ func (e *env) report(line func(string)) func(engine.Progress) {
 	}
 }
 
-// screen says how large the terminal is on which a live view can be shown, nil if there is none.
+// screen returns the size of the terminal for a live view; nil if there is none.
 func (e *env) screen() func() (columns, rows int) {
 	f, ok := e.stderr.(*os.File)
 	if !ok || !e.movesCursor() || !term.IsTerminal(int(f.Fd())) {
@@ -160,7 +160,7 @@ func (e *env) screen() func() (columns, rows int) {
 	}
 }
 
-// movesCursor reports whether the terminal, if there is one, can write again what is on its screen.
+// movesCursor reports whether the terminal, if there is one, can redraw its screen.
 func (u user) movesCursor() bool {
 	if runtime.GOOS == "windows" && u.getenv("WT_SESSION") != "" { // the one console there that surely does
 		return true
@@ -169,7 +169,7 @@ func (u user) movesCursor() bool {
 	return kind != "" && kind != "dumb"
 }
 
-// printOutcome says how far the plan is, what each open task waits for and what holds up the others.
+// printOutcome says how far the plan is, and what each open task waits for.
 func (p printer) printOutcome(x explained) {
 	s, waits := x.state, x.waits
 	done, all := s.Progress()
@@ -185,7 +185,7 @@ func (p printer) printOutcome(x explained) {
 	p.printClaims(p.stdout, x.claims)
 }
 
-// printWait says what a task waits for, and the command that would mend it. A question is printed once.
+// printWait says what a task waits for, and the command that helps. A question is printed once.
 func (p printer) printWait(w engine.Wait) {
 	text := plan.OneLine(w.Text)
 	if n := len(w.Questions); n > 0 {
@@ -201,14 +201,14 @@ func (p printer) printWait(w engine.Wait) {
 	}
 }
 
-// finished reports whether nothing is left to do. A plan that is assembled is DONE with its last task, but one of its
+// finished reports whether nothing is left to do. An assembled plan is DONE with its last task, but one of its
 // deliverables may have been rejected since.
 func finished(s *plan.State, waits []engine.Wait) bool {
 	done, all := s.Progress()
 	return s.Root().Status == plan.StatusDone && len(waits) == 0 && done == all
 }
 
-// runResult is the exit code of a run that came to rest.
+// runResult is the exit code of a run that has stopped.
 func runResult(x explained) error {
 	s, waits := x.state, x.waits
 	if finished(s, waits) {

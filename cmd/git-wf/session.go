@@ -16,10 +16,10 @@ import (
 func (e *env) pauseCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pause",
-		Usage:     "let no work begin in a plan until it is resumed",
+		Usage:     "start no work in a plan until it is resumed",
 		ArgsUsage: "[PLAN]",
-		Description: "What is being worked on is finished and recorded. Looking, exporting and verifying go on, and so do the decisions\n" +
-			"of people: reviews, answers, waivers.",
+		Description: "Running work is finished and recorded. Looking, exporting and verifying go on, and so do people's decisions:\n" +
+			"reviews, answers, waivers.",
 		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
 		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
 			return plan.Pause{Decision: d, Author: by}
@@ -30,7 +30,7 @@ func (e *env) pauseCommand() *cli.Command {
 func (e *env) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
-		Usage:     "go on with a plan that is paused, or open a completed one again",
+		Usage:     "continue a paused plan, or reopen a completed one",
 		ArgsUsage: "[PLAN]",
 		Description: "The plan becomes the active one of this worktree. A completed plan needs a reason (-m): its metrics and lessons stay,\n" +
 			"and the next completion adds new ones.",
@@ -53,7 +53,7 @@ func sessionOf(s *plan.State) sessionSummary {
 	return sessionSummary{s.SessionStatus(), s.Phase(), s.Plan.AssessComplexity(), s.Plan.PlanType}
 }
 
-// printSession says of a plan as a whole what is not what a plan mostly is.
+// printSession prints what is unusual about a plan as a whole.
 func printSession(w io.Writer, s *plan.State) {
 	var parts []string
 	sum := sessionOf(s)
@@ -101,8 +101,8 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 	})
 }
 
-// onSession is the action of a command that records something about a plan as a whole. The plan becomes the active one
-// of this worktree if activate says so.
+// onSession is the action of a command that records an event of a plan as a whole, and, if activate is set, makes it the
+// active plan of this worktree.
 func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activate bool) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
@@ -148,7 +148,7 @@ func checkTypeFlags(c *cli.Context, change bool) error {
 	return nil
 }
 
-// beginType gives a draft the type and the complexity that the command line names.
+// beginType gives a draft the type and the complexity of the command line.
 func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	if name := c.String("type"); name != "" {
 		if d.Plan.PlanType != "" && d.Plan.PlanType != name {

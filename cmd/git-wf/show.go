@@ -19,7 +19,7 @@ import (
 func (e *env) showCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "show",
-		Usage:     "show one task whole: spec, criteria, versions, reviews, evidence, inputs",
+		Usage:     "show one task: spec, criteria, versions, reviews, evidence, inputs",
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -177,7 +177,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 	}
 }
 
-// printGoal shows what a GOAL is made of, and what the root has to meet.
+// printGoal shows the parts of a GOAL, and the criteria of the root.
 func (st style) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
 	if t.NodeType != plan.Goal {
 		return

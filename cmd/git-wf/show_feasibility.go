@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// printFeasibility shows how large a task was judged to be: what counts, why, and what each source said. Of a task that
-// makes plans it has a line for each leaf.
+// printFeasibility shows how large a task was judged: what counts, why, and what each source said. A planning task has a
+// line for each leaf.
 func (st style) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgement) {
 	if len(all) == 0 {
 		return
@@ -34,7 +34,7 @@ func (st style) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judge
 	}
 }
 
-// passWord says what counts from a judgement.
+// passWord is the result of a judgement.
 func passWord(j engine.Judgement) string {
 	days := fmt.Sprintf("%g person-days count, at most %g pass", j.Days, j.Threshold)
 	if j.OneShotPass {
@@ -62,7 +62,7 @@ func printSources(w io.Writer, j engine.Judgement) {
 		clip(plan.OneLine(strings.Join(j.Sources.Rule.Why, ", ")), 400)), false)
 }
 
-// judgementText is one source's word; j may be nil.
+// judgementText is what one source said; j may be nil.
 func judgementText(j *estimate.Judgement) string {
 	if j == nil {
 		return ""

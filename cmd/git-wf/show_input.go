@@ -9,7 +9,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// taskInput is what a task has from people beside reviews.
+// taskInput is what people gave a task, except reviews.
 type taskInput struct {
 	Questions []export.Asked       `json:"questions"`
 	HandedIn  []plan.InputDocument `json:"handed_in"`

@@ -15,8 +15,8 @@ func (e *env) splitCommand() *cli.Command {
 		Name:      "split",
 		Usage:     "split a task that is too large into smaller ones",
 		ArgsUsage: "TASK",
-		Description: "With -f, the file holds the tasks that it falls into: a plan without config and root criteria, in which one task\n" +
-			"delivers what this one was to deliver. Without it, the planner makes that. Either is reviewed like any plan.",
+		Description: "The file has the smaller tasks: a plan without config and root criteria, in which one task delivers what this one\n" +
+			"was to deliver. Without -f, the planner makes it. Either is reviewed like any plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"},
@@ -30,7 +30,7 @@ func (e *env) splitCommand() *cli.Command {
 	}
 }
 
-// replan splits a leaf or, without one, amends the plan, by a person's file or by the planner.
+// replan splits a leaf or, without one, amends the plan, with a person's file or by the planner.
 func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, leaf plan.TaskID) error {
 	eng, err := e.engine(c, store)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	return e.makePlan(c, store, eng, snap.ID)
 }
 
-// handInPlan has a person's file tried and recorded as the next version of a planning task.
+// handInPlan tries a person's file and records it as the next version of a planning task.
 func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	name string, data []byte) error {
 	d, err := eng.DraftFor(c.Context, id, r, name, data)

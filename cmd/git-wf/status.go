@@ -21,9 +21,9 @@ func (e *env) statusCommand() *cli.Command {
 		Usage: "show the tree of tasks, and what each waits for",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "cost", Usage: "show what the agents say that their work took"},
+			&cli.BoolFlag{Name: "cost", Usage: "show the usage and cost that agents report"},
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
-				Usage: "stay, and show what changes; on a terminal, with keys to look around and to review"},
+				Usage: "keep showing what changes; on a terminal, with keys to look around and to review"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
@@ -56,7 +56,7 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	return w.Flush()
 }
 
-// standing is all that is to be said of where a plan stands.
+// standing is everything about the state of a plan.
 type standing struct {
 	explained
 	checklist []export.RootCriterion
@@ -184,7 +184,7 @@ func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 	}
 }
 
-// proofUnder finds out which approvals count. Without keys they all do, and the policy need not be read again.
+// proofUnder finds out which approvals count. Without keys all do, and the policy is not read again.
 func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p plan.Policy) (*export.Evidence,
 	error) {
 	if len(p.Keys) == 0 {
@@ -229,13 +229,13 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 		plan.UnescapeName(r.Reviewer)}
 }
 
-// printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: what it says stands with
-// its target.
+// printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: its target's line shows what
+// it says.
 func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
 	st.printProven(w, s, stale, &export.Evidence{})
 }
 
-// printProven prints the tree with what the policy's keys prove of it.
+// printProven prints the tree with what the policy's keys prove.
 func (st style) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
 	done, all := s.Progress()
 	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
@@ -245,7 +245,7 @@ func (st style) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]st
 	treePrinter{style: st, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
 }
 
-// printWaits says what only a person can do, and the command that does it.
+// printWaits lists what only a person can do, and the commands for it.
 func (st style) printWaits(w io.Writer, waits []engine.Wait) {
 	if len(waits) == 0 {
 		return
@@ -262,7 +262,7 @@ func (st style) printWaits(w io.Writer, waits []engine.Wait) {
 	})
 }
 
-// printChecklist says which items of the top task's own checklist are met, and by what.
+// printChecklist says which items of the top task's checklist are met, and by what.
 func (st style) printChecklist(w io.Writer, list []export.RootCriterion) {
 	if len(list) == 0 {
 		return

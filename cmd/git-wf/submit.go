@@ -17,8 +17,8 @@ func (e *env) submitCommand() *cli.Command {
 		Name:      "submit",
 		Usage:     "hand in a candidate for a task",
 		ArgsUsage: "TASK PATH...",
-		Description: "The files become the task's next version and await review. A file is taken under its own name, below the\n" +
-			"declared output_dir; of a directory, everything in it, as it is.",
+		Description: "The files become the task's next version and await review. A file keeps its name, below the declared output_dir;\n" +
+			"a directory gives everything in it, as it is.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),

@@ -15,9 +15,9 @@ import (
 func (e *env) trustCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "trust",
-		Usage: "show the plan's command lines that may not run here yet, and let them",
-		Description: "A plan that came from elsewhere runs nothing on this machine until you have seen its command lines. This\n" +
-			"shows the new ones whole and asks; --yes answers for a script that has shown them already.",
+		Usage: "show the plan's command lines that may not run here yet, and allow them",
+		Description: "A plan from elsewhere runs nothing on this machine until you have seen its command lines. This shows the new ones\n" +
+			"in full and asks; --yes is for scripts that have shown them.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},

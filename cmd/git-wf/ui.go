@@ -23,9 +23,9 @@ import (
 func (e *env) uiCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "ui",
-		Usage: "show the plan as a page in a browser, live, and take decisions there",
-		Description: "Serves the page on this machine alone until it is interrupted, and opens a browser. The address that it prints\n" +
-			"has a token; without it nobody sees anything.",
+		Usage: "show the plan live in a browser, and decide there",
+		Description: "Serves the page on this machine alone until interrupted, and opens a browser. Only the printed address, which has\n" +
+			"a token, shows anything.",
 		Flags: []cli.Flag{
 			planFlag(),
 			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one",
@@ -81,12 +81,12 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	fmt.Fprintln(e.stderr, "serving until interrupted (Ctrl+C)")
 	err = errors.Join(s.Serve(c.Context, l), s.Close())
 	if c.Context.Err() != nil {
-		return nil // that is how it ends
+		return nil // the normal end
 	}
 	return err
 }
 
-// listen takes a loopback address alone: the page lets whoever has its token act under the user's name.
+// listen accepts only a loopback address: anyone with the page's token acts under the user's name.
 func listen(addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -105,7 +105,7 @@ func listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// asCommand carries out a command line as the terminal would, and returns what it prints.
+// asCommand runs a command line as in a terminal, and returns what it prints.
 func (e *env) asCommand(ctx context.Context, args []string) web.Outcome {
 	var out bytes.Buffer
 	own := *e
@@ -114,7 +114,7 @@ func (e *env) asCommand(ctx context.Context, args []string) web.Outcome {
 	return web.Outcome{Output: strings.TrimSpace(out.String()), OK: code == fault.ExitDone}
 }
 
-// runningLog is the end of what the work on a task has printed so far; nil where no run of this machine is at it.
+// runningLog is the end of a running task's output; nil if no run on this machine works on it.
 func runningLog(commonDir string, id plan.ID, task plan.TaskID) []byte {
 	if !id.Valid() || !task.Valid() {
 		return nil
@@ -130,11 +130,11 @@ func runningLog(commonDir string, id plan.ID, task plan.TaskID) []byte {
 		return nil
 	}
 	data := make([]byte, min(info.Size(), most))
-	n, _ := f.ReadAt(data, max(info.Size()-most, 0)) // less, if it was begun anew meanwhile
+	n, _ := f.ReadAt(data, max(info.Size()-most, 0)) // less, if it was restarted meanwhile
 	return data[:n]
 }
 
-// openBrowser asks the system to show an address. If it can't, the address stands on the terminal.
+// openBrowser asks the system to open an address. If it can't, the terminal shows the address.
 func openBrowser(ctx context.Context, address string) {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

@@ -65,7 +65,7 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 		if report, err = verifyRange(c.Context, g, rev); err == nil {
 			break
 		}
-		// A range that is none made it fail; asking before would take git once more each time.
+		// Ask only now whether this is a range: asking first would cost one git each time.
 		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil &&
 			c.Context.Err() == nil {
 			return noRevision(c.Context, store, "range", rev)
@@ -92,7 +92,7 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 	return fault.Refused("", "%q selects no commit", rev)
 }
 
-// noteReplaced says that git shows other objects here than those that were judged.
+// noteReplaced warns that git shows other objects than those that were judged.
 func (p printer) noteReplaced(ctx context.Context, store *gitstore.Store) error {
 	refs, err := audit.Replaced(ctx, store)
 	if err != nil || len(refs) == 0 {
@@ -104,7 +104,7 @@ func (p printer) noteReplaced(ctx context.Context, store *gitstore.Store) error 
 	return nil
 }
 
-// noRevision is the error of a range or commit that is not here; in a shallow clone it may only not have been fetched.
+// noRevision is the error of a range or commit that is not here; a shallow clone may not have fetched it.
 func noRevision(ctx context.Context, store *gitstore.Store, what, rev string) error {
 	hint := ""
 	if shallow, err := store.Git(ctx, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
@@ -183,11 +183,11 @@ func (p printer) printBundles(r *gate.Report) {
 	}
 }
 
-// mostFindings is how many findings are printed in full: a bundle swapped as a whole would fill many screens.
+// mostFindings is how many findings are printed: a wholly replaced bundle would fill many screens.
 const mostFindings = 20
 
-// printFindings says what may not land and how to mend it, and returns the error with which the command then ends.
-// Where nothing is refused, aside says why and what to do, and the findings are warnings.
+// printFindings says what may not land and how to fix it, and returns the error with which the command ends. If nothing
+// is refused, aside says why and what to do, and the findings are warnings.
 func (p printer) printFindings(r *gate.Report, aside string) error {
 	if r.OK() {
 		return nil

@@ -15,10 +15,10 @@ import (
 func (e *env) waiveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "waive",
-		Usage:     "in an emergency, let one thing pass that was not approved",
+		Usage:     "in an emergency, let one unapproved thing pass",
 		ArgsUsage: "PATH | TASK",
-		Description: "Of a path, exactly the content that is staged may land below a protected directory. Of a task, one criterion of\n" +
-			"the newest version passes. Both are records with your name and the reason, and show wherever the gate reports.",
+		Description: "With a path, exactly the staged content may land below a protected directory. With a task, one criterion of the\n" +
+			"newest version passes. Both are records with your name and the reason, and the gate reports them.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
 			&cli.StringFlag{Name: "criterion", Usage: "of a task, the criterion that passes"},

@@ -40,7 +40,7 @@ func (e *env) watch(c *cli.Context) error {
 	})
 }
 
-// wholeScreen is the terminal that can be taken over, nil if there is none.
+// wholeScreen is the terminal to take over, nil if there is none.
 func (e *env) wholeScreen() (in, out *os.File) {
 	in, okIn := e.stdin.(*os.File)
 	out, okOut := e.stdout.(*os.File)
@@ -50,7 +50,7 @@ func (e *env) wholeScreen() (in, out *os.File) {
 	return in, out
 }
 
-// asciiAlone reports whether the locale says that the terminal shows nothing but ASCII.
+// asciiAlone reports whether the locale says that the terminal shows only ASCII.
 func (u user) asciiAlone() bool {
 	if runtime.GOOS == "windows" {
 		return false // a terminal that moves its cursor there shows UTF-8
@@ -63,15 +63,15 @@ func (u user) asciiAlone() bool {
 	return true
 }
 
-// How often it is looked whether the plan has changed, and after which time it is read though that does not show: a
-// file system may keep time in steps, and a claim ends by itself.
+// How often a watch checks whether the plan has changed, and when it reads the plan anyway: a file system may keep time
+// in steps, and a claim ends by itself.
 const (
 	watchTime  = 250 * time.Millisecond
 	settleTime = 1200 * time.Millisecond
 	rereadTime = 5 * time.Second
 )
 
-// changes says when a plan has to be read again, until the context ends: when the pulse is another one, and now and then.
+// changes says when to read a plan again, until the context ends: when its pulse changes, and now and then.
 func changes[T comparable](ctx context.Context, pulse func() T) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	last := pulse()
@@ -103,7 +103,7 @@ func changes[T comparable](ctx context.Context, pulse func() T) <-chan struct{} 
 	return c
 }
 
-// watchLines prints the status, and again whenever it is another one.
+// watchLines prints the status, and again whenever it changes.
 func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 	moved := changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
 	var last []byte

@@ -47,7 +47,7 @@ func (w *watcher) overview(ctx context.Context) (o watch.Overview, err error) {
 	return o, nil
 }
 
-// running is what is worked on now, the oldest first.
+// running are the running tasks, the oldest first.
 func running(s *plan.State, claims []engine.ClaimState) []watch.Running {
 	var all []watch.Running
 	for _, c := range claims {
@@ -111,7 +111,7 @@ func (w *watcher) tasks(st standing) []watch.Task {
 	return all
 }
 
-// reviewOf is what a person's review of a task would be about.
+// reviewOf is what a person would review of a task.
 func reviewOf(t *plan.TaskState) (r watch.Review) {
 	if t.NodeType != plan.Action || t.Active == 0 || t.Status == plan.StatusAbandoned {
 		return r
@@ -177,7 +177,7 @@ func (w *watcher) page(ctx context.Context, want watch.Want) (p watch.Page, err 
 	return p, err
 }
 
-// lines are a text's, fit to be shown.
+// lines are a text's lines, safe to print.
 func lines(text string) []string {
 	return strings.Split(strings.TrimRight(plan.Printable(text), "\n"), "\n")
 }
@@ -252,14 +252,14 @@ func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	return all, nil
 }
 
-// content is the beginning of a file, if it is text.
+// content is the start of a file, if it is text.
 func (w *watcher) content(ctx context.Context, oid plan.OID) ([]string, error) {
 	data, whole, err := w.store.BlobHead(ctx, oid, mostShownBytes)
 	if err != nil {
 		return nil, err
 	}
 	text := string(data)
-	if !whole { // it may end within a character
+	if !whole { // it may end inside a character
 		for range utf8.UTFMax - 1 {
 			if r, n := utf8.DecodeLastRuneInString(text); r == utf8.RuneError && n == 1 {
 				text = text[:len(text)-1]
@@ -278,7 +278,7 @@ func (w *watcher) content(ctx context.Context, oid plan.OID) ([]string, error) {
 
 var errEnough = errors.New("enough has been read")
 
-// diff is what is different in a version from the one before.
+// diff is the difference of a version from the one before.
 func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, n int) ([]string, error) {
 	now, ok := snap.Records.Of(id).Version(n)
 	before, hasBefore := snap.Records.Of(id).Version(n - 1)

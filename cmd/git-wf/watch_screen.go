@@ -19,7 +19,7 @@ import (
 	"gitwf/internal/watch"
 )
 
-// untilHungUp is a context that ends, too, by the signals that would end the program with the terminal as it is.
+// untilHungUp is a context that also ends by the signals that would kill the program without restoring the terminal.
 func untilHungUp(ctx context.Context) (context.Context, func()) {
 	signals := []os.Signal{syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -28,8 +28,8 @@ func untilHungUp(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, signals...)
 }
 
-// watcher shows a plan on the whole screen. One goroutine draws and takes keys; what takes long is done by others, one
-// at a time, which hand back what is to be done with what they found.
+// watcher shows a plan on the whole screen. One goroutine draws and takes keys; others do what takes long, one at a
+// time, and hand back a function that shows the result.
 type watcher struct {
 	*env
 	c      *cli.Context
@@ -38,13 +38,13 @@ type watcher struct {
 	screen *terminal.Screen
 	model  *watch.Model
 
-	reading sync.Mutex  // the store is asked by one at a time
+	reading sync.Mutex  // for the store, which one goroutine uses at a time
 	found   chan func() // run by the goroutine that draws
 	busy    bool        // the plan is being read
 	again   bool        // and has to be read once more
 
 	deciding sync.WaitGroup
-	late     string // what a decision came to after the screen was left
+	late     string // the result of a decision that ended after the screen was left
 }
 
 func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, in, out *os.File) (err error) {
@@ -56,7 +56,7 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, in,
 			fmt.Fprintln(e.stdout, w.late)
 		}
 	}()
-	over, err := w.overview(ctx) // before the screen is taken: what is wrong is said where one can read it
+	over, err := w.overview(ctx) // before taking the screen, so that an error can be read
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (w *watcher) job(ctx context.Context, s os.Signal) error {
 	return nil
 }
 
-// pause stops the program until somebody has it go on, unless it is to end.
+// pause stops the program until it is continued, unless it is ending.
 func (w *watcher) pause(ctx context.Context) error {
 	if err := w.screen.Pause(); err != nil || ctx.Err() != nil {
 		return err
@@ -150,8 +150,8 @@ func (w *watcher) pause(ctx context.Context) error {
 	return w.screen.Take()
 }
 
-// aside does something that takes long, and then what that returns where the screen is drawn. That it panics, too, is
-// known there, so that the terminal is given back first.
+// aside runs f in the background, and what f returns in the goroutine that draws. A panic moves there, too, so that the
+// terminal is restored first.
 func (w *watcher) aside(ctx context.Context, f func() func()) {
 	go func() {
 		var then func()
@@ -198,7 +198,7 @@ func (w *watcher) refresh(ctx context.Context) {
 	})
 }
 
-// open fills a page; one that is there already is only brought up to date.
+// open fills a page, or updates one that is there.
 func (w *watcher) open(ctx context.Context, want watch.Want, there bool) {
 	if want.Kind == 0 {
 		return
@@ -218,9 +218,8 @@ func (w *watcher) open(ctx context.Context, want watch.Want, there bool) {
 	})
 }
 
-// decide carries a review out, by the command that would do it on the command line. What the form says becomes part of
-// a flag or stands behind "--", so that nothing of it is taken for a flag. That the screen is left meanwhile does not
-// take it back.
+// decide records a review with the command of the command line. What the form says becomes part of a flag or stands
+// after "--", so that nothing of it is taken for a flag. Leaving the screen meanwhile does not undo it.
 func (w *watcher) decide(ctx context.Context, d watch.Decision) {
 	args := []string{"review", "--plan=" + string(w.id), "--reject", "--artifact=" + d.Version}
 	if d.Approve {

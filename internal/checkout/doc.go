@@ -7,6 +7,6 @@
 // followed.
 //
 // It does not own the content of the files (internal/exchange), how they stay out of the index, how edits are shown and
-// handed in (cmd/git-wf), or locking: callers hold a lock. It knows no git. docs/sessions.md specifies what users see
+// handed in (internal/views), or locking: callers hold a lock. It knows no git. docs/sessions.md specifies what users see
 // of it.
 package checkout

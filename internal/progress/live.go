@@ -14,9 +14,8 @@ import (
 	"gitwf/internal/watch"
 )
 
-// Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
-// what has happened. It keeps to the width of the terminal, so that each of its lines is one row, and leaves nothing
-// behind when it is closed.
+// Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of past
+// events. Each of its lines fits into one row, and closing it leaves nothing behind.
 type Live struct {
 	out    io.Writer
 	size   func() (columns, rows int) // zero if unknown
@@ -29,18 +28,18 @@ type Live struct {
 	done  int
 	all   int
 	doing []engine.Doing
-	files gitstore.Step // the copying that was last heard of; all done if there is none
+	files gitstore.Step // the last report of copying; complete if there is none
 	since time.Time     // when that began
 	title map[plan.TaskID]string
-	drawn []int // width of each row that is on the screen
-	stale bool  // what is on the screen is not what is to be seen
+	drawn []int // the width of each row on the screen
+	stale bool  // the screen is out of date
 	last  time.Time
 
 	stop chan struct{}
 	over chan struct{}
 }
 
-// How often the view is drawn: what happens in between is shown together.
+// How often the view is drawn.
 const (
 	drawTime    = 100 * time.Millisecond
 	elapsedTime = time.Second
@@ -69,7 +68,7 @@ func NewLive(out io.Writer, size func() (int, int), now func() time.Time, colour
 	return v
 }
 
-// Watch takes up what is worked on.
+// Watch sets the running tasks.
 func (v *Live) Watch(s *plan.State, doing []engine.Doing) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -82,7 +81,7 @@ func (v *Live) Watch(s *plan.State, doing []engine.Doing) {
 	}
 }
 
-// Step takes up how far the copying of a deliverable is.
+// Step sets how far the copying of a deliverable is.
 func (v *Live) Step(s gitstore.Step) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -92,7 +91,7 @@ func (v *Live) Step(s gitstore.Step) {
 	v.files, v.stale = s, true
 }
 
-// copying is the line about the copying under way; "" if there is none that takes long.
+// copying is the line about long copying; "" if there is none.
 func (v *Live) copying() string {
 	if v.files.Fraction() == 1 || v.now().Sub(v.since) < elapsedTime {
 		return ""
@@ -100,7 +99,7 @@ func (v *Live) copying() string {
 	return strings.Repeat(" ", 9) + stepText(v.files, 0)
 }
 
-// Line prints what has happened above the view.
+// Line prints an event above the view.
 func (v *Live) Line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,7 +107,7 @@ func (v *Live) Line(text string) {
 	v.drawn, v.stale = nil, true
 }
 
-// Close takes the view away.
+// Close removes the view.
 func (v *Live) Close() {
 	close(v.stop)
 	<-v.over
@@ -118,8 +117,8 @@ func (v *Live) Close() {
 	v.drawn = nil
 }
 
-// erasure takes the drawn rows away and leaves the cursor where the first of them began. A terminal that has become
-// narrower since has broken them into more rows.
+// erasure removes the drawn rows and leaves the cursor at the start of the first. A terminal that has become narrower
+// has wrapped them into more rows.
 func (v *Live) erasure() string {
 	if len(v.drawn) == 0 {
 		return ""
@@ -150,7 +149,7 @@ func (v *Live) dimensions() (columns, rows int) {
 // draw puts the view on the screen, in one write.
 func (v *Live) draw() {
 	columns, rows := v.dimensions()
-	lines := v.lines(columns-1, max(rows-2, 1)) // a full row would make some terminals begin another
+	lines := v.lines(columns-1, max(rows-2, 1)) // some terminals wrap after a full row
 	var b strings.Builder
 	b.WriteString(v.erasure())
 	v.drawn = nil
@@ -169,7 +168,7 @@ func (v *Live) draw() {
 	v.stale, v.last = false, v.now()
 }
 
-// lines are the rows of the view, at most so many: the tasks that are worked on, and the plan.
+// lines are the rows of the view, at most so many: the running tasks, and the plan.
 func (v *Live) lines(columns, most int) []string {
 	var lines []string
 	copying := v.copying()

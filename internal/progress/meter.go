@@ -18,8 +18,7 @@ func NewMeter(out io.Writer, size func() (columns, rows int), delay string) *Met
 	return &Meter{out: out, size: size, now: time.Now, delay: delayOf(delay)}
 }
 
-// delayOf is how long work goes on before it is shown, as git reads it: in seconds, two of them unless the user says
-// otherwise. What is done by then needs no line.
+// delayOf is how long work takes before it is shown, in seconds as git reads it; two by default.
 func delayOf(setting string) time.Duration {
 	if n, err := strconv.Atoi(setting); err == nil && n >= 0 {
 		return time.Duration(n) * time.Second
@@ -27,8 +26,8 @@ func delayOf(setting string) time.Duration {
 	return 2 * time.Second
 }
 
-// Meter is one line on a terminal that says how far work on files is. It is drawn over itself with spaces and carriage
-// returns alone, which every terminal knows.
+// Meter is one line on a terminal that says how far work on files is. It redraws itself with only spaces and carriage
+// returns, which every terminal knows.
 type Meter struct {
 	out   io.Writer
 	size  func() (columns, rows int)
@@ -42,7 +41,7 @@ type Meter struct {
 	width int // of what is on the screen, in columns
 }
 
-// Step takes up a step, and draws it if it is time for that.
+// Step records a step, and draws it if it is time.
 func (m *Meter) Step(s gitstore.Step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +61,7 @@ func (m *Meter) Text(text string) {
 	m.draw(plan.OneLine(text), m.now())
 }
 
-// draw puts a text on the screen, unless it has just been drawn.
+// draw draws a text, unless the line was just drawn.
 func (m *Meter) draw(text string, now time.Time) {
 	if now.Sub(m.drawn) < drawTime {
 		return
@@ -78,7 +77,7 @@ func (m *Meter) draw(text string, now time.Time) {
 	m.width = width
 }
 
-// End takes the line away.
+// End removes the line.
 func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +88,7 @@ func (m *Meter) End() {
 	m.what, m.width = "", 0
 }
 
-// stepText is a step in git's words: "Writing files:  45% (450/1000), 12.0 MiB | 3.0 MiB/s".
+// stepText is a step as git words it: "Writing files:  45% (450/1000), 12.0 MiB | 3.0 MiB/s".
 func stepText(s gitstore.Step, took time.Duration) string {
 	text := fmt.Sprintf("%s: %3d%% (%d/%d)", plan.OneLine(s.What), int(100*s.Fraction()), s.Done, s.All)
 	if s.Bytes > 0 {

@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Findings are what git wf init would put right: hooks that do not run the gate, and settings that are
-// missing. A bare repository has none of them unless it is a server.
+// Findings are what git wf init would fix: hooks that do not run the gate, and missing settings. A bare repository has
+// none unless it is a server.
 func (s Setup) Findings(ctx context.Context) ([]audit.Finding, error) {
 	if s.Store.WorkTree() == "" {
 		return s.serverFindings(ctx)
@@ -26,8 +26,7 @@ func (s Setup) Findings(ctx context.Context) ([]audit.Finding, error) {
 	return append(findings, more...), err
 }
 
-// serverFindings reports, in a repository whose pre-receive hook is the gate's, the settings that belong to it and are
-// off.
+// serverFindings reports the settings that are off in a repository whose pre-receive hook is the gate's.
 func (s Setup) serverFindings(ctx context.Context) ([]audit.Finding, error) {
 	o, err := s.Options(ctx, false)
 	if err != nil {
@@ -54,7 +53,7 @@ func (s Setup) serverFindings(ctx context.Context) ([]audit.Finding, error) {
 	return findings, ctx.Err()
 }
 
-// settingFindings reports the settings that go with plans and are not there.
+// settingFindings reports the missing settings that go with plans.
 func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
 	wanted, err := s.settings(ctx)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
 	return findings, ctx.Err()
 }
 
-// hookFindings reports the hooks that do not run the gate, or not as this program would write them for the policy's
+// hookFindings reports the hooks that do not run the gate, or differ from what this program would write for the policy's
 // roots.
 func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
@@ -112,9 +111,9 @@ func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	for _, h := range all {
 		f := audit.Finding{Code: "hook", Place: h.Name, Message: h.Reason, Mend: "git wf hooks install", Fix: install}
 		if st, err := os.Stat(h.Path); err == nil && h.Mode != "" && !h.Active && st.Mode().IsRegular() {
-			// Switched off: what else is in the file may be so on purpose, and is for its owner to say.
+			// Switched off, maybe on purpose: its owner decides.
 			f.Mend, f.Fix = "chmod +x "+shell.Word(h.Path), nil
-			findings = slices.Insert(findings, 0, f) // before those whose mend refuses because of it
+			findings = slices.Insert(findings, 0, f) // before those whose fix refuses because of it
 		} else if h.Reason != "" || !h.Active {
 			findings = append(findings, f)
 		}

@@ -18,10 +18,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// maxShown is the size in bytes above which a file is not compared for showing.
+// maxShown is the size in bytes above which no difference is shown.
 const maxShown = 1 << 20
 
-// before is what an edit began with: what was written, or, where nobody knows that, what the plan says by now.
+// before is what an edit began with: what was written or, if that is unknown, what the plan says now.
 func before(ed checkout.Edit) []byte {
 	if ed.Base != nil {
 		return ed.Base
@@ -29,9 +29,8 @@ func before(ed checkout.Edit) []byte {
 	return ed.Want
 }
 
-// viewDiff is the edit: the difference from what was written, or else from what the plan says by now. git makes it, of
-// copies: nothing is read through a link, and no setting of the repository's content is heard. It is "" where there is
-// nothing to show.
+// viewDiff is the difference of an edit from before, "" if there is nothing to show. git makes it from copies: nothing
+// is read through a link, and no attributes of the repository apply.
 func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) string {
 	was, from := before(ed), "plan"
 	if ed.Base != nil {
@@ -52,7 +51,7 @@ func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) stri
 			return ""
 		}
 	}
-	// That they differ is what git's exit code says.
+	// git's exit code only says that they differ.
 	out, _ := store.GitIn(ctx, gitstore.Invocation{Dir: dir, Args: []string{
 		"-c", "core.quotePath=false", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=",
 		"--dst-prefix=", "--", names[0], names[1],
@@ -66,7 +65,7 @@ func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) stri
 
 const editPlan = "what the plan says is changed with git wf plan --edit, or git wf plan --amend -m 'what is to change'"
 
-// waysIn says how an edit of a view reaches the plan.
+// waysIn says which commands bring an edit of a view into the plan.
 func waysIn(s exchange.Snapshot, id plan.ID, ed checkout.Edit) []string {
 	view, task := exchange.ViewOf(id, ed.Name)
 	if ed.Gone {
@@ -111,7 +110,7 @@ func todoEdit(s exchange.Snapshot, ed checkout.Edit) []string {
 	return out
 }
 
-// finish is how a person brings a task to its end.
+// finish is how a person completes a task.
 func finish(s exchange.Snapshot, id plan.TaskID) string {
 	review := fmt.Sprintf("git wf review %s --approve", id)
 	switch t := s.State.Tasks[id]; {
@@ -123,7 +122,7 @@ func finish(s exchange.Snapshot, id plan.TaskID) string {
 	return fmt.Sprintf("git wf submit %s PATH..., and then %s", id, review)
 }
 
-// taskEdit looks at which fields of a task's document were changed.
+// taskEdit says how the changed fields of a task's document reach the plan.
 func taskEdit(s exchange.Snapshot, id plan.TaskID, ed checkout.Edit) []string {
 	var want, have map[string]any
 	if json.Unmarshal(before(ed), &want) != nil || json.Unmarshal(ed.Have, &have) != nil || have == nil {

@@ -111,13 +111,13 @@ func (v *Views) stale(ctx context.Context) ([]audit.Finding, error) {
 	return findings, nil
 }
 
-// broken reports whether a view that should be JSON is none.
+// broken reports whether a view that should be JSON is not.
 func broken(name string, have []byte) bool {
 	return path.Ext(name) == ".json" && have != nil && !json.Valid(have)
 }
 
-// markerFindings reports markers of sessions that are not there, and all but one of several: that of the active plan,
-// or else the newest. A marker is an empty file; one that has something in it is left to its owner.
+// markerFindings reports markers of missing sessions, and all but one of several: the active plan's, or else the newest.
+// A marker is an empty file; any other file is left alone.
 func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding {
 	root, err := os.OpenRoot(store.WorkTree())
 	if err != nil {
@@ -162,7 +162,7 @@ func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding 
 	return findings
 }
 
-// removeMarker removes a marker, if it still is one.
+// removeMarker removes a file if it still is a marker.
 func removeMarker(top, name string) error {
 	root, err := os.OpenRoot(top)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"gitwf/internal/shell"
 )
 
-// keepOut sees to it that git passes the views over. It refuses where the index has some of them already: then what is
-// written would be committed.
+// keepOut makes git ignore the views. It refuses if the index has some of them: they would be committed.
 func (v *Views) keepOut(ctx context.Context) error {
 	dir := Dir + "/" + string(v.ID)
 	marker := Dir + "/" + exchange.Marker(v.ID)
@@ -53,8 +52,7 @@ func (v *Views) keepOut(ctx context.Context) error {
 	return nil
 }
 
-// inView reports whether git does not pass a file over. Where it can't say, as behind a symbolic link, nothing is
-// written.
+// inView reports whether git does not ignore a file. If git can't say, as behind a symbolic link, it reports false.
 func (v *Views) inView(ctx context.Context, name string) bool {
 	_, err := v.Store.GitIn(ctx, gitstore.Invocation{Dir: v.Store.WorkTree(),
 		Args: []string{"check-ignore", "-q", "--no-index", "--", name}})
@@ -62,8 +60,7 @@ func (v *Views) inView(ctx context.Context, name string) bool {
 	return errors.As(err, &said) && said.ExitCode == 1
 }
 
-// exclude adds patterns to the file that git keeps for this, outside of the working tree. Linked working trees share
-// it.
+// exclude adds patterns to info/exclude, which linked worktrees share.
 func exclude(ctx context.Context, store *gitstore.Store, patterns []string) error {
 	name, err := store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude")
 	if err != nil {

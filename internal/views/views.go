@@ -98,7 +98,7 @@ func (v *Views) files(ctx context.Context, snap *gitstore.Snapshot) (exchange.Sn
 	return s, files, err
 }
 
-// dropMarkers removes the markers of other plans that were active here when they were written, and are not any more.
+// dropMarkers removes the markers of other plans that are no longer active here.
 func (v *Views) dropMarkers(ctx context.Context, place checkout.Place, o checkout.Options, r *checkout.Result) error {
 	groups, err := place.Groups()
 	if err != nil {
@@ -145,7 +145,7 @@ func below(names []string) []string {
 	return out
 }
 
-// Beat is what changes when the plan, its claims or the active plan do.
+// Beat changes when the plan, its claims or the active plan change.
 func (v *Views) Beat() [2]any {
 	var head any
 	if st, err := os.Stat(filepath.Join(v.Store.GitDir(), "WORKFLOW_HEAD")); err == nil {
