@@ -1,13 +1,11 @@
 package outline
 
 import (
-	"bytes"
 	"cmp"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // written is a plan in the form that people write.
@@ -64,11 +62,7 @@ func (w *planner) write() ([]byte, error) {
 	if limit := plan.DefaultConfig().MaxDecompositionDepth; w.depth > limit {
 		doc.Config = map[string]int{"max_decomposition_depth": min(w.depth, 50)}
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	err := enc.Encode(doc)
-	return b.Bytes(), err
+	return plandoc.Written(doc)
 }
 
 func (w *planner) tasks(tasks []*Task) []writtenTask {

@@ -31,13 +31,19 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 		}
 	}
 	plainStyle(&doc)
+	if data, err = Written(&doc); err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
+	}
+	return data, nil
+}
+
+// Written is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml tags.
+func Written(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(&doc); err != nil {
-		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
-	}
-	return b.Bytes(), nil
+	err := enc.Encode(doc)
+	return b.Bytes(), err
 }
 
 // written returns the plan without what Parse adds.
