@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // benchStatus compares git wf status with a plain listing of the same ref, with and without its cache. It imports the
@@ -111,7 +112,7 @@ func longPlan(n, done, ready int) (string, error) {
 			files.WriteString(importFile(l.id.Dir()+"/"+f[0], f[1]))
 		}
 	}
-	data, err := plan.Encode(p)
+	data, err := plandoc.Encode(p)
 	if err != nil {
 		return "", err
 	}

@@ -33,7 +33,7 @@ var allowed = []struct {
 		"internal/progress", "internal/prompt", "internal/setup", "internal/shell",
 		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
-	{"bench", []string{"internal/chaostest", "internal/plan"}},
+	{"bench", []string{"internal/chaostest", "internal/plan", "internal/plandoc"}},
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
 	{"internal/arch", nil},
 	// pushes that no git command makes
