@@ -228,6 +228,7 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 
 // moveClaim changes a claim's ref, or finds out who was faster. The batch holds the ref's new object.
 func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
+	absent := 0
 	err := s.moveRefs(ctx, s.leases, []*Batch{b}, []refChange{change}, func(ctx context.Context) (bool, error) {
 		var now heldClaim
 		err := s.objects.each(ctx, []string{change.ref}, func(_ int, o object) error {
@@ -238,6 +239,10 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 		case err != nil || now.oid == change.new:
 			return err == nil, err
 		case now.oid == "":
+			// While git packs refs, one may seem absent for a moment.
+			if absent++; absent > 2 && change.old != "" {
+				return false, &ClaimedError{plan.Claim{Task: task}}
+			}
 			return false, s.clearBroken(ctx, plan.ID(path.Base(path.Dir(change.ref))))
 		case now.oid != change.old:
 			return false, &ClaimedError{now.Claim}

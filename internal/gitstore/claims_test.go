@@ -49,6 +49,27 @@ func TestClaimRace(t *testing.T) {
 	sound(t, dir)
 }
 
+// Whoever takes over a claim may find that it ended after he looked.
+func TestClaimGone(t *testing.T) {
+	s := open(t, newRepo(t))
+	ctx := context.Background()
+	start(t, s, testID, 1)
+	c, err := s.Claim(ctx, testID, lease(1, testNow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, ref, err := s.claim(ctx, testID, "IMPL-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(ctx, testID, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.writeClaim(ctx, ref, held.oid, lease(2, testNow)); !errors.Is(err, ErrClaimed) {
+		t.Errorf("taken over: %v", err)
+	}
+}
+
 func TestClaimLife(t *testing.T) {
 	dir := newRepo(t)
 	s := open(t, dir)
