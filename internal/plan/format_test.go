@@ -24,19 +24,6 @@ func readFormat(t *testing.T) string {
 	return string(data)
 }
 
-// fences returns the fenced blocks of the document with the given words behind the fence.
-func fences(t *testing.T, words string) []string {
-	t.Helper()
-	var blocks []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+words+"\n(.*?)^```$").FindAllStringSubmatch(readFormat(t), -1) {
-		blocks = append(blocks, m[1])
-	}
-	if len(blocks) == 0 {
-		t.Fatalf("docs/format.md has no block %q", words)
-	}
-	return blocks
-}
-
 // table returns the rows of the document's table whose first heading is the given one, without backquotes.
 func table(t *testing.T, heading string) [][]string {
 	t.Helper()
