@@ -20,7 +20,7 @@ import (
 
 // documents are the program's schemas, each with the parts that are used alone.
 var documents = map[string][]string{
-	"../plan/schema.json": {""},
+	"../plandoc/schema.json": {""},
 	"../contract/reply.schema.json": {
 		"", "/$defs/artifact", "/$defs/needs_input", "/$defs/noop", "/$defs/error", "/$defs/review", "/$defs/feasibility",
 	},
