@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // withTool returns a repository in which the tool runs, or skips the test.
@@ -112,12 +114,18 @@ type framework struct {
 	syncs   bool   // the tool rewrites its hooks without our section when its configuration changes
 }
 
+// edits counts changes of configurations. lefthook notices one only if it is of another second.
+var edits atomic.Int64
+
 func frameworks() []framework {
 	return []framework{
 		{
 			tool: "lefthook",
 			setup: func(r *repo, say, code string) {
-				write(r.t, r.path("lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo "+say+" && exit "+code+"\n", 0o644)
+				file := r.path("lefthook.yml")
+				write(r.t, file, "pre-commit:\n  jobs:\n    - run: echo "+say+" && exit "+code+"\n", 0o644)
+				at := time.Now().Add(time.Duration(edits.Add(1)) * time.Second)
+				must(r.t, os.Chtimes(file, at, at))
 			},
 			install: func(r *repo) { r.tool("lefthook", "install") },
 			syncs:   true,
