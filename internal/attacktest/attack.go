@@ -162,7 +162,7 @@ func (r *round) one(ctx context.Context) error {
 	}
 	how = map[bool]string{true: "server ", false: "strict "}[server] + how
 	if said != "" {
-		if why == "" && r.legal {
+		if why == "" && r.legal && !r.malformed(moves) {
 			return r.differ("refused", how, said, moves)
 		}
 		return nil
@@ -187,6 +187,24 @@ func (r *round) one(ctx context.Context) error {
 	return setRefs(r.at.gitDir, refs)
 }
 
+// malformed reports whether a move brings a root tree with one name twice. A clone lets such a tree in where it touches
+// nothing protected, and refuses what is made of it afterwards (docs/gate.md).
+func (r *round) malformed(moves []move) bool {
+	for _, m := range moves {
+		_, h, _ := r.objects.parsed(m.next)
+		for _, tree := range h["tree"] {
+			names := map[string]bool{}
+			for _, e := range r.objects.entries(tree) {
+				if names[e.name] {
+					return true
+				}
+				names[e.name] = true
+			}
+		}
+	}
+	return false
+}
+
 // verify asks git wf verify about the ranges that the moves bring.
 func (r *round) verify(ctx context.Context, moves []move, why string) error {
 	if strings.HasPrefix(why, "must be refused") {
@@ -209,7 +227,7 @@ func (r *round) verify(ctx context.Context, moves []move, why string) error {
 		if err == nil && report.OK() && why != "" {
 			return r.differ("landed", "verify", why, []move{m})
 		}
-		if why == "" && r.legal && err == nil && !report.OK() {
+		if why == "" && r.legal && err == nil && !report.OK() && !r.malformed([]move{m}) {
 			return r.differ("refused", "verify", findings(report), []move{m})
 		}
 	}
