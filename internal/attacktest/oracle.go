@@ -397,19 +397,33 @@ func (o *oracle) peeled(id string) string {
 	return id
 }
 
-// had reports whether a ref had a bundle before, by its manifest: then a rejection of the bundle's version stops nothing.
+// had reports whether a ref had the versions of a bundle before: then a rejection of one of them stops nothing.
 func (o *oracle) had(ref, name string, u unit) bool {
-	manifest := func(u unit) string {
-		for line := range strings.SplitSeq(u.all, "\x00") {
-			if strings.HasSuffix(line, " "+name+"/manifest.json") {
-				return line
-			}
-		}
-		return ""
-	}
 	was := o.peeled(o.before[ref])
-	kind, _, _ := o.parsed(was)
-	return kind == "commit" && manifest(u) != "" && manifest(o.state(was)[name]) == manifest(u)
+	if kind, _, _ := o.parsed(was); kind != "commit" || o.proven(name, u, false) != "" {
+		return false
+	}
+	before := o.manifest(name, o.state(was)[name])
+	return !slices.ContainsFunc(o.manifest(name, u), func(v string) bool { return !slices.Contains(before, v) })
+}
+
+// manifest returns the versions that a unit's manifest names.
+func (o *oracle) manifest(name string, u unit) (versions []string) {
+	var doc struct {
+		Items []struct {
+			TaskID  string `json:"task_id"`
+			Version string `json:"approved_artifact_id"`
+		}
+	}
+	for line := range strings.SplitSeq(u.all, "\x00") {
+		if f := strings.SplitN(line, " ", 3); len(f) == 3 && f[2] == name+"/manifest.json" {
+			_ = json.Unmarshal(o.known[f[1]].body, &doc)
+		}
+	}
+	for _, item := range doc.Items {
+		versions = append(versions, item.TaskID+" "+item.Version)
+	}
+	return versions
 }
 
 // carried reports whether a unit is unchanged since a commit that was clean before.

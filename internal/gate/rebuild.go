@@ -357,61 +357,58 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 	return older, nil
 }
 
-// findBefore looks up a path where the branch was before it moved. It finds nothing in a malformed tree.
-func (g *Gate) findBefore(ctx context.Context, name string) (entry, error) {
-	if g.before == "" {
-		return entry{}, nil
-	}
-	views, err := g.viewsOf(ctx, []string{string(g.before)})
-	if err != nil {
-		return entry{}, err
-	}
-	e, err := g.find(ctx, views[0], name)
-	var malformed *flawError
-	if errors.As(err, &malformed) {
-		return entry{}, nil
-	}
-	return e, err
-}
-
-// held reports whether a tip brings a version of the bundle. A tip whose manifest proves nothing may have it.
+// held reports whether a tip brings a version of the bundle that the branch did not have.
 func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
+	if g := c.gate; g.before != "" {
+		views, err := g.viewsOf(ctx, []string{string(g.before)})
+		if err != nil {
+			return false, err
+		}
+		if had, err := c.has(ctx, views[0], item); had == yes || err != nil {
+			return false, err
+		}
+	}
 	if c.tips == nil {
 		return true, nil
 	}
-	manifest := path.Join(c.dir, export.ManifestName)
-	before, err := c.gate.findBefore(ctx, manifest)
-	if err != nil {
-		return false, err
-	}
 	for _, tip := range c.tips() {
-		m, err := c.gate.find(ctx, tip, manifest)
-		var malformed *flawError
-		if errors.As(err, &malformed) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if !m.exists() {
-			continue
-		}
-		if m == before {
-			continue // the branch has it already, so it does not land
-		}
-		b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
-		var refused *refusal
-		if errors.As(err, &refused) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(b.Manifest.Items, func(i export.Item) bool {
-			return i.TaskID == item.TaskID && i.Version() == item.Version()
-		}) {
-			return true, nil
+		if has, err := c.has(ctx, tip, item); has != no || err != nil {
+			return true, err
 		}
 	}
 	return false, nil
+}
+
+// answer is what a commit says about a version. Its manifest may prove nothing.
+type answer int
+
+const (
+	no answer = iota
+	yes
+	unclear
+)
+
+// has reports whether a commit has a version in the bundle's place.
+func (c *bundleCase) has(ctx context.Context, v *view, item export.Item) (answer, error) {
+	m, err := c.gate.find(ctx, v, path.Join(c.dir, export.ManifestName))
+	var malformed *flawError
+	switch {
+	case errors.As(err, &malformed):
+		return unclear, nil
+	case err != nil || !m.exists():
+		return no, err
+	}
+	b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		return unclear, nil
+	case err != nil:
+		return no, err
+	case slices.ContainsFunc(b.Manifest.Items, func(i export.Item) bool {
+		return i.TaskID == item.TaskID && i.Version() == item.Version()
+	}):
+		return yes, nil
+	}
+	return no, nil
 }

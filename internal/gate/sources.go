@@ -35,6 +35,9 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if head != emptyTree {
+		g.before = head
+	}
 	changes, err := g.stagedChanges(ctx, head)
 	if err != nil {
 		return nil, err
