@@ -120,7 +120,11 @@ func TestServiceRequest(t *testing.T) {
 
 // Ask honours Retry-After in both of its forms.
 func TestRetryAfterWaited(t *testing.T) {
-	for _, value := range []string{"1", time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)} {
+	seconds := func() string { return "1" }
+	// A date has whole seconds: 3 s from now, cut, are more than 2 s.
+	date := func() string { return time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat) }
+	for _, form := range []func() string{seconds, date} {
+		value := form()
 		server := wiretest.Start(t, wiretest.Turn{Status: 429, Header: map[string]string{"Retry-After": value}},
 			wiretest.Turn{Text: "hello"})
 		b := made(t, Config{Kind: KindOpenAI, Model: "m", BaseURL: server.URL + "/v1"}, environ(t))
