@@ -187,22 +187,23 @@ func (r *round) one(ctx context.Context) error {
 	return setRefs(r.at.gitDir, refs)
 }
 
-// malformed reports whether a move brings a root tree with one name twice. A clone lets such a tree in where it touches
-// nothing protected, and refuses what is made of it afterwards (docs/gate.md).
+// malformed reports whether a move brings a tree with one name twice, or with a mode that git does not write. Such a
+// tree gets in where nothing protected is touched, and what is made of it afterwards is refused (docs/gate.md).
 func (r *round) malformed(moves []move) bool {
-	for _, m := range moves {
-		_, h, _ := r.objects.parsed(m.next)
-		for _, tree := range h["tree"] {
-			names := map[string]bool{}
-			for _, e := range r.objects.entries(tree) {
-				if names[e.name] {
-					return true
-				}
-				names[e.name] = true
-			}
-		}
+	modes := []string{"40000", "100644", "100755", "120000", "160000"}
+	var in func(tree string, depth int) bool
+	in = func(tree string, depth int) bool {
+		names := map[string]bool{}
+		return slices.ContainsFunc(r.objects.entries(tree), func(e entry) bool {
+			twice := names[e.name]
+			names[e.name] = true
+			return twice || !slices.Contains(modes, e.mode) || depth < 12 && in(e.id, depth+1)
+		})
 	}
-	return false
+	return slices.ContainsFunc(moves, func(m move) bool {
+		_, h, _ := r.objects.parsed(m.next)
+		return slices.ContainsFunc(h["tree"], func(tree string) bool { return in(tree, 0) })
+	})
 }
 
 // verify asks git wf verify about the ranges that the moves bring.

@@ -200,8 +200,13 @@ func (o *oracle) verdict(planTree, task, version string) (approved bool, scores 
 func second(_, id string) string { return id }
 
 // proven says what is wrong with a unit: "" if an approving review names each of its files, as of the plan commit that
-// the manifest cites and, with now, still.
-func (o *oracle) proven(name string, u unit, now bool) string {
+// the manifest cites.
+func (o *oracle) proven(name string, u unit) string {
+	return o.approved(name, u, func(string) bool { return true })
+}
+
+// approved is proven, and asks that each version is approved still, but for those that a branch had before.
+func (o *oracle) approved(name string, u unit, had func(version string) bool) string {
 	var manifest string
 	have := map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimSuffix(u.all, "\x00"), "\x00") {
@@ -254,7 +259,8 @@ func (o *oracle) proven(name string, u unit, now bool) string {
 	_, today, _ := o.parsed(tip)
 	for _, item := range doc.Items {
 		approved, scores := o.verdict(then["tree"][0], item.TaskID, item.Version)
-		if still, _ := o.verdict(today["tree"][0], item.TaskID, item.Version); !approved || now && !still {
+		if still, _ := o.verdict(today["tree"][0], item.TaskID, item.Version); !approved ||
+			!still && !had(item.TaskID+" "+item.Version) {
 			return fmt.Sprintf("%s %s is not approved: %s", item.TaskID, item.Version, name)
 		}
 		if !slices.Contains(scores, item.Review.Score) {
@@ -361,7 +367,7 @@ func (o *oracle) commit(c string) string {
 		case !here && isBundle && !o.retired(path.Base(path.Dir(name))):
 			return "a bundle is gone: " + name
 		case here:
-			if why := o.proven(name, u, false); why != "" {
+			if why := o.proven(name, u); why != "" {
 				return why
 			}
 		}
@@ -397,14 +403,15 @@ func (o *oracle) peeled(id string) string {
 	return id
 }
 
-// had reports whether a ref had the versions of a bundle before: then a rejection of one of them stops nothing.
-func (o *oracle) had(ref, name string, u unit) bool {
+// had returns what tells the versions that a ref had in a bundle's place before: they don't land, so a rejection of one
+// of them stops nothing.
+func (o *oracle) had(ref, name string) func(version string) bool {
+	var versions []string
 	was := o.peeled(o.before[ref])
-	if kind, _, _ := o.parsed(was); kind != "commit" || o.proven(name, u, false) != "" {
-		return false
+	if kind, _, _ := o.parsed(was); kind == "commit" {
+		versions = o.manifest(name, o.state(was)[name])
 	}
-	before := o.manifest(name, o.state(was)[name])
-	return !slices.ContainsFunc(o.manifest(name, u), func(v string) bool { return !slices.Contains(before, v) })
+	return func(version string) bool { return slices.Contains(versions, version) }
 }
 
 // manifest returns the versions that a unit's manifest names.
@@ -480,7 +487,7 @@ func (o *oracle) check(only func(ref string) bool) string {
 			}
 		}
 		for name, u := range o.state(id) {
-			if why := o.proven(name, u, true); why != "" && !o.carried(id, name, u, clean) && !o.had(ref, name, u) {
+			if why := o.approved(name, u, o.had(ref, name)); why != "" && !o.carried(id, name, u, clean) {
 				return fmt.Sprintf("%s: its tip: %s", ref, why)
 			}
 		}

@@ -463,7 +463,7 @@ func (m *member) unproven(rev string, given ...string) string {
 		rev, _ = m.ask("git", "rev-parse", rev)
 	}
 	for name, u := range o.state(rev) {
-		if why := o.proven(name, u, true); why != "" && !slices.ContainsFunc(given, func(g string) bool {
+		if why := o.approved(name, u, o.had("", name)); why != "" && !slices.ContainsFunc(given, func(g string) bool {
 			c, ok := m.ask("git", "rev-parse", "-q", "--verify", g+"^{commit}")
 			return ok && o.state(c)[name] == u
 		}) {
