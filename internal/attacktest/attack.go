@@ -187,17 +187,13 @@ func (r *round) one(ctx context.Context) error {
 	return setRefs(r.at.gitDir, refs)
 }
 
-// malformed reports whether a move brings a tree with one name twice, or with a mode that git does not write. Such a
-// tree gets in where nothing protected is touched, and what is made of it afterwards is refused (docs/gate.md).
+// malformed reports whether a move brings a malformed tree. Such a tree gets in where nothing protected is touched, and
+// what is made of it afterwards is refused (docs/gate.md).
 func (r *round) malformed(moves []move) bool {
-	modes := []string{"40000", "100644", "100755", "120000", "160000"}
 	var in func(tree string, depth int) bool
 	in = func(tree string, depth int) bool {
-		names := map[string]bool{}
-		return slices.ContainsFunc(r.objects.entries(tree), func(e entry) bool {
-			twice := names[e.name]
-			names[e.name] = true
-			return twice || !slices.Contains(modes, e.mode) || depth < 12 && in(e.id, depth+1)
+		return r.objects.flawed(tree) || depth < 12 && slices.ContainsFunc(r.objects.entries(tree), func(e entry) bool {
+			return in(e.id, depth+1)
 		})
 	}
 	return slices.ContainsFunc(moves, func(m move) bool {

@@ -356,7 +356,9 @@ func (o *oracle) commit(c string) string {
 	}
 	for _, p := range parents {
 		for name := range o.state(p) {
-			names[name] = true
+			if o.sound(p, name) { // else nothing proved it, and removing it mends the tree
+				names[name] = true
+			}
 		}
 	}
 	for name := range names {
@@ -373,6 +375,23 @@ func (o *oracle) commit(c string) string {
 		}
 	}
 	return ""
+}
+
+// sound reports whether no tree on the way to a path is malformed.
+func (o *oracle) sound(commit, name string) bool {
+	_, h, _ := o.parsed(commit)
+	return !slices.ContainsFunc(h["tree"], func(tree string) bool {
+		for {
+			if o.flawed(tree) {
+				return true
+			}
+			dir, rest, below := strings.Cut(name, "/")
+			if _, tree = o.at(tree, dir); !below || tree == "" {
+				return false
+			}
+			name = rest
+		}
+	})
 }
 
 // after returns the checker of what some refs become. A commit that no ref had before is judged anew.
