@@ -50,6 +50,13 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 	case required && rev == "":
 		return usage("--require-commits needs a commit or range: is a variable of the job not set?")
 	}
+	replaced := make(chan error, 1)
+	var note string
+	go func() { // beside the judgement, which asks git other questions
+		var err error
+		note, err = replacedNote(c.Context, store)
+		replaced <- err
+	}()
 	g, err := gateOf(c.Context, store)
 	if err != nil {
 		return err
@@ -83,25 +90,25 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := p.noteReplaced(c.Context, store); err != nil {
+	if err := <-replaced; err != nil {
 		return err
 	}
+	fmt.Fprint(p.stderr, note)
 	if err := p.printReport(c, report); err != nil || !report.Empty || !required {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
 }
 
-// noteReplaced warns that git shows other objects than those that were judged.
-func (p printer) noteReplaced(ctx context.Context, store *gitstore.Store) error {
+// replacedNote warns that git shows other objects than those that are judged; "" if it does not.
+func replacedNote(ctx context.Context, store *gitstore.Store) (string, error) {
 	refs, err := audit.Replaced(ctx, store)
 	if err != nil || len(refs) == 0 {
-		return err
+		return "", err
 	}
-	fmt.Fprintf(p.stderr,
+	return fmt.Sprintf(
 		"note: %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
-		plural(len(refs), "object is", "objects are"), path.Base(refs[0]))
-	return nil
+		plural(len(refs), "object is", "objects are"), path.Base(refs[0])), nil
 }
 
 // noRevision is the error of a range or commit that is not here; a shallow clone may not have fetched it.
