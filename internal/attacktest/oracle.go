@@ -460,6 +460,11 @@ func (o *oracle) carried(c, name string, u unit, clean map[string]bool) bool {
 	})
 }
 
+// brought reports whether one of the commits has a unit that it did not inherit.
+func (o *oracle) brought(commits []string, name string, u unit) bool {
+	return slices.ContainsFunc(commits, func(c string) bool { return o.state(c)[name] == u && !o.inherited(c, name) })
+}
+
 // vouched returns the commits that a ref may have without being judged again.
 func (o *oracle) vouched(ref string) map[string]bool {
 	if !o.strict || o.before[ref] == "" {
@@ -506,7 +511,8 @@ func (o *oracle) check(only func(ref string) bool) string {
 			}
 		}
 		for name, u := range o.state(id) {
-			if why := o.approved(name, u, o.had(ref, name)); why != "" && !o.carried(id, name, u, clean) {
+			if why := o.approved(name, u, o.had(ref, name)); why != "" &&
+				(!o.carried(id, name, u, clean) || o.brought(fresh, name, u)) {
 				return fmt.Sprintf("%s: its tip: %s", ref, why)
 			}
 		}
