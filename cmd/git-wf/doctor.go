@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 func (e *env) doctorCommand() *cli.Command {
@@ -91,7 +92,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, setup...)
-	var floors plan.Floors
+	var floors policy.Floors
 	if policy, err := store.Policy(ctx); err == nil {
 		floors, found.policy = policy.Floors, policy.Commit != ""
 		if found.waivers, err = audit.Waivers(ctx, store, policy.Commit); err != nil {
@@ -201,7 +202,7 @@ func (p printer) printCheckup(found *checkup) {
 	}
 	fmt.Fprintln(p.stdout)
 	if found.plans > 0 && !found.policy {
-		fmt.Fprintf(p.stderr,
-			"note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; git wf policy set FILE makes one\n", plan.DefaultRoot)
+		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; "+
+			"git wf policy set FILE makes one\n", policy.DefaultRoot)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/completion"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 const manualFile = "../../docs/git-wf.1"
@@ -122,7 +123,7 @@ func TestManualExampleIsAPlan(t *testing.T) {
 	if !found || !ends {
 		t.Fatal("the page has no plan in it")
 	}
-	p, err := plandoc.ParseValid("plan.yaml", []byte("title: "+text+"\n"), plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", []byte("title: "+text+"\n"), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

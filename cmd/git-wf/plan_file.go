@@ -22,6 +22,7 @@ import (
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // isPlanFile reports whether -f was most likely left out.
@@ -142,7 +143,7 @@ func mendFile(err error, hint string) error {
 const maxPlanFile = plandoc.MaxFileBytes + 1
 
 // draft validates a plan file.
-func draft(name string, data []byte, floors plan.Floors) (engine.Draft, error) {
+func draft(name string, data []byte, floors policy.Floors) (engine.Draft, error) {
 	name = fileWord(name)
 	p, err := plandoc.ParseValid(name, data, floors)
 	if err != nil {

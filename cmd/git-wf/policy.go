@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 func (e *env) policyCommand() *cli.Command {
@@ -67,25 +68,27 @@ func (e *env) policyCommand() *cli.Command {
 }
 
 func (p printer) policyShow(c *cli.Context, store *gitstore.Store) error {
-	policy, err := store.Policy(c.Context)
+	current, err := store.Policy(c.Context)
 	if err != nil {
 		return err
 	}
-	p.warnUnguarded(&policy.Policy)
-	_, err = p.stdout.Write(plan.EncodePolicy(&policy.Policy))
+	p.warnUnguarded(&current.Policy)
+	_, err = p.stdout.Write(policy.Encode(&current.Policy))
 	return err
 }
 
 // warnUnguarded warns that a policy's keys protect nothing.
-func (p printer) warnUnguarded(policy *plan.Policy) {
-	if policy.Unguarded() {
+func (p printer) warnUnguarded(current *policy.Policy) {
+	if current.Unguarded() {
 		fmt.Fprintln(p.stderr, "warning: the policy has keys and no maintainers: anybody may push one without the keys")
 		fmt.Fprintln(p.stderr, "hint: git wf policy set --maintainer NAME")
 	}
 }
 
 // changePolicy records a new policy.json and updates the repository's hooks.
-func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string, edit func(*plan.Policy) error) error {
+func (e *env) changePolicy(
+	c *cli.Context, store *gitstore.Store, subject string, edit func(*policy.Policy) error,
+) error {
 	return e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
 		next := p.Policy
 		if err := edit(&next); err != nil {
@@ -99,7 +102,7 @@ func (e *env) changePolicy(c *cli.Context, store *gitstore.Store, subject string
 				"the policy would have keys and no maintainers, so anybody could push one without the keys")
 		}
 		e.warnUnguarded(&next)
-		return plan.Change{Policy: &next}, nil
+		return plan.Change{Policy: policy.Encode(&next)}, nil
 	})
 }
 
@@ -129,7 +132,7 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 		return usage("expected a file, - for standard input, or --maintainer NAME")
 	}
 	if !c.Args().Present() {
-		return e.changePolicy(c, store, "maintained by "+strings.Join(maintainers, ", "), func(p *plan.Policy) error {
+		return e.changePolicy(c, store, "maintained by "+strings.Join(maintainers, ", "), func(p *policy.Policy) error {
 			p.Maintainers = maintainers
 			return nil
 		})
@@ -138,11 +141,11 @@ func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return unreadable(fileWord(c.Args().First()), err, "git wf policy set FILE")
 	}
-	next, err := plan.DecodePolicy(data)
+	next, err := policy.Decode(data)
 	if err != nil {
 		return fault.Usage("git wf policy show", "%w", err)
 	}
-	return e.changePolicy(c, store, "set", func(p *plan.Policy) error {
+	return e.changePolicy(c, store, "set", func(p *policy.Policy) error {
 		*p = *next
 		if len(maintainers) > 0 {
 			p.Maintainers = maintainers
@@ -163,7 +166,7 @@ func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
 	if oid == "" {
 		return usage("%q is no commit of this repository", rev)
 	}
-	return e.changePolicy(c, store, "count from "+string(oid[:12]), func(p *plan.Policy) error {
+	return e.changePolicy(c, store, "count from "+string(oid[:12]), func(p *policy.Policy) error {
 		p.Baseline = append(p.Baseline[:len(p.Baseline):len(p.Baseline)], oid)
 		return nil
 	})
@@ -171,14 +174,14 @@ func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
 
 func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
-	root := plan.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"),
+	root := policy.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"),
 		Reviewers: c.StringSlice("reviewer")}
-	return e.changePolicy(c, store, "protect "+dir, func(p *plan.Policy) error {
+	return e.changePolicy(c, store, "protect "+dir, func(p *policy.Policy) error {
 		isNew := !slices.Contains(p.RootPaths(), dir)
 		if len(p.Roots) == 0 {
-			p.Roots = []plan.Root{{Path: plan.DefaultRoot}}
+			p.Roots = []policy.Root{{Path: policy.DefaultRoot}}
 		}
-		var roots []plan.Root
+		var roots []policy.Root
 		for _, r := range p.Roots {
 			if r.Path != dir {
 				roots = append(roots, r)
@@ -197,7 +200,7 @@ func (e *env) policyPrune(c *cli.Context, store *gitstore.Store) error {
 	if keep < 1 && len(by) == 0 {
 		return usage("expected --keep N, of 1 or more, or --by NAME")
 	}
-	return e.changePolicy(c, store, "what a prune keeps, and who may", func(p *plan.Policy) error {
+	return e.changePolicy(c, store, "what a prune keeps, and who may", func(p *policy.Policy) error {
 		if c.IsSet("keep") {
 			p.Prune.Keep = keep
 		}
@@ -218,7 +221,9 @@ func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return e.appendPolicy(c, store, "retire "+string(id), func(p *gitstore.Policy) (plan.Change, error) {
-		record := plan.Retirement{PlanID: id, By: person.Name, Reason: c.String("message"), CreatedAt: plan.Second(e.now())}
+		record := policy.Retirement{
+			PlanID: id, By: person.Name, Reason: c.String("message"), CreatedAt: plan.Second(e.now()),
+		}
 		return plan.Change{Add: []plan.Entry{{Path: p.NextRecord("retired"), Data: plan.Document(record)}}}, nil
 	})
 }

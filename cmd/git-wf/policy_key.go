@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/shell"
 )
 
@@ -49,7 +50,7 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 
 func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
-	key := plan.Key{Name: name}
+	key := policy.Key{Name: name}
 	switch ssh, gpg := c.String("ssh"), c.String("gpg"); {
 	case (ssh == "") == (gpg == ""):
 		return usage("say which key: --ssh FILE or --gpg FINGERPRINT")
@@ -70,7 +71,7 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	first := false
-	err = e.changePolicy(c, store, "add a key of "+name, func(p *plan.Policy) error {
+	err = e.changePolicy(c, store, "add a key of "+name, func(p *policy.Policy) error {
 		p.Keys = append(slices.Clip(p.Keys), key)
 		if first = len(p.Maintainers) == 0; !first {
 			return nil
@@ -112,8 +113,8 @@ func (e *env) readKey(name string) (string, error) {
 
 func (e *env) policyKeyRemove(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
-	return e.changePolicy(c, store, "remove the keys of "+name, func(p *plan.Policy) error {
-		kept := slices.DeleteFunc(slices.Clone(p.Keys), func(k plan.Key) bool { return k.Name == name })
+	return e.changePolicy(c, store, "remove the keys of "+name, func(p *policy.Policy) error {
+		kept := slices.DeleteFunc(slices.Clone(p.Keys), func(k policy.Key) bool { return k.Name == name })
 		if len(kept) == len(p.Keys) {
 			return fault.Usage("git wf policy show", "the policy has no key of %s", name)
 		}

@@ -105,10 +105,7 @@ func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if policy.Prune.Keep > 0 {
-		return policy.Prune.Keep, nil
-	}
-	return plan.DefaultKeep, nil
+	return policy.Prune.Newest(), nil
 }
 
 func (p printer) printPrune(r pruneReport) {

@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 func (e *env) statusCommand() *cli.Command {
@@ -62,7 +63,7 @@ type standing struct {
 	checklist []export.RootCriterion
 	stale     map[plan.TaskID]string // why
 	evidence  *export.Evidence
-	policy    plan.Policy
+	policy    policy.Policy
 }
 
 func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (st standing, err error) {
@@ -185,7 +186,7 @@ func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 }
 
 // proofUnder finds out which approvals count. Without keys all do, and the policy is not read again.
-func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p plan.Policy) (*export.Evidence,
+func proofUnder(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p policy.Policy) (*export.Evidence,
 	error) {
 	if len(p.Keys) == 0 {
 		return &export.Evidence{}, nil

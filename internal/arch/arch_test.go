@@ -29,7 +29,8 @@ var allowed = []struct {
 		"hooks", "internal/agent", "internal/audit", "internal/check", "internal/completion", "internal/contract",
 		"internal/engine",
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
-		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/process",
+		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/policy",
+		"internal/process",
 		"internal/progress", "internal/prompt", "internal/setup", "internal/shell",
 		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
@@ -41,7 +42,7 @@ var allowed = []struct {
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/completion", []string{"internal/shell"}},
 	{"internal/web", []string{"internal/engine", "internal/export", "internal/gitstore", "internal/graph",
-		"internal/pattern", "internal/plan"}},
+		"internal/pattern", "internal/plan", "internal/policy"}},
 	{"internal/progress", []string{"internal/engine", "internal/gitstore", "internal/plan", "internal/terminal",
 		"internal/watch"}},
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
@@ -49,17 +50,19 @@ var allowed = []struct {
 		"internal/export", "internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/shell"}},
 	{"internal/engine", []string{
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
-		"internal/gitstore", "internal/pattern", "internal/plan", "internal/plandoc", "internal/prepare", "internal/process",
+		"internal/gitstore", "internal/pattern", "internal/plan", "internal/plandoc", "internal/policy",
+		"internal/prepare", "internal/process",
 		"internal/prompt", "internal/shell", "templates",
 	}},
 	{"internal/setup", []string{"hooks", "internal/audit", "internal/fault", "internal/gitstore", "internal/plan",
 		"internal/shell"}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/fault", "internal/gitstore",
-		"internal/pattern", "internal/plan", "internal/shell"}},
+		"internal/pattern", "internal/plan", "internal/policy", "internal/shell"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan",
-		"internal/plandoc", "internal/shell"}},
-	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc"}},
-	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc"}},
+		"internal/plandoc", "internal/policy", "internal/shell"}},
+	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc",
+		"internal/policy"}},
+	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{
 		"internal/backend", "internal/contract", "internal/fault", "internal/glob", "internal/outline", "internal/plan",
@@ -69,16 +72,21 @@ var allowed = []struct {
 	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/plandoc", "internal/process",
 		"internal/shell"}},
 	{"internal/check", []string{"internal/fault", "internal/plan", "internal/process"}},
-	{"internal/gitstore", []string{"internal/fault", "internal/pattern", "internal/plan", "internal/plandoc"}},
-	{"internal/prompt", []string{"internal/contract", "internal/fault", "internal/pattern", "internal/plan"}},
+	{"internal/gitstore", []string{"internal/fault", "internal/pattern", "internal/plan", "internal/plandoc",
+		"internal/policy"}},
+	{"internal/prompt", []string{"internal/contract", "internal/fault", "internal/pattern", "internal/plan",
+		"internal/policy"}},
 	{"internal/contract", []string{"internal/document", "internal/plan", "internal/schema"}},
 	{"internal/exchange", []string{"internal/document", "internal/outline", "internal/pattern", "internal/plan",
 		"internal/plandoc"}},
 	{"internal/checkout", []string{"internal/fault", "internal/shell"}},
-	{"internal/outline", []string{"internal/pattern", "internal/plan", "internal/plandoc", "internal/shell"}},
+	{"internal/outline", []string{"internal/pattern", "internal/plan", "internal/plandoc", "internal/policy",
+		"internal/shell"}},
 	{"internal/estimate", []string{"internal/document", "internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
-	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/schema"}},
+	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/policy",
+		"internal/schema"}},
+	{"internal/policy", []string{"internal/pattern", "internal/plan"}},
 	{"internal/plan", []string{"internal/casefold", "internal/fault", "internal/pattern"}},
 	{"internal/document", []string{"internal/pattern"}},
 	{"internal/schema", []string{"internal/pattern"}},
@@ -121,7 +129,7 @@ var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal
 	"internal/wiretest"}
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
-var pure = []string{"internal/plan", "internal/plandoc"}
+var pure = []string{"internal/plan", "internal/plandoc", "internal/policy"}
 
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
 	"math/rand/", "crypto/rand", "log", "log/"}

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // Finding is one thing that is wrong with a plan's ref, or around it.
@@ -29,7 +30,7 @@ type Finding struct {
 
 // Options say how a plan is audited.
 type Options struct {
-	Floors   plan.Floors       // of the policy: a plan may only be stricter
+	Floors   policy.Floors     // of the policy: a plan may only be stricter
 	Secrets  func() plan.Mask  // what must not be recorded; nil: it is not looked for
 	Progress func(text string) // reports progress; may be nil
 }

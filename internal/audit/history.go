@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/shell"
 )
 
@@ -168,7 +169,7 @@ var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdi
 func newStep(commit string, f []string) *step {
 	author, committer := plan.Actor{Name: f[1], Email: f[2]}, plan.Actor{Name: f[3]}
 	s := &step{commit: plan.OID(commit), trailers: map[string]string{}, author: author,
-		by: plan.Recorder(author, committer)}
+		by: policy.Recorder(author, committer)}
 	for p := range strings.FieldsSeq(f[0]) {
 		s.parents = append(s.parents, plan.OID(p))
 	}
@@ -182,7 +183,7 @@ func newStep(commit string, f []string) *step {
 		}
 		s.trailers[key] = value
 	}
-	s.reviewer = plan.ReviewerOf(s.trailers["Wf-Event"], author, committer)
+	s.reviewer = policy.ReviewerOf(s.trailers["Wf-Event"], author, committer)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // PolicyMove audits who made the changes between an old and a new commit of the policy. The policy before the move
@@ -167,7 +168,7 @@ func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 
 // Waiver is a waiver of a path, and the commit of the policy that recorded it.
 type Waiver struct {
-	plan.Waiver
+	policy.Waiver
 	Commit plan.OID `json:"commit"`
 }
 

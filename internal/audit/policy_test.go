@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
 
@@ -18,7 +19,7 @@ type policies struct {
 	*repotest.Repo
 	t     *testing.T
 	files map[string]string // of keys
-	keys  []plan.Key
+	keys  []policy.Key
 }
 
 func newPolicies(t *testing.T, people ...string) policies {
@@ -38,7 +39,7 @@ func newPolicies(t *testing.T, people ...string) policies {
 			t.Fatal(err)
 		}
 		p.files[name] = file + ".pub"
-		p.keys = append(p.keys, plan.Key{Name: name, SSH: strings.TrimSpace(string(key))})
+		p.keys = append(p.keys, policy.Key{Name: name, SSH: strings.TrimSpace(string(key))})
 	}
 	return p
 }
@@ -46,7 +47,7 @@ func newPolicies(t *testing.T, people ...string) policies {
 // commit makes a policy with these maintainers, on top of the parents; without a signer it is not signed.
 func (p policies) commit(signer string, maintainers []string, parents ...plan.OID) plan.OID {
 	p.t.Helper()
-	blob := p.GitIn(string(plan.EncodePolicy(&plan.Policy{Maintainers: maintainers, Keys: p.keys})), "hash-object", "-w",
+	blob := p.GitIn(string(policy.Encode(&policy.Policy{Maintainers: maintainers, Keys: p.keys})), "hash-object", "-w",
 		"--stdin")
 	tree := p.GitIn("100644 blob "+blob+"\tpolicy.json\n", "mktree")
 	args := []string{"commit-tree", "-m", "policy", "-m", "Wf-Event: policy", tree}

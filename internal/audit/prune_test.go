@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
 
@@ -180,7 +181,7 @@ func TestMoveOverTwoPrunes(t *testing.T) {
 func TestPolicyIsNotPruned(t *testing.T) {
 	p := newPruned(t)
 	policy := func(parents ...plan.OID) plan.OID {
-		blob := p.GitIn(string(plan.EncodePolicy(&plan.Policy{})), "hash-object", "-w", "--stdin")
+		blob := p.GitIn(string(policy.Encode(&policy.Policy{})), "hash-object", "-w", "--stdin")
 		return p.forge(p.root, [][]string{add("policy.json", blob)}, parents...)
 	}
 	old := policy()
@@ -196,7 +197,7 @@ func TestPruneMove(t *testing.T) {
 	p := newPruned(t)
 	ctx := context.Background()
 	rules := func(by ...string) *gitstore.Policy {
-		return &gitstore.Policy{Policy: plan.Policy{Prune: plan.PruneRules{By: by}}}
+		return &gitstore.Policy{Policy: policy.Policy{Prune: policy.PruneRules{By: by}}}
 	}
 	for _, tt := range []struct {
 		name      string

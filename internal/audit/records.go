@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not
@@ -45,7 +46,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 // bindings checks what plan.json says of itself, and reports whether it is a plan that can be carried out.
 func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
-	found := plandoc.Validate(p, plan.Floors{})
+	found := plandoc.Validate(p, policy.Floors{})
 	for _, f := range found {
 		if !a.many("bad-plan", planFile) {
 			a.find("bad-plan", planFile, a.goBackTo(planFile), "%v", f)

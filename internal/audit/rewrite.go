@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json
@@ -150,7 +151,8 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	}
 	// The policy's floors change; the gate holds every bundle against those of its time.
 	state := snap.State()
-	if g.Candidate, err = plandoc.ParseCandidate(state, task, t.DeliverableSpec.Filename, data, plan.Floors{}); err != nil {
+	g.Candidate, err = plandoc.ParseCandidate(state, task, t.DeliverableSpec.Filename, data, policy.Floors{})
+	if err != nil {
 		return nil, err
 	}
 	return state.AfterGraft(g, got)

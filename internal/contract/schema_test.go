@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // What prompts show must be what is accepted, by the published schema and by Parse.
@@ -48,7 +49,7 @@ func TestExamplePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := plandoc.ParseValid(r.Files[0].Path, r.Files[0].Content, plan.Floors{})
+	whole, err := plandoc.ParseValid(r.Files[0].Path, r.Files[0].Content, policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

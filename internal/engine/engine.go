@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/process"
 )
 
@@ -20,7 +21,7 @@ type Engine struct {
 	Agents    *agent.Set
 	Weights   func() (estimate.Weights, error) // of the rule that estimates tasks; read on demand
 	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read on demand; may be nil
-	Policy    plan.Policy                      // of the repository
+	Policy    policy.Policy                    // of the repository
 	Now       func() time.Time
 	Environ   []string                 // of the agents that the user has set up, before the WF_ variables
 	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ

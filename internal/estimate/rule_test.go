@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 	"gitwf/templates"
 )
 
@@ -136,7 +137,7 @@ func TestExamplesPass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plandoc.ParseValid(name, data, plan.Floors{})
+		p, err := plandoc.ParseValid(name, data, policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // mutate damages text as disks, editors, merges and agents do.
@@ -74,7 +75,7 @@ func hold(t *testing.T, files map[string]string, path string, whole bool) {
 		if err != nil {
 			t.Fatalf("%v: the draft is no plan file: %v\n%q", f, err, files)
 		}
-		_, err = plandoc.ParseValid("draft", draft, plan.Floors{})
+		_, err = plandoc.ParseValid("draft", draft, policy.Floors{})
 		var fs plan.Findings
 		if err != nil && !errors.As(err, &fs) {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // one reads the only thing that is found, or the one with the name.
@@ -163,7 +164,7 @@ func TestGaps(t *testing.T) {
 	if n := strings.Count(string(draft), "# missing: "); n != 5 {
 		t.Errorf("%d comments, want 5:\n%s", n, draft)
 	}
-	_, err = plandoc.ParseValid("draft", draft, plan.Floors{})
+	_, err = plandoc.ParseValid("draft", draft, policy.Floors{})
 	fs, _ := err.(plan.Findings)
 	var codes []string
 	for _, f := range fs {
@@ -178,7 +179,7 @@ func TestGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plandoc.ParseValid("draft", draft, plan.Floors{}); err != nil || len(full.Gaps()) > 0 {
+	if _, err := plandoc.ParseValid("draft", draft, policy.Floors{}); err != nil || len(full.Gaps()) > 0 {
 		t.Errorf("%v, gaps %v", err, full.Gaps())
 	}
 }
@@ -321,7 +322,7 @@ func TestBadInput(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the draft is no plan file: %v", err)
 			}
-			_, err = plandoc.ParseValid("draft", draft, plan.Floors{})
+			_, err = plandoc.ParseValid("draft", draft, policy.Floors{})
 			fs, _ := err.(plan.Findings)
 			for _, f := range fs {
 				if !slices.Contains([]string{"no-estimate", "no-criteria", "no-spec", plan.CodeMore}, f.Code) {

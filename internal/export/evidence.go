@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // Approval is an approval that counts under a policy with keys, and its proof.
@@ -59,7 +60,7 @@ type signer interface {
 	reader
 	RecordedBy(ctx context.Context, snap *gitstore.Snapshot,
 		reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
-	Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
+	Signatures(ctx context.Context, keys []policy.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
 }
 
 // Prove finds the approvals of deliverables that count under a policy. An approval counts if the commit that recorded
@@ -118,7 +119,7 @@ func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
 
 // weigh decides whether one approval counts. One commit that proves it suffices.
 func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
-	p *plan.Policy) {
+	p *policy.Policy) {
 	reviewer, id := plan.UnescapeName(ref.Review.Reviewer), fmt.Sprintf("r%d", ref.Review.N)
 	why := "no event of this plan recorded it"
 	for _, r := range by {

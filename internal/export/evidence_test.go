@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
 
@@ -43,8 +44,8 @@ func signing(t *testing.T) (*repotest.Repo, *gitstore.Policy) {
 	r.Git("config", "user.signingKey", file+".pub")
 	r.Git("config", "commit.gpgSign", "true")
 	r.Store = r.Open()
-	return r, &gitstore.Policy{Policy: plan.Policy{Keys: []plan.Key{{Name: "Ada", SSH: strings.TrimSpace(string(key))}}},
-		Commit: "p", KeysSince: "p"}
+	keys := []policy.Key{{Name: "Ada", SSH: strings.TrimSpace(string(key))}}
+	return r, &gitstore.Policy{Policy: policy.Policy{Keys: keys}, Commit: "p", KeysSince: "p"}
 }
 
 // with returns the tree of a commit with some of its paths copied to other names.

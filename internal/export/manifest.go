@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // formatVersion is the version of manifest.json that this package writes.
@@ -41,7 +42,7 @@ type Manifest struct {
 	Items         []Item          `json:"items"`
 	Files         []File          `json:"files"` // the bundle's own, such as .gitattributes
 	// Of paths in the bundle, which may have other content than it lists
-	Waivers []plan.Waiver `json:"waivers,omitempty"`
+	Waivers []policy.Waiver `json:"waivers,omitempty"`
 }
 
 // Tasks returns the tasks that have items in the manifest.

@@ -5,6 +5,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // waivedCriterion is a criterion that failed and that a person waived.
@@ -25,8 +26,8 @@ func waivedCriteria(r plan.Review) []waivedCriterion {
 }
 
 // waiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
-func waiversOf(p *gitstore.Policy, id plan.ID) []plan.Waiver {
-	var list []plan.Waiver
+func waiversOf(p *gitstore.Policy, id plan.ID) []policy.Waiver {
+	var list []policy.Waiver
 	for _, w := range p.Waivers {
 		if InBundle(w.Path, id) {
 			list = append(list, w)

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
 
@@ -262,7 +263,10 @@ func TestOlder(t *testing.T) {
 func TestPolicyRules(t *testing.T) {
 	both := "policy Page_IMPL-1/page.html IMPL-1 v2; policy Style_IMPL-2/style.css IMPL-2 v1"
 	first := "policy Page_IMPL-1/page.html IMPL-1 v2"
-	root := func(r plan.Root) plan.Policy { r.Path = "deliverables"; return plan.Policy{Roots: []plan.Root{r}} }
+	root := func(r policy.Root) policy.Policy {
+		r.Path = "deliverables"
+		return policy.Policy{Roots: []policy.Root{r}}
+	}
 	again := func(task plan.TaskID, version int, reviewer string, change func(*plan.Review)) func(f fixture) {
 		return func(f fixture) { f.Review(task, version, reviewer, plan.Approved, change) }
 	}
@@ -270,44 +274,44 @@ func TestPolicyRules(t *testing.T) {
 	tests := []struct {
 		name   string
 		before func(f fixture)
-		policy plan.Policy
+		policy policy.Policy
 		want   string
 	}{
-		{"no rules", nil, plan.Policy{}, ""},
-		{"scores that are enough", nil, root(plan.Root{MinScore: 100}), ""},
-		{"a score below the floor", again("IMPL-1", 2, "ann", score(95)), plan.Policy{Floors: plan.Floors{MinScore: 96}},
+		{"no rules", nil, policy.Policy{}, ""},
+		{"scores that are enough", nil, root(policy.Root{MinScore: 100}), ""},
+		{"a score below the floor", again("IMPL-1", 2, "ann", score(95)), policy.Policy{Floors: policy.Floors{MinScore: 96}},
 			first},
-		{"a score below the root's", again("IMPL-1", 2, "ann", score(95)), root(plan.Root{MinScore: 96}), first},
+		{"a score below the root's", again("IMPL-1", 2, "ann", score(95)), root(policy.Root{MinScore: 96}), first},
 		{"a score below another root's", again("IMPL-1", 2, "ann", score(95)),
-			plan.Policy{Roots: []plan.Root{{Path: "deliverables"}, {Path: "out", MinScore: 96}}}, ""},
-		{"the newest review counts, not the best", again("IMPL-1", 2, "ann", score(91)), root(plan.Root{MinScore: 92}),
+			policy.Policy{Roots: []policy.Root{{Path: "deliverables"}, {Path: "out", MinScore: 96}}}, ""},
+		{"the newest review counts, not the best", again("IMPL-1", 2, "ann", score(91)), root(policy.Root{MinScore: 92}),
 			first},
-		{"somebody's score is enough", again("IMPL-1", 2, "bob", score(95)), root(plan.Root{MinScore: 96}), ""},
-		{"two reviewers wanted", again("IMPL-2", 1, "bob", nil), plan.Policy{Floors: plan.Floors{Quorum: 2}}, first},
-		{"two reviewers wanted below the root", nil, root(plan.Root{Quorum: 2}), both},
-		{"one reviewer twice is one", again("IMPL-2", 1, "ann", nil), root(plan.Root{Quorum: 2}), both},
-		{"a second with too low a score", again("IMPL-2", 1, "bob", score(90)), root(plan.Root{Quorum: 2, MinScore: 95}),
+		{"somebody's score is enough", again("IMPL-1", 2, "bob", score(95)), root(policy.Root{MinScore: 96}), ""},
+		{"two reviewers wanted", again("IMPL-2", 1, "bob", nil), policy.Policy{Floors: policy.Floors{Quorum: 2}}, first},
+		{"two reviewers wanted below the root", nil, root(policy.Root{Quorum: 2}), both},
+		{"one reviewer twice is one", again("IMPL-2", 1, "ann", nil), root(policy.Root{Quorum: 2}), both},
+		{"a second with too low a score", again("IMPL-2", 1, "bob", score(90)), root(policy.Root{Quorum: 2, MinScore: 95}),
 			both},
-		{"reviewers of the floor", nil, plan.Policy{Floors: plan.Floors{Reviewers: []string{"bob"}}}, both},
-		{"one of the root's reviewers", again("IMPL-2", 1, "bob", nil), root(plan.Root{Reviewers: []string{"bob", "eve"}}),
+		{"reviewers of the floor", nil, policy.Policy{Floors: policy.Floors{Reviewers: []string{"bob"}}}, both},
+		{"one of the root's reviewers", again("IMPL-2", 1, "bob", nil), root(policy.Root{Reviewers: []string{"bob", "eve"}}),
 			first},
 		{"an older version's reviewer", func(f fixture) {
 			f.Review("IMPL-1", 1, "ann", plan.Approved, nil)
 			f.Review("IMPL-1", 1, "bob", plan.Approved, nil)
-		}, root(plan.Root{Reviewers: []string{"bob"}}), both},
-		{"four eyes", nil, plan.Policy{FourEyes: true}, ""},
+		}, root(policy.Root{Reviewers: []string{"bob"}}), both},
+		{"four eyes", nil, policy.Policy{FourEyes: true}, ""},
 		{"four eyes, self-reviewed", again("IMPL-1", 2, "ann", func(r *plan.Review) {
 			r.SelfReviewed = true
-		}), plan.Policy{FourEyes: true}, first},
+		}), policy.Policy{FourEyes: true}, first},
 		{"four eyes, the maker's name", func(f fixture) {
 			f.Review("IMPL-2", 1, "ann", plan.Rejected, nil)
 			f.Version("IMPL-2", "bob", map[string]string{"style.css": "nicer"}, nil)
 			f.Review("IMPL-2", 2, "bob", plan.Approved, nil)
-		}, plan.Policy{FourEyes: true}, "policy Style_IMPL-2/style.css IMPL-2 v2"},
+		}, policy.Policy{FourEyes: true}, "policy Style_IMPL-2/style.css IMPL-2 v2"},
 		{"four eyes, and a second pair", func(f fixture) {
 			f.Review("IMPL-2", 1, "ann", plan.Approved, func(r *plan.Review) { r.SelfReviewed = true })
 			f.Review("IMPL-2", 1, "bob", plan.Approved, nil)
-		}, plan.Policy{FourEyes: true}, ""},
+		}, policy.Policy{FourEyes: true}, ""},
 	}
 	f := newPage(t)
 	start := f.Mark()
@@ -331,14 +335,14 @@ func TestWaivers(t *testing.T) {
 	f := newPage(t)
 	f.export(export.Options{})
 	good := f.Mark()
-	w := plan.Waiver{Path: one, Mode: "100644", OID: f.stage("100644", one, "urgent"), By: "ann",
+	w := policy.Waiver{Path: one, Mode: "100644", OID: f.stage("100644", one, "urgent"), By: "ann",
 		Reason: "the shop is down"}
-	with := func(change func(w *plan.Waiver)) gitstore.Policy {
+	with := func(change func(w *policy.Waiver)) gitstore.Policy {
 		c := w
 		if change != nil {
 			change(&c)
 		}
-		return gitstore.Policy{Waivers: []plan.Waiver{{Path: "other"}, c}}
+		return gitstore.Policy{Waivers: []policy.Waiver{{Path: "other"}, c}}
 	}
 	none := with(nil)
 	none.NoWaivers = true
@@ -363,10 +367,10 @@ func TestWaivers(t *testing.T) {
 		{"gone instead", func() { f.unstage(one) }, with(nil), "missing Page_IMPL-1/page.html IMPL-1 v2", ""},
 		{"a deletion", func() {
 			f.unstage(one)
-		}, with(func(w *plan.Waiver) { w.Mode, w.OID = "", "" }), "", "missing Page_IMPL-1/page.html IMPL-1 v2"},
+		}, with(func(w *policy.Waiver) { w.Mode, w.OID = "", "" }), "", "missing Page_IMPL-1/page.html IMPL-1 v2"},
 		{"beside the bundles", func() {
 			f.stage("100644", "deliverables/x", "urgent")
-		}, with(func(w *plan.Waiver) { w.Path = "deliverables/x" }), "", "not-a-bundle deliverables/x"},
+		}, with(func(w *policy.Waiver) { w.Path = "deliverables/x" }), "", "not-a-bundle deliverables/x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -392,7 +396,7 @@ func TestRemoval(t *testing.T) {
 	f.land()
 	good := f.Mark()
 	retired := func(id plan.ID) gitstore.Policy {
-		return gitstore.Policy{Retired: map[plan.ID]plan.Retirement{id: {PlanID: id}}}
+		return gitstore.Policy{Retired: map[plan.ID]policy.Retirement{id: {PlanID: id}}}
 	}
 	tests := []struct {
 		name   string
@@ -454,13 +458,14 @@ func TestRange(t *testing.T) {
 	}
 	for name, baseline := range map[string][]plan.OID{"the bad one": {bad},
 		"a later one": {plan.OID(f.Git("rev-parse", "HEAD~1"))}} {
-		if r := judge(gitstore.Policy{Policy: plan.Policy{Baseline: baseline}}, start+"..HEAD"); !r.OK() || r.Commits != 1 {
+		rules := gitstore.Policy{Policy: policy.Policy{Baseline: baseline}}
+		if r := judge(rules, start+"..HEAD"); !r.OK() || r.Commits != 1 {
 			t.Errorf("baseline %s: %+v", name, r)
 		}
 	}
 	for name, baseline := range map[string]plan.OID{"an earlier one": plan.OID(start),
 		"one that is not here": plan.OID(strings.Repeat("1", 40))} {
-		if r := judge(gitstore.Policy{Policy: plan.Policy{Baseline: []plan.OID{baseline}}}, start+"..HEAD"); r.OK() {
+		if r := judge(gitstore.Policy{Policy: policy.Policy{Baseline: []plan.OID{baseline}}}, start+"..HEAD"); r.OK() {
 			t.Errorf("baseline %s exempts the bad commit", name)
 		}
 	}

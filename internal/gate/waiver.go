@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // ListWaiver lists a waiver in the manifest of the bundle that its path belongs to, stages that, and returns its path;
@@ -82,27 +83,27 @@ func WithWaivers(ctx context.Context, store *gitstore.Store, b *export.Bundle, p
 }
 
 // StagedContent is what the index has at an absolute path; a path that HEAD has and the index does not is a removal.
-func StagedContent(ctx context.Context, store *gitstore.Store, name string) (plan.Waiver, error) {
+func StagedContent(ctx context.Context, store *gitstore.Store, name string) (policy.Waiver, error) {
 	rel, err := filepath.Rel(store.WorkTree(), name)
 	if err != nil {
-		return plan.Waiver{}, err
+		return policy.Waiver{}, err
 	}
 	rel = filepath.ToSlash(rel)
 	if err := plan.CheckPath(rel); err != nil {
-		return plan.Waiver{}, fault.Usage("", "%w", err)
+		return policy.Waiver{}, fault.Usage("", "%w", err)
 	}
 	spec := ":(top,literal)" + rel
 	staged, err := store.Git(ctx, "ls-files", "--stage", "-z", "--", spec)
 	if err != nil {
-		return plan.Waiver{}, err
+		return policy.Waiver{}, err
 	}
 	info, path, _ := strings.Cut(strings.TrimRight(staged, "\x00"), "\t")
 	if f := strings.Fields(info); len(f) == 3 && path == rel {
-		return plan.Waiver{Path: rel, Mode: f[0], OID: plan.OID(f[1])}, nil
+		return policy.Waiver{Path: rel, Mode: f[0], OID: plan.OID(f[1])}, nil
 	}
 	tracked, err := store.Git(ctx, "ls-tree", "--name-only", "HEAD", "--", rel)
 	if err != nil || tracked == "" || staged != "" {
-		return plan.Waiver{}, fault.Usage("git add -- "+rel, "%s is not a staged file", rel)
+		return policy.Waiver{}, fault.Usage("git add -- "+rel, "%s is not a staged file", rel)
 	}
-	return plan.Waiver{Path: rel}, nil
+	return policy.Waiver{Path: rel}, nil
 }

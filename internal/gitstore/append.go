@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // AppendOptions says how Append records an event.
@@ -94,7 +95,7 @@ type appending struct {
 	batch  *Batch
 	view   view // what of the plan the event looks at
 	person plan.Actor
-	policy *plan.Policy // the policy before an event that changes it; else nil
+	policy *policy.Policy // the policy before an event that changes it; else nil
 
 	begins func(context.Context, *Batch) (plan.OID, error) // tree of an event that begins a new history; else nil
 	also   []refChange                                     // other refs that move with the event, before its own

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // addition is a tree of new or masked paths to add to an existing tree.
@@ -51,8 +52,7 @@ func (b *Batch) document(change plan.Change) (*rawEntry, error) {
 		data, err := plandoc.Encode(change.Plan)
 		return &rawEntry{modeFile, planFile, b.add(plumbing.BlobObject, data)}, err
 	case change.Policy != nil:
-		data := plan.EncodePolicy(change.Policy)
-		return &rawEntry{modeFile, policyFile, b.add(plumbing.BlobObject, data)}, nil
+		return &rawEntry{modeFile, policyFile, b.add(plumbing.BlobObject, change.Policy)}, nil
 	}
 	return nil, nil
 }
@@ -196,7 +196,7 @@ func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	if trailer(change, "Wf-Review") == "" {
 		return nil
 	}
-	by := Recorded{Author: author, Reviewer: plan.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author), a.person)}
+	by := Recorded{Author: author, Reviewer: policy.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author), a.person)}
 	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
 		return &plan.RefusedError{
 			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",

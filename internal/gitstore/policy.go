@@ -11,19 +11,20 @@ import (
 
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 const policyFile = "policy.json"
 
 // Policy is the repository's policy at one commit of refs/workflow/policy.
 type Policy struct {
-	plan.Policy
+	policy.Policy
 	Commit plan.OID // "" without a policy
 	// KeysSince is the commit that introduced the current set of keys, so statements about the keys don't change with
 	// every waiver. It is "" without keys.
 	KeysSince plan.OID
-	Waivers   []plan.Waiver
-	Retired   map[plan.ID]plan.Retirement
+	Waivers   []policy.Waiver
+	Retired   map[plan.ID]policy.Retirement
 	records   int // number of numbered records
 }
 
@@ -56,11 +57,11 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 	if err != nil {
 		return nil, err
 	}
-	doc, err := plan.DecodePolicy(data)
+	doc, err := policy.Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{Policy: *doc, Commit: commit, Retired: map[plan.ID]plan.Retirement{}}
+	p := &Policy{Policy: *doc, Commit: commit, Retired: map[plan.ID]policy.Retirement{}}
 	if len(p.Keys) > 0 {
 		if p.KeysSince, err = s.keysSince(ctx, commit, p.Keys); err != nil {
 			return nil, err
@@ -88,7 +89,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 }
 
 // keysSince finds the oldest commit since which the keys are the same up to this one.
-func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key) (plan.OID, error) {
+func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []policy.Key) (plan.OID, error) {
 	out, err := s.Git(ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "--format=%H",
 		"--end-of-options",
 		string(commit), "--", ":(top,literal)"+policyFile)
@@ -101,7 +102,7 @@ func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key)
 		if err != nil {
 			return "", err
 		}
-		p, err := plan.DecodePolicy(data)
+		p, err := policy.Decode(data)
 		if err != nil || !slices.Equal(p.Keys, keys) {
 			break // an unreadable policy had no keys
 		}
@@ -112,12 +113,12 @@ func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []plan.Key)
 
 func (p *Policy) add(kind string, data []byte) error {
 	if kind == "retired" {
-		var r plan.Retirement
+		var r policy.Retirement
 		err := json.Unmarshal(data, &r)
 		p.Retired[r.PlanID] = r
 		return err
 	}
-	var w plan.Waiver
+	var w policy.Waiver
 	err := json.Unmarshal(data, &w)
 	p.Waivers = append(p.Waivers, w)
 	return err
@@ -144,7 +145,7 @@ func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent)
 		change, err := ev(p)
 		if err != nil || p.Commit == "" {
 			if change.Policy == nil && err == nil {
-				change.Policy = &p.Policy // a history begins with its document
+				change.Policy = policy.Encode(&p.Policy) // a history begins with its document
 			}
 			return commitInfo{}, change, err
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // ReviewRef names one review of a plan.
@@ -36,7 +37,7 @@ func (r Recorded) Names(name string) bool {
 }
 
 func (e LogEntry) recorded() Recorded {
-	return Recorded{e.Commit, e.Author, plan.ReviewerOf(e.Trailers["Wf-Event"], e.Author, e.By)}
+	return Recorded{e.Commit, e.Author, policy.ReviewerOf(e.Trailers["Wf-Event"], e.Author, e.By)}
 }
 
 // RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; it finds none for a

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // Git itself signs commits, with the key and the program of the user's configuration. It signs where commit.gpgSign
@@ -17,7 +18,7 @@ import (
 
 // signing says why and for whom a commit is signed.
 type signing struct {
-	keys []plan.Key // keys that may prove it; none if only the user's configuration asks for a signature
+	keys []policy.Key // keys that may prove it; none if only the user's configuration asks for a signature
 	// refuse returns why the event would not count even if this key signed it, "" if it counts.
 	refuse func(signer string) string
 }
@@ -92,10 +93,10 @@ func trailer(c plan.Change, key string) string {
 
 // demands is the policy's current document. Each approval asks for it, so demands reads only the document, and only
 // once.
-func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
+func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
 	c, err := s.tips.get(s.commonDir, PolicyRef, func() (commitInfo, error) { return s.lookCommit(ctx, PolicyRef) })
 	if errors.Is(err, ErrNoPlan) {
-		return &plan.Policy{}, nil
+		return &policy.Policy{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
@@ -108,7 +109,7 @@ func (s *Store) demands(ctx context.Context) (*plan.Policy, error) {
 	}
 	data, err := s.ReadFile(ctx, c.oid, policyFile)
 	if err == nil {
-		p, err = plan.DecodePolicy(data)
+		p, err = policy.Decode(data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the policy %.12s: %w", c.oid, err)

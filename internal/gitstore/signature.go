@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // Signature says who signed a commit, judged by a set of keys.
@@ -23,7 +24,7 @@ type Signature struct {
 // Signatures asks git who signed each of the commits. Only the given keys count, whatever the user's own configuration
 // trusts: an SSH signature must be by one of them at the commit's time, a GPG signature by one with its fingerprint
 // that the user's gpg finds good. A signature that can't be checked proves nothing.
-func (s *Store) Signatures(ctx context.Context, keys []plan.Key, commits []plan.OID) (map[plan.OID]Signature, error) {
+func (s *Store) Signatures(ctx context.Context, keys []policy.Key, commits []plan.OID) (map[plan.OID]Signature, error) {
 	ring, err := newKeyring(keys)
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ type keyring struct {
 	id      string            // changes with any key or name
 }
 
-func newKeyring(keys []plan.Key) (*keyring, error) {
+func newKeyring(keys []policy.Key) (*keyring, error) {
 	r := &keyring{names: map[string]string{}}
 	var lines, all strings.Builder
 	for i, k := range keys {

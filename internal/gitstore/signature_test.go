@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // newKey makes an SSH key and returns the file of its public half and that half.
@@ -48,21 +49,21 @@ func TestSignatures(t *testing.T) {
 	head := plan.OID(git(t, dir, "rev-parse", "HEAD"))
 	tests := []struct {
 		name   string
-		keys   []plan.Key
+		keys   []policy.Key
 		commit plan.OID
 		want   string
 	}{
-		{"by a key", []plan.Key{{Name: "bob", SSH: bob}, {Name: "ann", SSH: ann}}, byAnn, "ann"},
-		{"by one of two", []plan.Key{{Name: "ann", SSH: bob}, {Name: "ann", SSH: ann}}, byAnn, "ann"},
-		{"by another key", []plan.Key{{Name: "ann", SSH: ann}}, byEve, "is not in the policy"},
-		{"not signed", []plan.Key{{Name: "ann", SSH: ann}}, head, "it is not signed"},
-		{"of another commit", []plan.Key{{Name: "ann", SSH: ann}}, tampered, "not of this commit"},
-		{"too late", []plan.Key{{Name: "ann", SSH: `x valid-before="20200101" ` + ann}}, byAnn,
+		{"by a key", []policy.Key{{Name: "bob", SSH: bob}, {Name: "ann", SSH: ann}}, byAnn, "ann"},
+		{"by one of two", []policy.Key{{Name: "ann", SSH: bob}, {Name: "ann", SSH: ann}}, byAnn, "ann"},
+		{"by another key", []policy.Key{{Name: "ann", SSH: ann}}, byEve, "is not in the policy"},
+		{"not signed", []policy.Key{{Name: "ann", SSH: ann}}, head, "it is not signed"},
+		{"of another commit", []policy.Key{{Name: "ann", SSH: ann}}, tampered, "not of this commit"},
+		{"too late", []policy.Key{{Name: "ann", SSH: `x valid-before="20200101" ` + ann}}, byAnn,
 			"the key of ann was not valid"},
-		{"a commit that is not here", []plan.Key{{Name: "ann", SSH: ann}}, plan.OID(strings.Repeat("1", 40)),
+		{"a commit that is not here", []policy.Key{{Name: "ann", SSH: ann}}, plan.OID(strings.Repeat("1", 40)),
 			"it is not here"},
-		{"no object id", []plan.Key{{Name: "ann", SSH: ann}}, "--all", "is no object id"},
-		{"GPG keys alone", []plan.Key{{Name: "ann", GPG: strings.Repeat("A", 40)}}, byAnn, "is not in the policy"},
+		{"no object id", []policy.Key{{Name: "ann", SSH: ann}}, "--all", "is no object id"},
+		{"GPG keys alone", []policy.Key{{Name: "ann", GPG: strings.Repeat("A", 40)}}, byAnn, "is not in the policy"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestSignatures(t *testing.T) {
 	write(t, filepath.Dir(allowed), "allowed", "ann "+eve+"\n")
 	git(t, dir, "config", "gpg.ssh.allowedSignersFile", allowed)
 	git(t, dir, "replace", string(byEve), string(byAnn))
-	found, err := open(t, dir).Signatures(context.Background(), []plan.Key{{Name: "ann", SSH: ann}}, []plan.OID{byEve})
+	found, err := open(t, dir).Signatures(context.Background(), []policy.Key{{Name: "ann", SSH: ann}}, []plan.OID{byEve})
 	if err != nil || found[byEve].Signer != "" {
 		t.Errorf("a key that only the user trusts: %v %v", found, err)
 	}
@@ -102,7 +103,7 @@ func TestSignaturesAtOnce(t *testing.T) {
 	for i := range 20 {
 		commits = append(commits, plan.OID(git(t, dir, "commit-tree", "-S", "-m", strings.Repeat("x", i+1), "HEAD^{tree}")))
 	}
-	found, err := open(t, dir).Signatures(context.Background(), []plan.Key{{Name: "ann", SSH: key}}, commits)
+	found, err := open(t, dir).Signatures(context.Background(), []policy.Key{{Name: "ann", SSH: key}}, commits)
 	if err != nil {
 		t.Fatal(err)
 	}

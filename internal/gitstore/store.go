@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // Store is a git repository with its plans. Its methods are safe for concurrent use.
@@ -48,7 +49,7 @@ type Store struct {
 	configRead time.Time
 
 	policyAt plan.OID // the commit of policy
-	policy   *plan.Policy
+	policy   *policy.Policy
 }
 
 // The oldest git that has everything used here.

@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,7 +39,7 @@ func state(t testing.TB) *plan.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plandoc.ParseValid("plan.yaml", data, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", data, policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

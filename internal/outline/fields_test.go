@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 func TestSplitField(t *testing.T) {
@@ -110,7 +110,7 @@ func TestJudged(t *testing.T) {
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", doc, policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

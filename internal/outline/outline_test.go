@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -79,7 +80,7 @@ func checkPlan(t *testing.T, o *Outline) {
 	if len(fs) > 0 {
 		t.Fatalf("no plan:\n%v", fs)
 	}
-	p, err := plandoc.ParseValid(o.File, doc, plan.Floors{})
+	p, err := plandoc.ParseValid(o.File, doc, policy.Floors{})
 	if err != nil {
 		t.Fatalf("the plan is refused: %v\n%s", err, doc)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // defaultDays is the estimate of a task that has none, in person-days.
@@ -24,7 +25,7 @@ func (o *Outline) Plan() ([]byte, plan.Findings) {
 	w.rootCriteria()
 	data, err := w.write()
 	if err == nil {
-		_, err = plandoc.ParseValid(o.File, data, plan.Floors{})
+		_, err = plandoc.ParseValid(o.File, data, policy.Floors{})
 	}
 	if err != nil {
 		return nil, whole.translate(err)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // What the source measures beside a command is never dropped: a shell decides all of it, or a reviewer does.
@@ -33,7 +33,7 @@ func TestNothingMeasuredIsDropped(t *testing.T) {
 		if len(fs) > 0 {
 			t.Fatalf("%s: %v", tt.acceptance, fs)
 		}
-		p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
+		p, err := plandoc.ParseValid("plan.yaml", doc, policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 func TestStateOf(t *testing.T) {
@@ -87,7 +88,7 @@ A game for one page, without a server.
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	p, err := plandoc.ParseValid("plan.yaml", doc, plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", doc, policy.Floors{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
 	}

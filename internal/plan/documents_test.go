@@ -3,6 +3,6 @@ package plan
 // The package of the plan documents imports this one, so tests here reach it by way of external_test.go.
 var (
 	Parse      func(name string, data []byte) (*Plan, error)
-	ParseValid func(name string, data []byte, floors Floors) (*Plan, error)
-	Validate   func(p *Plan, floors Floors) Findings
+	ParseValid func(name string, data []byte) (*Plan, error)
+	Validate   func(p *Plan) Findings
 )

@@ -24,7 +24,7 @@ type Change struct {
 	Author   Actor     // who acted; the zero value means the user
 	Add      []Entry   // new paths; none may exist
 	Plan     *Plan     // replaces plan.json, if not nil
-	Policy   *Policy   // replaces policy.json, if not nil
+	Policy   []byte    // replaces policy.json, if not nil
 }
 
 // Entry is one new path of a plan's tree: a blob with the given content or, if OID is set, an object (the tree of a
@@ -39,6 +39,12 @@ type Entry struct {
 
 // Actor is the name and address of an author.
 type Actor struct{ Name, Email string }
+
+// agentDomain is where the addresses of agents are, which are no people (docs/format.md, section 6).
+const agentDomain = "@agents.git-wf.invalid"
+
+// IsAgent reports whether the address is that of an agent, or of the engine.
+func (a Actor) IsAgent() bool { return strings.HasSuffix(a.Email, agentDomain) }
 
 // Trailer is one line at the end of a commit message, such as "Wf-Task: IMPL-1".
 type Trailer struct{ Key, Value string }

@@ -14,32 +14,6 @@ import (
 // records. A stub next to artifact.json keeps the tree's id, so that every status, counter and number stays the same.
 // The old history, kept as the archive, proves the new one. docs/format.md, section 6, has the rules.
 
-// DefaultKeep is how many of a task's newest versions a prune keeps whole where nothing else is said.
-const DefaultKeep = 3
-
-// PruneRules are what a policy says of prunes.
-type PruneRules struct {
-	Keep int      `json:"keep,omitempty"` // of each task's newest versions; zero means DefaultKeep
-	By   []string `json:"by,omitempty"`   // who may prune; none: anybody may
-}
-
-func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
-	if p.Prune.Keep < 0 {
-		bad("bad-number", "prune.keep", "can't be negative", strconv.Itoa(p.Prune.Keep))
-	}
-	for i, name := range p.Prune.By {
-		if len(p.Keys) > 0 && !p.hasKey(name) {
-			bad("pruner-without-key", fmt.Sprintf("prune.by[%d]", i), "has no key, so nothing proves who they are", name)
-		}
-	}
-}
-
-// MayPrune says why somebody may not begin a new history of a plan; "" if they may. The arguments are those of
-// MayChange.
-func (p *Policy) MayPrune(committer, signer string) string {
-	return p.mayOnly("the policy lets only these prune", "the commit", p.Prune.By, committer, signer)
-}
-
 // MayPrune is refused where a newer program's records are in the way.
 func (s *State) MayPrune() error { return s.readOnly() }
 

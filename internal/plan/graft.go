@@ -72,13 +72,16 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 // ReviewOutput is the review_output_spec of every CHECK (seed 2, section 3.1).
 const ReviewOutput = "APPROVED.md|REJECTED.md"
 
-// reserved reports whether the id belongs to the tasks that make plans.
+// Reserved reports whether the id belongs to the tasks that make plans.
 func (id TaskID) Reserved() bool {
 	return strings.HasPrefix(string(id), "PLAN-") || strings.HasPrefix(string(id), "CHECK-PLAN-")
 }
 
-// reserved finds the tasks that could not be grafted because of their ids. In a plan.json they are what they should be,
-// so this is a rule for candidates alone.
+// MakesPlans reports whether the id is of a task that makes plans, rather than something to export.
+func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }
+
+// ReservedIDs finds the tasks that could not be grafted because of their ids. A plan.json has them rightly, so this is a
+// rule for candidates alone.
 func (p *Plan) ReservedIDs() Findings {
 	var fs Findings
 	for i, t := range p.Tasks {

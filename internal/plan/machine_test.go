@@ -88,7 +88,7 @@ func newMachine(t *rapid.T) *machine {
 	if assembles {
 		final = "{mode: ASSEMBLE, assemble_task_id: FINAL-1}"
 	}
-	draft, err := ParseValid("machine.yaml", fmt.Appendf(nil, machineYAML, quorum, final), Floors{})
+	draft, err := ParseValid("machine.yaml", fmt.Appendf(nil, machineYAML, quorum, final))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func (m *machine) graft(t *rapid.T) {
 		s.Plan.Grafted(id) {
 		t.Fatalf("%s v%d was grafted while it was %s with v%d approved", id, version, was.Status, was.Approved)
 	}
-	if fs := Validate(m.plan, Floors{}); len(fs) > 0 {
+	if fs := Validate(m.plan); len(fs) > 0 {
 		t.Fatalf("the grafted plan breaks rules: %v", fs)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"os"
 	"regexp"
 	"strings"
@@ -51,7 +52,7 @@ func TestFormatPlans(t *testing.T) {
 		stored = p
 	}
 	for _, text := range fences(t, "yaml plan") {
-		p, err := ParseValid("format.md", []byte(text), plan.Floors{})
+		p, err := ParseValid("format.md", []byte(text), policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

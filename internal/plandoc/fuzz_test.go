@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(p, back); diff != "" {
 			t.Fatalf("decoded: %s", diff)
 		}
-		if len(Validate(p, plan.Floors{})) > 0 {
+		if len(Validate(p, policy.Floors{})) > 0 {
 			return
 		}
 		plan.ReviewPlan(p)

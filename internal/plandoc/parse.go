@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/document"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // Parse reads a plan that somebody wrote, in YAML or (when it begins with a brace) JSON, and completes it: the root,
@@ -27,7 +28,7 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 
 // ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
 // written, not of the completed plan. The plan is nil if there is any finding.
-func ParseValid(name string, data []byte, floors plan.Floors) (*plan.Plan, error) {
+func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
 	d, err := parseWritten(name, data)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,9 @@ func ParseValid(name string, data []byte, floors plan.Floors) (*plan.Plan, error
 
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
 // that a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
-func ParseCandidate(s *plan.State, task plan.TaskID, name string, data []byte, floors plan.Floors) (*plan.Plan, error) {
+func ParseCandidate(
+	s *plan.State, task plan.TaskID, name string, data []byte, floors policy.Floors,
+) (*plan.Plan, error) {
 	t := s.Tasks[task]
 	if len(s.Plan.Grafts) == 0 || t == nil {
 		return ParseValid(name, data, floors)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"strings"
 	"testing"
 	"time"
@@ -122,11 +123,11 @@ func TestLaterVersion(t *testing.T) {
 }
 
 func TestYAMLAndJSONAgree(t *testing.T) {
-	fromYAML, err := ParseValid("handbook.yaml", readTestdata(t, "handbook.yaml"), plan.Floors{})
+	fromYAML, err := ParseValid("handbook.yaml", readTestdata(t, "handbook.yaml"), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromJSON, err := ParseValid("handbook.json", readTestdata(t, "handbook.json"), plan.Floors{})
+	fromJSON, err := ParseValid("handbook.json", readTestdata(t, "handbook.json"), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

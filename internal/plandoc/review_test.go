@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func reviewed(t *testing.T, head string, tasks ...[3]string) plan.PlanReview {
 		yaml += "  - {task_id: " + task[0] + ", title: " + task[1] + ", description: d, estimated_person_days: 1,\n" +
 			"     deliverable_spec: {format: md, filename: out.md}, acceptance_criteria: [" + task[2] + "]}\n"
 	}
-	p, err := ParseValid("p.yaml", []byte(yaml), plan.Floors{})
+	p, err := ParseValid("p.yaml", []byte(yaml), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ tasks:
 // grafted is a plan that has been accepted, with the task that splits IMPL-2.
 func grafted(t *testing.T) *plan.State {
 	t.Helper()
-	p, err := ParseValid("shop.yaml", []byte(splitYAML), plan.Floors{})
+	p, err := ParseValid("shop.yaml", []byte(splitYAML), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +67,13 @@ tasks:
 func TestSplitWithoutTitle(t *testing.T) {
 	_, tasks, _ := strings.Cut(goodFragment, "tasks:\n")
 	for _, text := range []string{"tasks:\n" + tasks, tasks} {
-		fragment, err := ParseCandidate(grafted(t), "PLAN-2", "plan.yaml", []byte(text), plan.Floors{})
+		fragment, err := ParseCandidate(grafted(t), "PLAN-2", "plan.yaml", []byte(text), policy.Floors{})
 		if err != nil || fragment.Title != "Shop" || len(fragment.Tasks) != 5 {
 			t.Errorf("got %+v, %v", fragment, err)
 		}
 	}
 	_, err := ParseCandidate(grafted(t), "PLAN-2", "plan.yaml", []byte(strings.Replace(tasks, "estimated_person_days: 6",
-		"estimated_person_days: six", 1)), plan.Floors{})
+		"estimated_person_days: six", 1)), policy.Floors{})
 	if err == nil || !strings.Contains(err.Error(), "plan.yaml:2: tasks[1].estimated_person_days") {
 		t.Errorf("got %v, want the place", err)
 	}
@@ -85,7 +86,7 @@ func TestSplit(t *testing.T) {
 	if ts := open.Tasks["IMPL-2"]; ts.Status != plan.StatusPending || !slices.Contains(open.WaitsFor(ts), "PLAN-2") {
 		t.Errorf("the leaf is %s and waits for %v", ts.Status, open.WaitsFor(ts))
 	}
-	fragment, err := ParseCandidate(s, "PLAN-2", "plan.yaml", []byte(goodFragment), plan.Floors{})
+	fragment, err := ParseCandidate(s, "PLAN-2", "plan.yaml", []byte(goodFragment), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fs := Validate(p, plan.Floors{}); len(fs) > 0 {
+	if fs := Validate(p, policy.Floors{}); len(fs) > 0 {
 		t.Fatal(fs)
 	}
 	leaf, page := p.Task("IMPL-2"), p.Task("IMPL-2.2")
@@ -147,7 +148,7 @@ func TestSplitRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseCandidate(grafted(t), "PLAN-2", "plan.yaml", []byte(tt.fragment), plan.Floors{})
+			_, err := ParseCandidate(grafted(t), "PLAN-2", "plan.yaml", []byte(tt.fragment), policy.Floors{})
 			var fs plan.Findings
 			if !errors.As(err, &fs) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v", err)
@@ -213,7 +214,7 @@ func TestAmend(t *testing.T) {
 			if tt.old != "" {
 				text = strings.ReplaceAll(splitYAML, tt.old, tt.new)
 			}
-			candidate, err := ParseCandidate(s, "PLAN-3", "plan.yaml", []byte(text), plan.Floors{})
+			candidate, err := ParseCandidate(s, "PLAN-3", "plan.yaml", []byte(text), policy.Floors{})
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"os"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ tasks:
 `
 
 func TestStrictPlanIsValid(t *testing.T) {
-	p, err := ParseValid("p.yaml", []byte(strictPlan), plan.Floors{})
+	p, err := ParseValid("p.yaml", []byte(strictPlan), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestDocumentRules(t *testing.T) {
 			if !strings.Contains(strictPlan, tt.old) {
 				t.Fatalf("the plan has no %q", tt.old)
 			}
-			_, err := ParseValid("p.yaml", []byte(strings.Replace(strictPlan, tt.old, tt.new, 1)), plan.Floors{})
+			_, err := ParseValid("p.yaml", []byte(strings.Replace(strictPlan, tt.old, tt.new, 1)), policy.Floors{})
 			var fs plan.Findings
 			if !errors.As(err, &fs) || !fs.Has(tt.code) || !strings.Contains(fs.Error(), tt.want) {
 				t.Errorf("got\n%v\nwant %s: %s", err, tt.code, tt.want)
@@ -199,7 +200,7 @@ func TestFreeDocument(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ParseValid("p.yaml", []byte(strings.Replace(tt.yaml, "{mode: ASSEMBLE, assemble_task_id: IMPL-3}",
-				"{mode: PASS_THROUGH}", 1)), plan.Floors{})
+				"{mode: PASS_THROUGH}", 1)), policy.Floors{})
 			var fs plan.Findings
 			if tt.code == "" && err != nil || tt.code != "" && (!errors.As(err, &fs) || !fs.Has(tt.code)) {
 				t.Errorf("got %v, want %q", err, tt.code)
@@ -209,7 +210,7 @@ func TestFreeDocument(t *testing.T) {
 }
 
 func TestEffective(t *testing.T) {
-	p, err := ParseValid("p.yaml", []byte(strictPlan), plan.Floors{})
+	p, err := ParseValid("p.yaml", []byte(strictPlan), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestEffective(t *testing.T) {
 }
 
 func TestMissingPaths(t *testing.T) {
-	p, err := ParseValid("p.yaml", []byte(strictPlan), plan.Floors{})
+	p, err := ParseValid("p.yaml", []byte(strictPlan), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestMissingPaths(t *testing.T) {
 }
 
 func TestPreparationLines(t *testing.T) {
-	p, err := ParseValid("p.yaml", []byte(strictPlan), plan.Floors{})
+	p, err := ParseValid("p.yaml", []byte(strictPlan), policy.Floors{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestTasksDocument(t *testing.T) {
 	if !found {
 		t.Fatal("docs/tasks.md shows no plan")
 	}
-	if _, err := ParseValid("tasks.md", []byte(text), plan.Floors{}); err != nil {
+	if _, err := ParseValid("tasks.md", []byte(text), policy.Floors{}); err != nil {
 		t.Error(err)
 	}
 }

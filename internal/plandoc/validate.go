@@ -3,6 +3,7 @@ package plandoc
 import (
 	"fmt"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -11,11 +12,11 @@ import (
 // Validate holds the plan against every hard rule and the policy's floors, and returns all that it breaks, in plan
 // order, cut to what one reader can use. A plan without findings can be carried out. Paths count the tasks as they
 // stand in plan.json.
-func Validate(p *plan.Plan, floors plan.Floors) plan.Findings {
+func Validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	return validate(p, floors).Capped()
 }
 
-func validate(p *plan.Plan, floors plan.Floors) plan.Findings {
+func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	v := &validator{plan: p, floors: floors, limits: p.Limits()}
 	if v.index(); len(v.fs) > 0 {
 		return v.fs // without unique ids the graph means nothing
@@ -35,7 +36,7 @@ func validate(p *plan.Plan, floors plan.Floors) plan.Findings {
 // validator gathers findings about one plan.
 type validator struct {
 	plan     *plan.Plan
-	floors   plan.Floors
+	floors   policy.Floors
 	limits   plan.Config
 	fs       plan.Findings
 	at       map[plan.TaskID]int // index in plan.Tasks

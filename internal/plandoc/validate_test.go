@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/schema"
 )
 
@@ -42,7 +43,7 @@ tasks:
 `
 
 func TestSmallIsValid(t *testing.T) {
-	if _, err := ParseValid("p.yaml", []byte(small), plan.Floors{}); err != nil {
+	if _, err := ParseValid("p.yaml", []byte(small), policy.Floors{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,7 +73,7 @@ func TestRules(t *testing.T) {
 	}
 	tests := []struct {
 		name, code, yaml string
-		floors           plan.Floors
+		floors           policy.Floors
 		want             string // the whole line, after the file's name
 	}{
 		{name: "duplicate id", code: "duplicate-id", yaml: replace("task_id: IMPL-2\n", "task_id: IMPL-1\n"),
@@ -199,17 +200,17 @@ func TestRules(t *testing.T) {
 			want: `27: tasks[3].quorum: CHECK-1: can never be reached by these reviewers (expected at most 1; found 2`},
 		{name: "plan id", code: "bad-id", yaml: "plan_id: WFS-Shop\n" + small, want: `1: plan_id: is not a plan id`},
 		{name: "score below policy", code: "looser-than-policy", yaml: "config: {min_score: 80}\n" + small,
-			floors: plan.Floors{MinScore: 85},
+			floors: policy.Floors{MinScore: 85},
 			want:   `1: config.min_score: is looser than the repository's policy (expected at least 85; found 80; for example min_score: 85)`},
-		{name: "quorum below policy", code: "looser-than-policy", yaml: small, floors: plan.Floors{Quorum: 2},
+		{name: "quorum below policy", code: "looser-than-policy", yaml: small, floors: policy.Floors{Quorum: 2},
 			want: `config.quorum: is looser than the repository's policy (expected at least 2; found 1`},
 		{name: "check below policy", code: "looser-than-policy", yaml: small + check("CHECK-1", "IMPL-1", ", min_score: 70"),
-			floors: plan.Floors{MinScore: 80}, want: `27: tasks[3].min_score: CHECK-1: is looser`},
+			floors: policy.Floors{MinScore: 80}, want: `27: tasks[3].min_score: CHECK-1: is looser`},
 		{name: "reviewer outside policy", code: "looser-than-policy", yaml: "config: {reviewers: [ann]}\n" + small +
-			check("CHECK-1", "IMPL-1", ", reviewers: [bob]"), floors: plan.Floors{Reviewers: []string{"ann"}},
+			check("CHECK-1", "IMPL-1", ", reviewers: [bob]"), floors: policy.Floors{Reviewers: []string{"ann"}},
 			want: `28: tasks[3].reviewers: CHECK-1: is looser than the repository's policy (expected only ann; found "bob"`},
 		{name: "too few MUST", code: "looser-than-policy", yaml: replace("run: test -s numbers.csv}",
-			"run: test -s numbers.csv, severity: SHOULD}"), floors: plan.Floors{MustShare: 0.5},
+			"run: test -s numbers.csv, severity: SHOULD}"), floors: policy.Floors{MustShare: 0.5},
 			want: `tasks[0].acceptance_criteria: IMPL-1: has fewer MUST criteria`},
 	}
 	for _, tt := range tests {
@@ -232,7 +233,7 @@ func TestRules(t *testing.T) {
 // Two tasks that merely call their file the same are apart: each has a directory of its own.
 func TestSameNameIsNoClash(t *testing.T) {
 	yaml := strings.NewReplacer("numbers.csv", "a.md", "part.md", "a.md").Replace(small)
-	if _, err := ParseValid("p.yaml", []byte(yaml), plan.Floors{}); err != nil {
+	if _, err := ParseValid("p.yaml", []byte(yaml), policy.Floors{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -267,7 +268,7 @@ func TestValidateHostilePlans(t *testing.T) {
 		{"negative limit", "bad-value", &plan.Plan{RootTaskID: "G-1", Config: plan.Config{MaxAttempts: -1},
 			Tasks: []*plan.Task{root(plan.Task{})}}},
 	} {
-		if fs := Validate(tt.plan, plan.Floors{}); !fs.Has(tt.code) {
+		if fs := Validate(tt.plan, policy.Floors{}); !fs.Has(tt.code) {
 			t.Errorf("%s: no finding %s in\n%v", tt.name, tt.code, fs)
 		}
 	}
@@ -278,7 +279,7 @@ func TestFindingsAreCut(t *testing.T) {
 	for i := range 80 {
 		yaml += fmt.Sprintf("  - {task_id: X-%d, title: x}\n", i+1)
 	}
-	_, err := ParseValid("p.yaml", []byte(yaml), plan.Floors{})
+	_, err := ParseValid("p.yaml", []byte(yaml), policy.Floors{})
 	var fs plan.Findings
 	if !errors.As(err, &fs) || len(fs) != plan.MaxFindings+1 {
 		t.Fatalf("got %d findings, want %d and one that counts the rest", len(fs), plan.MaxFindings)
@@ -329,11 +330,11 @@ func TestLargePlans(t *testing.T) {
 	const n, bound = 10_000, 10 * time.Second
 	for name, p := range map[string]*plan.Plan{"chain": generate(n, true), "flat": generate(n, false)} {
 		start := time.Now()
-		if fs := Validate(p, plan.Floors{}); len(fs) > 0 {
+		if fs := Validate(p, policy.Floors{}); len(fs) > 0 {
 			t.Errorf("%s: %v", name, fs)
 		}
 		p.Tasks[1].DependsOn = []plan.TaskID{"IMPL-10000"}
-		if fs := Validate(p, plan.Floors{}); !fs.Has("cycle") {
+		if fs := Validate(p, policy.Floors{}); !fs.Has("cycle") {
 			t.Errorf("%s: the cycle is not found: %v", name, fs)
 		}
 		if d := time.Since(start); d > bound {
@@ -350,7 +351,7 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	b.Run("Validate", func(b *testing.B) {
 		for b.Loop() {
-			Validate(p, plan.Floors{})
+			Validate(p, policy.Floors{})
 		}
 	})
 	b.Run("Encode", func(b *testing.B) {

@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,7 @@ tasks:
   - {task_id: CHECK-IMPL-1, node_type: CHECK, title: Own, review_target_task_id: IMPL-1, quorum: 2}
 `} {
 		t.Run(name, func(t *testing.T) {
-			want, err := ParseValid("p.yaml", []byte(text), plan.Floors{})
+			want, err := ParseValid("p.yaml", []byte(text), policy.Floors{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +33,7 @@ tasks:
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ParseValid("written.yaml", data, plan.Floors{})
+			got, err := ParseValid("written.yaml", data, policy.Floors{})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, data)
 			}

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 	"gitwf/templates"
 )
 
@@ -263,7 +264,7 @@ func TestNoStory(t *testing.T) {
 
 func TestExamples(t *testing.T) {
 	t.Run("plan", func(t *testing.T) {
-		p, err := plandoc.ParseValid("plan.md", yamlOf(t, contract.RolePlan), plan.Floors{})
+		p, err := plandoc.ParseValid("plan.md", yamlOf(t, contract.RolePlan), policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +279,8 @@ func TestExamples(t *testing.T) {
 		}
 		whole, err := plandoc.ParseValid("whole.yaml", []byte(`{"title": "Shop", "root_acceptance_criteria": [{"id": "R1", "statement": "A page"}], "tasks": [
 			{"task_id": "IMPL-3", "title": "The shop's page", "estimated_person_days": 14, "covers": ["R1"], "deliverable_spec": {"filename": "index.html"},
-			 "acceptance_criteria": [{"id": "A1", "statement": "index.html shows 20 products", "run": "test -s index.html"}]}]}`), plan.Floors{})
+			 "acceptance_criteria": [{"id": "A1", "statement": "index.html shows 20 products", "run": "test -s index.html"}]}]}`),
+			policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +296,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fs := plandoc.Validate(merged, plan.Floors{}); len(fs) > 0 {
+		if fs := plandoc.Validate(merged, policy.Floors{}); len(fs) > 0 {
 			t.Error(fs)
 		}
 		if r := plan.ReviewPlan(merged); r.Verdict != plan.Approved {

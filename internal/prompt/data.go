@@ -1,6 +1,9 @@
 package prompt
 
-import "gitwf/internal/plan"
+import (
+	"gitwf/internal/plan"
+	"gitwf/internal/policy"
+)
 
 // Text is what somebody wrote: a file, a description, an answer. It is printed on lines of its own in a fence that it
 // can't close, and may be shortened or left out. A template prints it as {{.Text}} or asks whether there is any. Every
@@ -32,12 +35,12 @@ type Data struct {
 	// plan, plan-review, feasibility, split
 	Requirements []File // files that came with the top task
 	Limits       Limits
-	Floors       plan.Floors // of the policy
-	Agents       []Agent     // that tasks may name
-	Current      Text        // the current plan, if it is amended
-	Reason       Text        // why the plan is amended or the leaf split, from the person who wants it
-	TooLarge     Text        // what the feasibility check found too large about the leaf, and who said so. Not binding
-	Leaves       []Leaf      // to be estimated
+	Floors       policy.Floors // of the policy
+	Agents       []Agent       // that tasks may name
+	Current      Text          // the current plan, if it is amended
+	Reason       Text          // why the plan is amended or the leaf split, from the person who wants it
+	TooLarge     Text          // what the feasibility check found too large about the leaf, and who said so. Not binding
+	Leaves       []Leaf        // to be estimated
 	Dependants   []plan.TaskID
 	DepthLeft    int // levels that may still be added below the leaf
 	LeavesLeft   int // ACTIONs that may still be added to the plan

@@ -6,6 +6,7 @@ import (
 
 	"gitwf/internal/contract"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 const answerForm = "Answer with one JSON object and nothing else:\n\n```json\n{\"schema_version\": 1, \"result_type\": \"ARTIFACT\"}\n```"
@@ -81,7 +82,7 @@ func sample(role contract.Role) Data {
 			[]byte("# 需求\n\n价格要含税。\n"))}
 	}
 	d.Limits = Limits{5, 10, 2000, 90}
-	d.Floors = plan.Floors{MinScore: 80, Quorum: 2, Reviewers: []string{"ann", "bob"}, MustShare: 0.5}
+	d.Floors = policy.Floors{MinScore: 80, Quorum: 2, Reviewers: []string{"ann", "bob"}, MustShare: 0.5}
 	d.Agents = []Agent{{"claude", "claude", "writes code"}, {"exec", "exec", ""}}
 	d.Leaves = []Leaf{LeafOf(task), {ID: "IMPL-4", Title: "Prices", Days: 0.5, Format: "json",
 		Files: []string{"prices.json"}, Criteria: 3}}

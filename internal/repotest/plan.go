@@ -8,6 +8,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 // ID is the plan's id.
@@ -26,7 +27,7 @@ func data(s string) string { return fmt.Sprintf("data %d\n%s\n", len(s), s) }
 // Begin starts the plan that the text describes, written as people write plans, as if it were grafted already.
 func (r *Repo) Begin(text string) {
 	r.t.Helper()
-	p, err := plandoc.ParseValid("plan.yaml", []byte(text), plan.Floors{})
+	p, err := plandoc.ParseValid("plan.yaml", []byte(text), policy.Floors{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func (r *Repo) Begin(text string) {
 func (r *Repo) Plan(text string) {
 	r.t.Helper()
 	const name = "plan.yaml"
-	p, err := plandoc.ParseValid(name, []byte(text), plan.Floors{})
+	p, err := plandoc.ParseValid(name, []byte(text), policy.Floors{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

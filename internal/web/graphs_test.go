@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
 )
 
 func TestFolded(t *testing.T) {
@@ -110,7 +111,7 @@ func largePlan(n int) string {
 func TestLargePlan(t *testing.T) {
 	s := newSite(t, nil)
 	s.Replan(func(p *plan.Plan) {
-		large, err := plandoc.ParseValid("plan.yaml", []byte(largePlan(1000)), plan.Floors{})
+		large, err := plandoc.ParseValid("plan.yaml", []byte(largePlan(1000)), policy.Floors{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // signed is what the policy's keys prove about an event, or about the review that it recorded.
@@ -89,7 +90,7 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 }
 
 func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
-	p *plan.Policy) signed {
+	p *policy.Policy) signed {
 	reviewer, approval := plan.UnescapeName(rec.Reviewer), rec.Verdict == plan.Approved
 	out := signed{Why: "no event of this plan recorded it", Lost: approval}
 	for _, r := range by {

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
 
@@ -43,8 +44,8 @@ func TestSigned(t *testing.T) {
 	s.Store = s.server.Store
 	if _, err := s.Store.AppendPolicy(t.Context(), repotest.Now, func(p *gitstore.Policy) (plan.Change, error) {
 		next := p.Policy
-		next.Keys = []plan.Key{{Name: "ann", SSH: strings.TrimSpace(string(key))}}
-		return plan.Change{Subject: "policy: add a key", Policy: &next}, nil
+		next.Keys = []policy.Key{{Name: "ann", SSH: strings.TrimSpace(string(key))}}
+		return plan.Change{Subject: "policy: add a key", Policy: policy.Encode(&next)}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package plan
+package policy
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitwf/internal/plan"
 )
 
 // policyVersion is the version of policy.json that this package writes. A reader refuses a higher one.
@@ -16,15 +18,15 @@ const policyVersion = 1
 // Policy is what a repository demands of every plan and of every bundle: the content of policy.json in
 // refs/workflow/policy. The zero value of a field demands nothing; the zero Policy protects DefaultRoot.
 type Policy struct {
-	SchemaVersion int      `json:"schema_version"`
-	Roots         []Root   `json:"roots"`
-	Baseline      []OID    `json:"baseline"`    // commits up to which history is exempt
-	Maintainers   []string `json:"maintainers"` // who may change the policy on a server; names of Keys
-	Keys          []Key    `json:"keys"`        // whose signatures make an approval count; none means unsigned
-	Floors        Floors   `json:"floors"`      // a plan may only be stricter
-	FourEyes      bool     `json:"four_eyes"`   // nobody approves what they made
-	NoWaivers     bool     `json:"no_waivers"`
-	PlanReviewers []string `json:"plan_reviewers"` // each must approve a plan, in addition to plan-review: agents, people
+	SchemaVersion int        `json:"schema_version"`
+	Roots         []Root     `json:"roots"`
+	Baseline      []plan.OID `json:"baseline"`    // commits up to which history is exempt
+	Maintainers   []string   `json:"maintainers"` // who may change the policy on a server; names of Keys
+	Keys          []Key      `json:"keys"`        // whose signatures make an approval count; none means unsigned
+	Floors        Floors     `json:"floors"`      // a plan may only be stricter
+	FourEyes      bool       `json:"four_eyes"`   // nobody approves what they made
+	NoWaivers     bool       `json:"no_waivers"`
+	PlanReviewers []string   `json:"plan_reviewers"` // each must approve a plan, in addition to plan-review: agents, people
 
 	Prune PruneRules `json:"prune,omitzero"` // how much a prune keeps, and whose decision it is
 }
@@ -59,7 +61,7 @@ type Key struct {
 type Waiver struct {
 	Path      string    `json:"path"`
 	Mode      string    `json:"mode"` // "" for a deletion
-	OID       OID       `json:"oid"`  // "" for a deletion
+	OID       plan.OID  `json:"oid"`  // "" for a deletion
 	By        string    `json:"by"`
 	Reason    string    `json:"reason"`
 	CreatedAt time.Time `json:"created_at"`
@@ -67,7 +69,7 @@ type Waiver struct {
 
 // Retirement lets a plan's whole bundle go.
 type Retirement struct {
-	PlanID    ID        `json:"plan_id"`
+	PlanID    plan.ID   `json:"plan_id"`
 	By        string    `json:"by"`
 	Reason    string    `json:"reason"`
 	CreatedAt time.Time `json:"created_at"`
@@ -102,21 +104,21 @@ func (p *Policy) RootOf(name string) (Root, bool) {
 }
 
 // Check finds what is wrong with a policy.
-func (p *Policy) Check() Findings {
-	var fs Findings
+func (p *Policy) Check() plan.Findings {
+	var fs plan.Findings
 	bad := func(code, where, text, found string) {
-		fs = append(fs, Finding{Code: code, File: "policy.json", Path: where, Message: text, Found: found})
+		fs = append(fs, plan.Finding{Code: code, File: "policy.json", Path: where, Message: text, Found: found})
 	}
 	seen := map[string]bool{}
 	for i, r := range p.Roots {
 		where := fmt.Sprintf("roots[%d].path", i)
-		if err := CheckPath(r.Path); err != nil || path.Clean(r.Path) != r.Path {
+		if err := plan.CheckPath(r.Path); err != nil || path.Clean(r.Path) != r.Path {
 			bad("bad-root", where, "is no directory inside the working tree", r.Path)
 		}
-		if seen[FoldPath(r.Path)] {
+		if seen[plan.FoldPath(r.Path)] {
 			bad("duplicate-root", where, "is protected twice", r.Path)
 		}
-		seen[FoldPath(r.Path)] = true
+		seen[plan.FoldPath(r.Path)] = true
 		if r.MinScore < 0 || r.MinScore > 100 || r.Quorum < 0 {
 			bad("bad-number", fmt.Sprintf("roots[%d]", i), "needs a min_score of 0 to 100 and a quorum that is not negative", "")
 		}
@@ -130,15 +132,15 @@ func (p *Policy) Check() Findings {
 	return fs
 }
 
-// EncodePolicy is the canonical form of policy.json.
-func EncodePolicy(p *Policy) []byte {
+// Encode is the canonical form of policy.json.
+func Encode(p *Policy) []byte {
 	c := *p
 	c.SchemaVersion = policyVersion
 	c.Roots, c.Baseline = orEmpty(c.Roots), orEmpty(c.Baseline)
 	c.Maintainers, c.Keys = orEmpty(c.Maintainers), orEmpty(c.Keys)
 	c.Floors.Reviewers = orEmpty(c.Floors.Reviewers)
 	c.PlanReviewers = orEmpty(c.PlanReviewers)
-	return Document(c)
+	return plan.Document(c)
 }
 
 func orEmpty[T any](s []T) []T {
@@ -148,8 +150,8 @@ func orEmpty[T any](s []T) []T {
 	return slices.Clone(s)
 }
 
-// DecodePolicy reads a policy.json. What it does not understand it refuses: a demand that is skipped is not met.
-func DecodePolicy(data []byte) (*Policy, error) {
+// Decode reads a policy.json. What it does not understand it refuses: a demand that is skipped is not met.
+func Decode(data []byte) (*Policy, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var p Policy

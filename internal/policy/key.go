@@ -1,4 +1,4 @@
-package plan
+package policy
 
 import (
 	"crypto/sha256"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
 )
 
 // maxKey bounds a key's line, in bytes: the longest RSA key that anybody uses is a quarter of it.
@@ -123,11 +124,11 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 	for i, k := range p.Keys {
 		where := fmt.Sprintf("keys[%d]", i)
 		names[k.Name] = true
-		if k.Name == "" || OneLine(k.Name) != k.Name || strings.ContainsAny(k.SSH+k.GPG, "\n\r") {
+		if k.Name == "" || plan.OneLine(k.Name) != k.Name || strings.ContainsAny(k.SSH+k.GPG, "\n\r") {
 			bad("bad-key", where, "needs a name and either ssh or gpg, each on one line", k.Name)
 			continue
 		}
-		if k.Name == ReviewerChecks || k.Name == ReviewerPlan || k.Name == ReviewerPerson {
+		if k.Name == plan.ReviewerChecks || k.Name == plan.ReviewerPlan || k.Name == plan.ReviewerPerson {
 			bad("bad-key", where, "has a name that stands for no person", k.Name)
 		}
 		fpr, err := k.Fingerprint()
@@ -156,15 +157,9 @@ func (p *Policy) hasKey(name string) bool {
 	return slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Name == name })
 }
 
-// agentDomain is where the addresses of agents are, which are no people (docs/format.md, section 6).
-const agentDomain = "@agents.git-wf.invalid"
-
-// IsAgent reports whether the address is that of an agent, or of the engine.
-func (a Actor) IsAgent() bool { return strings.HasSuffix(a.Email, agentDomain) }
-
 // Recorder returns who owns an event, by its commit: the agent for an agent's work, whoever ran it; otherwise the
 // committer, whatever name the author has.
-func Recorder(author, committer Actor) string {
+func Recorder(author, committer plan.Actor) string {
 	if author.IsAgent() {
 		return author.Name
 	}
@@ -173,9 +168,9 @@ func Recorder(author, committer Actor) string {
 
 // ReviewerOf returns the reviewer that the commit of an event with a review proves. A waiver renews the engine's own
 // verdict.
-func ReviewerOf(event string, author, committer Actor) string {
-	if event == EventWaiver {
-		return ReviewerChecks
+func ReviewerOf(event string, author, committer plan.Actor) string {
+	if event == plan.EventWaiver {
+		return plan.ReviewerChecks
 	}
 	return Recorder(author, committer)
 }
@@ -183,11 +178,12 @@ func ReviewerOf(event string, author, committer Actor) string {
 // Vouches reports whether a signature by the holder of a key makes a reviewer's approval count. A person signs their
 // own. The engine and agents have no key: for them stands whoever ran them, and signed. What is under the name of
 // somebody who has a key is never an agent's. The author is that of the commit that records the approval.
-func (p *Policy) Vouches(signer, reviewer string, author Actor) bool {
+func (p *Policy) Vouches(signer, reviewer string, author plan.Actor) bool {
 	if signer == "" || signer == reviewer {
 		return signer != ""
 	}
-	program := reviewer == ReviewerChecks || reviewer == ReviewerPlan || author.Name == reviewer && author.IsAgent()
+	program := reviewer == plan.ReviewerChecks || reviewer == plan.ReviewerPlan ||
+		author.Name == reviewer && author.IsAgent()
 	return program && !p.hasKey(reviewer)
 }
 
@@ -212,6 +208,3 @@ func (p *Policy) mayOnly(rule, signed string, list []string, committer, signer s
 	}
 	return ""
 }
-
-// MakesPlans reports whether the id is of a task that makes plans, rather than something to export.
-func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }

@@ -1,8 +1,10 @@
-package plan
+package policy
 
 import (
 	"strings"
 	"testing"
+
+	"gitwf/internal/plan"
 )
 
 const (
@@ -47,24 +49,25 @@ func TestKey(t *testing.T) {
 
 func TestVouches(t *testing.T) {
 	p := Policy{Keys: []Key{{Name: "ann"}, {Name: "bob"}}}
-	agent := func(name string) Actor { return Actor{name, name + "@agents.git-wf.invalid"} }
+	agent := func(name string) plan.Actor { return plan.Actor{Name: name, Email: name + "@agents.git-wf.invalid"} }
+	person := func(name string) plan.Actor { return plan.Actor{Name: name, Email: name + "@x"} }
 	tests := []struct {
 		name             string
 		signer, reviewer string
-		author           Actor
+		author           plan.Actor
 		want             bool
 	}{
-		{"their own", "ann", "ann", Actor{"ann", "a@x"}, true},
-		{"unsigned", "", "ann", Actor{"ann", "a@x"}, false},
-		{"unsigned and unnamed", "", "", Actor{}, false},
-		{"of somebody else", "ann", "bob", Actor{"bob", "b@x"}, false},
-		{"of somebody without a key", "ann", "carl", Actor{"carl", "c@x"}, false},
-		{"of the engine", "ann", ReviewerChecks, agent(ReviewerChecks), true},
-		{"of the engine after a person's waiver", "ann", ReviewerChecks, Actor{"ann", "a@x"}, true},
+		{"their own", "ann", "ann", person("ann"), true},
+		{"unsigned", "", "ann", person("ann"), false},
+		{"unsigned and unnamed", "", "", plan.Actor{}, false},
+		{"of somebody else", "ann", "bob", person("bob"), false},
+		{"of somebody without a key", "ann", "carl", person("carl"), false},
+		{"of the engine", "ann", plan.ReviewerChecks, agent(plan.ReviewerChecks), true},
+		{"of the engine after a person's waiver", "ann", plan.ReviewerChecks, person("ann"), true},
 		{"of an agent", "bob", "critic", agent("critic"), true},
 		{"of an agent that another recorded", "bob", "critic", agent("exec"), false},
 		{"of an agent under a person's name", "bob", "ann", agent("ann"), false},
-		{"of the engine, unsigned", "", ReviewerChecks, agent(ReviewerChecks), false},
+		{"of the engine, unsigned", "", plan.ReviewerChecks, agent(plan.ReviewerChecks), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
