@@ -19,6 +19,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 	"gitwf/internal/prompt"
+	"gitwf/internal/secret"
 	"gitwf/templates"
 )
 
@@ -184,7 +185,7 @@ func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 
 // mask knows the values of the user's keys: of variables named like a key, and of those that agents take their keys
 // from.
-func (u user) mask(agents *agent.Set) plan.Mask {
+func (u user) mask(agents *agent.Set) secret.Mask {
 	settings, _ := agents.Settings() // without settings no agent is asked
 	var names []string
 	for _, a := range settings.Agents {
@@ -192,5 +193,5 @@ func (u user) mask(agents *agent.Set) plan.Mask {
 			names = append(names, a.KeyEnv)
 		}
 	}
-	return plan.NewMask(u.environ, names...)
+	return secret.NewMask(u.environ, names...)
 }

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
+	"gitwf/internal/secret"
 )
 
 func (e *env) doctorCommand() *cli.Command {
@@ -100,7 +101,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		}
 	}
 	if err := examinePlans(ctx, store, found, audit.Options{
-		Floors: floors, Progress: progress, Secrets: func() plan.Mask { return e.mask(e.agentSet(c, store)) },
+		Floors: floors, Progress: progress, Secrets: func() secret.Mask { return e.mask(e.agentSet(c, store)) },
 	}); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 // fix fixes what harms nobody, marks those findings, and records it in the history of one plan: the active one, or else
@@ -80,7 +81,7 @@ func recordPlan(ctx context.Context, store *gitstore.Store, sound []plan.ID) (pl
 // maskRecords masks the secrets that were found in the newest records, with one event for each plan.
 func (e *env) maskRecords(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	for _, id := range found.sound {
-		var ev plan.MaskRecords
+		var ev secret.MaskRecords
 		for _, f := range found.findings {
 			if f.PlanID == id && f.Masking != nil {
 				ev.Records = append(ev.Records, *f.Masking)

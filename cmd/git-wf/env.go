@@ -19,6 +19,7 @@ import (
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 // env is all that a command gets from its surroundings.
@@ -224,7 +225,7 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 	return &engine.Engine{
 		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: agents,
 		Commands:  sync.OnceValues(func() ([]string, error) { return e.commandEnv(c.Context, store) }),
-		Secrets:   sync.OnceValue(func() plan.Mask { return e.mask(agents) }),
+		Secrets:   sync.OnceValue(func() secret.Mask { return e.mask(agents) }),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
 		Assign: sync.OnceValues(func() (agent.Assignment, error) { return e.assignment(store) }),
 	}, nil

@@ -31,7 +31,7 @@ var allowed = []struct {
 		"internal/estimate", "internal/exchange", "internal/export", "internal/fault", "internal/gate", "internal/gitstore",
 		"internal/graph", "internal/outline", "internal/pattern", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/process",
-		"internal/progress", "internal/prompt", "internal/setup", "internal/shell",
+		"internal/progress", "internal/prompt", "internal/secret", "internal/setup", "internal/shell",
 		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
 	{"bench", []string{"internal/chaostest", "internal/plan", "internal/plandoc"}},
@@ -52,14 +52,14 @@ var allowed = []struct {
 		"internal/agent", "internal/check", "internal/contract", "internal/estimate", "internal/export", "internal/fault",
 		"internal/gitstore", "internal/pattern", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/prepare", "internal/process",
-		"internal/prompt", "internal/shell", "templates",
+		"internal/prompt", "internal/secret", "internal/shell", "templates",
 	}},
 	{"internal/setup", []string{"hooks", "internal/audit", "internal/fault", "internal/gitstore", "internal/plan",
 		"internal/shell"}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/fault", "internal/gitstore",
 		"internal/pattern", "internal/plan", "internal/policy", "internal/shell"}},
 	{"internal/audit", []string{"internal/export", "internal/gitstore", "internal/pattern", "internal/plan",
-		"internal/plandoc", "internal/policy", "internal/shell"}},
+		"internal/plandoc", "internal/policy", "internal/secret", "internal/shell"}},
 	{"internal/export", []string{"internal/fault", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/policy"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
@@ -68,7 +68,8 @@ var allowed = []struct {
 		"internal/backend", "internal/contract", "internal/fault", "internal/glob", "internal/outline", "internal/plan",
 		"internal/process", "internal/shell",
 	}},
-	{"internal/backend", []string{"internal/pattern", "internal/plan", "internal/process", "internal/shell"}},
+	{"internal/backend", []string{"internal/pattern", "internal/plan", "internal/process", "internal/secret",
+		"internal/shell"}},
 	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/plandoc", "internal/process",
 		"internal/shell"}},
 	{"internal/check", []string{"internal/fault", "internal/plan", "internal/process"}},
@@ -86,6 +87,7 @@ var allowed = []struct {
 	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
 	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/policy",
 		"internal/schema"}},
+	{"internal/secret", []string{"internal/pattern", "internal/plan"}},
 	{"internal/policy", []string{"internal/pattern", "internal/plan"}},
 	{"internal/plan", []string{"internal/casefold", "internal/fault", "internal/pattern"}},
 	{"internal/document", []string{"internal/pattern"}},
@@ -129,7 +131,7 @@ var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal
 	"internal/wiretest"}
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
-var pure = []string{"internal/plan", "internal/plandoc", "internal/policy"}
+var pure = []string{"internal/plan", "internal/plandoc", "internal/policy", "internal/secret"}
 
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
 	"math/rand/", "crypto/rand", "log", "log/"}

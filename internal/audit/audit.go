@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
+	"gitwf/internal/secret"
 )
 
 // Finding is one thing that is wrong with a plan's ref, or around it.
@@ -25,14 +26,14 @@ type Finding struct {
 	// Fix does what Mend says, and says what it did. It is nil where that could lose something that somebody may want.
 	Fix func(context.Context) (did string, err error) `json:"-"`
 
-	Masking *plan.Masking `json:"-"` // of a secret: what takes it out
+	Masking *secret.Masking `json:"-"` // of a secret: what takes it out
 }
 
 // Options say how a plan is audited.
 type Options struct {
-	Floors   policy.Floors     // of the policy: a plan may only be stricter
-	Secrets  func() plan.Mask  // what must not be recorded; nil: it is not looked for
-	Progress func(text string) // reports progress; may be nil
+	Floors   policy.Floors      // of the policy: a plan may only be stricter
+	Secrets  func() secret.Mask // what must not be recorded; nil: it is not looked for
+	Progress func(text string)  // reports progress; may be nil
 }
 
 // Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. If the history

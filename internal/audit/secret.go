@@ -5,11 +5,12 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 // masks reports whether a change does no more than mask secrets in a record.
 func (a *auditor) masks(c change) bool {
-	if c.status != "M" || c.mode != "100644" || !plan.MayHoldSecrets(c.path) {
+	if c.status != "M" || c.mode != "100644" || !secret.MayHoldSecrets(c.path) {
 		return false
 	}
 	was, err := a.store.ReadBlob(a.ctx, c.old)
@@ -17,7 +18,7 @@ func (a *auditor) masks(c change) bool {
 		return false
 	}
 	is, err := a.store.ReadBlob(a.ctx, c.oid)
-	return err == nil && plan.MayMask(c.path, was, is)
+	return err == nil && secret.MayMask(c.path, was, is)
 }
 
 // secrets finds records of the newest tree with what must not be recorded.
@@ -29,7 +30,7 @@ func (a *auditor) secrets(entries []gitstore.TreeEntry) error {
 	at := map[plan.OID][]string{}
 	var docs []document
 	for _, e := range entries {
-		if task, name, ok := taskPath(e.Path); ok && plan.MayHoldSecrets(e.Path) && e.Mode == "100644" {
+		if task, name, ok := taskPath(e.Path); ok && secret.MayHoldSecrets(e.Path) && e.Mode == "100644" {
 			if at[e.OID] == nil {
 				docs = append(docs, document{task: task, name: name, oid: e.OID})
 			}
@@ -57,7 +58,7 @@ func (a *auditor) secrets(entries []gitstore.TreeEntry) error {
 				f.Message += "; it can't be masked, for more than a text of " + path.Base(name) + " would change"
 				continue
 			}
-			f.Masking = &plan.Masking{Path: name, OID: oid, Old: append([]byte(nil), data...), New: masked}
+			f.Masking = &secret.Masking{Path: name, OID: oid, Old: append([]byte(nil), data...), New: masked}
 		}
 	})
 }

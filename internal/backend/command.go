@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/secret"
 )
 
 // command is any program of the user's that reads the prompt and prints the reply.
@@ -30,7 +30,7 @@ func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	r.Session = "" // it has none
 	out, err := run{
 		line: c.cfg.Command, dir: r.Dir, environ: childEnv(r, nil), stdin: r.text(), timeout: time.Until(deadline),
-		log: r.Log, secrets: plan.NewMask(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
+		log: r.Log, secrets: secret.NewMask(slices.Concat(r.Environ, c.env), c.cfg.KeyEnv),
 	}.do(ctx)
 	if err != nil {
 		return Reply{}, err

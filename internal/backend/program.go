@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 // vendor is what distinguishes one command-line agent.
@@ -56,7 +56,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 		}
 		r.Session = id
 	}
-	hidden := plan.NewMask(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
+	hidden := secret.NewMask(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
 	args, env := p.vendor.call(p.cfg, r)
 	if key != "" {
 		env = append(env, p.vendor.about().keyVar+"="+key)

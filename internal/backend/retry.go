@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 // trier tries a request once; its result is not yet fit to be shown. usable and missing are Backend's Usable and
@@ -141,7 +141,7 @@ func (a *asker) finish(err error) error {
 	if !errors.As(err, &e) {
 		e = &Error{Reason: Failed, Message: err.Error()}
 	}
-	hidden := plan.NewMask(a.env, a.cfg.KeyEnv)
+	hidden := secret.NewMask(a.env, a.cfg.KeyEnv)
 	done := *e
 	done.Agent = a.cfg.Name
 	done.Message = oneLine(hidden.Text(e.Message))

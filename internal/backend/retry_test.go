@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/secret"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -71,13 +71,13 @@ func TestValidSession(t *testing.T) {
 
 // However the output is split, the log gets everything but secrets and control characters.
 func TestLog(t *testing.T) {
-	const secret = "sk-0123456789"
+	const token = "sk-0123456789"
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOf(rapid.SampledFrom([]string{"word ", secret, "\n", "\x1b[31m",
+		words := rapid.SliceOf(rapid.SampledFrom([]string{"word ", token, "\n", "\x1b[31m",
 			strings.Repeat("y", maxLine-5)})).Draw(t, "words")
 		text := strings.Join(words, "")
 		var out strings.Builder
-		w := newLog(&out, plan.NewMask([]string{"X_KEY=" + secret}))
+		w := newLog(&out, secret.NewMask([]string{"X_KEY=" + token}))
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
 			if n, err := w.Write([]byte(rest[:n])); err != nil || n == 0 {
@@ -86,11 +86,11 @@ func TestLog(t *testing.T) {
 			rest = rest[n:]
 		}
 		w.Close()
-		if strings.Contains(out.String(), secret) || strings.Contains(out.String(), "\x1b") {
+		if strings.Contains(out.String(), token) || strings.Contains(out.String(), "\x1b") {
 			t.Fatalf("the log holds what it must not: %.200q", &out)
 		}
-		if want := strings.Count(text, secret); len(text) < maxLog && strings.Count(out.String(), plan.Masked) != want {
-			t.Fatalf("got %d marks, want %d", strings.Count(out.String(), plan.Masked), want)
+		if want := strings.Count(text, token); len(text) < maxLog && strings.Count(out.String(), secret.Masked) != want {
+			t.Fatalf("got %d marks, want %d", strings.Count(out.String(), secret.Masked), want)
 		}
 		if len(out.String()) > maxLog+100 {
 			t.Fatalf("the log has %d bytes", out.Len())

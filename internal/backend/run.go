@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/secret"
 	"gitwf/internal/shell"
 )
 
@@ -24,7 +24,7 @@ type run struct {
 	stdin   string
 	timeout time.Duration
 	log     io.Writer
-	secrets plan.Mask
+	secrets secret.Mask
 }
 
 // output is what a program left.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/secret"
 )
 
 // lookup finds a variable of an environment; the last one wins, as for a process.
@@ -25,7 +25,7 @@ func lookup(environ []string, name string) string {
 // logWriter passes on whole lines, without secrets and control characters, up to a number of bytes.
 type logWriter struct {
 	out     io.Writer
-	secrets plan.Mask
+	secrets secret.Mask
 	left    int
 	line    []byte
 }
@@ -37,7 +37,7 @@ const (
 	maxLine = 64 << 10
 )
 
-func newLog(out io.Writer, secrets plan.Mask) *logWriter {
+func newLog(out io.Writer, secrets secret.Mask) *logWriter {
 	return &logWriter{out: out, secrets: secrets, left: maxLog}
 }
 

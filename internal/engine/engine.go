@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/process"
+	"gitwf/internal/secret"
 )
 
 // Engine carries out the plans of one repository.
@@ -25,7 +26,7 @@ type Engine struct {
 	Now       func() time.Time
 	Environ   []string                 // of the agents that the user has set up, before the WF_ variables
 	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ
-	Secrets   func() plan.Mask         // what must not be recorded; nil: derived from Environ
+	Secrets   func() secret.Mask       // what must not be recorded; nil: derived from Environ
 	Templates fs.FS                    // prompts/<role>.md
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
@@ -87,9 +88,9 @@ func (e *Engine) commandEnv() ([]string, error) {
 }
 
 // mask removes secrets from what is recorded or shown.
-func (e *Engine) mask() plan.Mask {
+func (e *Engine) mask() secret.Mask {
 	if e.Secrets == nil {
-		return plan.NewMask(e.Environ)
+		return secret.NewMask(e.Environ)
 	}
 	return e.Secrets()
 }

@@ -35,6 +35,9 @@ func (d MendDocument) name() string {
 // Mend records what doctor has put right. It changes no status.
 type Mend struct{ Document MendDocument }
 
+// Repairs says that a completed plan takes the event.
+func (Mend) Repairs() {}
+
 // Apply is refused if nothing was.
 func (e Mend) Apply(*State) (Change, error) {
 	d := e.Document

@@ -52,6 +52,12 @@ func (s *State) MayBegin() error {
 	return nil
 }
 
+// repair is an event that changes no status, such as one that masks secrets.
+type repair interface {
+	Event
+	Repairs()
+}
+
 // Admits is refused with a *SessionError if the plan's session does not take the event: a completed plan takes nothing
 // but what opens it again and what doctor has put right; a paused one takes what was begun before and what a person
 // decides, but no plan for more work.
@@ -60,7 +66,7 @@ func (s *State) Admits(ev Event) error {
 		return err
 	}
 	switch ev.(type) {
-	case Resume, Mend, MaskRecords:
+	case Resume, repair:
 		return nil
 	case Pause, Complete:
 		return nil // which say more exactly what is wrong

@@ -1,10 +1,13 @@
-package plan
+package secret
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"gitwf/internal/plan"
 )
 
 func TestMaskText(t *testing.T) {
@@ -62,19 +65,27 @@ func TestMaskTwice(t *testing.T) {
 func TestMaskEvent(t *testing.T) {
 	const secret = "s3cr3t-v4lue"
 	m := NewMask([]string{"X_KEY=" + secret})
-	criteria := []CriterionResult{{ID: "A1", Evidence: secret}}
-	prepared := []Prepared{{Output: secret, Problem: secret}}
-	attempt := AddAttempt{Attempt: Attempt{TaskID: "IMPL-1", Kind: AttemptError, Message: secret, Preparation: prepared},
-		Log: []byte(secret)}
+	criteria := []plan.CriterionResult{{ID: "A1", Evidence: secret}}
+	prepared := []plan.Prepared{{Output: secret, Problem: secret}}
+	attempt := plan.AddAttempt{Log: []byte(secret), Attempt: plan.Attempt{
+		TaskID: "IMPL-1", Kind: plan.AttemptError, Message: secret, Preparation: prepared,
+	}}
 	asks := attempt
-	asks.Attempt.Kind = AttemptNeedsInput
-	s := stateWith(t, v1of1)
-	for _, ev := range []Event{
-		NewVersion{Artifact: Artifact{TaskID: "IMPL-1", Tree: otherTree, Agent: "exec", Summary: secret,
+	asks.Attempt.Kind = plan.AttemptNeedsInput
+	tree, other := plan.OID(strings.Repeat("1", 40)), plan.OID(strings.Repeat("2", 40))
+	p := &plan.Plan{RootTaskID: "GOAL-1", Tasks: []*plan.Task{
+		{TaskID: "GOAL-1", NodeType: plan.Goal},
+		{TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1"},
+		{TaskID: "CHECK-IMPL-1", NodeType: plan.Check, ReviewTargetTaskID: "IMPL-1"},
+	}}
+	v1 := plan.ParseTaskRecords([]plan.Name{{Path: "artifacts/v1/artifact.json"}, {Path: "artifacts/v1/files", OID: tree}})
+	s := plan.Derive(p, plan.Records{Tasks: map[plan.TaskID]*plan.TaskRecords{"IMPL-1": v1}}, nil, time.Now())
+	for _, ev := range []plan.Event{
+		plan.NewVersion{Artifact: plan.Artifact{TaskID: "IMPL-1", Tree: other, Agent: "exec", Summary: secret,
 			Preparation: prepared}},
 		attempt,
-		AddCheck{Checked: Checked{TaskID: "IMPL-1", ReviewedArtifactID: "v1", Tree: treeOfAll, Criteria: criteria}},
-		Ask{Attempt: asks, Questions: []Question{{Name: "n", Question: secret}}},
+		plan.AddCheck{Checked: plan.Checked{TaskID: "IMPL-1", ReviewedArtifactID: "v1", Tree: tree, Criteria: criteria}},
+		plan.Ask{Attempt: asks, Questions: []plan.Question{{Name: "n", Question: secret}}},
 	} {
 		c, err := m.Event(ev).Apply(s)
 		if err != nil {
@@ -88,8 +99,8 @@ func TestMaskEvent(t *testing.T) {
 			t.Errorf("%T records %s", ev, text)
 		}
 	}
-	got := m.Event(AddReview{Review: Review{Criteria: criteria, Reason: secret,
-		Suggestions: []Suggestion{{Text: secret}}}}).(AddReview).Review
+	got := m.Event(plan.AddReview{Review: plan.Review{Criteria: criteria, Reason: secret,
+		Suggestions: []plan.Suggestion{{Text: secret}}}}).(plan.AddReview).Review
 	if got.Criteria[0].Evidence != Masked || got.Reason != Masked || got.Suggestions[0].Text != Masked {
 		t.Errorf("a review records %+v", got)
 	}

@@ -1,4 +1,4 @@
-package plan
+package secret
 
 import (
 	"bytes"
@@ -10,12 +10,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plan"
 )
 
 // Masking is a record that holds a secret, and what takes its place.
 type Masking struct {
 	Path string
-	OID  OID // of the record as it is
+	OID  plan.OID // of the record as it is
 	Old  []byte
 	New  []byte
 }
@@ -24,21 +26,24 @@ type Masking struct {
 // history before it keeps what it had, until a prune archives it and the archive is deleted.
 type MaskRecords struct{ Records []Masking }
 
+// Repairs says that a completed plan takes the event.
+func (MaskRecords) Repairs() {}
+
 // Apply is refused for what is not only masked.
-func (e MaskRecords) Apply(*State) (Change, error) {
+func (e MaskRecords) Apply(*plan.State) (plan.Change, error) {
 	if len(e.Records) == 0 {
-		return Change{}, errors.New("there is nothing to mask")
+		return plan.Change{}, errors.New("there is nothing to mask")
 	}
-	c := Change{
-		Subject:  fmt.Sprintf("doctor: secrets masked in %s", Count(len(e.Records), "record")),
-		Trailers: []Trailer{{"Wf-Event", EventMasked}},
+	c := plan.Change{
+		Subject:  fmt.Sprintf("doctor: secrets masked in %s", plan.Count(len(e.Records), "record")),
+		Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventMasked}},
 	}
 	for _, m := range e.Records {
 		if !MayMask(m.Path, m.Old, m.New) {
-			return Change{}, fmt.Errorf("%s: more than texts would change", OneLine(m.Path))
+			return plan.Change{}, fmt.Errorf("%s: more than texts would change", plan.OneLine(m.Path))
 		}
-		c.Body += OneLine(m.Path) + "\n"
-		c.Add = append(c.Add, Entry{Path: m.Path, Data: m.New, Replaces: m.OID})
+		c.Body += plan.OneLine(m.Path) + "\n"
+		c.Add = append(c.Add, plan.Entry{Path: m.Path, Data: m.New, Replaces: m.OID})
 	}
 	return c, nil
 }
@@ -65,7 +70,7 @@ func MayHoldSecrets(name string) bool {
 	if len(parts) < 5 || parts[0] != "tasks" {
 		return false
 	}
-	k := KindOf(parts[3], false)
+	k := plan.KindOf(parts[3], false)
 	return k != nil && k.Texts && path.Ext(name) != "" && k.Known(parts[4])
 }
 

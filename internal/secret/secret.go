@@ -1,10 +1,11 @@
-package plan
+package secret
 
 import (
 	"slices"
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
 )
 
 // Masked stands in a text where a secret was.
@@ -105,20 +106,20 @@ func (m Mask) edges(s string) string {
 
 // Event is the event without secrets in the texts that agents and commands have written. What they made, and what a
 // person says, is not theirs to change: a deliverable is what its reviewers see.
-func (m Mask) Event(ev Event) Event {
+func (m Mask) Event(ev plan.Event) plan.Event {
 	switch e := ev.(type) {
-	case NewVersion:
+	case plan.NewVersion:
 		e.Artifact.Summary, e.Artifact.Preparation = m.Text(e.Artifact.Summary), m.prepared(e.Artifact.Preparation)
 		return e
-	case AddAttempt:
+	case plan.AddAttempt:
 		return m.attempt(e)
-	case AddCheck:
+	case plan.AddCheck:
 		e.Checked.Criteria = m.criteria(e.Checked.Criteria)
 		return e
-	case AddReview:
+	case plan.AddReview:
 		e.Review = m.review(e.Review)
 		return e
-	case Ask:
+	case plan.Ask:
 		e.Attempt, e.Questions = m.attempt(e.Attempt), slices.Clone(e.Questions)
 		for i := range e.Questions {
 			e.Questions[i].Question = m.Text(e.Questions[i].Question)
@@ -128,13 +129,13 @@ func (m Mask) Event(ev Event) Event {
 	return ev
 }
 
-func (m Mask) attempt(e AddAttempt) AddAttempt {
+func (m Mask) attempt(e plan.AddAttempt) plan.AddAttempt {
 	e.Attempt.Message, e.Attempt.Preparation = m.Text(e.Attempt.Message), m.prepared(e.Attempt.Preparation)
 	e.Log = []byte(m.Text(string(e.Log)))
 	return e
 }
 
-func (m Mask) review(r Review) Review {
+func (m Mask) review(r plan.Review) plan.Review {
 	r.Criteria, r.Reason, r.Suggestions = m.criteria(r.Criteria), m.Text(r.Reason), slices.Clone(r.Suggestions)
 	for i := range r.Suggestions {
 		r.Suggestions[i].Text = m.Text(r.Suggestions[i].Text)
@@ -142,7 +143,7 @@ func (m Mask) review(r Review) Review {
 	return r
 }
 
-func (m Mask) criteria(list []CriterionResult) []CriterionResult {
+func (m Mask) criteria(list []plan.CriterionResult) []plan.CriterionResult {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Evidence = m.Text(list[i].Evidence)
@@ -150,7 +151,7 @@ func (m Mask) criteria(list []CriterionResult) []CriterionResult {
 	return list
 }
 
-func (m Mask) prepared(list []Prepared) []Prepared {
+func (m Mask) prepared(list []plan.Prepared) []plan.Prepared {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Output, list[i].Problem = m.Text(list[i].Output), m.Text(list[i].Problem)
