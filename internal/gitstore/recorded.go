@@ -41,11 +41,8 @@ func (e LogEntry) recorded() Recorded {
 }
 
 // RecordedBy finds the commits that brought the reviews into the plan's history up to the snapshot; it finds none for a
-// review that no event of this plan brought. Only such a commit can vouch for a review. A merge that passed it on
-// can't, because somebody else made it; nor can the commit of another review with the same words.
-//
-// The commits' trailers say where to look, and their trees are the proof. A review that a merge renumbered is
-// recognised by everything else in it.
+// review that no event of this plan brought. Only such a commit can vouch for a review: the commit of another review
+// with the same words can't. The commits' trailers say where to look, and their trees are the proof.
 func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []ReviewRef) (map[ReviewRef][]Recorded, error) {
 	found := map[ReviewRef][]Recorded{}
 	if len(reviews) == 0 {
@@ -55,19 +52,9 @@ func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []Review
 	if err != nil {
 		return nil, fmt.Errorf("find who recorded the reviews of %s: %w", snap.ID, err)
 	}
-	f := &recordFinder{s: s, snap: snap, byTask: all, samePlan: map[plan.OID]bool{}, used: map[plan.OID]bool{}}
-	var renumbered []ReviewRef
+	f := &recordFinder{s: s, snap: snap, byTask: all, samePlan: map[plan.OID]bool{}}
 	for _, r := range reviews {
-		commits, err := f.exact(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		if found[r] = commits; len(commits) == 0 {
-			renumbered = append(renumbered, r)
-		}
-	}
-	for _, r := range renumbered {
-		if found[r], err = f.moved(ctx, r); err != nil {
+		if found[r], err = f.find(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -108,11 +95,10 @@ type recordFinder struct {
 	snap     *Snapshot
 	byTask   map[plan.TaskID][]LogEntry
 	samePlan map[plan.OID]bool // by the object id of a plan.json
-	used     map[plan.OID]bool // commits that already vouch for a review
 }
 
-// exact finds the commits that added the review under its current path.
-func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, error) {
+// find returns the commits that added the review.
+func (f *recordFinder) find(ctx context.Context, r ReviewRef) ([]Recorded, error) {
 	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
 	if err != nil || now == nil {
 		return nil, err
@@ -127,44 +113,10 @@ func (f *recordFinder) exact(ctx context.Context, r ReviewRef) ([]Recorded, erro
 			return nil, err
 		}
 		if added != nil && bytes.Equal(added, now) {
-			f.used[e.Commit] = true
 			by = append(by, e.recorded())
 		}
 	}
 	return by, nil
-}
-
-// moved finds the commit of a review that a merge renumbered. What that commit added must not exist elsewhere in the
-// plan, so that no record counts twice: a copy of an approval must not come after the rejection that followed the
-// original.
-func (f *recordFinder) moved(ctx context.Context, r ReviewRef) ([]Recorded, error) {
-	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
-	if err != nil || now == nil {
-		return nil, err
-	}
-	for _, e := range f.byTask[r.Task] {
-		path, ok := e.reviewPath()
-		if !ok || f.used[e.Commit] || path == r.path() {
-			continue
-		}
-		added, err := f.added(ctx, e, path)
-		if err != nil {
-			return nil, err
-		}
-		if added == nil || !sameReview(added, now) {
-			continue
-		}
-		there, err := f.s.blob(ctx, f.snap.Commit, path)
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(there, added) {
-			continue
-		}
-		f.used[e.Commit] = true
-		return []Recorded{e.recorded()}, nil
-	}
-	return nil, nil
 }
 
 // added returns the content that an event of this plan added at a path; nil if it did not.
@@ -208,31 +160,6 @@ func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error
 	same := json.Unmarshal(data, &doc) == nil && doc.PlanID == f.snap.ID
 	f.samePlan[top[i].oid] = same
 	return same, nil
-}
-
-// reviewPath is where an event says that it recorded its review.
-func (e LogEntry) reviewPath() (string, bool) {
-	t := e.Trailers
-	var n, score int
-	if _, err := fmt.Sscanf(t["Wf-Review"]+" "+t["Wf-Score"], "r%d %d", &n, &score); err != nil {
-		return "", false
-	}
-	rec := plan.ReviewRecord{N: n, Version: plan.VersionNumber(t["Wf-Artifact"]), Score: score,
-		Reviewer: plan.EscapeName(t["Wf-Agent"])}
-	return ReviewRef{plan.TaskID(t["Wf-Task"]), rec}.path(), true
-}
-
-// sameReview reports whether two review.json are equal except for record numbers, which differ between clones. The
-// version is identified by its tree.
-func sameReview(a, b []byte) bool {
-	var x, y plan.Review
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x.Reviewer == "" {
-		return false
-	}
-	for _, r := range []*plan.Review{&x, &y} {
-		r.ReviewID, r.ReviewedArtifactID, r.CheckID = "", "", ""
-	}
-	return bytes.Equal(plan.Document(x), plan.Document(y))
 }
 
 // blob returns the content at a path of a commit; nil if there is none.
