@@ -59,40 +59,20 @@ func (s *Store) eachBlob(ctx context.Context, oids []plan.OID,
 // must answer others meanwhile.
 func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int,
 	fn func(int, int64, io.Reader) error) error {
-	c, err := startChild(s.dir, streaming...)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	names := make([]string, len(which))
+	names := make([]plan.OID, len(which))
 	for n, i := range which {
-		names[n] = string(oids[i])
+		names[n] = oids[i]
 	}
-	go func() {
-		_ = send(c.in, requestFor(names)) // an error shows as a missing answer
-		c.in.Close()
-	}()
-	for _, i := range which {
-		if err = oneBlob(c.out, oids[i], func(size int64, content io.Reader) error {
-			return fn(i, size, content)
-		}); err != nil {
-			break
+	return s.Follow(ctx, lines(names), func(out *bufio.Reader) error {
+		for _, i := range which {
+			if err := oneBlob(out, oids[i], func(size int64, content io.Reader) error {
+				return fn(i, size, content)
+			}); err != nil {
+				return err
+			}
 		}
-	}
-	if err != nil {
-		c.interrupt() // it may have gigabytes left to send
-	}
-	c.stop()
-	switch {
-	case err == nil:
 		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return s.explain(ctx, c.failure(err))
-	}
-	return err
+	}, streaming...)
 }
 
 // oneBlob reads one answer from git and skips what fn leaves unread.

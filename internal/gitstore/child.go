@@ -26,7 +26,7 @@ type child struct {
 // program, which then finishes what it began; git must not die in the middle of that.
 func startChild(dir string, args ...string) (*child, error) {
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), gitEnv...)
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), gitEnv...), "GIT_FLUSH=0") // else a list is written line by line
 	cmd.SysProcAttr = ownGroup()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -45,20 +45,44 @@ func startChild(dir string, args ...string) (*child, error) {
 	return c, nil
 }
 
-// startRefChild starts a child that resolves refs. It is good as long as packed-refs is the file that it found.
-func startRefChild(dir, packedRefs string, args ...string) (*child, error) {
-	packed := lstat(packedRefs) // before git reads it
-	c, err := startChild(dir, args...)
-	if err == nil {
-		c.packed = packed
+// lasting is a child that resolves refs and serves until somebody drops it. It is good as long as packed-refs is the
+// file that it found.
+type lasting struct {
+	s  *Store
+	mu sync.Mutex
+	c  *child // nil before the first request
+}
+
+// start starts the child unless it runs already.
+func (l *lasting) start(args ...string) error {
+	if l.c != nil {
+		return nil
 	}
-	return c, err
+	packed := lstat(l.s.packedRefs()) // before git reads it
+	c, err := startChild(l.s.dir, args...)
+	if err == nil {
+		c.packed, l.c = packed, c
+	}
+	return err
+}
+
+func (l *lasting) drop() {
+	if l.c != nil {
+		l.c.stop()
+		l.c = nil
+	}
+}
+
+func (l *lasting) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop()
 }
 
 // outdated reports whether another git has replaced packed-refs since the child started. Git caches the file and
 // compares only whole seconds, size and inode number: two replacements within a second can match in all three. Git then
 // sees, and moves, a ref from its old value.
-func (c *child) outdated(packedRefs string) bool { return !sameFile(c.packed, lstat(packedRefs)) }
+func (l *lasting) outdated() bool { return !sameFile(l.c.packed, lstat(l.s.packedRefs())) }
 
 // sameFile reports whether two stats, nil for no file, describe the same unchanged file.
 func sameFile(a, b os.FileInfo) bool {

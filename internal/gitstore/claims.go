@@ -31,7 +31,7 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	if err := s.clearBroken(ctx, id); err != nil {
 		return nil, err
 	}
-	refs, err := s.refsBelow(ctx, prefix)
+	refs, err := s.listRefs(ctx, prefix+"/")
 	if err != nil || len(refs) == 0 {
 		return nil, err
 	}
@@ -73,11 +73,8 @@ func (s *Store) CheckClaim(ctx context.Context, ref string, oid plan.OID) (why s
 	if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
 		return "no task can have this name", nil
 	}
-	err = s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
-		why = notAClaim(plan.TaskID(task), o)
-		return nil
-	})
-	return why, err
+	o, err := s.objects.one(ctx, string(oid))
+	return notAClaim(plan.TaskID(task), o), err
 }
 
 func notAClaim(task plan.TaskID, o object) string {
@@ -117,11 +114,8 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 	if err != nil {
 		return h, ref, err
 	}
-	err = s.objects.each(ctx, []string{ref}, func(_ int, o object) error {
-		h = parseClaim(task, o)
-		return nil
-	})
-	return h, ref, err
+	o, err := s.objects.one(ctx, ref)
+	return parseClaim(task, o), ref, err
 }
 
 // Claim takes a lease on c.Task. If any claim exists, even an expired one, it fails with a *ClaimedError that names it.
@@ -230,11 +224,8 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
 	absent := 0
 	err := s.moveRefs(ctx, s.leases, []*Batch{b}, []refChange{change}, func(ctx context.Context) (bool, error) {
-		var now heldClaim
-		err := s.objects.each(ctx, []string{change.ref}, func(_ int, o object) error {
-			now = parseClaim(task, o)
-			return nil
-		})
+		o, err := s.objects.one(ctx, change.ref)
+		now := parseClaim(task, o)
 		switch {
 		case err != nil || now.oid == change.new:
 			return err == nil, err
@@ -297,13 +288,8 @@ func (s *Store) brokenClaim(ctx context.Context, l *looseReader, file string) bo
 	}
 	found, err := l.read(s.loosePath(oid), oid, func(int64, io.Reader) error { return nil })
 	if !found { // packed
-		err = s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
-			if o.Kind == "" {
-				return ErrNoPlan
-			}
-			return nil
-		})
-		return errors.Is(err, ErrNoPlan)
+		o, err := s.objects.one(ctx, string(oid))
+		return err == nil && o.Kind == ""
 	}
 	return err != nil
 }

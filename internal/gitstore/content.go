@@ -41,11 +41,7 @@ func (s *Store) ReadDocuments(ctx context.Context, snap *Snapshot, oids []plan.O
 	if err := s.prefetchDocuments(ctx, snap.Commit); err != nil {
 		return err
 	}
-	names := make([]string, len(oids))
-	for i, oid := range oids {
-		names[i] = string(oid)
-	}
-	return s.objects.each(ctx, names, func(i int, o object) error {
+	return s.objects.each(ctx, namesOf(oids), func(i int, o object) error {
 		if o.Kind == "blob" {
 			fn(oids[i], o.Data)
 		}
@@ -58,15 +54,12 @@ func (s *Store) ReadBlob(ctx context.Context, oid plan.OID) ([]byte, error) {
 	return s.readBlob(ctx, string(oid), &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist})
 }
 
-func (s *Store) readBlob(ctx context.Context, name string, missing error) (data []byte, err error) {
-	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
-		if o.Kind != "blob" {
-			return missing
-		}
-		data = slices.Clone(o.Data)
-		return nil
-	})
-	return data, err
+func (s *Store) readBlob(ctx context.Context, name string, missing error) ([]byte, error) {
+	o, err := s.objects.one(ctx, name)
+	if err == nil && o.Kind != "blob" {
+		return nil, missing
+	}
+	return o.Data, err
 }
 
 // CopyBlob streams the content of a blob to w. The error is fs.ErrNotExist if there is none.
@@ -105,22 +98,19 @@ func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([
 	if !isOID(treeish) || under != "" && !fs.ValidPath(under) || strings.ContainsAny(under, "\n\r\x00") {
 		return nil, missing
 	}
-	var top plan.OID
-	err := s.objects.each(ctx, []string{string(treeish) + "^{tree}:" + under}, func(_ int, o object) error {
-		if o.Kind != "tree" {
-			return missing
-		}
-		entries, err := parseTree(o.Data)
-		if err != nil {
-			return err
-		}
-		top = o.OID
-		s.trees.put(top, entries)
-		return nil
-	})
+	o, err := s.objects.one(ctx, string(treeish)+"^{tree}:"+under)
 	if err != nil {
 		return nil, err
 	}
+	if o.Kind != "tree" {
+		return nil, missing
+	}
+	entries, err := parseTree(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	top := o.OID
+	s.trees.put(top, entries)
 	lists, err := s.ListTrees(ctx, []plan.OID{top})
 	list := slices.Clone(lists[top])
 	for i := range list {
@@ -172,13 +162,10 @@ func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][
 }
 
 // Resolve finds the object that a name stands for. The error is fs.ErrNotExist if there is none.
-func (s *Store) Resolve(ctx context.Context, name string) (oid plan.OID, err error) {
-	err = s.objects.each(ctx, []string{name}, func(_ int, o object) error {
-		oid = o.OID
-		return nil
-	})
-	if err == nil && oid == "" {
+func (s *Store) Resolve(ctx context.Context, name string) (plan.OID, error) {
+	o, err := s.objects.one(ctx, name)
+	if err == nil && o.OID == "" {
 		err = &fs.PathError{Op: "find", Path: name, Err: fs.ErrNotExist}
 	}
-	return oid, err
+	return o.OID, err
 }

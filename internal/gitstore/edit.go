@@ -135,19 +135,16 @@ func (s *Store) graftOne(ctx context.Context, b *Batch, old rawEntry, path strin
 
 // modeOf finds an object that an event names but does not bring. It must exist: a commit may not name a missing object.
 func (s *Store) modeOf(ctx context.Context, b *Batch, oid plan.OID) (string, error) {
-	kind := ""
+	var there object
 	if o := b.byOID[oid]; o != nil {
-		kind = o.kind.String()
+		there.Kind = o.kind.String()
 	} else {
-		err := s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
-			kind = o.Kind
-			return nil
-		})
-		if err != nil {
+		var err error
+		if there, err = s.objects.one(ctx, string(oid)); err != nil {
 			return "", err
 		}
 	}
-	switch kind {
+	switch there.Kind {
 	case "tree":
 		return modeTree, nil
 	case "blob":

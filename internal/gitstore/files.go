@@ -75,7 +75,7 @@ func (b *Batch) AddDir(ctx context.Context, root string, files []FileRef) (plan.
 		infos = append(infos, info)
 		progress.File()
 	}
-	oid, err := b.addTreeOf(entriesOf(infos))
+	oid, err := b.AddTreeOf(entriesOf(infos))
 	return oid, infos, err
 }
 
@@ -183,7 +183,7 @@ func (b *Batch) AddFiles(files map[string][]byte) (plan.OID, []FileInfo, error) 
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		infos = append(infos, b.fromMemory(FileInfo{Path: path, Mode: modeFile}, files[path]))
 	}
-	oid, err := b.addTreeOf(entriesOf(infos))
+	oid, err := b.AddTreeOf(entriesOf(infos))
 	return oid, infos, err
 }
 
@@ -198,8 +198,9 @@ func entriesOf(infos []FileInfo) []TreeEntry {
 	return entries
 }
 
-// addTreeOf builds the nested trees of a flat list.
-func (b *Batch) addTreeOf(entries []TreeEntry) (plan.OID, error) {
+// AddTreeOf adds the nested trees of a flat list of files and returns the top tree's id. The blobs must exist or belong
+// to the batch.
+func (b *Batch) AddTreeOf(entries []TreeEntry) (plan.OID, error) {
 	var here []rawEntry
 	below := map[string][]TreeEntry{}
 	for _, e := range entries {
@@ -217,7 +218,7 @@ func (b *Batch) addTreeOf(entries []TreeEntry) (plan.OID, error) {
 		here = append(here, rawEntry{e.Mode, name, e.OID})
 	}
 	for name, list := range below {
-		oid, err := b.addTreeOf(list)
+		oid, err := b.AddTreeOf(list)
 		if err != nil {
 			return "", err
 		}
@@ -237,7 +238,7 @@ func (b *Batch) addTreeOf(entries []TreeEntry) (plan.OID, error) {
 // exist.
 func (s *Store) WriteTreeOf(ctx context.Context, entries []TreeEntry) (plan.OID, error) {
 	b := s.NewBatch()
-	oid, err := b.addTreeOf(entries)
+	oid, err := b.AddTreeOf(entries)
 	if err != nil {
 		return "", fmt.Errorf("write tree: %w", err)
 	}

@@ -31,39 +31,42 @@ const (
 
 // Log yields the events of a plan, newest first, in git's order, until yield returns false.
 func (s *Store) Log(ctx context.Context, id plan.ID, yield func(LogEntry) bool) error {
-	ref, err := planRef(id)
+	tip, err := s.Tip(ctx, id)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoPlan, err)
-	}
-	if _, err := s.commit(ctx, ref); err != nil {
 		return fmt.Errorf("log of %s: %w", id, err)
 	}
-	c, err := startChild(s.dir, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw",
-		"--encoding=UTF-8", "--format="+logFormat, ref, "--")
-	if err != nil {
-		return err
+	return s.LogFrom(ctx, id, tip, yield)
+}
+
+// LogFrom is Log from another commit than the newest one.
+func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
+	if err := s.eachLogEntry(ctx, []string{string(commit)}, yield); err != nil {
+		return fmt.Errorf("log of %s: %w", id, err)
 	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	for {
-		e, err := readLogEntry(c.out)
-		if err == nil && yield(e) {
-			continue
+	return nil
+}
+
+// eachLogEntry runs git log with the options on histories, until yield returns false.
+func (s *Store) eachLogEntry(ctx context.Context, tips []string, yield func(LogEntry) bool, options ...string) error {
+	enough := errors.New("enough")
+	err := s.Follow(ctx, lines(tips), func(out *bufio.Reader) error {
+		for {
+			e, err := readLogEntry(out)
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			case !yield(e):
+				return enough
+			}
 		}
-		if !errors.Is(err, io.EOF) {
-			c.interrupt()
-		}
-		c.stop()
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil:
-			return nil
-		case errors.Is(err, io.EOF) && c.cmd.ProcessState.Success():
-			return nil
-		}
-		return c.failure(err)
+	}, append([]string{"-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--no-patch", "--date=raw",
+		"--encoding=UTF-8", "--format=" + logFormat, "--stdin"}, options...)...)
+	if errors.Is(err, enough) {
+		return nil
 	}
+	return err
 }
 
 func readLogEntry(r *bufio.Reader) (e LogEntry, err error) {

@@ -99,17 +99,7 @@ func (b *Batch) write(ctx context.Context) error {
 
 // Discard removes what the batch wrote but has not named yet. After Flush or Append it does nothing.
 func (b *Batch) Discard() {
-	for _, o := range b.open {
-		o.file.Close()
-	}
-	b.open = nil
-	for _, o := range b.order {
-		o.file = nil
-		if o.temp != "" && !o.placed {
-			os.Remove(o.temp)
-			o.temp = ""
-		}
-	}
+	b.rollback(0)
 }
 
 // rollback drops all objects but the first n: those of an attempt that failed.
@@ -199,6 +189,16 @@ func (b *Batch) restore(ctx context.Context) (lost bool, err error) {
 		return false, nil
 	}
 	return true, b.Flush(ctx)
+}
+
+// Keep rewrites objects of the batch that a gc deleted since the flush, and reports whether there were any: an
+// operation that failed meanwhile may have failed for lack of them. Once something that a gc looks at, such as the
+// index, names the objects, they stay.
+func (b *Batch) Keep(ctx context.Context) (lost bool, err error) {
+	if lost, err = b.restore(ctx); err != nil {
+		return lost, err
+	}
+	return lost, b.s.awaitGC(ctx, b)
 }
 
 // createTemp creates a file with a name that git gc treats as left over by a dead writer.

@@ -74,12 +74,8 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	if len(oids) < 2 || !s.Partial(ctx) { // git fetches a single one by itself
 		return nil
 	}
-	names := make([]string, len(oids))
-	for i, oid := range oids {
-		names[i] = string(oid)
-	}
 	// Unlike cat-file, rev-list can be told to fetch nothing in every version of git: it skips missing objects.
-	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(names), Args: []string{
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(oids), Args: []string{
 		"rev-list", "--objects", "--no-object-names", "--no-walk", "--ignore-missing", "--missing=allow-any", "--stdin",
 	}})
 	if err != nil {
@@ -89,7 +85,7 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	for _, oid := range strings.Fields(string(out)) {
 		here[oid] = true
 	}
-	return s.fetchObjects(ctx, slices.DeleteFunc(names, func(oid string) bool { return here[oid] }))
+	return s.fetchObjects(ctx, slices.DeleteFunc(namesOf(oids), func(oid string) bool { return here[oid] }))
 }
 
 // PrefetchTrees makes sure that a treeless partial clone has the trees of the selected commits: comparing commits one
@@ -165,8 +161,22 @@ func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
 	return s.absent(errors.Join(failed...))
 }
 
-func lines(names []string) *strings.Reader {
-	return strings.NewReader(strings.Join(names, "\n") + "\n")
+// lines is a list as git reads it from its standard input.
+func lines[T ~string](names []T) *strings.Reader {
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString(string(n) + "\n")
+	}
+	return strings.NewReader(b.String())
+}
+
+// namesOf are object ids as names.
+func namesOf(oids []plan.OID) []string {
+	names := make([]string, len(oids))
+	for i, oid := range oids {
+		names[i] = string(oid)
+	}
+	return names
 }
 
 // absent is the error of a partial clone that can't get objects from its remotes.
@@ -194,15 +204,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return err
 	}
 	p := &s.partial
-	p.reach.Do(func() {
-		for _, remote := range p.remotes {
-			_, p.reachable = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options",
-				remote, "HEAD"}})
-			if p.reachable == nil || ctx.Err() != nil {
-				return
-			}
-		}
-	})
+	p.reach.Do(func() { _, p.reachable = s.Unreachable(ctx) })
 	if p.reachable == nil || ctx.Err() != nil {
 		return err
 	}

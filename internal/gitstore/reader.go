@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gitwf/internal/plan"
 )
@@ -40,11 +40,7 @@ const many = 400
 
 // reader asks one long-lived `git cat-file --batch` for objects and for the tips of refs.
 type reader struct {
-	dir, packedRefs string
-	explain         func(ctx context.Context, err error) error // explains a child's failure
-
-	mu  sync.Mutex
-	c   *child
+	lasting
 	buf []byte
 }
 
@@ -76,9 +72,18 @@ func (r *reader) each(ctx context.Context, names []string, fn func(i int, o obje
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case attempt > 0:
-			return r.explain(ctx, err)
+			return r.s.explain(ctx, err)
 		}
 	}
+}
+
+// one is each for one name. Its data stays valid.
+func (r *reader) one(ctx context.Context, name string) (found object, err error) {
+	err = r.each(ctx, []string{name}, func(_ int, o object) error {
+		found = object{o.OID, o.Kind, slices.Clone(o.Data)}
+		return nil
+	})
+	return found, err
 }
 
 // callbackError is an error of the caller's own function, after which the child is still usable.
@@ -95,11 +100,15 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	defer stop()
 	const mostInPipe = 4096 // bytes that any pipe buffers, so that we can write before we read git's answers
 	sent := make(chan error, 1)
-	request := requestFor(names)
-	if len(request) <= mostInPipe {
-		sent <- send(c.in, request)
+	request := lines(names)
+	send := func() {
+		_, err := request.WriteTo(c.in)
+		sent <- err
+	}
+	if request.Len() <= mostInPipe {
+		send()
 	} else {
-		go func() { sent <- send(c.in, request) }()
+		go send()
 	}
 	err = r.answers(c.out, len(names), fn)
 	var refused *callbackError
@@ -110,13 +119,6 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	r.drop()
 	<-sent
 	return c.failure(err)
-}
-
-func requestFor(names []string) string { return strings.Join(names, "\n") + "\n" }
-
-func send(w io.Writer, request string) error {
-	_, err := io.WriteString(w, request)
-	return err
 }
 
 // answers reads n answers. If fn fails it still reads the rest, so that the next request finds its own answer.
@@ -195,44 +197,22 @@ func noEOF(err error) error {
 }
 
 func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, object) error) error {
-	c, err := startChild(r.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	go func() {
-		send(c.in, requestFor(names))
-		c.in.Close()
-	}()
 	own := reader{}
-	err = own.answers(c.out, len(names), fn)
-	c.stop()
+	err := r.s.Follow(ctx, lines(names), func(out *bufio.Reader) error { return own.answers(out, len(names), fn) },
+		"-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
 	var refused *callbackError
-	switch {
-	case errors.As(err, &refused):
+	if errors.As(err, &refused) {
 		return refused.err
-	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return r.explain(ctx, c.failure(err))
 	}
-	return nil
+	return err
 }
 
 func (r *reader) child() (*child, error) {
-	if r.c != nil && r.c.outdated(r.packedRefs) {
+	if r.c != nil && r.outdated() {
 		r.drop()
 	}
-	if r.c != nil {
-		return r.c, nil
-	}
-	c, err := startRefChild(r.dir, r.packedRefs, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
-	if err != nil {
-		return nil, err
-	}
-	r.c = c
-	return c, nil
+	err := r.start("-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
+	return r.c, err
 }
 
 // started reports whether there is a child, whose caches may be stale.
@@ -240,17 +220,4 @@ func (r *reader) started() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.c != nil
-}
-
-func (r *reader) drop() {
-	if r.c != nil {
-		r.c.stop()
-		r.c = nil
-	}
-}
-
-func (r *reader) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.drop()
 }

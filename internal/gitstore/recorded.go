@@ -1,13 +1,10 @@
 package gitstore
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"gitwf/internal/plan"
@@ -68,26 +65,12 @@ func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.GitIn(ctx, Invocation{Args: []string{
-		"-c", "log.showSignature=false", "log", "-z", "--no-merges", "--no-color", "--no-notes", "--no-patch", "--date=raw",
-		"--encoding=UTF-8",
-		"-E", "--grep=^Wf-Review: r[0-9]+$", "--format=" + logFormat, "--stdin",
-	}, Stdin: lines(histories)})
-	if err != nil {
-		return nil, err
-	}
 	all := map[plan.TaskID][]LogEntry{}
-	for r := bufio.NewReader(bytes.NewReader(out)); ; {
-		e, err := readLogEntry(r)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	return all, s.eachLogEntry(ctx, histories, func(e LogEntry) bool {
 		task := plan.TaskID(e.Trailers["Wf-Task"])
 		all[task] = append(all[task], e)
-	}
+		return true
+	}, "--no-merges", "-E", "--grep=^Wf-Review: r[0-9]+$")
 }
 
 type recordFinder struct {
@@ -163,12 +146,10 @@ func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error
 }
 
 // blob returns the content at a path of a commit; nil if there is none.
-func (s *Store) blob(ctx context.Context, commit plan.OID, path string) (data []byte, err error) {
-	err = s.objects.each(ctx, []string{string(commit) + ":" + path}, func(_ int, o object) error {
-		if o.Kind == "blob" {
-			data = append([]byte{}, o.Data...)
-		}
-		return nil
-	})
-	return data, err
+func (s *Store) blob(ctx context.Context, commit plan.OID, path string) ([]byte, error) {
+	o, err := s.objects.one(ctx, string(commit)+":"+path)
+	if err != nil || o.Kind != "blob" {
+		return nil, err
+	}
+	return o.Data, nil
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"gitwf/internal/plan"
@@ -54,11 +53,8 @@ type refChange struct {
 
 // refUpdater updates refs through one long-lived `git update-ref --stdin`.
 type refUpdater struct {
-	dir, packedRefs string
-	flush           bool
-
-	mu sync.Mutex
-	c  *child
+	lasting
+	flush bool
 }
 
 // maxAge is how long a child may update refs: the reflog gets the time at which the child started.
@@ -69,7 +65,7 @@ const maxAge = time.Minute
 func (u *refUpdater) update(changes ...refChange) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.c != nil && (time.Since(u.c.started) > maxAge || u.c.outdated(u.packedRefs)) {
+	if u.c != nil && (time.Since(u.c.started) > maxAge || u.outdated()) {
 		u.drop()
 	}
 	fresh := u.c == nil
@@ -86,7 +82,7 @@ func (u *refUpdater) update(changes ...refChange) error {
 type staleChildError struct{ error }
 
 func (u *refUpdater) transact(changes []refChange) error {
-	if err := u.start(); err != nil {
+	if err := u.begin(); err != nil {
 		return err
 	}
 	var in strings.Builder
@@ -121,12 +117,9 @@ func (u *refUpdater) transact(changes []refChange) error {
 	return nil
 }
 
-func (u *refUpdater) start() error {
-	if u.c != nil {
-		return nil
-	}
-	// The user's hooks are meant for branches. The ambiguity check would look for a ref named like each object id. git
-	// before 2.36 ignores core.fsync.
+// begin starts the child. The user's hooks are meant for branches. The ambiguity check would look for a ref named like
+// each object id. git before 2.36 ignores core.fsync.
+func (u *refUpdater) begin() error {
 	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.warnAmbiguousRefs=false"}
 	if u.flush {
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync",
@@ -136,25 +129,7 @@ func (u *refUpdater) start() error {
 		// keeps the order.
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref", "--stdin")
 	}
-	c, err := startRefChild(u.dir, u.packedRefs, args...)
-	if err != nil {
-		return err
-	}
-	u.c = c
-	return nil
-}
-
-func (u *refUpdater) drop() {
-	if u.c != nil {
-		u.c.stop()
-		u.c = nil
-	}
-}
-
-func (u *refUpdater) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.drop()
+	return u.start(args...)
 }
 
 // moveRefs makes all changes or none. Git's error text tells nothing: look finds out whether the changes were made, and
@@ -211,20 +186,17 @@ func (s *Store) Head(ctx context.Context) (plan.OID, error) {
 }
 
 // CommitOf returns the commit that a revision names in any of git's ways, or "" if it names none.
-func (s *Store) CommitOf(ctx context.Context, rev string) (commit plan.OID, err error) {
+func (s *Store) CommitOf(ctx context.Context, rev string) (plan.OID, error) {
 	if rev == "" || strings.ContainsAny(rev, "\n\r\x00") {
 		return "", nil
 	}
-	err = s.objects.each(ctx, []string{rev + "^{commit}"}, func(_ int, o object) error {
-		commit = o.OID
-		return nil
-	})
-	return commit, err
+	o, err := s.objects.one(ctx, rev+"^{commit}")
+	return o.OID, err
 }
 
 // Plans lists the repository's plans, by id. It skips refs whose name can't be a plan's.
 func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
-	refs, err := s.refsBelow(ctx, strings.TrimSuffix(planRefs, "/"))
+	refs, err := s.listRefs(ctx, planRefs)
 	if err != nil {
 		return nil, err
 	}
@@ -236,20 +208,6 @@ func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
 		}
 	}
 	return plans, nil
-}
-
-// refsBelow lists the refs below a prefix; new is what each one holds.
-func (s *Store) refsBelow(ctx context.Context, prefix string) ([]refChange, error) {
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix+"/")
-	if err != nil {
-		return nil, err
-	}
-	var refs []refChange
-	for line := range strings.Lines(out) {
-		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		refs = append(refs, refChange{ref: ref, new: plan.OID(oid)})
-	}
-	return refs, nil
 }
 
 // Active returns this worktree's active plan, or ErrNoActive.
@@ -338,16 +296,22 @@ func (s *Store) Ref(ctx context.Context, name string) (plan.OID, error) {
 
 // Refs returns what refs hold, by full name: the named ones and those below them, or all.
 func (s *Store) Refs(ctx context.Context, names ...string) (map[string]plan.OID, error) {
-	out, err := s.Git(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
-	if err != nil {
-		return nil, err
+	list, err := s.listRefs(ctx, names...)
+	refs := make(map[string]plan.OID, len(list))
+	for _, r := range list {
+		refs[r.ref] = r.new
 	}
-	refs := map[string]plan.OID{}
+	return refs, err
+}
+
+// listRefs is Refs in the order of names; new is what each one holds.
+func (s *Store) listRefs(ctx context.Context, names ...string) (refs []refChange, err error) {
+	out, err := s.Git(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
 	for line := range strings.Lines(out) {
 		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		refs[ref] = plan.OID(oid)
+		refs = append(refs, refChange{ref: ref, new: plan.OID(oid)})
 	}
-	return refs, nil
+	return refs, err
 }
 
 // Holding is what a remote has of a plan.

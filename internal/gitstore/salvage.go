@@ -1,11 +1,9 @@
 package gitstore
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,30 +99,6 @@ func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
 	return s.damaged(ctx, id, planRefs+string(id), err)
 }
 
-// LogFrom is Log from another commit than the newest one.
-func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
-	enough := errors.New("enough")
-	err := s.Follow(ctx, nil, func(out *bufio.Reader) error {
-		for {
-			e, err := readLogEntry(out)
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil:
-				return err
-			case !yield(e):
-				return enough
-			}
-		}
-	}, "-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--date=raw", "--encoding=UTF-8",
-		"--format="+logFormat,
-		"--end-of-options", string(commit), "--")
-	if err != nil && !errors.Is(err, enough) {
-		return fmt.Errorf("log of %s: %w", id, err)
-	}
-	return nil
-}
-
 func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) error {
 	if err == nil || ctx.Err() != nil || IsAbsent(err) || !strings.HasPrefix(ref, planRefs) {
 		return err
@@ -138,14 +112,9 @@ func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) 
 
 // heldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.
 func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bool, err error) {
-	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
-	if err != nil {
-		return "", false, err
-	}
-	for line := range strings.Lines(out) {
-		if oid, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
-			return plan.OID(oid), true, nil
-		}
+	refs, err := s.Refs(ctx, ref)
+	if oid, ok := refs[ref]; ok || err != nil {
+		return oid, ok, err
 	}
 	// git skips files that are no valid ref.
 	st, err := os.Lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref)))
@@ -180,19 +149,6 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 		add(oid)
 	}
 	return tips, err
-}
-
-// shallowEnds are the commits whose parents a shallow clone lacks.
-func (s *Store) shallowEnds() (map[plan.OID]bool, error) {
-	data, err := os.ReadFile(filepath.Join(s.commonDir, "shallow"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read where the history of this shallow clone ends: %w", err)
-	}
-	ends := map[plan.OID]bool{}
-	for oid := range strings.FieldsSeq(string(data)) {
-		ends[plan.OID(oid)] = true
-	}
-	return ends, nil
 }
 
 // salvaged is one commit that could be read.

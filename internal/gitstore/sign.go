@@ -132,18 +132,14 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *signing) 
 	if err := a.proven(ctx, oid, why); err != nil {
 		return commitInfo{}, err
 	}
-	var text string
-	err = a.s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) error {
-		if o.Kind != "commit" {
-			return fmt.Errorf("the signed commit %s is gone", oid)
-		}
-		text = string(o.Data)
-		return nil
-	})
+	o, err := a.s.objects.one(ctx, string(oid))
+	if err == nil {
+		err = o.want("commit", string(oid))
+	}
 	if err != nil {
 		return commitInfo{}, err
 	}
-	return a.add(text), nil
+	return a.add(string(o.Data)), nil
 }
 
 // commitSigned runs git commit-tree. It leaves the message as it is.

@@ -53,14 +53,12 @@ func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.O
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	names := make([]string, len(commits))
-	for i, c := range commits {
+	for _, c := range commits {
 		if !isOID(c) {
 			return nil, fmt.Errorf("%q is no object id", c)
 		}
-		names[i] = string(c)
 	}
-	err = s.objects.each(ctx, names, func(i int, o object) error {
+	err = s.objects.each(ctx, namesOf(commits), func(i int, o object) error {
 		if o.Kind != "commit" {
 			return nil
 		}
@@ -122,12 +120,8 @@ func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []pl
 // commit. said is the first line of git's standard error, for example that the checking program is missing.
 func (s *Store) askSignatures(ctx context.Context, signers string, commits []plan.OID) (out []byte, said string,
 	err error) {
-	var in bytes.Buffer
-	for _, c := range commits {
-		fmt.Fprintln(&in, c)
-	}
 	out, said, err = runGitSaying(ctx, Invocation{
-		Dir: s.dir, Stdin: &in,
+		Dir: s.dir, Stdin: lines(commits),
 		Args: []string{
 			"-c", "log.showSignature=false", "-c", "gpg.ssh.allowedSignersFile=" + signers,
 			"log", "--no-walk=unsorted", "--stdin", "--no-color", "--no-notes", "--no-patch", "--format=%H %G? %GF %GP",

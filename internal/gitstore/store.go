@@ -89,10 +89,9 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		lines:  map[plan.ID]*line{},
 		idents: map[string]plan.Actor{},
 	}
-	packedRefs := filepath.Join(s.commonDir, "packed-refs")
-	s.objects = &reader{dir: abs, packedRefs: packedRefs, explain: s.explain}
-	s.events = &refUpdater{dir: abs, packedRefs: packedRefs, flush: true}
-	s.leases = &refUpdater{dir: abs, packedRefs: packedRefs}
+	s.objects = &reader{lasting: lasting{s: s}}
+	s.events = &refUpdater{lasting: lasting{s: s}, flush: true}
+	s.leases = &refUpdater{lasting: lasting{s: s}}
 	if err == nil && len(lines) > 4 {
 		s.workTree = filepath.FromSlash(lines[4])
 	}
@@ -151,6 +150,8 @@ func (s *Store) WorkTree() string { return s.workTree }
 
 // GitDir is the absolute path of this worktree's git directory.
 func (s *Store) GitDir() string { return s.gitDir }
+
+func (s *Store) packedRefs() string { return filepath.Join(s.commonDir, "packed-refs") }
 
 // CommonDir is the absolute path of the git directory that all linked worktrees share.
 func (s *Store) CommonDir() string { return s.commonDir }

@@ -92,14 +92,14 @@ func (s *Store) tree(ctx context.Context, oid plan.OID) ([]rawEntry, error) {
 	if entries, ok := s.trees.get(oid); ok {
 		return entries, nil
 	}
+	o, err := s.objects.one(ctx, string(oid))
+	if err == nil {
+		err = o.want("tree", string(oid))
+	}
 	var entries []rawEntry
-	err := s.objects.each(ctx, []string{string(oid)}, func(_ int, o object) (err error) {
-		if err := o.want("tree", string(oid)); err != nil {
-			return err
-		}
+	if err == nil {
 		entries, err = parseTree(o.Data)
-		return err
-	})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read a tree: %w", err)
 	}

@@ -37,14 +37,12 @@ func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of 
 	if len(tips) == 0 {
 		return c, nil
 	}
-	roots := make([]string, len(tips))
-	for i, t := range tips {
+	for _, t := range tips {
 		if !isOID(t) {
 			return nil, fmt.Errorf("%q is no object id", t)
 		}
-		roots[i] = string(t)
 	}
-	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(roots), Args: []string{
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(tips), Args: []string{
 		"rev-list", "--objects", "--no-object-names", "--missing=print", "--stdin",
 	}})
 	if ctx.Err() != nil {
@@ -109,7 +107,7 @@ func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scann
 			return nil
 		}
 		var refused *callbackError
-		if ok := asCallback(err, &refused); ok {
+		if errors.As(err, &refused) {
 			return refused.err
 		}
 		if ctx.Err() != nil {
@@ -133,47 +131,22 @@ func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scann
 	return nil
 }
 
-func asCallback(err error, target **callbackError) bool {
-	c, ok := err.(*callbackError) //nolint:errorlint // it is never wrapped
-	*target = c
-	return ok
-}
-
 // scanOnce scans until the end or until git dies, and returns how many answers were whole.
-func (s *Store) scanOnce(ctx context.Context, names []string, fn func(i int, v scanned) error) (int, error) {
-	c, err := startChild(s.dir, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
-	if err != nil {
-		return 0, err
-	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	go func() {
-		w := bufio.NewWriterSize(c.in, 64<<10)
-		for _, n := range names {
-			w.WriteString(n)
-			if w.WriteByte('\n') != nil {
-				break // git has died, and its answers say where
-			}
-		}
-		w.Flush()
-		c.in.Close()
-	}()
+func (s *Store) scanOnce(ctx context.Context, names []string, fn func(i int, v scanned) error) (done int, err error) {
 	var buf bytes.Buffer
-	for i := range names {
-		v, err := readScanned(c.out, names[i], &buf)
-		if err == nil {
-			if err = fn(i, v); err != nil {
-				err = &callbackError{err}
+	err = s.Follow(ctx, lines(names), func(out *bufio.Reader) error {
+		for ; done < len(names); done++ {
+			v, err := readScanned(out, names[done], &buf)
+			if err != nil {
+				return err
+			}
+			if err := fn(done, v); err != nil {
+				return &callbackError{err}
 			}
 		}
-		if err != nil {
-			c.interrupt()
-			c.stop()
-			return i, err
-		}
-	}
-	c.stop()
-	return len(names), nil
+		return nil
+	}, "-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
+	return done, err
 }
 
 // readScanned reads one answer and compares its hash with its name.
@@ -214,11 +187,7 @@ func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64,
 	if err := s.Prefetch(ctx, oids); err != nil {
 		return nil, err
 	}
-	var in strings.Builder
-	for _, oid := range oids {
-		in.WriteString(string(oid) + "\n")
-	}
-	out, err := s.GitIn(ctx, Invocation{Stdin: strings.NewReader(in.String()), Args: []string{
+	out, err := s.GitIn(ctx, Invocation{Stdin: lines(oids), Args: []string{
 		"cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer",
 	}})
 	if err != nil {

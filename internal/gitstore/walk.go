@@ -2,12 +2,11 @@ package gitstore
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,73 +27,14 @@ type Walked struct {
 // commits and feeds another that reads the trees; no path limits the walk, so no history is simplified. It fails if a
 // tree is not here.
 func (s *Store) WalkTrees(ctx context.Context, revs []string, fn func(w Walked) error) error {
-	list := s.piped(ctx, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs,
-		[]string{"--"}))
-	read := s.piped(ctx, []string{"cat-file", "--buffer", "--batch=%(objectname) %(objecttype) %(objectsize) %(rest)"})
-	trees, feed, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	list.cmd.Env = append(list.cmd.Env, "GIT_FLUSH=0") // else it writes line by line
-	list.cmd.Stdout, read.cmd.Stdin = feed, trees
-	out, err := read.cmd.StdoutPipe()
-	if err == nil {
-		err = list.cmd.Start()
-	}
-	if err == nil {
-		if err = read.cmd.Start(); err != nil {
-			list.interrupt()
-		}
-	}
-	trees.Close()
-	feed.Close() // the two gits have it now
-	if err != nil {
-		if list.cmd.Process != nil {
-			list.cmd.Wait()
-		}
-		return fmt.Errorf("start git: %w", err)
-	}
-	fnErr := eachWalked(bufio.NewReaderSize(out, 256<<10), fn)
-	if fnErr != nil {
-		read.interrupt()
-		list.interrupt()
-		io.Copy(io.Discard, out)
-	}
-	readErr, listErr := read.wait(), list.wait()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case fnErr != nil && !errors.Is(fnErr, io.ErrUnexpectedEOF): // else one of the two failed first
-		return fnErr
-	case listErr != nil:
-		return s.explain(ctx, listErr)
-	case readErr != nil:
-		return s.explain(ctx, readErr)
-	}
-	return fnErr
-}
-
-// piped is a git that is one end of a pipe.
-type piped struct {
-	cmd  *exec.Cmd
-	errs tail
-}
-
-func (s *Store) piped(ctx context.Context, args []string) *piped {
-	p := &piped{cmd: exec.CommandContext(ctx, "git", args...)}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = s.dir, append(os.Environ(), gitEnv...), &p.errs
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
-	p.cmd.WaitDelay = patience
-	return p
-}
-
-func (p *piped) interrupt() { p.cmd.Process.Signal(os.Interrupt) }
-
-func (p *piped) wait() error {
-	if err := p.cmd.Wait(); err != nil {
-		return &GitError{Args: p.cmd.Args[1:], Stderr: p.errs.String(), ExitCode: p.cmd.ProcessState.ExitCode(), Err: err}
-	}
-	return nil
+	var readErr error
+	listErr := s.Follow(ctx, nil, func(commits *bufio.Reader) error {
+		readErr = s.Follow(ctx, commits, func(trees *bufio.Reader) error {
+			return eachWalked(bufio.NewReaderSize(trees, 256<<10), fn)
+		}, "cat-file", "--buffer", "--batch=%(objectname) %(objecttype) %(objectsize) %(rest)")
+		return readErr
+	}, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%T %H %P"}, revs, []string{"--"})...)
+	return cmp.Or(readErr, listErr)
 }
 
 // eachWalked reads "<tree> tree <size> <commit> <parents>", followed by the tree.
