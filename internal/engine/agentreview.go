@@ -51,51 +51,32 @@ func (e *Engine) mayReview(s *plan.State, t *plan.TaskState) func(string) bool {
 // reviewByAgent has an agent judge a task's newest version, with what the engine itself ran and saw. It locks the
 // version when the review begins.
 func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	checkID := checkOf(snap.Plan, t.TaskID)
-	h, work, err := e.claim(ctx, id, checkID, name)
-	if err != nil {
-		return err
-	}
-	defer e.release(ctx, id, h)
-	snap, state, c, err := e.afterClaim(ctx, id, checkID)
-	if err != nil || c == nil {
-		return err
-	}
-	t = state.Tasks[c.ReviewTargetTaskID]
-	if again, ok := e.reviewingAgent(state, t); state.NextReviewStep(t.TaskID) != plan.StepPerson || !ok || again != name {
-		return nil
-	}
-	began := e.Now()
-	ev, err := e.evidence(work, id, snap, state, t)
-	var res agent.Result
-	var reply contract.Reply
-	var log bytes.Buffer
-	if err == nil {
-		e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), name))
-		reply, res, err = e.askReview(work, snap, t, ev, name, &log)
-	}
-	if work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
-		return e.broken(ctx, h)
-	}
-	if err != nil && res.Message == "" {
-		res = agent.Result{Kind: agent.Error, Message: err.Error()}
-	}
-	if res.Kind != agent.Artifact {
-		return e.fail(ctx, id, checkID, t.Active, h, res, e.Now().Sub(began), log.Bytes())
-	}
-	rev := check.ByAgent(ev.subject, ev.ran, opinionOf(reply, res.MadeBy(name), h.claim.Session, ev.checkID, res.Usage),
-		e.Now())
-	done, err := e.append(ctx, id, plan.AddReview{Review: rev, Artifact: ev.subject.Artifact, Render: check.File,
-		Author: agentActor(rev.Reviewer)}, h, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, describeReview(rev, done.Change))
-	return nil
+	return e.reviewLocked(ctx, id, t, plan.StepPerson, name, func(r reviewing) error {
+		t := r.target
+		if again, ok := e.reviewingAgent(r.state, t); !ok || again != name {
+			return nil
+		}
+		began := e.Now()
+		ev, err := e.evidence(r.work, id, r.snap, r.state, t)
+		var res agent.Result
+		var reply contract.Reply
+		var log bytes.Buffer
+		if err == nil {
+			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), name))
+			reply, res, err = e.askReview(r.work, r.snap, t, ev, name, &log)
+		}
+		if r.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
+			return e.broken(ctx, r.hold)
+		}
+		if err != nil && res.Message == "" {
+			res = agent.Result{Kind: agent.Error, Message: err.Error()}
+		}
+		if res.Kind != agent.Artifact {
+			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
+		}
+		opinion := opinionOf(reply, res.MadeBy(name), r.hold.claim.Session, ev.checkID, res.Usage)
+		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, opinion, e.Now()), ev.subject, r.hold, nil)
+	})
 }
 
 func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage) check.AgentOpinion {

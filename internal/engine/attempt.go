@@ -217,12 +217,10 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
 		Preparation: h.prepared,
 	}
-	done, err := e.append(ctx, snap.ID, plan.NewVersion{Artifact: a, Author: agentActor(by)}, h, batch)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, countFiles(infos), round(took)))
-	return nil
+	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
+	return e.record(ctx, snap.ID, t.TaskID, ev, h, batch, func(c plan.Change) string {
+		return fmt.Sprintf("%s by %s, %s, in %s", artifactOf(c), by, countFiles(infos), round(took))
+	})
 }
 
 // failed is the record of an attempt that left no artifact.
@@ -257,13 +255,10 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	for i := range res.Needs {
 		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
 	}
-	done, err := e.append(ctx, snap.ID, plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs},
-		h, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, fmt.Sprintf("%s: %s", what(done.Change), firstLine(res.Needs[0].Question)))
-	return nil
+	ev := plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs}
+	return e.record(ctx, snap.ID, t.TaskID, ev, h, nil, func(c plan.Change) string {
+		return what(c) + ": " + firstLine(res.Needs[0].Question)
+	})
 }
 
 // asked is the task's question of a name, nil if there is none.
@@ -313,10 +308,7 @@ func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result,
 	took time.Duration, log []byte) error {
 	ev := e.failed(task, version, h, res, took, log)
-	done, err := e.append(ctx, id, ev, h, nil)
-	if err != nil {
-		return err
-	}
-	e.report(task, fmt.Sprintf("%s: %s", what(done.Change), firstLine(res.Message)))
-	return nil
+	return e.record(ctx, id, task, ev, h, nil, func(c plan.Change) string {
+		return what(c) + ": " + firstLine(res.Message)
+	})
 }

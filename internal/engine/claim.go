@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"gitwf/internal/check"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -303,6 +304,23 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 		_, _ = e.Store.Claim(ctx, id, plan.Claim{Task: h.claim.Task, Number: h.claim.Number})
 	}
 	return done, nil
+}
+
+// record is append; then it reports the event, in the words of says.
+func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev plan.Event, h *hold, batch *gitstore.Batch,
+	says func(plan.Change) string) error {
+	done, err := e.append(ctx, id, ev, h, batch)
+	if err == nil {
+		e.report(task, says(done.Change))
+	}
+	return err
+}
+
+// recordReview records a review and reports it.
+func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, of check.Subject, h *hold,
+	wrong plan.Findings) error {
+	ev := plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}
+	return e.record(ctx, id, of.Task.TaskID, ev, h, nil, func(plan.Change) string { return describeReview(rev, wrong) })
 }
 
 // ownerOf says for people who holds a claim, and where.

@@ -83,14 +83,7 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 		return err
 	}
 	rev := check.OfPlan(subject, nil, wrong, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
-		Author: agentActor(plan.ReviewerPlan)}
-	done, err := e.append(ctx, snap.ID, ev, nil, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, describePlanReview(rev, done.Change, wrong))
-	return nil
+	return e.recordReview(ctx, snap.ID, rev, subject, nil, wrong)
 }
 
 // feasible estimates the candidate's new leaves and puts the consequences into the event. A person's own estimates

@@ -32,6 +32,23 @@ func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task pl
 	return open, nil
 }
 
+// answered reads a task's answered questions, in the order of their answers.
+func (e *Engine) answered(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]export.Asked, error) {
+	var all []export.Asked
+	r := snap.Records.Of(task)
+	for _, n := range r.Answers {
+		if !slices.Contains(r.Questions, n) {
+			continue
+		}
+		q, err := e.documents(ctx, snap, task).Question(n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, q)
+	}
+	return all, nil
+}
+
 // documents reads the records of a task.
 func (e *Engine) documents(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) export.Documents {
 	return export.DocumentsOf(ctx, e.Store, snap, task)
@@ -379,10 +396,5 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		batch.Discard()
 		return nil
 	}
-	done, err := e.append(ctx, snap.ID, plan.HandIn{Task: t.TaskID, Files: docs, Author: person}, nil, batch)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, what(done.Change))
-	return nil
+	return e.record(ctx, snap.ID, t.TaskID, plan.HandIn{Task: t.TaskID, Files: docs, Author: person}, nil, batch, what)
 }

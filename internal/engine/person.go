@@ -186,11 +186,7 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 	if _, ev.ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(ev.ran) == 0 {
 		return ev, err
 	}
-	k := plan.Checked{
-		TaskID: t.TaskID, ReviewedArtifactID: ev.subject.Artifact.ArtifactID, Tree: ev.subject.Artifact.Tree,
-		CreatedAt: plan.Second(e.Now()), Criteria: ev.ran, SpecHash: t.SpecHash(),
-	}
-	done, err := e.append(ctx, id, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, nil, nil)
+	done, err := e.append(ctx, id, e.checked(ev.subject, ev.ran), nil, nil)
 	if err != nil {
 		return ev, err
 	}

@@ -22,6 +22,15 @@ type Draft struct {
 	Source plan.OID // HEAD
 }
 
+// version is the draft as a version of a planning task.
+func (e *Engine) version(d Draft, task plan.TaskID, tree plan.OID, files []plan.FileInfo) plan.Artifact {
+	return plan.Artifact{
+		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
+		Inputs: []plan.Input{}, Files: files, Size: totalSize(files),
+		Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
+	}
+}
+
 // candidateName is the name of the plan's file in its artifact.
 func (d Draft) candidateName() string {
 	if strings.EqualFold(filepath.Ext(d.Name), ".json") {
@@ -54,11 +63,8 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 		state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 		return id, state, err
 	}
-	a := plan.Artifact{
-		TaskID: plan.PlanTaskID, ArtifactID: "v1", Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()),
-		SourceCommit: d.Source, Inputs: []plan.Input{}, Files: files, Size: totalSize(files),
-		Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
-	}
+	a := e.version(d, plan.PlanTaskID, tree, files)
+	a.ArtifactID = "v1"
 	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
 	ev := plan.Begin{
 		Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(),

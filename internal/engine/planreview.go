@@ -90,26 +90,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		judged = c.whole.Below(t.SplitTargetTaskID)
 	}
 	rev := check.OfPlan(subject, judged, findings, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
-		Author: agentActor(plan.ReviewerPlan)}
-	done, err := e.append(ctx, id, ev, nil, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, describePlanReview(rev, done.Change, findings))
-	return nil
-}
-
-// describePlanReview is describeReview; if a plan breaks hard rules, it names them, as far as there is room.
-func describePlanReview(r plan.Review, c plan.Change, wrong plan.Findings) string {
-	if len(wrong) == 0 {
-		return describeReview(r, c)
-	}
-	text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Reviewer, firstLine(wrong[0].Error()))
-	if more := len(wrong) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more)", more)
-	}
-	return text
+	return e.recordReview(ctx, id, rev, subject, nil, findings)
 }
 
 // untrustedError: a plan can't be judged before its user has seen its command lines.

@@ -124,22 +124,15 @@ func stepQuestion(step string) string { return "preparation: " + plan.OneLine(st
 // stepAnswers are the newest answers to questions about failed steps, by the name of the step.
 func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task) (map[string]string, error) {
 	answers := map[string]string{}
-	r := snap.Records.Of(task.TaskID)
-	for _, n := range r.Answers {
-		if !slices.Contains(r.Questions, n) {
-			continue
-		}
-		q, err := e.documents(ctx, snap, task.TaskID).Question(n)
-		if err != nil {
-			return nil, err
-		}
+	all, err := e.answered(ctx, snap, task.TaskID)
+	for _, q := range all {
 		for _, s := range plandoc.Steps(task) {
 			if q.Name == stepQuestion(s.Name) {
 				answers[s.Name] = q.Answer.Text
 			}
 		}
 	}
-	return answers, nil
+	return answers, err
 }
 
 // unprepared records an attempt that ended with a step: as a question if the step wants a person, else as failed.

@@ -242,15 +242,8 @@ func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf
 // answers are the answered questions of a task and of the tasks above it.
 func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) ([]prompt.Answer, error) {
 	var all []prompt.Answer
-	r := snap.Records.Of(t.TaskID)
-	for _, n := range r.Answers {
-		if !slices.Contains(r.Questions, n) {
-			continue
-		}
-		q, err := e.documents(ctx, snap, t.TaskID).Question(n)
-		if err != nil {
-			return nil, err
-		}
+	answered, err := e.answered(ctx, snap, t.TaskID)
+	for _, q := range answered {
 		a := q.Answer
 		text := a.Text
 		for _, o := range q.Options {
@@ -263,7 +256,7 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		}
 		all = append(all, prompt.Answer{ID: q.QuestionID, Question: q.Question.Question, Text: prompt.Text(text)})
 	}
-	return all, nil
+	return all, err
 }
 
 // packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, the changes since the last

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"gitwf/internal/gitstore"
@@ -109,13 +108,8 @@ func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d
 	if err != nil {
 		return nil, err
 	}
-	a := plan.Artifact{
-		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
-		Inputs: []plan.Input{}, Files: files, Size: totalSize(files), Summary: "Handed in as " +
-			plan.OneLine(filepath.Base(d.Name)),
-	}
-	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: a, Author: d.Author, ByPerson: true},
-		gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
+	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: e.version(d, task, tree, files), Author: d.Author,
+		ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
 		return nil, err
 	}
 	return e.settlePlan(ctx, id, task)

@@ -19,56 +19,59 @@ import (
 // review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(r reviewing) error {
+		began := e.Now()
+		subject, results, err := e.Examine(r.work, r.snap, r.state, t.TaskID, r.target.Active)
+		if err != nil && r.work.Err() != nil {
+			return e.broken(ctx, r.hold)
+		}
+		if err != nil {
+			res := agent.Result{Kind: agent.Error, Message: err.Error()}
+			return e.fail(ctx, id, r.check, r.target.Active, r.hold, res, e.Now().Sub(began), nil)
+		}
+		return e.conclude(ctx, r.snap, r.state, subject, results, r.hold)
+	})
+}
+
+// reviewing is a review under a claim on the CHECK, which locks the version.
+type reviewing struct {
+	hold   *hold
+	work   context.Context // ends when the claim is lost
+	snap   *gitstore.Snapshot
+	state  *plan.State
+	check  plan.TaskID
+	target *plan.TaskState
+}
+
+// reviewLocked claims the CHECK of a task for a reviewer and does the review, if its next step is still the expected
+// one.
+func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState, step plan.ReviewStep, by string,
+	do func(reviewing) error) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return err
 	}
-	checkID := checkOf(snap.Plan, t.TaskID)
-	h, work, err := e.claim(ctx, id, checkID, plan.ReviewerChecks)
-	if err != nil {
+	r := reviewing{check: checkOf(snap.Plan, t.TaskID)}
+	if r.hold, r.work, err = e.claim(ctx, id, r.check, by); err != nil {
 		return err
 	}
-	defer e.release(ctx, id, h)
-	snap, state, c, err := e.afterClaim(ctx, id, checkID)
-	if err != nil || c == nil {
+	defer e.release(ctx, id, r.hold)
+	snap, state, c, err := e.afterClaim(ctx, id, r.check)
+	if err != nil || c == nil || state.NextReviewStep(c.ReviewTargetTaskID) != step {
 		return err
 	}
-	t = state.Tasks[c.ReviewTargetTaskID]
-	if state.NextReviewStep(t.TaskID) != plan.StepRunChecks {
-		return nil
-	}
-	began := e.Now()
-	subject, results, err := e.Examine(work, snap, state, t.TaskID, t.Active)
-	if err != nil && work.Err() != nil {
-		return e.broken(ctx, h)
-	}
-	if err != nil {
-		res := agent.Result{Kind: agent.Error, Message: err.Error()}
-		return e.fail(ctx, id, checkID, t.Active, h, res, e.Now().Sub(began), nil)
-	}
-	return e.conclude(ctx, snap, state, subject, results, h)
+	r.snap, r.state, r.target = snap, state, state.Tasks[c.ReviewTargetTaskID]
+	return do(r)
 }
 
 // reviewPlanAlone runs the built-in review of a plan under a claim.
 func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	checkID := checkOf(snap.Plan, t.TaskID)
-	h, work, err := e.claim(ctx, id, checkID, plan.ReviewerPlan)
-	if err != nil {
-		return err
-	}
-	defer e.release(ctx, id, h)
-	_, state, c, err := e.afterClaim(ctx, id, checkID)
-	if err != nil || c == nil || state.NextReviewStep(c.ReviewTargetTaskID) != plan.StepPlan {
-		return err
-	}
-	if err := e.reviewPlan(work, id, state.Tasks[c.ReviewTargetTaskID]); err == nil || work.Err() == nil {
-		return err
-	}
-	return e.broken(ctx, h)
+	return e.reviewLocked(ctx, id, t, plan.StepPlan, plan.ReviewerPlan, func(r reviewing) error {
+		if err := e.reviewPlan(r.work, id, r.target); err == nil || r.work.Err() == nil {
+			return err
+		}
+		return e.broken(ctx, r.hold)
+	})
 }
 
 // checkOf is the id of the CHECK bound to an ACTION, or the one that it would have.
@@ -88,17 +91,12 @@ func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	alone := len(results) == len(t.AcceptanceCriteria) && s.MayReview(t.TaskID, plan.ReviewerChecks)
 	failed := failedAny(results)
 	if !alone && (!failed || !s.MayReview(t.TaskID, plan.ReviewerChecks)) {
-		return e.recordCheck(ctx, snap, subject, results, h)
+		return e.record(ctx, snap.ID, t.TaskID, e.checked(subject, results), h, nil, func(c plan.Change) string {
+			return what(c) + "; a reviewer has the last word"
+		})
 	}
 	rev := check.ByEngine(subject, results, h.claim.Session, e.Now())
-	ev := plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
-		Author: agentActor(plan.ReviewerChecks)}
-	done, err := e.append(ctx, snap.ID, ev, h, nil)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, describeReview(rev, done.Change))
-	return nil
+	return e.recordReview(ctx, snap.ID, rev, subject, h, nil)
 }
 
 // failedAny reports whether a MUST criterion was run and failed.
@@ -111,23 +109,25 @@ func failedAny(results []plan.CriterionResult) bool {
 	return false
 }
 
-func describeReview(r plan.Review, c plan.Change) string {
+// describeReview is a review in one line. If a plan breaks hard rules, it names them, as far as there is room.
+func describeReview(r plan.Review, wrong plan.Findings) string {
+	if len(wrong) > 0 {
+		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Reviewer, firstLine(wrong[0].Error()))
+		if more := len(wrong) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more)", more)
+		}
+		return text
+	}
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
 	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Reviewer, r.Why())
 }
 
-func (e *Engine) recordCheck(ctx context.Context, snap *gitstore.Snapshot, s check.Subject,
-	results []plan.CriterionResult, h *hold) error {
-	k := plan.Checked{
+// checked is the record of what the engine ran on a version and saw.
+func (e *Engine) checked(s check.Subject, results []plan.CriterionResult) plan.AddCheck {
+	return plan.AddCheck{Author: agentActor(plan.ReviewerChecks), Checked: plan.Checked{
 		TaskID: s.Task.TaskID, ReviewedArtifactID: s.Artifact.ArtifactID, Tree: s.Artifact.Tree,
 		CreatedAt: plan.Second(e.Now()), Criteria: results, SpecHash: s.Task.SpecHash(),
-	}
-	done, err := e.append(ctx, snap.ID, plan.AddCheck{Checked: k, Author: agentActor(plan.ReviewerChecks)}, h, nil)
-	if err != nil {
-		return err
-	}
-	e.report(s.Task.TaskID, what(done.Change)+"; a reviewer has the last word")
-	return nil
+	}}
 }
 
 // Examine runs the criteria with a run line on one version of a task.
