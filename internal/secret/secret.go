@@ -44,7 +44,7 @@ func (m Mask) Longest() int {
 
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
-	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"} {
+	for _, end := range settings.marks {
 		if strings.HasSuffix(name, end) {
 			return true
 		}
@@ -52,16 +52,42 @@ func secretName(name string) bool {
 	return false
 }
 
-var (
-	// tokens are the forms in which well-known services give out keys.
-	tokens = pattern.Compile(`\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}` +
+// A secretForm is what secrets of one kind look like. Each of them contains one of the marks: looking for those first is fifty
+// times faster than the expression, and nearly every text has none.
+type secretForm struct {
+	marks []string
+	expr  *pattern.Pattern
+}
+
+// tokens are the forms in which well-known services give out keys.
+var tokens = secretForm{
+	[]string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "AIza",
+		"npm_", "hf_", "eyJ", "-----BEGIN "},
+	pattern.Compile(`\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}` +
 		`|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,}` +
-		`|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
-	// settings are what a program prints of its environment.
-	settings = pattern.Compile(`\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)["']?[ \t]*[=:][ \t]*["']?)[^\s"'\\]{8,}`)
-	// logins are passwords in addresses.
-	logins = pattern.Compile(`(://[^/\s:@]+:)[^/\s@]{3,}@`)
-)
+		`|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`),
+}
+
+// settings are what a program prints of its environment. The marks are how the names of such variables end.
+var settings = secretForm{
+	[]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"},
+	pattern.Compile(`\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)["']?[ \t]*[=:][ \t]*["']?)[^\s"'\\]{8,}`),
+}
+
+// logins are passwords in addresses.
+var logins = secretForm{[]string{"://"}, pattern.Compile(`(://[^/\s:@]+:)[^/\s@]{3,}@`)}
+
+// mask replaces the secrets of this form in s, with with, which may refer to groups of the expression.
+func (f secretForm) mask(s, with string) string {
+	if !f.marked(s) {
+		return s
+	}
+	return f.expr.Get().ReplaceAllString(s, with)
+}
+
+func (f secretForm) marked(s string) bool {
+	return slices.ContainsFunc(f.marks, func(mark string) bool { return strings.Contains(s, mark) })
+}
 
 // Text is s without secrets. What it makes stays as it is when it is masked again.
 func (m Mask) Text(s string) string {
@@ -71,14 +97,15 @@ func (m Mask) Text(s string) string {
 	if m.Longest() > shortestSecret {
 		s = m.edges(s)
 	}
-	s = tokens.Get().ReplaceAllStringFunc(s, func(token string) string {
-		if strings.HasPrefix(token, "sk-") && !strings.ContainsAny(token, "0123456789") {
-			return token // words with hyphens
-		}
-		return Masked
-	})
-	s = settings.Get().ReplaceAllString(s, "${1}"+Masked)
-	return logins.Get().ReplaceAllString(s, "${1}"+Masked+"@")
+	if tokens.marked(s) {
+		s = tokens.expr.Get().ReplaceAllStringFunc(s, func(token string) string {
+			if strings.HasPrefix(token, "sk-") && !strings.ContainsAny(token, "0123456789") {
+				return token // words with hyphens
+			}
+			return Masked
+		})
+	}
+	return logins.mask(settings.mask(s, "${1}"+Masked), "${1}"+Masked+"@")
 }
 
 // edges masks what is left of a value at either end of a line: long outputs are recorded without their middle, and the

@@ -61,6 +61,22 @@ func TestMaskTwice(t *testing.T) {
 	})
 }
 
+// Whatever the expression of a form finds contains one of its marks.
+func TestMarks(t *testing.T) {
+	long := strings.Repeat("a1", 20)
+	pieces := []string{long, strings.ToUpper(long), "sk-", "github_pat_", "glpat-", "xox", "b-", "AKIA", "ASIA", "AIza",
+		"npm_", "hf_", "eyJ", ".", "-----BEGIN ", "-----END ", "RSA ", "PRIVATE KEY-----", "X_", "PASS", "WORD", "WD", "PHRASE",
+		"CREDENTIALS", "TOKEN", "SECRET", "KEY", "gh", "p", "o", "u", "s", "r", "_", "=", "://", ":", "@", " ", "\n"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 6).Draw(t, "pieces"), "")
+		for _, f := range []secretForm{tokens, settings, logins} {
+			if f.expr.Get().MatchString(s) && !f.marked(s) {
+				t.Fatalf("%q matches %s without a mark", s, f.expr.Get())
+			}
+		}
+	})
+}
+
 // Every text of an agent that an event records goes through the mask.
 func TestMaskEvent(t *testing.T) {
 	const secret = "s3cr3t-v4lue"
