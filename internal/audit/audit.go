@@ -39,22 +39,26 @@ type Options struct {
 // Plan audits one plan: its objects, every commit of its history, and every record of its newest tree. If the history
 // is damaged, it reports how far it is sound and audits that part.
 func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]Finding, error) {
-	a := auditor{ctx: ctx, store: store, id: id, options: o}
-	tip, err := a.objects(gitstore.RefName(id))
+	first := auditor{ctx: ctx, store: store, id: id, options: o}
+	var a auditor
+	var auditErr error
+	tip, err := first.objects(gitstore.RefName(id), func(ctx context.Context, tip plan.OID) {
+		a = first.from(ctx, tip)
+		auditErr = a.everything()
+	})
+	before := first.findings
 	if err != nil || tip == "" {
-		return a.findings, err
+		return before, err
 	}
-	before := a.findings
-	a.findings, a.tip = nil, tip
+	a.ctx = ctx
 	damaged := slices.ContainsFunc(before, func(f Finding) bool { return f.Code == "damaged" })
-	err = a.everything()
 	var absent *gitstore.AbsentError
 	switch {
-	case errors.As(err, &absent) && len(before) == 0:
+	case errors.As(auditErr, &absent) && len(before) == 0:
 		a.find("promisor", gitstore.RefName(id), absent.Hint, "%v", absent)
 	case absent != nil: // which has been said
-	case err != nil:
-		return nil, err
+	case auditErr != nil:
+		return nil, auditErr
 	}
 	if err = ctx.Err(); err == nil && !damaged { // else the ref is not what it was audited at, and goes back first
 		err = a.settle()
@@ -65,6 +69,11 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]
 		}
 	}
 	return append(before, a.findings...), err
+}
+
+// from is an auditor of the same plan, at a tip, that has found nothing yet.
+func (a *auditor) from(ctx context.Context, tip plan.OID) auditor {
+	return auditor{ctx: ctx, store: a.store, id: a.id, options: a.options, tip: tip}
 }
 
 // everything audits what a is about, whose objects are whole.
@@ -102,7 +111,7 @@ func (a *auditor) everything() error {
 	if a.bindings() {
 		a.floors()
 	}
-	return errors.Join(a.records(entries), a.secrets(entries))
+	return a.records(entries)
 }
 
 // Newer is the code of what a newer program wrote: it is kept, has no effect here, and nothing mends it but that

@@ -6,15 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
 
-// objects reads every object of the ref's history and returns the commit up to which it can be audited: the newest
-// sound one, or "" if there is none.
-func (a *auditor) objects(ref string) (plan.OID, error) {
+// objects reads every object of the ref's history, audits the history up to its newest sound commit and returns that
+// commit, or "" if there is none. Only the last call of audit counts: others begin before a damaged object is seen.
+func (a *auditor) objects(ref string, audit func(ctx context.Context, tip plan.OID)) (plan.OID, error) {
 	a.progress("%s: looking for its objects", a.id)
 	held, err := a.store.Git(a.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "--", ref)
 	tip := plan.OID("")
@@ -33,14 +34,8 @@ func (a *auditor) objects(ref string) (plan.OID, error) {
 		return "", nil
 	}
 	if err == nil && tip != "" {
-		check, err := a.store.Verify(a.ctx, []plan.OID{tip}, func(done, of int) {
-			a.progress("%s: object %d of %d", a.id, done, of)
-		})
-		if err != nil {
-			return "", err
-		}
-		if check.Sound() {
-			return tip, a.promised(check, ref)
+		if sound, err := a.verify(ref, tip, audit); err != nil || sound {
+			return tip, err
 		}
 	}
 	if a.ctx.Err() != nil {
@@ -51,11 +46,41 @@ func (a *auditor) objects(ref string) (plan.OID, error) {
 	if err != nil {
 		return "", err
 	}
-	if d == nil { // it has been mended meanwhile
-		return tip, nil
+	if d != nil { // else it has been mended meanwhile
+		a.damage(d)
+		tip = d.Sound
 	}
-	a.damage(d)
-	return d.Sound, nil
+	if tip != "" {
+		audit(a.ctx, tip)
+	}
+	return tip, nil
+}
+
+// verify reads every object up to the tip, and reports whether all are sound. Meanwhile another core audits, except in
+// a partial clone, where auditing fetches objects and so would hide that they were absent.
+func (a *auditor) verify(ref string, tip plan.OID, audit func(ctx context.Context, tip plan.OID)) (sound bool,
+	err error) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	var audited sync.WaitGroup
+	partial := a.store.Partial(a.ctx)
+	if !partial {
+		audited.Go(func() { audit(ctx, tip) })
+	}
+	check, err := a.store.Verify(a.ctx, []plan.OID{tip}, func(done, of int) {
+		a.progress("%s: object %d of %d", a.id, done, of)
+	})
+	if err != nil || !check.Sound() {
+		cancel()
+		audited.Wait()
+		return false, err
+	}
+	audited.Wait()
+	if err := a.promised(check, ref); err != nil || !partial {
+		return true, err
+	}
+	audit(a.ctx, tip)
+	return true, nil
 }
 
 // promised asks, where objects were left with a remote, whether that still gives them.
@@ -234,22 +259,27 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 		held == "" && statErr != nil {
 		return nil, err
 	}
-	tip, err := a.objects(gitstore.PolicyRef)
+	var b auditor
+	var historyErr error
+	tip, err := a.objects(gitstore.PolicyRef, func(ctx context.Context, tip plan.OID) {
+		b = a.from(ctx, tip)
+		historyErr = b.history(string(tip))
+	})
 	if err != nil || tip == "" || len(a.findings) > 0 {
 		return nameless(a.findings), err
 	}
-	a.tip = tip
-	if err := a.history(string(tip)); err != nil {
-		return nil, err
+	if historyErr != nil {
+		return nil, historyErr
 	}
+	b.ctx = ctx
 	more, err := policyHistory(ctx, store)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range more {
-		a.policyFinding(f)
+		b.policyFinding(f)
 	}
-	return nameless(a.findings), a.settle()
+	return nameless(b.findings), b.settle()
 }
 
 // policyID stands for the policy where a history has a plan's id.

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/secret"
 	"gitwf/internal/policy"
 )
 
@@ -129,12 +130,13 @@ func recordOf(name string) string {
 	return name
 }
 
-// document is one record that is JSON: where it is, and the object that holds it.
+// document is one record whose content is looked at: where it is, and the object that holds it.
 type document struct {
-	task plan.TaskID
-	name string // below the task's directory
-	oid  plan.OID
-	kind *plan.RecordKind
+	task  plan.TaskID
+	name  string // below the task's directory
+	oid   plan.OID
+	kind  *plan.RecordKind // of JSON that is compared with its place; nil for other documents
+	texts bool             // it may hold secrets, which are looked for
 }
 
 func (d document) path() string { return d.task.Dir() + "/" + d.name }
@@ -144,12 +146,17 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 	var docs []document
 	for _, e := range entries {
 		task, name, ok := taskPath(e.Path)
-		if !ok || path.Ext(name) != ".json" || strings.Contains(name, "/files/") || !strings.HasPrefix(e.Mode, "100") {
+		if !ok || !strings.HasPrefix(e.Mode, "100") {
 			continue
 		}
-		dir, _, _ := strings.Cut(name, "/")
-		if k := plan.KindOf(dir, false); k != nil && !slices.Contains(a.snap.Records.Of(task).Foreign, name) {
-			docs = append(docs, document{task, name, e.OID, k})
+		d := document{task: task, name: name, oid: e.OID}
+		if dir, _, _ := strings.Cut(name, "/"); path.Ext(name) == ".json" && !strings.Contains(name, "/files/") &&
+			!slices.Contains(a.snap.Records.Of(task).Foreign, name) {
+			d.kind = plan.KindOf(dir, false)
+		}
+		d.texts = a.options.Secrets != nil && e.Mode == "100644" && secret.MayHoldSecrets(e.Path)
+		if d.kind != nil || d.texts {
+			docs = append(docs, d)
 		}
 	}
 	return docs
@@ -183,7 +190,7 @@ func (a *auditor) sized(docs []document) ([]document, error) {
 	}), nil
 }
 
-// read reads all documents with one request and compares each with its place.
+// read reads all documents with one request. It compares each with its place, and looks for secrets.
 func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 	at := map[plan.OID][]document{}
 	oids := make([]plan.OID, 0, len(docs))
@@ -194,10 +201,19 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 		at[d.oid] = append(at[d.oid], d)
 	}
 	whys := make(map[document]string)
+	var mask secret.Mask
+	if a.options.Secrets != nil {
+		mask = a.options.Secrets()
+	}
 	err := a.store.ReadDocuments(a.ctx, a.snap, oids, func(oid plan.OID, data []byte) {
 		for _, d := range at[oid] {
-			if why := a.judge(d, data, entries); why != "" {
-				whys[d] = why
+			if d.kind != nil {
+				if why := a.judge(d, data, entries); why != "" {
+					whys[d] = why
+				}
+			}
+			if d.texts {
+				a.secret(d, data, mask)
 			}
 		}
 	})

@@ -2,9 +2,8 @@ package audit
 
 import (
 	"path"
+	"slices"
 
-	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
 	"gitwf/internal/secret"
 )
 
@@ -21,44 +20,18 @@ func (a *auditor) masks(c change) bool {
 	return err == nil && secret.MayMask(c.path, was, is)
 }
 
-// secrets finds records of the newest tree with what must not be recorded.
-func (a *auditor) secrets(entries []gitstore.TreeEntry) error {
-	if a.options.Secrets == nil {
-		return nil
+// secret finds that a record of the newest tree holds what must not be recorded.
+func (a *auditor) secret(d document, data []byte, mask secret.Mask) {
+	masked, ok := mask.Record(d.path(), data)
+	if !ok || a.many("secret", d.path()) {
+		return
 	}
-	mask := a.options.Secrets()
-	at := map[plan.OID][]string{}
-	var docs []document
-	for _, e := range entries {
-		if task, name, ok := taskPath(e.Path); ok && secret.MayHoldSecrets(e.Path) && e.Mode == "100644" {
-			if at[e.OID] == nil {
-				docs = append(docs, document{task: task, name: name, oid: e.OID})
-			}
-			at[e.OID] = append(at[e.OID], e.Path)
-		}
+	f := a.find("secret", d.path(), "git wf doctor --mask",
+		"holds what looks like a key, or the value of a variable of yours that is one")
+	if masked == nil {
+		f.Mend = ""
+		f.Message += "; it can't be masked, for more than a text of " + path.Base(d.name) + " would change"
+		return
 	}
-	docs, err := a.sized(docs)
-	if err != nil {
-		return err
-	}
-	oids := make([]plan.OID, len(docs))
-	for i, d := range docs {
-		oids[i] = d.oid
-	}
-	return a.store.ReadDocuments(a.ctx, a.snap, oids, func(oid plan.OID, data []byte) {
-		for _, name := range at[oid] {
-			masked, ok := mask.Record(name, data)
-			if !ok || a.many("secret", name) {
-				continue
-			}
-			f := a.find("secret", name, "git wf doctor --mask",
-				"holds what looks like a key, or the value of a variable of yours that is one")
-			if masked == nil {
-				f.Mend = ""
-				f.Message += "; it can't be masked, for more than a text of " + path.Base(name) + " would change"
-				continue
-			}
-			f.Masking = &secret.Masking{Path: name, OID: oid, Old: append([]byte(nil), data...), New: masked}
-		}
-	})
+	f.Masking = &secret.Masking{Path: d.path(), OID: d.oid, Old: slices.Clone(data), New: masked}
 }
