@@ -88,6 +88,18 @@ func wholePlan(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Sna
 	return store.Snapshot(c.Context, id)
 }
 
+// warmPlan is wholePlan for a command that also asks for git's configuration.
+func warmPlan(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+	store.Warm(c.Context, false)
+	return wholePlan(c, store, id)
+}
+
+// recordNear is nearTask for a command that records an event about the task.
+func recordNear(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+	store.Warm(c.Context, true)
+	return nearTask(c, store, id)
+}
+
 // nearTask reads what is near the task that the first argument names (Store.Near).
 func nearTask(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
 	return store.Near(c.Context, id, plan.TaskID(c.Args().First()))

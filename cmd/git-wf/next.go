@@ -41,7 +41,9 @@ func (e *env) nextCommand() *cli.Command {
 			if err := nextUsage(c); err != nil {
 				return err
 			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return e.next(c, store, snap) })
+			return e.withView(c, warmPlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				return e.next(c, store, snap)
+			})
 		},
 	}
 }

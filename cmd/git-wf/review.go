@@ -35,7 +35,7 @@ func (e *env) reviewCommand() *cli.Command {
 			&cli.StringFlag{Name: "reviewer",
 				Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
 		},
-		Action: e.onPlan(nearTask, 1, 1, "one task", e.review),
+		Action: e.onPlan(recordNear, 1, 1, "one task", e.review),
 	}
 }
 

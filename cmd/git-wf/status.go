@@ -33,7 +33,7 @@ func (e *env) statusCommand() *cli.Command {
 			if c.Bool("watch") {
 				return e.watch(c)
 			}
-			return e.withReadable(c, wholePlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return e.withReadable(c, warmPlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				if c.Bool("cost") {
 					return e.showCost(c, store, snap)
 				}

@@ -24,7 +24,7 @@ func (e *env) submitCommand() *cli.Command {
 			messageFlag("what was done"),
 			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
 		},
-		Action: e.onTask(nearTask, 2, -1, "a task and the files to hand in", e.submit),
+		Action: e.onTask(recordNear, 2, -1, "a task and the files to hand in", e.submit),
 	}
 }
 

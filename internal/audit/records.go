@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/secret"
 	"gitwf/internal/policy"
+	"gitwf/internal/secret"
 )
 
 // records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not

@@ -154,12 +154,12 @@ func (s *Store) saveCache(id plan.ID, k *known) {
 	}
 	if k.unsavedTasks >= cacheTasks {
 		k.unsavedTasks = 0
-		s.saving.Go(func() { _ = writeCacheFile(s.indexFile(id), k.index.cached()) })
+		s.background.Go(func() { _ = writeCacheFile(s.indexFile(id), k.index.cached()) })
 	}
 	if k.unsavedPlan != nil && k.planSize >= cachePlanBytes {
 		p := k.unsavedPlan
 		k.unsavedPlan = nil
-		s.saving.Go(func() {
+		s.background.Go(func() {
 			if c, err := cachePlan(k.planOID, k.planSize, p); err == nil {
 				_ = writeCacheFile(s.planFile(id), c)
 			}

@@ -31,6 +31,9 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	if err := s.clearBroken(ctx, id); err != nil {
 		return nil, err
 	}
+	if s.noneBelow(prefix) {
+		return nil, nil
+	}
 	refs, err := s.listRefs(ctx, prefix+"/")
 	if err != nil || len(refs) == 0 {
 		return nil, err

@@ -16,6 +16,8 @@ func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
 
 // ident asks git once for each of the two identities.
 func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) {
+	s.naming.Lock()
+	defer s.naming.Unlock()
 	s.mu.Lock()
 	a, ok := s.idents[variable]
 	s.mu.Unlock()

@@ -215,6 +215,12 @@ func (r *reader) child() (*child, error) {
 	return r.c, err
 }
 
+func (r *reader) warm() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = r.child()
+}
+
 // started reports whether there is a child, whose caches may be stale.
 func (r *reader) started() bool {
 	r.mu.Lock()

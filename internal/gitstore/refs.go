@@ -1,10 +1,13 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -132,6 +135,12 @@ func (u *refUpdater) begin() error {
 	return u.start(args...)
 }
 
+func (u *refUpdater) warm() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_ = u.begin()
+}
+
 // moveRefs makes all changes or none. Git's error text tells nothing: look finds out whether the changes were made, and
 // fails if they no longer can be. Otherwise the cause was passing: another git's lock, a gc that deleted the batches'
 // objects before the refs named them, or a packed-refs file replaced too quickly for git to notice. moveRefs then
@@ -208,6 +217,23 @@ func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
 		}
 	}
 	return plans, nil
+}
+
+// noneBelow reports whether no ref is directly below a prefix, if that can be told without starting a git. Like git, it
+// looks into packed-refs after the refs' own files: a ref that is packed meanwhile is in one of the two.
+func (s *Store) noneBelow(prefix string) bool {
+	const mostPacked = 1 << 20 // git searches a larger file faster than we read it
+	files, err := os.ReadDir(filepath.Join(s.commonDir, filepath.FromSlash(prefix)))
+	if len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) ||
+		lstat(filepath.Join(s.commonDir, "reftable")) != nil {
+		return false
+	}
+	name := filepath.Join(s.commonDir, "packed-refs")
+	if st := lstat(name); st != nil && st.Size() > mostPacked {
+		return false
+	}
+	packed, err := os.ReadFile(name)
+	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
 }
 
 // Active returns this worktree's active plan, or ErrNoActive.

@@ -128,6 +128,8 @@ func (s *Store) Settings(ctx context.Context, prefix string) (found [][2]string,
 
 // configuration is git's whole configuration, cached for a second: a command asks several times.
 func (s *Store) configuration(ctx context.Context) ([][2]string, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	s.mu.Lock()
 	all, read := s.config, s.configRead
 	s.mu.Unlock()

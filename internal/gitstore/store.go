@@ -32,8 +32,8 @@ type Store struct {
 	events  *refUpdater // flushes the refs that it moves
 	leases  *refUpdater // does not: a claim lost in a power cut is claimed again
 
-	writing writing        // how to write objects here
-	saving  sync.WaitGroup // background writes of cache files
+	writing    writing        // how to write objects here
+	background sync.WaitGroup // what Close waits for: writes of cache files, starts of gits
 
 	trees     treeCache
 	tips      tipCache
@@ -45,6 +45,8 @@ type Store struct {
 	lines  map[plan.ID]*line
 	idents map[string]plan.Actor
 
+	naming     sync.Mutex  // held while git is asked for an identity
+	asking     sync.Mutex  // held while git is asked for its configuration
 	config     [][2]string // git's configuration as of configRead
 	configRead time.Time
 
@@ -138,11 +140,25 @@ func (s *Store) Close() error {
 		s.saveCache(id, k)
 	}
 	s.mu.Unlock()
-	s.saving.Wait()
-	s.objects.close()
-	s.events.close()
-	s.leases.close()
+	s.background.Wait()
+	var ending sync.WaitGroup
+	for _, end := range []func(){s.objects.close, s.events.close, s.leases.close} {
+		ending.Go(end)
+	}
+	ending.Wait()
 	return nil
+}
+
+// Warm starts gits that a command is about to need, side by side: each takes milliseconds to start. What fails here
+// fails again, and is reported, where it is needed.
+func (s *Store) Warm(ctx context.Context, records bool) {
+	s.background.Go(s.objects.warm)
+	s.background.Go(func() { _, _ = s.configuration(ctx) })
+	if records {
+		s.background.Go(func() { _, _ = s.Person(ctx) })
+		s.background.Go(s.leases.warm)
+		s.background.Go(s.events.warm)
+	}
 }
 
 // WorkTree is the absolute path of the worktree's top; "" if there is none (a bare repository, or inside .git).
