@@ -167,21 +167,39 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
-		name := g.TaskID.Dir() + "/" + plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID))
-		data, err := store.ReadFile(ctx, snap.Commit, name)
+		path := plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID))
+		name := g.TaskID.Dir() + "/" + path
+		rec, err := readJudged(ctx, store, snap, g.TaskID, path, id)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		}
-		var rec estimate.Record
-		if err == nil {
-			rec, err = estimate.Read(data, id)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		for _, r := range rec.Tasks {
-			all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
+			if r.TaskID == id || g.TaskID == id {
+				all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
+			}
 		}
 	}
 	return all, nil
+}
+
+// readJudged reads the record of a feasibility check: of one leaf, only its part, if that can be cut out.
+func readJudged(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, planner plan.TaskID, path string,
+	id plan.TaskID) (rec estimate.Record, err error) {
+	if id != planner {
+		head, leaf, ok, err := store.Part(ctx, snap, snap.Document(planner, path), id, estimate.Split)
+		if err != nil {
+			return rec, err
+		}
+		if ok {
+			return estimate.ReadLeaf(head, leaf)
+		}
+	}
+	data, err := store.ReadFile(ctx, snap.Commit, planner.Dir()+"/"+path)
+	if err != nil {
+		return rec, err
+	}
+	return estimate.Read(data)
 }

@@ -1,41 +1,44 @@
 package estimate
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
+	"strings"
 
 	"gitwf/internal/plan"
 )
 
-// Read reads a record with the result of one task: for the planning task every leaf, for another task only that one. A
-// plan of 10,000 leaves has a record of 7 MB, so Read cuts the one leaf out if the record has the form of
-// plan.Document, and parses any other form as a whole.
-func Read(data []byte, id plan.TaskID) (Record, error) {
-	var rec Record
-	if part, ok := only(data, id); ok && json.Unmarshal(part, &rec) == nil && len(rec.Tasks) == 1 &&
-		rec.Tasks[0].TaskID == id && rec.TaskID != id {
-		return rec, nil
-	}
-	rec = Record{}
-	if err := json.Unmarshal(data, &rec); err != nil {
-		return Record{}, err
-	}
-	if rec.TaskID != id {
-		rec.Tasks = slices.DeleteFunc(rec.Tasks, func(t TaskResult) bool { return t.TaskID != id })
-	}
-	return rec, nil
+// Read reads a whole record.
+func Read(data []byte) (rec Record, err error) {
+	err = json.Unmarshal(data, &rec)
+	return rec, err
 }
 
-// only returns the document with a single leaf.
-func only(data []byte, id plan.TaskID) (part []byte, ok bool) {
-	const list, begin, end = `"estimates": [`, "\n    {\n      \"task_id\": ", "\n    }"
-	head, leaves, found := bytes.Cut(data, []byte(list))
-	from := bytes.Index(leaves, []byte(begin+strconv.Quote(string(id))+","))
-	if !found || from < 0 {
-		return nil, false
+// A record as plan.Document writes it: no string in it has a line break, so these are at one depth only.
+const (
+	beforeLeaves = "\n  \"estimates\": ["
+	beforeLeaf   = "\n    {\n      \"task_id\": "
+	afterLeaf    = "\n    }"
+	afterLeaves  = "\n  ]\n}\n"
+)
+
+// Split cuts a record into what precedes the results and the result of each task: a plan of 10,000 leaves has a record
+// of 7 MB. It cuts only the form that plan.Document writes.
+func Split(data []byte) (head string, leaves map[plan.TaskID]string, ok bool) {
+	head, rest, found := strings.Cut(string(data), beforeLeaves)
+	leaves = map[plan.TaskID]string{}
+	for more := found; more; rest, more = strings.CutPrefix(rest, ",") {
+		leaf, after, ended := strings.Cut(rest, afterLeaf)
+		start, begins := strings.CutPrefix(leaf, beforeLeaf)
+		quoted, _, _ := strings.Cut(start, ",\n")
+		id, err := strconv.Unquote(quoted)
+		if !ended || !begins || err != nil || leaves[plan.TaskID(id)] != "" {
+			return "", nil, false
+		}
+		leaves[plan.TaskID(id)], rest = leaf+afterLeaf, after
 	}
-	leaf, _, found := bytes.Cut(leaves[from:], []byte(end))
-	return slices.Concat(head, []byte(list), leaf, []byte(end+"]}")), found
+	return head + beforeLeaves, leaves, found && rest == afterLeaves
 }
+
+// ReadLeaf reads a record with one result, which may be "", of those that Split cut.
+func ReadLeaf(head, leaf string) (Record, error) { return Read([]byte(head + leaf + afterLeaves)) }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,16 +35,24 @@ func TestRead(t *testing.T) {
 			}
 		}
 		for form, data := range map[string][]byte{"long": long, "short": short.Bytes()} {
-			got, err := Read(data, id)
+			got, err := Read(data)
+			if head, leaves, ok := Split(data); ok && id != rec.TaskID {
+				got, err = ReadLeaf(head, leaves[id])
+			} else if ok != (form == "long") {
+				t.Errorf("%s: cut: %v", form, ok)
+			}
+			got.Tasks = slices.DeleteFunc(got.Tasks, func(r TaskResult) bool { return r.TaskID != id && id != rec.TaskID })
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%s, %s: %v %s", id, form, err, diff)
 			}
 		}
 	}
-	if _, err := Read(long[:len(long)-5], "IMPL-13"); err == nil {
-		t.Error("half a record is read")
-	}
-	if part, ok := only(long, "IMPL-7"); !ok || len(part) > len(long)/6 {
-		t.Errorf("to read one task %d bytes of %d are parsed", len(part), len(long))
+	for _, wrong := range []string{
+		string(long[:len(long)-5]), string(long) + "x", strings.Replace(string(long), "IMPL-3\",\n", "IMPL-2\",\n", 1),
+		strings.Replace(string(long), "\n    },", "\n    } ,", 1),
+	} {
+		if _, _, ok := Split([]byte(wrong)); ok {
+			t.Errorf("cut, though not in the form of plan.Document: %.300s", wrong)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,7 +16,7 @@ import (
 
 // The slow parts of a long plan's snapshot are cached in the common git directory: wf/cache/<plan id> has the names of
 // all records, by the ids of the trees they came from, and wf/cache/<plan id>.plan has the decoded plan.json, by its
-// blob's id. You may delete both at any time. A reader ignores a file that is damaged or that another version wrote.
+// blob's id. wf/cache/<blob's id>.parts has a large document by task. You may delete them at any time. A reader ignores a file that is damaged or that another version wrote.
 
 // cacheVersion changes when the same bytes get another meaning.
 const cacheVersion = "git-wf cache 1\n"
@@ -180,20 +181,40 @@ func (x *index) cached() cachedIndex {
 }
 
 // cacheHead precedes the content: the version, the type's fingerprint and a checksum of the content.
-func cacheHead(t reflect.Type, content []byte) []byte {
+func cacheHead(t reflect.Type, checksum uint32) []byte {
 	head := []byte(cacheVersion)
 	head = binary.LittleEndian.AppendUint64(head, fingerprint(t))
-	return binary.LittleEndian.AppendUint32(head, crc32.Checksum(content, crc32.MakeTable(crc32.Castagnoli)))
+	return binary.LittleEndian.AppendUint32(head, checksum)
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 func readCacheFile(path string, value any) bool {
-	data, err := os.ReadFile(path)
-	v := reflect.ValueOf(value).Elem()
-	size := len(cacheVersion) + 12
-	if err != nil || len(data) < size || !slices.Equal(data[:size], cacheHead(v.Type(), data[size:])) {
+	f, err := os.Open(path)
+	if err != nil {
 		return false
 	}
-	d := decoder{s: string(data[size:])}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	// The decoded strings are slices of this one, which is the only copy.
+	var content strings.Builder
+	content.Grow(int(st.Size()))
+	checksum := crc32.New(castagnoli)
+	v := reflect.ValueOf(value).Elem()
+	head := make([]byte, len(cacheVersion)+12)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return false
+	}
+	if _, err := io.Copy(io.MultiWriter(&content, checksum), f); err != nil {
+		return false
+	}
+	d := decoder{s: content.String()}
+	if !slices.Equal(head, cacheHead(v.Type(), checksum.Sum32())) {
+		return false
+	}
 	d.decode(v)
 	return d.err == nil && d.s == ""
 }
@@ -212,7 +233,7 @@ func writeCacheFile(path string, value any) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(cacheHead(v.Type(), content), content...))
+	_, err = f.Write(append(cacheHead(v.Type(), crc32.Checksum(content, castagnoli)), content...))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

@@ -39,15 +39,18 @@ func (s *Store) DamagedCaches(now time.Time) []string {
 // wholeCache reports whether a file is a readable cache, or says itself that another version wrote it.
 func wholeCache(file string) bool {
 	var value any = &cachedIndex{}
-	if strings.HasSuffix(file, ".plan") {
+	switch filepath.Ext(file) {
+	case ".plan":
 		value = &cachedPlan{}
+	case ".parts":
+		value = &cachedParts{}
 	}
 	if readCacheFile(file, value) {
 		return true
 	}
 	data, err := os.ReadFile(file)
 	version, _, _ := strings.Cut(cacheVersion, "1")
-	ours := cacheHead(reflect.TypeOf(value).Elem(), nil)
+	ours := cacheHead(reflect.TypeOf(value).Elem(), 0)
 	ours = ours[:len(ours)-4] // all but the checksum
 	return err != nil || strings.HasPrefix(string(data), version) && len(data) > len(ours) &&
 		!strings.HasPrefix(string(data), string(ours))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
 
 	"gitwf/internal/plan"
@@ -51,6 +53,22 @@ func (s segments) at(place int) string {
 	return s.Data[begin:end]
 }
 
+// find returns the place of a piece among sorted ones.
+func (s segments) find(piece string) (place int, ok bool) {
+	place = sort.Search(s.len(), func(i int) bool { return s.at(i) >= piece })
+	return place, place < s.len() && s.at(place) == piece
+}
+
+func joined(pieces []string) segments {
+	var data strings.Builder
+	var ends []byte
+	for _, p := range pieces {
+		data.WriteString(p)
+		ends = appendWord(ends, data.Len())
+	}
+	return segments{data.String(), string(ends)}
+}
+
 // segmented encodes n values one by one.
 func segmented(n int, value func(i int) reflect.Value) (s segments, err error) {
 	var data, ends []byte
@@ -91,12 +109,11 @@ func cachePlan(oid plan.OID, size int, p *plan.Plan) (c cachedPlan, err error) {
 		sorted[i] = placed{t.TaskID, i}
 	}
 	slices.SortFunc(sorted, func(a, b placed) int { return cmp.Compare(a.id, b.id) })
-	var ids, ends, at []byte
-	for _, t := range sorted {
-		ids = append(ids, t.id...)
-		ends, at = appendWord(ends, len(ids)), appendWord(at, t.place)
+	ids, at := make([]string, len(sorted)), []byte{}
+	for i, t := range sorted {
+		ids[i], at = string(t.id), appendWord(at, t.place)
 	}
-	c.IDs, c.At = segments{string(ids), string(ends)}, string(at)
+	c.IDs, c.At = joined(ids), string(at)
 	c.Links, err = segmented(len(links), func(i int) reflect.Value { return reflect.ValueOf(links[i]) })
 	return c, err
 }
@@ -150,19 +167,11 @@ type lookup struct {
 }
 
 func (l *lookup) Find(id plan.TaskID) (place int, ok bool) {
-	low, high := 0, l.c.IDs.len()
-	for low < high {
-		middle := (low + high) / 2
-		if l.c.IDs.at(middle) < string(id) {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	if l.c.IDs.at(low) != string(id) {
+	place, ok = l.c.IDs.find(string(id))
+	if !ok {
 		return 0, false
 	}
-	return word(l.c.At, low)
+	return word(l.c.At, place)
 }
 
 func (l *lookup) Task(place int) *plan.Task {
