@@ -29,6 +29,7 @@ type Difference struct {
 	Text string // the moves, as a hook reads them
 	At   string // who judged it
 	Seen int    // how often a similar one was found
+	like string // what similar ones have in common
 }
 
 func (d Difference) String() string {
@@ -298,12 +299,9 @@ func (r *round) differ(kind, how, why string, moves []move) error {
 	ops := slices.Clone(r.ops)
 	slices.Sort(ops)
 	d := Difference{Kind: kind, Why: why, Ops: strings.Join(slices.Compact(ops), ", "), At: how, Text: lines(moves),
-		Seen: 1}
-	like := func(d Difference) string {
-		return d.Kind + d.At[:6] + details.ReplaceAllString(ids.ReplaceAllString(d.Why, "_"), "_")
-	}
+		Seen: 1, like: kind + how[:6] + details.ReplaceAllString(ids.ReplaceAllString(why, "_"), "_")}
 	for i, have := range r.tally.Differences {
-		if like(have) == like(d) {
+		if have.like == d.like {
 			r.tally.Differences[i].Seen++
 			return nil
 		}

@@ -455,9 +455,11 @@ func (g *generator) tamper(tree string) string {
 	case 5:
 		g.op("manifest of %s", dir)
 		_, old := g.objects.at(tree, dir+"/manifest.json")
-		text := strings.Replace(string(g.objects.known[old].body),
-			pick(g, []string{`"score": 100`, `"format_version": 1`, `PAGE-1`, `"v1"`}), pick(g, []string{`"score": 99`, `"v2"`}),
-			1)
+		from, to := `"score": 100`, `"score": 99`
+		if g.chance(60) {
+			from, to = pick(g, []string{from, `"format_version": 1`, `PAGE-1`, `"v1"`}), pick(g, []string{to, `"v2"`})
+		}
+		text := strings.Replace(string(g.objects.known[old].body), from, to, 1)
 		return g.objects.set(tree, dir+"/manifest.json", fileMode, g.objects.blob(text))
 	default:
 		g.op("directory instead of %s", at)
