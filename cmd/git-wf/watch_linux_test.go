@@ -323,7 +323,7 @@ func (t *tty) sees(patterns ...string) string {
 
 func (t *tty) waits(lacks func(string) string) string {
 	t.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		text := t.text()
 		missing := lacks(text)
 		if missing == "" {
@@ -347,7 +347,7 @@ func (t *tty) ends(code int) {
 		if got := t.cmd.ProcessState.ExitCode(); got != code {
 			t.t.Errorf("exit code %d, want %d\n%s", got, code, t.text())
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.t.Fatalf("it does not end:\n%s", t.text())
 	}
 	t.restored()
@@ -356,7 +356,7 @@ func (t *tty) ends(code int) {
 // restored waits until the terminal is as it was before.
 func (t *tty) restored() {
 	t.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		now, err := unix.IoctlGetTermios(int(t.slave.Fd()), unix.TCGETS)
 		if err != nil {
 			t.t.Fatal(err)

@@ -55,9 +55,9 @@ func TestExec(t *testing.T) {
 		{"fails", `echo >"$WF_OUT/a.txt"; echo out of paper >&2; exit 3`, 0, Error, "out of paper"},
 		{"fails with a status", `exit 3`, 0, Error, "exit status 3"},
 		{"is killed", `echo >"$WF_OUT/a.txt"; kill -9 $$`, 0, Error, "ended by a signal (killed)"},
-		{"never ends", `echo >"$WF_OUT/a.txt"; echo so far; sleep 1000`, 100 * time.Millisecond, Error,
-			"still ran after 100ms"},
-		{"ends well when stopped", `trap 'exit 0' TERM; echo >"$WF_OUT/a.txt"; sleep 1000 & wait`, 200 * time.Millisecond,
+		{"never ends", `echo >"$WF_OUT/a.txt"; echo so far; sleep 1000`, 500 * time.Millisecond, Error,
+			"still ran after 500ms"},
+		{"ends well when stopped", `trap 'exit 0' TERM; echo >"$WF_OUT/a.txt"; sleep 1000 & wait`, 500 * time.Millisecond,
 			Error, "still ran after"},
 		{"prints 1 GB", `echo >"$WF_OUT/a.txt"; head -c 1000000000 /dev/zero`, 0, Error, "more than 256 MiB"},
 		{"paints the terminal", `printf '\033[31mred\033[0m\007'; exit 1`, 0, Error, "output:\nred"},
@@ -78,7 +78,7 @@ func TestExec(t *testing.T) {
 			if res.Kind != tt.kind || !strings.Contains(res.Message, tt.message) || (res.Message == "") != (tt.message == "") {
 				t.Errorf("got %s %q, want %s %q", res.Kind, res.Message, tt.kind, tt.message)
 			}
-			if took := time.Since(begin); took > 15*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("took %s", took)
 			}
 		})

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 		{"can't run", "no-such-program-here", "", plan.ResultFail, 127, "*not found*"},
 		{"does not name its place", "pwd; ls", "", plan.ResultPass, 0, ".\npage.txt"},
 		{"looks at the bundle", "ls", plan.RunSmokeTest, plan.ResultPass, 0, "page_IMPL-1"},
-		{"never ends", "echo begun; exec sleep 60", "", plan.ResultFail, -1, "*begun\nstopped after *"},
+		{"never ends", "echo begun; exec sleep 600", "", plan.ResultFail, -1, "*begun\nstopped after *"},
 		{"is killed", "kill -9 $$", "", plan.ResultFail, -1, "*ended by a signal*"},
 		{"speaks to the terminal", `printf '\033[31mred\033[0m\n'; false`, "", plan.ResultFail, 1, "red"},
 		{"says too much", "i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; echo end; false", "",
@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := ground(t)
 			if tt.name == "never ends" {
-				g.Timeout = 200 * time.Millisecond
+				g.Timeout = time.Second // enough to begin on a busy machine
 			}
 			method := tt.method
 			if method == "" {
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 			if !like(r.Evidence, tt.evidence) || len(r.Evidence) > maxEvidence+100 {
 				t.Errorf("evidence %q", r.Evidence)
 			}
-			if took := time.Since(begin); took > 10*time.Second || r.DurationMS > took.Milliseconds() {
+			if took := time.Since(begin); took > time.Minute || r.DurationMS > took.Milliseconds() {
 				t.Errorf("took %s, said %d ms", took, r.DurationMS)
 			}
 			if left, err := os.ReadDir(g.Scratch); err != nil || len(left) > 0 {

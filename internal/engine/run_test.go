@@ -106,7 +106,7 @@ func (b *workshop) claims() string {
 
 func (b *workshop) run(ctx context.Context) (*plan.State, error) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	return b.Run(ctx, repotest.ID)
 }
@@ -118,7 +118,7 @@ func TestInterrupted(t *testing.T) {
 		held                string // the claim that shows that the work has begun
 		want                string
 	}{
-		{"an attempt", "touch $WF_OUT/page.txt; sleep 60", passes, "IMPL-1", ""},
+		{"an attempt", "touch $WF_OUT/page.txt; sleep 600", passes, "IMPL-1", ""},
 		{"a review", writes, never, "CHECK-IMPL-1", "artifacts/v1/files/page.txt"},
 	}
 	for _, tt := range tests {
@@ -127,7 +127,7 @@ func TestInterrupted(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				for range 1000 {
+				for ctx.Err() == nil {
 					if claims, err := b.Store.Claims(ctx, repotest.ID); err == nil {
 						if _, ok := claims[plan.TaskID(tt.held)]; ok {
 							time.Sleep(100 * time.Millisecond) // so that the interrupt hits the command
@@ -142,7 +142,7 @@ func TestInterrupted(t *testing.T) {
 			if _, err := b.run(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v", err)
 			}
-			if took := time.Since(begin); took > 15*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("stopped after %s", took)
 			}
 			if got := b.records(); got != tt.want {

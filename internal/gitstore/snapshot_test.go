@@ -109,7 +109,7 @@ func TestSnapshotWaits(t *testing.T) {
 	if err := os.Rename(tree, away); err != nil {
 		t.Fatal(err)
 	}
-	back := time.AfterFunc(50*time.Millisecond, func() { os.Rename(away, tree) })
+	back := time.AfterFunc(20*time.Millisecond, func() { os.Rename(away, tree) })
 	defer back.Stop()
 	if _, err := s.Snapshot(ctx, testID); err != nil {
 		t.Error(err)

@@ -205,14 +205,14 @@ func TestLongOutput(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	g := ground(t, map[string]any{"step": "a", "command": "echo begun; sleep 1000", "timeout_seconds": int64(1)})
+	g := ground(t, map[string]any{"step": "a", "command": "echo begun; sleep 1000", "timeout_seconds": int64(2)})
 	began := time.Now()
 	out := run(t, g)
-	if out.Failed == nil || !strings.HasPrefix(out.Failed.Record.Problem, "stopped because it still ran after 1s") ||
+	if out.Failed == nil || !strings.HasPrefix(out.Failed.Record.Problem, "stopped because it still ran after 2s") ||
 		out.Failed.Output != "begun" {
 		t.Errorf("%+v", out.Failed)
 	}
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 }

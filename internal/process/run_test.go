@@ -19,7 +19,10 @@ import (
 )
 
 // soon is the longest time of a run that does not hang, on a busy machine.
-const soon = 8 * time.Second
+const soon = time.Minute
+
+// begun is a time in which a command has begun and set its traps, on a busy machine.
+const begun = 500 * time.Millisecond
 
 func run(t *testing.T, c Command) Result {
 	t.Helper()
@@ -60,21 +63,21 @@ func TestReason(t *testing.T) {
 		{"leaves its input", Command{Line: "exit 0", Stdin: strings.Repeat("x", 1<<20)}, `exited 0 "" ""`},
 		{"child holds the input", Command{Line: "sleep 1000 <&0 & exit 0", Stdin: strings.Repeat("x", 1<<20)},
 			`exited 0 "" ""`},
-		{"never ends", Command{Line: "echo begun; sleep 1000", Timeout: 100 * time.Millisecond},
+		{"never ends", Command{Line: "echo begun; sleep 1000", Timeout: begun, Grace: soon},
 			`timed out 143 "terminated" "begun\n"`},
-		{"never ends, silent", Command{Line: "exec >&- 2>&-; sleep 1000", Timeout: 100 * time.Millisecond},
+		{"never ends, silent", Command{Line: "exec >&- 2>&-; sleep 1000", Timeout: begun, Grace: soon},
 			`timed out 143 "terminated" ""`},
-		{"ends on request", Command{Line: "trap 'echo bye; exit 0' TERM; sleep 1000 & wait", Timeout: 300 * time.Millisecond},
+		{"ends on request", Command{Line: "trap 'echo bye; exit 0' TERM; sleep 1000 & wait", Timeout: begun, Grace: soon},
 			`timed out 0 "" "bye\n"`},
 		{"a child tidies up", Command{
 			Line:    "exec 2>/dev/null; (trap 'sleep 0.3; echo tidy; exit' TERM; while :; do sleep 0.05; done) & wait",
-			Timeout: 400 * time.Millisecond,
+			Timeout: begun, Grace: soon,
 		}, `timed out 143 "terminated" "tidy\n"`},
-		{"stopped", Command{Line: "kill -STOP $$", Timeout: 100 * time.Millisecond, Grace: 100 * time.Millisecond},
+		{"stopped", Command{Line: "kill -STOP $$", Timeout: begun, Grace: 100 * time.Millisecond},
 			`timed out 137 "killed" ""`},
 		{"will not end", Command{
 			Line:    "trap '' TERM; for i in 1 2 3; do (while :; do sleep 1000; done) & done; while :; do sleep 1000; done",
-			Timeout: 100 * time.Millisecond, Grace: 200 * time.Millisecond,
+			Timeout: begun, Grace: 200 * time.Millisecond,
 		}, `timed out 137 "killed" ""`},
 	}
 	for _, tt := range tests {
@@ -132,7 +135,7 @@ func TestNobodyLivesOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			run(t, Command{Line: tt.line, Dir: dir, Timeout: 5 * time.Second})
+			run(t, Command{Line: tt.line, Dir: dir, Timeout: time.Minute})
 			expectDead(t, filepath.Join(dir, "pid"))
 		})
 	}
@@ -148,7 +151,7 @@ func expectDead(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 200 { // a killed process needs a moment
+	for range 3000 { // a killed process needs a moment
 		if !alive(pid) {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 )
@@ -78,7 +79,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestKeysFromATerminal(t *testing.T) {
+func TestKeysFromATerminal(t *testing.T) { synctest.Test(t, keysFromATerminal) } // its clock knows no busy machine
+
+func keysFromATerminal(t *testing.T) {
 	in, out := io.Pipe()
 	keys := Keys(in)
 	write := func(s string) {

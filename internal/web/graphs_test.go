@@ -124,8 +124,8 @@ func TestLargePlan(t *testing.T) {
 		times = append(times, time.Since(began))
 		mustHave(t, text, `data-task="IMPL-1000"`, `data-fold="G-1,G-2,`, "many")
 	}
-	// The limit leaves room for a machine with other work; the measured time is a tenth of it.
-	if least := slices.Min(times); least > 2*time.Second {
+	// The limit leaves room for a machine with much other work; the measured time is a fiftieth of it.
+	if least := slices.Min(times); least > 10*time.Second {
 		t.Errorf("the list takes %s", times)
 	}
 	t.Logf("the list: %s", times)

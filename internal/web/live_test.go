@@ -48,7 +48,7 @@ func wait(t *testing.T, words <-chan string) string {
 			t.Fatal("the stream has ended")
 		}
 		return w
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing came")
 		return ""
 	}
@@ -68,7 +68,7 @@ func TestEventsFollowTheRefsWhoeverMovesThem(t *testing.T) {
 			}
 			tip := s.Forge("refs/workflow/WFS-site", map[string]string{"notes/0001-learning.md": "moved by another process"})
 			second := wait(t, words)
-			if took := time.Since(began); second == first || took > 2*time.Second {
+			if took := time.Since(began); second == first || took > pulseEvery {
 				t.Errorf("the word is %s after %s, in %s", second, first, took)
 			}
 			var d liveDocument
@@ -94,7 +94,7 @@ func TestNobodyIsAskedWhileNoPageIsOpen(t *testing.T) {
 	stop()
 	for range words {
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		s.server.live.mu.Lock()
 		idle := s.server.live.stop == nil
