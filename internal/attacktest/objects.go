@@ -129,14 +129,14 @@ func (o *objects) tree(all []entry) string {
 	return o.write("tree", b.Bytes())
 }
 
-// flawed reports whether a tree has a name twice, or a mode that git does not write.
+// flawed reports whether a tree has a name twice, a name with a slash, or a mode that git does not write.
 func (o *objects) flawed(tree string) bool {
 	modes := []string{dirMode, fileMode, "100755", "120000", "160000"}
 	names := map[string]bool{}
 	return slices.ContainsFunc(o.entries(tree), func(e entry) bool {
 		twice := names[e.name]
 		names[e.name] = true
-		return twice || !slices.Contains(modes, e.mode)
+		return twice || strings.Contains(e.name, "/") || !slices.Contains(modes, e.mode)
 	})
 }
 

@@ -553,6 +553,12 @@ func (m *member) landTopic() bool {
 	if m.unproven(m.topic, "main", "origin/main") != "" {
 		return false
 	}
+	if m.unproven(m.topic, "main") != "" { // an overturned version: only commits that are shared may bring it
+		own, _ := m.ask("git", "log", "--format=%H", "main.."+m.topic, "--not", "--remotes", "--", "deliverables")
+		if own != "" {
+			return false
+		}
+	}
 	m.must("git", "switch", "-q", "main")
 	m.on = "main"
 	args := []string{"git", "merge", "-q", m.topic}
