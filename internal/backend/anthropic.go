@@ -50,22 +50,12 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 	for _, t := range r.turns() {
 		question.Messages = append(question.Messages, messageTurn{Role: t.role(), Content: textBlocks(t.text)})
 	}
-	address, err := a.endpoint("https://api.anthropic.com", "v1/messages")
-	if err != nil {
-		return Reply{}, err
-	}
 	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
 	if a.key != "" {
 		header.Set("X-Api-Key", a.key)
 	}
-	return a.within(ctx, deadline, func(ctx context.Context) (Reply, error) {
-		body, err := a.post(ctx, address, header, question, anthropicReason)
-		if err != nil {
-			return Reply{}, err
-		}
-		defer body.Close()
-		return readMessage(body)
-	})
+	return a.within(ctx, deadline, query{"https://api.anthropic.com", "v1/messages", header, question, anthropicReason,
+		readMessage})
 }
 
 // message is an answer of the Messages API, as far as its stream has come.

@@ -55,8 +55,8 @@ func ReasonOf(err error) Reason {
 // errSessionLost says that the session to continue no longer exists.
 var errSessionLost = errors.New("the session is gone")
 
-// errTooLarge says that an answer is longer than MaxReply.
-var errTooLarge = fmt.Errorf("longer than %d MiB", MaxReply>>20)
+// tooLarge says that an answer is longer than MaxReply.
+var tooLarge = fmt.Sprintf("longer than %d MiB", MaxReply>>20)
 
 // statusReason is the meaning of a model service's HTTP status. 529 is Anthropic's overload.
 func statusReason(status int) Reason {

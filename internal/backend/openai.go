@@ -54,30 +54,24 @@ func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, 
 	for _, t := range r.turns() {
 		add(t.role(), t.text)
 	}
-	address, err := o.endpoint("https://api.openai.com/v1", "chat/completions")
-	if err != nil {
-		return Reply{}, err
-	}
 	header := http.Header{}
 	if o.key != "" {
 		header.Set("Authorization", "Bearer "+o.key)
 	}
-	return o.within(ctx, deadline, func(ctx context.Context) (Reply, error) {
-		body, err := o.post(ctx, address, header, question, openAIReason)
-		if err != nil {
-			return Reply{}, err
-		}
-		defer body.Close()
-		data, err := io.ReadAll(body)
-		if err != nil {
-			return Reply{}, err
-		}
-		var answer chatAnswer
-		if err := decode(data, &answer); err != nil {
-			return Reply{}, err
-		}
-		return answer.reply()
-	})
+	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question, openAIReason,
+		readAnswer})
+}
+
+func readAnswer(body io.Reader) (Reply, error) {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return Reply{}, err
+	}
+	var answer chatAnswer
+	if err := decode(data, &answer); err != nil {
+		return Reply{}, err
+	}
+	return answer.reply()
 }
 
 func (a chatAnswer) reply() (Reply, error) {

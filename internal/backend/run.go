@@ -29,10 +29,9 @@ type run struct {
 
 // output is what a program left.
 type output struct {
-	stdout   []byte
-	stderr   string // the end of it, at most maxStderr bytes
-	exit     int
-	duration time.Duration
+	stdout []byte
+	stderr string // the end of it, at most maxStderr bytes
+	exit   int
 }
 
 // maxStderr is how much we read of what a program prints besides its reply.
@@ -58,7 +57,7 @@ func (r run) do(ctx context.Context) (output, error) {
 	if err != nil {
 		return output{}, &Error{Reason: Unavailable, Message: err.Error(), ExitCode: -1}
 	}
-	out := output{stdout: stdout.Bytes(), stderr: readEnd(errFile, maxStderr), exit: ran.ExitCode, duration: ran.Duration}
+	out := output{stdout: stdout.Bytes(), stderr: readEnd(errFile, maxStderr), exit: ran.ExitCode}
 	io.WriteString(log, out.stderr)
 	log.Close()
 	failure := &Error{ExitCode: ran.ExitCode, LogTail: out.tail()}
@@ -72,7 +71,7 @@ func (r run) do(ctx context.Context) (output, error) {
 			r.timeout.Round(time.Millisecond))
 		failure.Hint = "the agent's timeout sets the limit"
 	case process.OutputLimit:
-		failure.Reason, failure.Message = Malformed, "stopped because its output was "+errTooLarge.Error()
+		failure.Reason, failure.Message = Malformed, "stopped because its output was "+tooLarge
 	default:
 		failure.Reason, failure.Message = Failed, fmt.Sprintf("ended by a signal (%s)", ran.Signal)
 	}

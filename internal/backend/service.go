@@ -23,14 +23,10 @@ type service struct {
 
 // newService looks up the key; usual is the vendor's own name for its variable.
 func newService(c Config, environ []string, usual string) service {
-	s := service{cfg: c, keyEnv: c.KeyEnv, client: &http.Client{
-		Transport: limited{http.DefaultTransport},
+	s := service{cfg: c, keyEnv: cmp.Or(c.KeyEnv, usual), client: &http.Client{
 		// A redirect would send the key wherever it leads; no service of this kind needs one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	if s.keyEnv == "" {
-		s.keyEnv = usual
-	}
 	s.key = lookup(environ, s.keyEnv)
 	return s
 }
@@ -45,17 +41,30 @@ func (s service) missing() error {
 	return nil
 }
 
-// within runs one request until the deadline and interprets its error.
-func (s service) within(ctx context.Context, deadline time.Time, ask func(context.Context) (Reply, error)) (Reply,
-	error) {
+// query is one request to a service, and how to read its answer.
+type query struct {
+	base, path string // the vendor's own address, and what to ask below it or below the user's
+	header     http.Header
+	body       any
+	judge      func(vendorError) Reason // may find a better reason for an error in what the vendor says
+	read       func(io.Reader) (Reply, error)
+}
+
+// within makes one request until the deadline and interprets its error.
+func (s service) within(ctx context.Context, deadline time.Time, q query) (Reply, error) {
 	if err := s.missing(); err != nil {
+		return Reply{}, err
+	}
+	address, err := s.endpoint(q.base, q.path)
+	if err != nil {
 		return Reply{}, err
 	}
 	begin := time.Now()
 	limit, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	reply, err := ask(limit)
+	reply, err := s.post(limit, address, q)
 	var own *Error
+	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return reply, nil
@@ -63,8 +72,8 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 		return Reply{}, err
 	case errors.As(err, &own):
 		return Reply{}, own
-	case errors.Is(err, errTooLarge):
-		return Reply{}, &Error{Reason: Malformed, Message: "the answer is " + errTooLarge.Error()}
+	case errors.As(err, &large):
+		return Reply{}, &Error{Reason: Malformed, Message: "the answer is " + tooLarge}
 	case limit.Err() != nil:
 		return Reply{}, &Error{
 			Reason: TimedOut, Message: fmt.Sprintf("no answer within %s", time.Since(begin).Round(time.Millisecond)),
@@ -76,52 +85,47 @@ func (s service) within(ctx context.Context, deadline time.Time, ask func(contex
 	return Reply{}, connection(err)
 }
 
-// post sends one request and returns the body of the answer, which the caller closes. An HTTP error becomes an *Error;
-// judge may find a better reason in the vendor's error body.
-func (s service) post(ctx context.Context, address string, header http.Header, body any,
-	judge func(vendorError) Reason) (io.ReadCloser, error) {
+// post sends the request and reads the answer, of at most MaxReply bytes. An HTTP error becomes an *Error.
+func (s service) post(ctx context.Context, address string, q query) (Reply, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return nil, err
+	if err := e.Encode(q.body); err != nil {
+		return Reply{}, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, &text)
 	if err != nil {
-		return nil, err
+		return Reply{}, err
 	}
-	r.Header = header
+	r.Header = q.header
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "git-wf")
 	response, err := s.client.Do(r)
 	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode < http.StatusMultipleChoices {
-		return response.Body, nil
+		return Reply{}, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode < http.StatusBadRequest {
-		return nil, &Error{
+	body := http.MaxBytesReader(nil, response.Body, MaxReply)
+	switch {
+	case response.StatusCode < http.StatusMultipleChoices:
+		return q.read(body)
+	case response.StatusCode < http.StatusBadRequest:
+		return Reply{}, &Error{
 			Reason: Malformed, Status: response.StatusCode,
 			Message: fmt.Sprintf("HTTP %d: redirects are not followed", response.StatusCode),
 		}
 	}
-	said, err := io.ReadAll(response.Body)
+	said, err := io.ReadAll(body)
 	if err != nil {
-		return nil, err
+		return Reply{}, err
 	}
-	return nil, answered(response.StatusCode, response.Header, readVendorError(said), judge)
+	return Reply{}, answered(response.StatusCode, response.Header, readVendorError(said), q.judge)
 }
 
 // endpoint is the address of a path below the service's base: usual, unless the user set another.
 func (s service) endpoint(usual, path string) (string, error) {
-	base := s.cfg.BaseURL
-	if base == "" {
-		base = usual
-	}
-	u, err := url.Parse(base)
+	u, err := url.Parse(cmp.Or(s.cfg.BaseURL, usual))
 	if err != nil {
 		return "", err
 	}
@@ -189,37 +193,4 @@ func readVendorError(body []byte) vendorError {
 		said.Message = whole.Message
 	}
 	return said
-}
-
-// limited cuts off a response that is longer than MaxReply.
-type limited struct{ next http.RoundTripper }
-
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := l.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if res.ContentLength > MaxReply {
-		res.Body.Close()
-		return nil, errTooLarge
-	}
-	res.Body = &limitedBody{ReadCloser: res.Body, left: MaxReply}
-	return res, nil
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLarge
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }
