@@ -30,9 +30,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	case "export":
 		args = exportArgs(args, r)
 	case "pause", "resume":
-		if reason := written(r, "message"); reason != "" {
-			args = append(args, "--message="+reason)
-		}
+		args = withMessage(args, r)
 	default:
 		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]
 		if t == nil {
@@ -61,35 +59,32 @@ func written(r *http.Request, name string) string {
 // decision is the rest of a command line about one task, with a function that removes the files that it names.
 func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
 	clean := func() {}
-	message := written(r, "message")
 	switch name {
+	case "answer":
+		return answerArgs(args, t, r)
 	case "review":
 		more, err := reviewArgs(t, r)
 		if err != nil {
 			return nil, clean, err
 		}
 		args = append(args, more...)
-		if message != "" {
-			args = append(args, "--message="+message)
-		}
-		return append(args, "--", string(t.TaskID)), clean, nil
-	case "retry":
-		if message != "" {
-			args = append(args, "--message="+message)
-		}
-		return append(args, "--", string(t.TaskID)), clean, nil
 	case "abandon":
 		if r.PostFormValue("sure") == "" {
 			return nil, clean, badRequest("to give a task up, say that you mean it")
 		}
-		if message != "" {
-			args = append(args, "--message="+message)
-		}
-		return append(args, "--", string(t.TaskID)), clean, nil
-	case "answer":
-		return answerArgs(args, t, r)
+	case "retry":
+	default:
+		return nil, clean, notFound("there is no such action")
 	}
-	return nil, clean, notFound("there is no such action")
+	return append(withMessage(args, r), "--", string(t.TaskID)), clean, nil
+}
+
+// withMessage adds the form's reason to a command line.
+func withMessage(args []string, r *http.Request) []string {
+	if message := written(r, "message"); message != "" {
+		args = append(args, "--message="+message)
+	}
+	return args
 }
 
 // reviewArgs are the verdict and the form's rulings on the criteria that a person judges.

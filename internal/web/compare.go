@@ -50,11 +50,7 @@ const (
 )
 
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
-	snap, state, at, err := s.askedAt(r)
-	if err != nil {
-		return err
-	}
-	t, err := askedTask(r, state)
+	snap, _, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}

@@ -88,13 +88,16 @@ func (s *Server) asked(r *http.Request) (*gitstore.Snapshot, *plan.State, error)
 	return snap, state, err
 }
 
-// askedTask is the task that a request is about.
-func askedTask(r *http.Request, s *plan.State) (*plan.TaskState, error) {
-	t := s.Tasks[plan.TaskID(r.PathValue("task"))]
-	if t == nil {
-		return nil, notFound("there is no such task in %s", s.Plan.PlanID)
+// askedTask is askedAt, with the task that the request is about.
+func (s *Server) askedTask(r *http.Request) (snap *gitstore.Snapshot, state *plan.State, t *plan.TaskState, at *moment,
+	err error) {
+	if snap, state, at, err = s.askedAt(r); err != nil {
+		return nil, nil, nil, nil, err
 	}
-	return t, nil
+	if t = state.Tasks[plan.TaskID(r.PathValue("task"))]; t == nil {
+		return nil, nil, nil, nil, notFound("there is no such task in %s", state.Plan.PlanID)
+	}
+	return snap, state, t, at, nil
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {

@@ -50,11 +50,7 @@ type filePage struct {
 const largestPreview = 256 << 10
 
 func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
-	snap, state, at, err := s.askedAt(r)
-	if err != nil {
-		return err
-	}
-	t, err := askedTask(r, state)
+	snap, state, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}

@@ -70,18 +70,9 @@ type Server struct {
 
 // New makes a server; it does not listen yet.
 func New(o Options) (*Server, error) {
-	s := &Server{Options: o, pages: map[string]*template.Template{}}
-	var err error
-	if s.token, err = secret(); err != nil {
-		return nil, err
-	}
-	if s.session, err = secret(); err != nil {
-		return nil, err
-	}
-	s.key = make([]byte, 32)
-	if _, err := rand.Read(s.key); err != nil {
-		return nil, err
-	}
+	s := &Server{Options: o, token: secret(), session: secret(), key: make([]byte, 32),
+		pages: map[string]*template.Template{}}
+	_, _ = rand.Read(s.key) // it never fails
 	for _, lang := range languages() {
 		t, err := template.New("").Funcs(functions(lang)).ParseFS(templateFiles, "templates/*.html")
 		if err != nil {
@@ -94,10 +85,10 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-func secret() (string, error) {
+func secret() string {
 	b := make([]byte, 24)
-	_, err := rand.Read(b)
-	return hex.EncodeToString(b), err
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
 
 // Address is the URL that opens the page on a listener. Only the person who started the server sees its token.

@@ -41,11 +41,7 @@ type taskPage struct {
 }
 
 func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
-	snap, state, at, err := s.askedAt(r)
-	if err != nil {
-		return err
-	}
-	t, err := askedTask(r, state)
+	snap, state, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
@@ -189,11 +185,7 @@ func (p *taskPage) Names() string {
 
 // taskTail is the end of the log of a task that somebody works on now.
 func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
-	_, state, err := s.asked(r)
-	if err != nil {
-		return err
-	}
-	t, err := askedTask(r, state)
+	_, state, t, _, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
@@ -204,11 +196,7 @@ func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
 const largestLog = 2 << 20
 
 func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
-	snap, state, err := s.asked(r)
-	if err != nil {
-		return err
-	}
-	t, err := askedTask(r, state)
+	snap, _, t, _, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
