@@ -27,39 +27,23 @@ type Bundle struct {
 	Entries  []gitstore.TreeEntry // every file, paths relative to the bundle
 }
 
-// unfinishedError says that the plan has deliverables without approval.
-type unfinishedError struct {
-	PlanID plan.ID
-	Open   []plan.TaskID
-}
-
-func (e *unfinishedError) Error() string {
-	if len(e.Open) == 0 {
-		return fmt.Sprintf("%s is not done", e.PlanID)
+// unfinished says that the plan has deliverables without approval.
+func unfinished(id plan.ID, open []plan.TaskID) error {
+	which := ""
+	if len(open) > 0 {
+		which = ": " + names(open)
 	}
-	return fmt.Sprintf("%s is not done: %s", e.PlanID, names(e.Open))
+	return fault.Refused("git wf run, or git wf export --partial", "%s is not done%s", id, which)
 }
 
-// Exit returns the commands that finish the plan or export without those deliverables.
-func (e *unfinishedError) Exit() (int, string) {
-	return fault.ExitRefused, "git wf run, or git wf export --partial"
-}
-
-// staleError says that inputs or criteria of approved versions have changed since.
-type staleError struct{ Items []Item }
-
-func (e *staleError) Error() string {
+// outdated says that inputs or criteria of approved versions have changed since.
+func outdated(items []Item) error {
 	var why []string
-	for _, i := range e.Items {
+	for _, i := range items {
 		why = append(why, fmt.Sprintf("%s %s (%s)", i.TaskID, i.ApprovedArtifactID, i.Stale))
 	}
-	return "stale: " + strings.Join(why, "; ")
-}
-
-// Exit returns the commands that redo those versions or accept them as they are.
-func (e *staleError) Exit() (int, string) {
-	return fault.ExitRefused,
-		"git wf review TASK --reject, then git wf run, has it made anew; git wf export --allow-stale takes it as it is"
+	return fault.Refused("git wf review TASK --reject, then git wf run, has it made anew; "+
+		"git wf export --allow-stale takes it as it is", "stale: %s", strings.Join(why, "; "))
 }
 
 func names(ids []plan.TaskID) string {
@@ -133,10 +117,10 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		if lost := e.Lost(ids); len(lost) > 0 {
 			return nil, &UnprovenError{lost}
 		}
-		return nil, &unfinishedError{snap.ID, open}
+		return nil, unfinished(snap.ID, open)
 	}
 	if len(stale) > 0 && !o.AllowStale {
-		return nil, &staleError{stale}
+		return nil, outdated(stale)
 	}
 	var err error
 	m.RootCriteria, err = checklist(state, ids, func(id plan.TaskID, version int) (plan.Review, error) {
