@@ -33,8 +33,8 @@ func (e *env) hooksCommand() *cli.Command {
 				Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
 			{Name: "uninstall", Usage: "remove them and the settings of init, and restore what was there",
 				Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
-			{Name: "status", Usage: "show which hooks are active, and why others are not", Flags: []cli.Flag{jsonFlag()},
-				Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
+			{Name: "status", Usage: "show which hooks are active, and why others are not",
+				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
 		},
 	}
 }
@@ -177,8 +177,8 @@ func (e *env) expectPolicy(ctx context.Context, store *gitstore.Store, moves []g
 			return err
 		}
 		if failed != nil {
-			fmt.Fprintln(e.stderr, "warning: "+plan.OneLine("the hooks don't know the new policy's directories: "+failed.Error()))
-			fmt.Fprintln(e.stderr, "hint: git wf hooks install")
+			fmt.Fprintf(e.stderr, "warning: the hooks don't know the new policy's directories: %s\nhint: git wf hooks install\n",
+				plan.OneLine(failed.Error()))
 		}
 	}
 	return nil
@@ -212,16 +212,18 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	return nil
 }
 
-// withPlans refuses a push that leaves behind a plan that proves its bundles. If the remote has a state of the plan that
-// is not here, the push passes with a hint.
-func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, remote, pushed string, refuse bool) error {
+// withPlans refuses a push that leaves behind a plan that proves its bundles. If the remote has a state of the plan
+// that is not here, the push passes with a hint.
+func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, remote, pushed string,
+	refuse bool) error {
 	l, err := g.Lacking(ctx, r, remote, pushed)
 	if err != nil {
 		return err
 	}
 	for _, id := range l.Unknown {
 		fmt.Fprintln(p.stderr, plan.OneLine(fmt.Sprintf(
-			"hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed", remote, id, remote)))
+			"hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed",
+			remote, id, remote)))
 	}
 	switch {
 	case l.Command == "":
@@ -246,7 +248,7 @@ func (p printer) printWayBack(hook string, store *gitstore.Store) {
 		fmt.Fprintln(p.stderr, "hint: "+abort+" restores what was there before")
 	case hook == "reference-transaction":
 		// A refused commit left everything as it was, and the command would drop what is staged: so say when to use it.
-		fmt.Fprintln(p.stderr,
-			"hint: after a fast-forward, pull, checkout or reset: git reset --merge HEAD restores what was there before")
+		fmt.Fprintln(p.stderr, "hint: after a fast-forward, pull, checkout or reset: "+
+			"git reset --merge HEAD restores what was there before")
 	}
 }

@@ -53,8 +53,8 @@ func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) stri
 	}
 	// git's exit code only says that they differ.
 	out, _ := store.GitIn(ctx, gitstore.Invocation{Dir: dir, Args: []string{
-		"-c", "core.quotePath=false", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=",
-		"--dst-prefix=", "--", names[0], names[1],
+		"-c", "core.quotePath=false", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color",
+		"--src-prefix=", "--dst-prefix=", "--", names[0], names[1],
 	}})
 	_, hunks, _ := strings.Cut(string(out), "\n--- ")
 	if hunks == "" {
@@ -69,7 +69,8 @@ const editPlan = "what the plan says is changed with git wf plan --edit, or git 
 func waysIn(s exchange.Snapshot, id plan.ID, ed checkout.Edit) []string {
 	view, task := exchange.ViewOf(id, ed.Name)
 	if ed.Gone {
-		return []string{"the plan has nothing any more that this file shows; git wf checkout --force removes it and keeps a copy"}
+		return []string{"the plan has nothing any more that this file shows; " +
+			"git wf checkout --force removes it and keeps a copy"}
 	}
 	if ed.Have == nil {
 		return nil
@@ -83,7 +84,8 @@ func waysIn(s exchange.Snapshot, id plan.ID, ed checkout.Edit) []string {
 		return []string{"a session is changed with git wf pause, git wf resume, git wf complete and git wf switch; " +
 			editPlan}
 	case exchange.ViewSummary:
-		return []string{fmt.Sprintf("a summary is made of the approved version and its review; another one comes with the next version: git wf submit %s PATH... -m 'what was done'", task)}
+		return []string{fmt.Sprintf("a summary is made of the approved version and its review; "+
+			"another one comes with the next version: git wf submit %s PATH... -m 'what was done'", task)}
 	case exchange.ViewMarker:
 		return []string{"the active plan is chosen with git wf switch PLAN"}
 	}
@@ -101,7 +103,8 @@ func todoEdit(s exchange.Snapshot, ed checkout.Edit) []string {
 		case is:
 			out = append(out, fmt.Sprintf("%s is ticked: %s", t.TaskID, finish(s, t.TaskID)))
 		default:
-			out = append(out, fmt.Sprintf("%s is not ticked any more: git wf review %s --reject -m WHY", t.TaskID, t.TaskID))
+			out = append(out, fmt.Sprintf("%s is not ticked any more: git wf review %s --reject -m WHY",
+				t.TaskID, t.TaskID))
 		}
 	}
 	if len(out) == 0 || exchange.WithoutTicks(before(ed)) != exchange.WithoutTicks(ed.Have) {
@@ -138,7 +141,8 @@ func taskEdit(s exchange.Snapshot, id plan.TaskID, ed checkout.Edit) []string {
 		case have[key] == "completed":
 			out = append(out, fmt.Sprintf("%s is marked completed: %s", id, finish(s, id)))
 		default:
-			out = append(out, fmt.Sprintf("the status of %s follows from what was handed in and reviewed: git wf submit, git wf review, git wf abandon", id))
+			out = append(out, fmt.Sprintf("the status of %s follows from what was handed in and reviewed: "+
+				"git wf submit, git wf review, git wf abandon", id))
 		}
 	}
 	if other || len(out) == 0 {

@@ -116,8 +116,8 @@ func broken(name string, have []byte) bool {
 	return path.Ext(name) == ".json" && have != nil && !json.Valid(have)
 }
 
-// markerFindings reports markers of missing sessions, and all but one of several: the active plan's, or else the newest.
-// A marker is an empty file; any other file is left alone.
+// markerFindings reports markers of missing sessions, and all but one of several: the active plan's, or else the
+// newest. A marker is an empty file; any other file is left alone.
 func markerFindings(ctx context.Context, store *gitstore.Store) []audit.Finding {
 	root, err := os.OpenRoot(store.WorkTree())
 	if err != nil {

@@ -29,8 +29,8 @@ func (v *Views) keepOut(ctx context.Context) error {
 		return fmt.Errorf("look whether %s is in the index: %w", dir, err)
 	}
 	if name, _, some := strings.Cut(string(tracked), "\x00"); some {
-		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+", and git wf checkout again",
-			"%s is in the index; views are kept out of it", plan.OneLine(name))
+		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+
+			", and git wf checkout again", "%s is in the index; views are kept out of it", plan.OneLine(name))
 	}
 	var lines []string
 	for pattern, probe := range map[string]string{"/" + dir + "/": dir + "/TODO_LIST.md", "/" + marker: marker, "/" +
