@@ -115,7 +115,7 @@ func (r *real) ask(t *testing.T, q Request) (Reply, error) {
 	}
 	q.Environ = r.env
 	if q.Timeout == 0 {
-		q.Timeout = 3 * time.Minute
+		q.Timeout = 10 * time.Minute // enough on a busy machine
 	}
 	return r.b.Ask(t.Context(), q)
 }
@@ -131,15 +131,24 @@ func (r *real) bodies() []string {
 	return out
 }
 
-// A real agent writes a real file where it may, reports what it did, and continues the session; in another directory,
-// if it can. If the session is gone, it starts anew.
+// A real agent waits while the service is busy, writes a real file where it may and none elsewhere, even where it may
+// read, reports what it did, and continues the session; in another directory, if it can. If the session is gone, it
+// starts anew.
 func TestAgentWorks(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
 			t.Parallel()
 			wfOut := elsewhere(t)
-			file := filepath.Join(wfOut, "page.html")
+			repository := elsewhere(t)
+			if err := os.Mkdir(filepath.Join(repository, ".git"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			file, forbidden := filepath.Join(wfOut, "page.html"), filepath.Join(repository, "page.html")
 			r := a.start(t,
+				wiretest.Turn{Match: "make the page", Status: 429, Header: map[string]string{"Retry-After": "1"},
+					Text: "slow down"},
+				wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(forbidden, "x")},
+					Usage: wiretest.Usage{Input: 900, Output: 40, Cached: 300}},
 				wiretest.Turn{Match: "make the page", Text: "I write it.", Tools: []wiretest.Call{a.write(file, "<p>hello</p>")},
 					Usage: wiretest.Usage{Input: 1000, Output: 50, Cached: 400}},
 				wiretest.Turn{Match: "make the page", Text: `{"result_type":"ARTIFACT"}`,
@@ -149,7 +158,7 @@ func TestAgentWorks(t *testing.T) {
 			var log strings.Builder
 			dir := t.TempDir()
 			reply, err := r.ask(t, Request{System: "You build pages.", Prompt: "make the page\n", Writable: []string{wfOut},
-				Log: &log, Dir: dir})
+				Readable: []string{repository}, Log: &log, Dir: dir})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, &log)
 			}
@@ -159,8 +168,11 @@ func TestAgentWorks(t *testing.T) {
 			if data, err := os.ReadFile(file); string(data) != "<p>hello</p>" {
 				t.Errorf("the file holds %q, %v\n%s", data, err, &log)
 			}
+			if _, err := os.Lstat(forbidden); err == nil {
+				t.Errorf("it wrote where it must not\n%s", &log)
+			}
 			u := reply.Usage
-			if !u.Known || u.InputTokens != 2100 || u.OutputTokens != 110 || u.CachedTokens != 1300 {
+			if !u.Known || u.InputTokens != 3000 || u.OutputTokens != 150 || u.CachedTokens != 1600 {
 				t.Errorf("got usage %+v", u)
 			}
 			if u.CostKnown != (a.kind == KindClaude) || u.Session != (a.kind == KindCodex) {
@@ -207,59 +219,21 @@ func elsewhere(t *testing.T) string {
 	return dir
 }
 
-// A file outside an agent's writable directories stays unwritten, even where the agent may read.
-func TestAgentConfined(t *testing.T) {
-	for _, a := range agents {
-		t.Run(a.kind, func(t *testing.T) {
-			t.Parallel()
-			repository := elsewhere(t)
-			if err := os.Mkdir(filepath.Join(repository, ".git"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(repository, "page.html")
-			r := a.start(t,
-				wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(file, "x")}},
-				wiretest.Turn{Match: "make the page", Text: "I could not."})
-			reply, err := r.ask(t, Request{Prompt: "make the page\n", Readable: []string{repository}})
-			if n := len(r.bodies()); n == 0 {
-				t.Errorf("it never got as far as that: %v", err)
-			}
-			if _, err := os.Lstat(file); err == nil {
-				t.Errorf("it wrote there: %+v", reply)
-			}
-		})
-	}
-}
-
 // Each failure of the service comes out with its own reason.
 func TestAgentErrors(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
 			t.Parallel()
 			r := a.start(t,
-				wiretest.Turn{Match: "busy at first", Status: 429, Header: map[string]string{"Retry-After": "1"},
-					Text: "slow down"},
-				wiretest.Turn{Match: "busy at first", Text: "Here I am."},
 				wiretest.Turn{Match: "wrong key", Status: 401, Text: "no such key", Times: -1},
 				wiretest.Turn{Match: "bad request", Status: 400, Text: "cannot do that", Times: -1},
-				wiretest.Turn{Match: "never", Text: "late", DelayMS: 120000, Times: -1},
 				wiretest.Turn{Match: "cut", Text: "cut o", Stop: wiretest.StopLength, Times: -1})
-			if reply, err := r.ask(t, Request{Prompt: "busy at first\n"}); err != nil || reply.Text != "Here I am." {
-				t.Errorf("after a rate limit: got %+v, %v", reply, err)
-			}
 			_, err := r.ask(t, Request{Prompt: "wrong key\n"})
 			if e := wantReason(t, err, Unavailable); e.Hint == "" || strings.Contains(e.Error()+e.LogTail, testKey) {
 				t.Errorf("got %v", e)
 			}
 			_, err = r.ask(t, Request{Prompt: "bad request\n"})
 			wantReason(t, err, Failed, "cannot do that")
-
-			begin := time.Now()
-			_, err = r.ask(t, Request{Prompt: "never\n", Timeout: 8 * time.Second})
-			wantReason(t, err, TimedOut)
-			if took := time.Since(begin); took > 40*time.Second {
-				t.Errorf("it took %s to end it", took)
-			}
 			if a.kind == KindOpencode || a.kind == KindCodex { // gemini does not say so, claude continues
 				if reply, err := r.ask(t, Request{Prompt: "cut\n"}); err != nil || !reply.Truncated {
 					t.Errorf("cut off: got %+v, %v", reply, err)
