@@ -24,14 +24,15 @@ var vendors = []struct {
 	env               []string
 	program           bool // it is a program, which .ci/tools installs
 	resumes           bool // it goes on from its own conversation for the next version of a task
+	plans             bool // it makes the plan, too; most programs need seconds for each question
 }{
 	{kind: "claude", model: "claude-sonnet-4-5", program: true, resumes: true},
-	{kind: "codex", model: "gpt-5", path: "/v1", program: true, resumes: true},
+	{kind: "codex", model: "gpt-5", path: "/v1", program: true, resumes: true, plans: true},
 	{kind: "gemini", model: "gemini-2.5-pro", program: true, resumes: true},
 	// Its sessions belong to the directory that they began in, and every attempt has its own.
 	{kind: "opencode", model: "m-1", path: "/v1", program: true, env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"}},
-	{kind: "openai", model: "m-1", path: "/v1"},
-	{kind: "anthropic", model: "claude-sonnet-4-5"},
+	{kind: "openai", model: "m-1", path: "/v1", plans: true},
+	{kind: "anthropic", model: "claude-sonnet-4-5", plans: true},
 }
 
 const vendorPlan = `title: Greeting
@@ -62,14 +63,17 @@ func reply(fields map[string]any) string {
 // A sentence becomes an approved plan, and the plan is carried out, with the agents that people have: a version is
 // rejected and redone with the reasons in hand.
 func TestVendors(t *testing.T) {
+	tools := os.Getenv("GIT_WF_TEST_TOOLS")
 	for _, v := range vendors {
+		r := repotest.New(t) // sets variables, which a parallel test must not do
 		t.Run(v.kind, func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() {
 				t.Skip("skipped: a real agent takes seconds for each question")
 			}
 			program := ""
 			if v.program {
-				program = tool(t, v.kind)
+				program = tool(t, tools, v.kind)
 			}
 			file := func(name, content string) map[string]any {
 				return map[string]any{"result_type": "ARTIFACT", "summary": "I did very well.",
@@ -96,7 +100,6 @@ func TestVendors(t *testing.T) {
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("APPROVED", 96, true)},
 				wiretest.Turn{Text: "{}", Times: -1}, // what an agent asks beside: titles and the like
 			)
-			r := repotest.New(t)
 			home := t.TempDir()
 			if v.kind == "gemini" {
 				writeFile(t, filepath.Join(home, ".gemini", "settings.json"),
@@ -106,7 +109,7 @@ func TestVendors(t *testing.T) {
 				append(v.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "WF_KEY=key-of-the-test")...)}
 			for key, value := range map[string]string{
 				"kind": v.kind, "model": v.model, "baseurl": server.URL + v.path, "keyenv": "WF_KEY", "command": program,
-				"timeout": "3m",
+				"timeout": "8m",
 			} {
 				if value != "" {
 					r.Git("config", "wf.agent.bot."+key, value)
@@ -115,7 +118,12 @@ func TestVendors(t *testing.T) {
 			for _, role := range []string{"planner", "executor", "reviewer"} {
 				r.Git("config", "wf."+role, "bot")
 			}
-			w.run("plan", "Write a greeting of three words.")
+			if v.plans {
+				w.run("plan", "Write a greeting of three words.")
+			} else {
+				writeFile(t, filepath.Join(home, "plan.yaml"), vendorPlan)
+				w.run("plan", "-f", filepath.Join(home, "plan.yaml"))
+			}
 			w.run("run")
 			status := w.run("status")
 			if !strings.Contains(status, "IMPL-1  The greeting  DONE  v2 approved 96") {
@@ -159,7 +167,7 @@ func (w *vendorRun) run(args ...string) string {
 	e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errs}, dir: w.dir, now: time.Now,
 		user:    user{w.environ},
 		program: "git-wf"}
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 9*time.Minute)
 	defer cancel()
 	if code := e.run(ctx, args); code != fault.ExitDone {
 		w.t.Fatalf("git wf %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
@@ -167,10 +175,10 @@ func (w *vendorRun) run(args ...string) string {
 	return out.String()
 }
 
-// tool finds a program that .ci/tools installs, or skips the test.
-func tool(t *testing.T, name string) string {
+// tool finds a program that .ci/tools installs in a directory, or skips the test.
+func tool(t *testing.T, dir, name string) string {
 	t.Helper()
-	if dir := os.Getenv("GIT_WF_TEST_TOOLS"); dir != "" {
+	if dir != "" {
 		path := filepath.Join(dir, "node_modules", ".bin", name)
 		if _, err := os.Stat(path); err == nil {
 			return path
