@@ -428,7 +428,7 @@ func TestShippedPreCommitHook(t *testing.T) {
 
 func TestShippedLefthook(t *testing.T) {
 	t.Parallel()
-	r := withTool(t, "lefthook")
+	r := withTool(t, "lefthook").withoutNode()
 	r.origin()
 	shipped, err := os.ReadFile("../examples/lefthook.yml")
 	must(t, err)
