@@ -94,9 +94,7 @@ func (m Mask) Text(s string) string {
 	for _, v := range m.values {
 		s = strings.ReplaceAll(s, v, Masked)
 	}
-	if m.Longest() > shortestSecret {
-		s = m.edges(s)
-	}
+	s = m.edges(s)
 	if tokens.marked(s) {
 		s = tokens.expr.Get().ReplaceAllStringFunc(s, func(token string) string {
 			if strings.HasPrefix(token, "sk-") && !strings.ContainsAny(token, "0123456789") {
@@ -109,14 +107,24 @@ func (m Mask) Text(s string) string {
 }
 
 // edges masks what is left of a value at either end of a line: long outputs are recorded without their middle, and the
-// cut may go through a value.
+// cut may go through a value. What is left of it has one of its ends, so nearly every text needs no look at its lines.
 func (m Mask) edges(s string) string {
+	var cut []string
+	for _, v := range m.values {
+		if len(v) > shortestSecret &&
+			(strings.Contains(s, v[:shortestSecret]) || strings.Contains(s, v[len(v)-shortestSecret:])) {
+			cut = append(cut, v)
+		}
+	}
+	if len(cut) == 0 {
+		return s
+	}
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		text := strings.TrimSuffix(line, "\n")
 		body := strings.TrimPrefix(text, "...")
 		dots, end := text[:len(text)-len(body)], line[len(text):]
-		for _, v := range m.values {
+		for _, v := range cut {
 			for n := len(v) - 1; n >= shortestSecret; n-- {
 				if rest, ok := strings.CutPrefix(body, v[len(v)-n:]); ok {
 					body = Masked + rest
