@@ -15,8 +15,8 @@ import (
 
 // dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
 func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
-	review := plan.ReviewPlan(d.Plan)
-	review.Suggestions = append([]plan.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
+	review := plandoc.ReviewPlan(d.Plan)
+	review.Suggestions = append([]plandoc.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
 	missing, err := eng.MissingPaths(c.Context, d)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	if c.Bool("json") {
 		doc := struct {
 			statusDocument
-			Review    plan.PlanReview       `json:"review"`
+			Review    plandoc.PlanReview    `json:"review"`
 			Findings  plan.Findings         `json:"findings"`
 			Untrusted []plandoc.CommandLine `json:"untrusted"`
 			Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
@@ -69,7 +69,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	return nil
 }
 
-func (p printer) printPlanReview(r plan.PlanReview) {
+func (p printer) printPlanReview(r plandoc.PlanReview) {
 	p.heading(p.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
 	width := 0
 	for _, c := range r.Criteria {

@@ -72,7 +72,7 @@ var allowed = []struct {
 		"internal/shell"}},
 	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/plandoc", "internal/process",
 		"internal/shell"}},
-	{"internal/check", []string{"internal/fault", "internal/plan", "internal/process"}},
+	{"internal/check", []string{"internal/fault", "internal/plan", "internal/plandoc", "internal/process"}},
 	{"internal/gitstore", []string{"internal/fault", "internal/pattern", "internal/plan", "internal/plandoc",
 		"internal/policy"}},
 	{"internal/prompt", []string{"internal/contract", "internal/fault", "internal/pattern", "internal/plan",

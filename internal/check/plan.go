@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
@@ -20,7 +21,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, now time.Ti
 		r.Verdict, r.Reason = plan.Rejected, "The plan breaks hard rules."
 		return r
 	}
-	judged := plan.ReviewPlan(candidate)
+	judged := plandoc.ReviewPlan(candidate)
 	r.Score = judged.Score
 	r.Criteria = s.merge(judged.Criteria, nil, plan.ReviewerPlan)
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)

@@ -38,57 +38,57 @@ func (e *TypeError) Exit() (int, string) {
 
 // PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is no such type
 // or its file is invalid.
-func (e *Engine) PlanType(name string) (plan.Type, error) {
+func (e *Engine) PlanType(name string) (plandoc.Type, error) {
 	if !typeName.Get().MatchString(name) {
-		return plan.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
+		return plandoc.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
 	}
 	file := templates.TypeDir + "/" + name + ".yaml"
 	f, err := e.Templates.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return plan.Type{}, &TypeError{name, "there is no template " + file}
+		return plandoc.Type{}, &TypeError{name, "there is no template " + file}
 	}
 	if err != nil {
-		return plan.Type{}, err
+		return plandoc.Type{}, err
 	}
 	defer f.Close()
 	const most = 1 << 20
 	data, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
-		return plan.Type{}, fmt.Errorf("read %s: %w", file, err)
+		return plandoc.Type{}, fmt.Errorf("read %s: %w", file, err)
 	}
 	y, err := parseType(data)
 	if err == nil && y.Name != name {
 		err = fmt.Errorf("name: expected %s, found %q", name, y.Name)
 	}
 	if err != nil {
-		return plan.Type{}, &TypeError{name, file + ": " + err.Error()}
+		return plandoc.Type{}, &TypeError{name, file + ": " + err.Error()}
 	}
 	return y, nil
 }
 
 // parseType reads the file of a type. An unknown field is an error: a skipped demand is not met.
-func parseType(data []byte) (plan.Type, error) {
+func parseType(data []byte) (plandoc.Type, error) {
 	var file struct {
-		plan.Type `yaml:",inline"`
-		Config    map[string]any `yaml:"config"`
+		plandoc.Type `yaml:",inline"`
+		Config       map[string]any `yaml:"config"`
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&file); err != nil {
-		return plan.Type{}, err
+		return plandoc.Type{}, err
 	}
 	text, err := json.Marshal(file.Config)
 	if err != nil {
-		return plan.Type{}, fmt.Errorf("config: %w", err)
+		return plandoc.Type{}, fmt.Errorf("config: %w", err)
 	}
 	config := json.NewDecoder(bytes.NewReader(text))
 	config.DisallowUnknownFields()
 	if err := config.Decode(&file.Type.Config); err != nil {
-		return plan.Type{}, fmt.Errorf("config: %w", err)
+		return plandoc.Type{}, fmt.Errorf("config: %w", err)
 	}
 	for role := range file.Prompts {
 		if r := contract.Role(role); r.Way() != r || r == "" {
-			return plan.Type{}, fmt.Errorf("prompts.%s: expected plan, action or check", role)
+			return plandoc.Type{}, fmt.Errorf("prompts.%s: expected plan, action or check", role)
 		}
 	}
 	return file.Type, nil

@@ -93,12 +93,12 @@ func DefaultConfig() Config {
 // Limits is the plan's Config with the defaults filled in.
 func (p *Plan) Limits() Config {
 	c := p.Config
-	c.orElse(DefaultConfig())
+	c.OrElse(DefaultConfig())
 	return c
 }
 
-// orElse takes from d what c leaves out.
-func (c *Config) orElse(d Config) {
+// OrElse takes from d what c leaves out.
+func (c *Config) OrElse(d Config) {
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {
 		if f := to.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {

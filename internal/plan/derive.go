@@ -397,12 +397,13 @@ func (s *State) Reason(t *TaskState) string {
 	case t.NodeType == Check:
 		return "waits for a version of " + string(t.ReviewTargetTaskID)
 	case t.reason != "":
-		return t.reason + ", waits for " + joinIDs(s.WaitsFor(t))
+		return t.reason + ", waits for " + JoinIDs(s.WaitsFor(t))
 	}
-	return "waits for " + joinIDs(s.WaitsFor(t))
+	return "waits for " + JoinIDs(s.WaitsFor(t))
 }
 
-func joinIDs(ids []TaskID) string {
+// JoinIDs lists ids for people: the first five, and how many more there are.
+func JoinIDs(ids []TaskID) string {
 	const most = 5
 	var names []string
 	for i, id := range ids {

@@ -28,7 +28,22 @@ func (p Planner) criteria() []Criterion {
 	if p.Agent == AgentManual || p.Agent == AgentOutline {
 		return all
 	}
-	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == planFeasible })
+	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == "feasible" })
+}
+
+// PlanCriteria are the acceptance criteria of every task that makes a plan: what the built-in review judges.
+func PlanCriteria() []Criterion {
+	criterion := func(id, severity, statement string) Criterion {
+		return Criterion{ID: id, Type: "plan", Statement: statement, CheckMethod: ManualReview, Severity: severity}
+	}
+	return []Criterion{
+		criterion("feasible", Must, "Every ACTION is estimated at no more than one_shot_threshold_person_days."),
+		criterion("observable", Must, "At least half of the ACTIONs have a criterion whose outcome can be observed."),
+		criterion("coverage", Should, "The root has acceptance criteria, which cover the top task."),
+		criterion("completeness", Should, "Every ACTION is described and has a MUST criterion."),
+		criterion("dependencies", Should, "Every ACTION serves a root criterion or another task."),
+		criterion("wording", Should, "Every ACTION has an observable outcome and no criterion is too vague to judge."),
+	}
 }
 
 // tasks are the ACTION that makes a plan and its CHECK.
@@ -137,7 +152,7 @@ func replaced(base, candidate *Plan) *Plan {
 		Complexity:    candidate.Complexity,
 	}
 	if p.PlanType != "" {
-		p.Config.orElse(base.Config) // which the type has given it
+		p.Config.OrElse(base.Config) // which the type has given it
 	}
 	if first := base.Task(PlanTaskID); len(base.Grafts) > 0 || first != nil && first.Agent != AgentManual {
 		p.TopTask = base.TopTask

@@ -339,7 +339,7 @@ func (p *Plan) Below(goal TaskID) *Plan {
 		return part
 	}
 	root.ParentTaskID = ""
-	for _, c := range p.rootCriteria() {
+	for _, c := range p.RootCriteria() {
 		if covered[c.ID] {
 			root.RootAcceptanceCriteria = append(root.RootAcceptanceCriteria, c)
 		}
@@ -347,7 +347,8 @@ func (p *Plan) Below(goal TaskID) *Plan {
 	return part
 }
 
-func (p *Plan) rootCriteria() []RootCriterion {
+// RootCriteria are the criteria of the top task.
+func (p *Plan) RootCriteria() []RootCriterion {
 	if root := p.Task(p.RootTaskID); root != nil {
 		return root.RootAcceptanceCriteria
 	}

@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		if len(Validate(p, policy.Floors{})) > 0 {
 			return
 		}
-		plan.ReviewPlan(p)
+		ReviewPlan(p)
 		again, err := Parse("p", stored)
 		if err != nil {
 			t.Fatalf("parse what was stored: %v", err)

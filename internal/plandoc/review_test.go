@@ -10,7 +10,7 @@ import (
 )
 
 // reviewed parses a plan of ACTIONs, each given by its id, title and criteria in YAML.
-func reviewed(t *testing.T, head string, tasks ...[3]string) plan.PlanReview {
+func reviewed(t *testing.T, head string, tasks ...[3]string) PlanReview {
 	t.Helper()
 	yaml := "title: Shop\n" + head + "tasks:\n"
 	for _, task := range tasks {
@@ -21,7 +21,7 @@ func reviewed(t *testing.T, head string, tasks ...[3]string) plan.PlanReview {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.ReviewPlan(p)
+	return ReviewPlan(p)
 }
 
 func TestReviewPlan(t *testing.T) {
@@ -98,11 +98,11 @@ func TestReviewOfRealisticPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := plan.ReviewPlan(p)
+	r := ReviewPlan(p)
 	if r.Verdict != plan.Approved || r.Score != 100 || len(r.Suggestions) > 0 {
 		t.Errorf("got %+v", r)
 	}
-	if diff := cmp.Diff(r, plan.ReviewPlan(p)); diff != "" {
+	if diff := cmp.Diff(r, ReviewPlan(p)); diff != "" {
 		t.Errorf("the second review differs: %s", diff)
 	}
 	if len(r.Criteria) != len(plan.PlanCriteria()) {

@@ -387,7 +387,7 @@ func BenchmarkLarge(b *testing.B) {
 	})
 	b.Run("Review", func(b *testing.B) {
 		for b.Loop() {
-			plan.ReviewPlan(p)
+			ReviewPlan(p)
 		}
 	})
 	b.Run("SchemaParse", func(b *testing.B) {

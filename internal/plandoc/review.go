@@ -1,4 +1,4 @@
-package plan
+package plandoc
 
 import (
 	"fmt"
@@ -10,21 +10,22 @@ import (
 	"unicode"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
 )
 
 // PlanReview is what the built-in review says of a plan: the same plan always gets the same review.
 type PlanReview struct {
-	Verdict     Verdict           `json:"verdict"`
-	Score       int               `json:"score"`     // 0 to 100
-	MinScore    int               `json:"min_score"` // the least score that approves
-	Criteria    []CriterionResult `json:"criteria"`
-	Suggestions []PlanSuggestion  `json:"suggestions"`
+	Verdict     plan.Verdict           `json:"verdict"`
+	Score       int                    `json:"score"`     // 0 to 100
+	MinScore    int                    `json:"min_score"` // the least score that approves
+	Criteria    []plan.CriterionResult `json:"criteria"`
+	Suggestions []PlanSuggestion       `json:"suggestions"`
 }
 
 // PlanSuggestion is a change that would raise the score, and the task that it is about, "" for the whole plan.
 type PlanSuggestion struct {
-	Suggestion
-	TaskID TaskID `json:"task_id"`
+	plan.Suggestion
+	TaskID plan.TaskID `json:"task_id"`
 }
 
 // The ids of the criteria of a plan review.
@@ -42,28 +43,13 @@ const (
 	mostUnjudgeable = 0.5 // share of tasks without an observable outcome beyond which a plan is rejected outright
 )
 
-// PlanCriteria are the acceptance criteria of every task that makes a plan: what ReviewPlan judges.
-func PlanCriteria() []Criterion {
-	criterion := func(id, severity, statement string) Criterion {
-		return Criterion{ID: id, Type: "plan", Statement: statement, CheckMethod: ManualReview, Severity: severity}
-	}
-	return []Criterion{
-		criterion(planFeasible, Must, "Every ACTION is estimated at no more than one_shot_threshold_person_days."),
-		criterion(planObservable, Must, "At least half of the ACTIONs have a criterion whose outcome can be observed."),
-		criterion(planCoverage, Should, "The root has acceptance criteria, which cover the top task."),
-		criterion(planComplete, Should, "Every ACTION is described and has a MUST criterion."),
-		criterion(planDependency, Should, "Every ACTION serves a root criterion or another task."),
-		criterion(planWording, Should, "Every ACTION has an observable outcome and no criterion is too vague to judge."),
-	}
-}
-
 // ReviewPlan judges what Validate can't: coverage, completeness, estimates, dependencies and the wording of criteria.
 // It expects a plan without findings. The score is 100 less the weights in review_words.go, each times the share of
 // the plan that is affected.
-func ReviewPlan(p *Plan) PlanReview {
+func ReviewPlan(p *plan.Plan) PlanReview {
 	r := &planReviewer{plan: p, penalty: map[string]float64{}, evidence: map[string][]string{}}
 	for _, t := range p.Tasks {
-		if t.NodeType == Action && !t.Planning() {
+		if t.NodeType == plan.Action && !t.Planning() {
 			r.actions = append(r.actions, t)
 		}
 	}
@@ -77,15 +63,15 @@ func ReviewPlan(p *Plan) PlanReview {
 }
 
 type planReviewer struct {
-	plan        *Plan
-	actions     []*Task
+	plan        *plan.Plan
+	actions     []*plan.Task
 	penalty     map[string]float64  // by criterion
 	evidence    map[string][]string // by criterion, what is wrong
 	suggestions []PlanSuggestion
 }
 
 // object notes what is wrong with some tasks and takes the weight times their share.
-func (r *planReviewer) object(criterion string, weight float64, affected, of int, what string, tasks []TaskID) {
+func (r *planReviewer) object(criterion string, weight float64, affected, of int, what string, tasks []plan.TaskID) {
 	if affected == 0 || of == 0 {
 		return
 	}
@@ -93,36 +79,37 @@ func (r *planReviewer) object(criterion string, weight float64, affected, of int
 	r.penalty[criterion] += points
 	text := fmt.Sprintf("%s (-%.1f)", what, points)
 	if len(tasks) > 0 {
-		text += ": " + joinIDs(tasks)
+		text += ": " + plan.JoinIDs(tasks)
 	}
 	r.evidence[criterion] = append(r.evidence[criterion], text)
 }
 
-func (r *planReviewer) suggest(priority string, id TaskID, format string, args ...any) {
+func (r *planReviewer) suggest(priority string, id plan.TaskID, format string, args ...any) {
 	if len(r.suggestions) < maxSuggestions {
-		r.suggestions = append(r.suggestions, PlanSuggestion{Suggestion{priority, fmt.Sprintf(format, args...)}, id})
+		text := fmt.Sprintf(format, args...)
+		r.suggestions = append(r.suggestions, PlanSuggestion{plan.Suggestion{Priority: priority, Text: text}, id})
 	}
 }
 
 func (r *planReviewer) result(failed map[string]bool) PlanReview {
-	review := PlanReview{Verdict: Approved, MinScore: r.plan.Limits().MinScore}
+	review := PlanReview{Verdict: plan.Approved, MinScore: r.plan.Limits().MinScore}
 	total := 0.0
-	for _, c := range PlanCriteria() {
-		result := CriterionResult{
-			ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: ResultPass, By: ReviewerPlan,
+	for _, c := range plan.PlanCriteria() {
+		result := plan.CriterionResult{
+			ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: plan.ResultPass, By: plan.ReviewerPlan,
 			Evidence: fmt.Sprintf("nothing found among %d ACTIONs", len(r.actions)),
 		}
 		if notes := r.evidence[c.ID]; len(notes) > 0 {
 			result.Evidence = strings.Join(notes, "; ")
 		}
-		if failed[c.ID] || c.Severity == Should && r.penalty[c.ID] > 0 {
-			result.Result = ResultFail
+		if failed[c.ID] || c.Severity == plan.Should && r.penalty[c.ID] > 0 {
+			result.Result = plan.ResultFail
 		}
 		total += r.penalty[c.ID]
 		review.Criteria = append(review.Criteria, result)
 	}
 	review.Score = max(100-int(math.Round(total)), 0)
-	review.Verdict = Judge(review.Criteria, review.Score, review.MinScore)
+	review.Verdict = plan.Judge(review.Criteria, review.Score, review.MinScore)
 	review.Suggestions = r.suggestions
 	slices.SortStableFunc(review.Suggestions, func(a, b PlanSuggestion) int {
 		order := []string{priorityHigh, priorityMed, priorityLow}
@@ -133,7 +120,7 @@ func (r *planReviewer) result(failed map[string]bool) PlanReview {
 
 func (r *planReviewer) feasible() bool {
 	limit := r.plan.Limits().OneShotThresholdPersonDays
-	var large []TaskID
+	var large []plan.TaskID
 	for _, t := range r.actions {
 		if t.EstimatedPersonDays > limit {
 			large = append(large, t.TaskID)
@@ -143,7 +130,9 @@ func (r *planReviewer) feasible() bool {
 		}
 	}
 	if len(large) > 0 {
-		r.evidence[planFeasible] = []string{fmt.Sprintf("estimated at more than %v person-days: %s", limit, joinIDs(large))}
+		r.evidence[planFeasible] = []string{
+			fmt.Sprintf("estimated at more than %v person-days: %s", limit, plan.JoinIDs(large)),
+		}
 	}
 	return len(large) == 0
 }
@@ -151,21 +140,21 @@ func (r *planReviewer) feasible() bool {
 // coverage costs points where there is no checklist at all. A checklist with a hole is a hard error, but a small plan
 // whose one task says it all is sound without one.
 func (r *planReviewer) coverage() {
-	if len(r.plan.rootCriteria()) == 0 {
+	if len(r.plan.RootCriteria()) == 0 {
 		r.object(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
 		r.suggest(priorityMed, "", "split what was asked for into root_acceptance_criteria and name them in covers")
 	}
 }
 
 func (r *planReviewer) completeness() {
-	var bare, toothless []TaskID
+	var bare, toothless []plan.TaskID
 	for _, t := range r.actions {
 		if strings.TrimSpace(t.Description) == "" && (t.DeliverableSpec == nil ||
 			strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" {
 			bare = append(bare, t.TaskID)
 			r.suggest(priorityLow, t.TaskID, "describe what is to be done: whoever does it sees only the title")
 		}
-		if !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.Severity == Must }) {
+		if !slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.Severity == plan.Must }) {
 			toothless = append(toothless, t.TaskID)
 			r.suggest(priorityHigh, t.TaskID,
 				"make at least one criterion a MUST: now nothing can reject its deliverable outright")
@@ -177,13 +166,13 @@ func (r *planReviewer) completeness() {
 
 // dependencies looks for tasks that serve nothing. Without root criteria every last task would be one.
 func (r *planReviewer) dependencies() {
-	if len(r.plan.rootCriteria()) == 0 {
+	if len(r.plan.RootCriteria()) == 0 {
 		return
 	}
 	needed := r.needed()
-	var orphans []TaskID
+	var orphans []plan.TaskID
 	for _, t := range r.actions {
-		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
+		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
 			return len(c.Covers) > 0
 		})
 		if !covers && !needed[t.TaskID] {
@@ -197,9 +186,9 @@ func (r *planReviewer) dependencies() {
 }
 
 // needed is the set of tasks that some task depends on, through GOALs too, or that the root names.
-func (r *planReviewer) needed() map[TaskID]bool {
-	parent := make(map[TaskID]TaskID, len(r.plan.Tasks))
-	named := map[TaskID]bool{}
+func (r *planReviewer) needed() map[plan.TaskID]bool {
+	parent := make(map[plan.TaskID]plan.TaskID, len(r.plan.Tasks))
+	named := map[plan.TaskID]bool{}
 	for _, t := range r.plan.Tasks {
 		parent[t.TaskID] = t.ParentTaskID
 		if f := t.FinalDeliverableSpec; f != nil {
@@ -208,15 +197,15 @@ func (r *planReviewer) needed() map[TaskID]bool {
 				named[id] = true
 			}
 		}
-		if t.NodeType == Action {
+		if t.NodeType == plan.Action {
 			for _, d := range t.DependsOn {
 				named[d] = true
 			}
 		}
 	}
-	needed := map[TaskID]bool{}
+	needed := map[plan.TaskID]bool{}
 	for _, t := range r.actions {
-		for id, steps := t.TaskID, 0; id != "" && steps < MaxDepth; id, steps = parent[id], steps+1 {
+		for id, steps := t.TaskID, 0; id != "" && steps < plan.MaxDepth; id, steps = parent[id], steps+1 {
 			if named[id] {
 				needed[t.TaskID] = true
 				break
@@ -228,7 +217,7 @@ func (r *planReviewer) needed() map[TaskID]bool {
 
 // wording judges each criterion and reports whether enough tasks have an outcome that can be observed.
 func (r *planReviewer) wording() bool {
-	var blind, vagueIn []TaskID
+	var blind, vagueIn []plan.TaskID
 	vague, all := 0, 0
 	for _, t := range r.actions {
 		observable, vagueHere := false, 0
@@ -241,7 +230,7 @@ func (r *planReviewer) wording() bool {
 			}
 			vagueHere++
 			r.suggest(priorityMed, t.TaskID,
-				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", OneLine(c.ID), why)
+				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", plan.OneLine(c.ID), why)
 		}
 		vague += vagueHere
 		if vagueHere > 0 {
@@ -271,7 +260,7 @@ var vagueWord = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // weakness says why nobody can decide whether the criterion holds; "" if somebody can.
-func weakness(c Criterion, title string) string {
+func weakness(c plan.Criterion, title string) string {
 	s := strings.ToLower(strings.TrimSpace(c.Statement))
 	switch {
 	case c.Run != "":

@@ -1,16 +1,18 @@
-package plan
+package plandoc
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plan"
 )
 
 // Type is what a kind of plan begins with. It is data: templates/types/<name>.yaml.
 type Type struct {
-	Name   string `yaml:"name"`
-	About  string `yaml:"about"` // one line, for people
-	Config Config `yaml:"-"`     // where the plan itself sets nothing; read from config
+	Name   string      `yaml:"name"`
+	About  string      `yaml:"about"` // one line, for people
+	Config plan.Config `yaml:"-"`     // where the plan itself sets nothing; read from config
 	// what meta.type of a task may be; none: anything. The first one is that of a task which says nothing
 	Kinds   []string          `yaml:"kinds"`
 	Before  []before          `yaml:"before"`
@@ -25,55 +27,49 @@ type before struct {
 }
 
 // kind is what meta.type says that a task is.
-func (y Type) kind(t *Task) string {
-	if kind, ok := t.Meta["type"].(string); ok && kind != "" {
+func (y Type) kind(t *plan.Task) string {
+	if kind := t.MetaType(); kind != "" || len(y.Kinds) == 0 {
 		return kind
 	}
-	if len(y.Kinds) > 0 {
-		return y.Kinds[0]
-	}
-	return ""
+	return y.Kinds[0]
 }
 
 // Check finds where a plan is not one of its type. Paths count the tasks of the plan.
-func (y Type) Check(p *Plan) Findings {
-	at := make(map[TaskID]*Task, len(p.Tasks))
+func (y Type) Check(p *plan.Plan) plan.Findings {
+	tasks := p.Index()
+	below := map[plan.TaskID][]plan.TaskID{} // a dependency on a GOAL is one on all below it
 	for _, t := range p.Tasks {
-		at[t.TaskID] = t
-	}
-	below := map[TaskID][]TaskID{} // a dependency on a GOAL is one on all below it
-	for _, t := range p.Tasks {
-		if t.NodeType != Check {
+		if t.NodeType != plan.Check {
 			below[t.ParentTaskID] = append(below[t.ParentTaskID], t.TaskID)
 		}
 	}
-	var fs Findings
+	var fs plan.Findings
 	for i, t := range p.Tasks {
-		if t.NodeType != Action || t.Planning() {
+		if t.NodeType != plan.Action || t.Planning() {
 			continue
 		}
 		kind := y.kind(t)
 		find := func(code, field, text, expected, found, example string) {
-			fs = append(fs, Finding{
+			fs = append(fs, plan.Finding{
 				Code: code, Path: fmt.Sprintf("tasks[%d].%s", i, field), TaskID: t.TaskID,
 				Message: text, Expected: expected, Found: found, Example: example,
 			})
 		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
 			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "),
-				Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+				plan.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {
-			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, at, below) {
+			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, tasks, below) {
 				find("nothing-before", "depends_on",
 					fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s", y.Name, kind,
 						strings.Join(b.Needs, " or ")),
 					"depends_on a task with meta.type "+strings.Join(b.Needs, " or "), "none", "depends_on: [TEST-1]")
 			}
 		}
-		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
-			return c.Severity == Must && c.Run != ""
+		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
+			return c.Severity == plan.Must && c.Run != ""
 		}) {
 			find("no-run-line", "acceptance_criteria",
 				fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done", y.Name, kind),
@@ -85,22 +81,24 @@ func (y Type) Check(p *Plan) Findings {
 
 // reaches reports whether a task depends, directly or not, on one of some kinds. A plan that goes round in a circle has
 // another finding; here it must only end.
-func (y Type) reaches(t *Task, kinds []string, at map[TaskID]*Task, below map[TaskID][]TaskID) bool {
-	seen := map[TaskID]bool{t.TaskID: true}
+func (y Type) reaches(
+	t *plan.Task, kinds []string, tasks plan.Index, below map[plan.TaskID][]plan.TaskID,
+) bool {
+	seen := map[plan.TaskID]bool{t.TaskID: true}
 	queue := slices.Clone(t.DependsOn)
 	for len(queue) > 0 {
 		id := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		d := at[id]
+		d := tasks.Task(id)
 		if d == nil || seen[id] {
 			continue
 		}
 		seen[id] = true
-		if d.NodeType == Action && slices.Contains(kinds, y.kind(d)) {
+		if d.NodeType == plan.Action && slices.Contains(kinds, y.kind(d)) {
 			return true
 		}
 		queue = append(queue, d.DependsOn...)
-		if d.NodeType == Goal {
+		if d.NodeType == plan.Goal {
 			queue = append(queue, below[id]...)
 		}
 	}
@@ -108,7 +106,7 @@ func (y Type) reaches(t *Task, kinds []string, at map[TaskID]*Task, below map[Ta
 }
 
 // Begin gives a plan its type, and what the type sets where the plan sets nothing.
-func (y Type) Begin(p *Plan) {
+func (y Type) Begin(p *plan.Plan) {
 	p.PlanType = y.Name
-	p.Config.orElse(y.Config)
+	p.Config.OrElse(y.Config)
 }

@@ -1,4 +1,4 @@
-package plan
+package plandoc
 
 // What the built-in plan review goes by. All of it is data: a change of mind is a change of this file.
 
