@@ -52,17 +52,17 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 // Explain says for each open ACTION, in plan order, what it waits for; for a version under review, what the review
 // waits for. waits and claims are those of the state.
 func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
-	x := explainer{s: s, waits: map[plan.TaskID]Wait{}, claims: map[plan.TaskID]ClaimState{},
-		known: map[plan.TaskID]cause{}}
-	for _, w := range waits {
-		x.waits[w.Task] = w
+	x := explainer{s: s, waits: make(map[plan.TaskID]*Wait, len(waits)), claims: map[plan.TaskID]ClaimState{},
+		known: make(map[plan.TaskID]*cause, len(s.Plan.Tasks)/2)}
+	for i := range waits {
+		x.waits[waits[i].Task] = &waits[i]
 	}
 	for _, c := range claims {
 		if c.Holds {
 			x.claims[c.Task] = c
 		}
 	}
-	all := []Wait{}
+	all := make([]Wait, 0, len(s.Plan.Tasks)/2)
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDone &&
@@ -101,9 +101,9 @@ func fails(text string) cause { return cause{rank: failed, Wait: Wait{Text: text
 
 type explainer struct {
 	s      *plan.State
-	waits  map[plan.TaskID]Wait
+	waits  map[plan.TaskID]*Wait
 	claims map[plan.TaskID]ClaimState
-	known  map[plan.TaskID]cause
+	known  map[plan.TaskID]*cause
 }
 
 func (x *explainer) wait(t *plan.TaskState) Wait {
@@ -144,14 +144,15 @@ func chainText(chain []plan.TaskID) string {
 
 // cause finds what keeps a task from being done, and remembers it. It stores a preliminary answer first, because an
 // invalid plan may have cycles.
-func (x *explainer) cause(id plan.TaskID) cause {
-	if c, ok := x.known[id]; ok {
+func (x *explainer) cause(id plan.TaskID) *cause {
+	if c := x.known[id]; c != nil {
 		return c
 	}
-	x.known[id] = fails("they wait for each other")
-	c := x.find(id)
-	x.known[id] = c
-	return c
+	c := fails("they wait for each other")
+	x.known[id] = &c
+	found := x.find(id)
+	x.known[id] = &found
+	return &found
 }
 
 func (x *explainer) find(id plan.TaskID) cause {
@@ -163,13 +164,13 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", c.Owner(),
 			c.Until.Local().Format(time.DateTime))}}
 	}
-	if w, ok := x.waits[id]; ok {
-		rank := person
+	if w := x.waits[id]; w != nil {
+		c := cause{rank: person, Wait: *w}
 		if w.Failed {
-			rank = failed
+			c.rank = failed
 		}
-		w.Text = plan.OneLine(w.Text)
-		return cause{rank: rank, Wait: w}
+		c.Text = plan.OneLine(w.Text)
+		return c
 	}
 	check := x.s.CheckOf(id)
 	switch {

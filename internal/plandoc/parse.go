@@ -96,6 +96,9 @@ func (d *written) locateByID(fs plan.Findings) plan.Findings {
 
 // Locate places findings about a plan that ParseValid made of data, with the paths of plan.json, in the file itself.
 func Locate(name string, data []byte, fs plan.Findings) plan.Findings {
+	if len(fs) == 0 {
+		return fs // there is nothing to read the text again for
+	}
 	d, err := parseWritten(name, data)
 	if err != nil {
 		return fs
