@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gitwf/internal/agent"
@@ -35,6 +36,8 @@ type Engine struct {
 	// Watch receives a run's current work whenever that changes, from one goroutine; may be nil. It may keep the state
 	// but not change it.
 	Watch func(*plan.State, []Doing)
+
+	reviewed atomic.Pointer[reviewedPlan]
 
 	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings
