@@ -54,7 +54,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 		return ctx.Err()
 	}
 	now := e.now()
-	ev := plan.Mend{Document: plan.MendDocument{Mended: mended, By: by.Name, CreatedAt: plan.Second(now)}}
+	ev := plan.Mend{Mended: mended, By: by.Name, CreatedAt: plan.Second(now)}
 	done, err := store.Append(context.WithoutCancel(ctx), home, ev, gitstore.AppendOptions{Now: now})
 	if err != nil {
 		return fmt.Errorf("record what was fixed: %w", err)

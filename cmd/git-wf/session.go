@@ -69,7 +69,7 @@ func printSession(w io.Writer, s *plan.State) {
 	if sum.PlanType != "" {
 		parts = append(parts, "type "+plan.OneLine(sum.PlanType))
 	}
-	if sum.Complexity == plan.Complex || s.Plan.Complexity != "" {
+	if sum.Complexity.Highest() || s.Plan.Complexity != "" {
 		parts = append(parts, string(sum.Complexity))
 	}
 	if len(parts) > 0 {
@@ -157,6 +157,6 @@ func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 		}
 		d.Plan.PlanType = name
 	}
-	d.Plan.Complexity = plan.HigherComplexity(d.Plan.Complexity, plan.Complexity(c.String("complexity")))
+	d.Plan.Complexity = d.Plan.Complexity.Higher(plan.Complexity(c.String("complexity")))
 	return eng.BeginType(d)
 }

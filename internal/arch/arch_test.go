@@ -348,3 +348,49 @@ func goFiles(t *testing.T) []string {
 	}
 	return names
 }
+
+// mostNames is how many names the model may export: constants, variables, types and functions, methods apart.
+const mostNames = 200
+
+// TestModelNames keeps the model small. What only one package uses belongs there; what is no word of the model, nor
+// follows from what is recorded, belongs to a package of its own.
+func TestModelNames(t *testing.T) {
+	var names []string
+	add := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.IsExported() {
+				names = append(names, id.Name)
+			}
+		}
+	}
+	for _, name := range goFiles(t) {
+		if path.Dir(name) != "internal/plan" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(name)), nil,
+			parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					add(d.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						add(s.Name)
+					case *ast.ValueSpec:
+						add(s.Names...)
+					}
+				}
+			}
+		}
+	}
+	if len(names) == 0 || len(names) > mostNames {
+		t.Errorf("internal/plan exports %d names, want 1 to %d", len(names), mostNames)
+	}
+}

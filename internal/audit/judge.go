@@ -61,7 +61,7 @@ func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) s
 		}
 	}
 	if said.Listed && !slices.Contains(r.Pruned, version) {
-		return files(said.Files, d.task.Dir()+"/"+plan.FilesPath(version)+"/", entries)
+		return files(said.Files, d.task.Dir()+"/"+plan.ArtifactRecord{Version: version}.FilesPath()+"/", entries)
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func TestMoveOverAPrune(t *testing.T) {
 	p := newPruned(t)
 	empty := p.GitIn("", "hash-object", "-w", "--stdin")
 	other := p.GitIn("{}\n", "hash-object", "-w", "--stdin")
-	dir := plan.PruneDir(1, p.old)
+	dir := plan.PruneDocument{Archive: p.old}.Dir(1)
 	rejection := dir1 + "/reviews/r1-v1-0-ann/"
 	approved := p.Git("rev-parse", string(p.old)+":"+dir1+"/artifacts/v2/files")
 	ahead := p.forge(p.old, [][]string{add("notes/0001-decisions.md", other)}, p.old)
@@ -92,7 +92,8 @@ func TestMoveOverAPrune(t *testing.T) {
 			p.later), "bad-prune"},
 		{"a second stub by an event", p.later, p.forge(p.later, [][]string{add(dir1+"/artifacts/v1/"+plan.StubName(p.old),
 			empty)}, p.later), "bad-prune"},
-		{"a prune by an event", p.later, p.forge(p.later, [][]string{add(plan.PruneDir(2, p.old)+"/prune.json", other)},
+		{"a prune by an event", p.later, p.forge(p.later, [][]string{
+			add(plan.PruneDocument{Archive: p.old}.Dir(2)+"/prune.json", other)},
 			p.later), "bad-prune"},
 	}
 	for _, tt := range tests {
@@ -185,7 +186,7 @@ func TestPolicyIsNotPruned(t *testing.T) {
 		return p.forge(p.root, [][]string{add("policy.json", blob)}, parents...)
 	}
 	old := policy()
-	next := p.forge(old, [][]string{add(plan.PruneDir(1, old)+"/prune.json",
+	next := p.forge(old, [][]string{add(plan.PruneDocument{Archive: old}.Dir(1)+"/prune.json",
 		p.Git("rev-parse", string(old)+":policy.json"))})
 	findings, err := Move(context.Background(), p.Open(), gitstore.PolicyRef, old, next)
 	if err != nil || len(findings) != 1 || findings[0].Code != "moved-back" {

@@ -88,7 +88,7 @@ func (a *auditor) notFollowing(s *step, review, waiver change) (why string, err 
 	want.TaskID, want.ReviewedArtifactID, want.Tree, want.SpecHash = id, plan.VersionID(version), v.Files, t.SpecHash()
 	want.Reviewer, want.Session, want.For = plan.ReviewerChecks, "", ""
 	want.MinScore = snap.State().MinScore(id)
-	want.Criteria = plan.Rejudge(t, old.Criteria, doc.Criterion, doc.Decision)
+	want.Criteria = t.Rejudge(old.Criteria, doc.Criterion, doc.Decision)
 	want.Score = plan.Score(want.Criteria)
 	want.Verdict = plan.Judge(want.Criteria, want.Score, want.MinScore)
 	if is, should := plan.Document(got), plan.Document(want); !bytes.Equal(is, should) {

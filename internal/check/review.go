@@ -92,7 +92,7 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		r.Score = *o.Score
 	case o.Verdict == plan.Rejected:
 		r.Score = 0 // a rejection without a number says that nothing of it can stay
-		if len(plan.FailedMust(r.Criteria)) == 0 {
+		if len(r.FailedMust()) == 0 {
 			r.Score = min(plan.Score(r.Criteria), max(s.MinScore-1, 0))
 		}
 	}
@@ -161,7 +161,7 @@ func reason(r plan.Review, minScore int) string {
 			failed++
 		}
 	}
-	switch must := plan.FailedMust(r.Criteria); {
+	switch must := r.FailedMust(); {
 	case r.Verdict == plan.Approved && failed == 0:
 		return "Every criterion passed."
 	case r.Verdict == plan.Approved:

@@ -191,7 +191,7 @@ func TestOfPlan(t *testing.T) {
 	s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v2", Tree: "4b82"}, MinScore: 90}
 	r := OfPlan(s, nil, plan.Findings{{Code: "cycle", TaskID: "A-1", Message: "a cycle"}}, aTime)
 	checkReview(t, s, r)
-	if r.Verdict != plan.Rejected || r.Score != 0 || len(r.Suggestions) != 1 || len(plan.FailedMust(r.Criteria)) == 0 {
+	if r.Verdict != plan.Rejected || r.Score != 0 || len(r.Suggestions) != 1 || len(r.FailedMust()) == 0 {
 		t.Errorf("of a plan that breaks rules: %+v", r)
 	}
 }

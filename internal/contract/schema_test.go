@@ -66,7 +66,7 @@ func TestExamplePlans(t *testing.T) {
 		TaskID: "PLAN-1", NodeType: plan.Action, ParentTaskID: whole.RootTaskID, SplitTargetTaskID: "IMPL-2",
 		DeliverableSpec: &plan.DeliverableSpec{Format: plan.FormatPlan},
 	})
-	if _, err := plan.Merged(whole, "PLAN-1", fragment, 1); err != nil {
+	if _, err := whole.Merged("PLAN-1", fragment, 1); err != nil {
 		t.Error(err)
 	}
 }

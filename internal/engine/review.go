@@ -45,7 +45,7 @@ type reviewing struct {
 
 // reviewLocked claims the CHECK of a task for a reviewer and does the review, if its next step is still the expected
 // one.
-func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState, step plan.ReviewStep, by string,
+func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState, step, by string,
 	do func(reviewing) error) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {

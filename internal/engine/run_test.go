@@ -253,17 +253,17 @@ func TestReviewSteps(t *testing.T) {
 	tests := []struct {
 		name, config, criteria string
 		want                   string
-		next                   plan.ReviewStep
+		next                   string
 		wait                   string
 	}{
-		{"the engine judges all", "", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", plan.StepNone, ""},
-		{"a SHOULD costs points", "", runs + ", " + dislike, file + " reviews/r1-v1-90-checks/APPROVED.md", plan.StepNone,
+		{"the engine judges all", "", runs, file + " reviews/r1-v1-100-checks/APPROVED.md", "", ""},
+		{"a SHOULD costs points", "", runs + ", " + dislike, file + " reviews/r1-v1-90-checks/APPROVED.md", "",
 			""},
 		{"a person judges all", "", person, file, plan.StepPerson, "git wf review IMPL-1 --approve|--reject"},
 		{"a person has the last word", "", runs + ", " + person, file + " checks/k1-v1.json", plan.StepPerson,
 			"git wf review IMPL-1 --approve|--reject"},
 		{"a failed MUST spares the person", "max_attempts: 1", fails + ", " + person, file +
-			" reviews/r1-v1-100-checks/REJECTED.md", plan.StepNone,
+			" reviews/r1-v1-100-checks/REJECTED.md", "",
 			"git wf show IMPL-1; git wf retry IMPL-1"},
 		{"a failed SHOULD does not", "", dislike + ", " + person, file + " checks/k1-v1.json", plan.StepPerson,
 			"git wf review IMPL-1 --approve|--reject"},

@@ -49,7 +49,7 @@ func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return nil, err
 	}
-	rev := check.ByEngine(subject, plan.Rejudge(subject.Task, old.Criteria, criterion, d), "", e.Now())
+	rev := check.ByEngine(subject, subject.Task.Rejudge(old.Criteria, criterion, d), "", e.Now())
 	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
 		Author: agentActor(plan.ReviewerChecks)}, nil
 }

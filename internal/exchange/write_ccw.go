@@ -97,7 +97,7 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 
 // larger is the larger of two complexities: it is never lowered. A word that is none of them stays.
 func larger(was string, is plan.Complexity) string {
-	if c := plan.Complexity(was); was != "" && (!c.Valid() || plan.HigherComplexity(c, is) == c) {
+	if c := plan.Complexity(was); was != "" && (!c.Valid() || c.Higher(is) == c) {
 		return was
 	}
 	return string(is)

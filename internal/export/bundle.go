@@ -293,7 +293,7 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 // files returns the bundle's files for one version.
 func files(t *plan.Task, a plan.Artifact) []File {
 	all := []File{}
-	source := t.TaskID.Dir() + "/" + plan.FilesPath(plan.VersionNumber(a.ArtifactID)) + "/"
+	source := t.TaskID.Dir() + "/" + plan.ArtifactRecord{Version: plan.VersionNumber(a.ArtifactID)}.FilesPath() + "/"
 	for _, f := range a.Files {
 		all = append(all, File{DestPath: Dir(t) + "/" + f.Path, SourcePath: source + f.Path, Mode: f.Mode, OID: f.OID,
 			SHA256: f.SHA256, Size: f.Size})

@@ -15,7 +15,8 @@ import (
 func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
 	version int) (plan.Artifact, error) {
 	var a plan.Artifact
-	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+plan.VersionPath(version), &a); err != nil {
+	name := id.Dir() + "/" + plan.ArtifactRecord{Version: version}.Path()
+	if err := readJSON(ctx, store, snap.Commit, name, &a); err != nil {
 		return plan.Artifact{}, err
 	}
 	if err := checkArtifact(snap, id, version, a); err != nil {
@@ -28,8 +29,8 @@ func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id
 func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
 	rec, ok := snap.Records.Of(id).Version(version)
 	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
-		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(), plan.VersionPath(version), a.TaskID,
-			a.ArtifactID, a.Tree)
+		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(),
+			plan.ArtifactRecord{Version: version}.Path(), a.TaskID, a.ArtifactID, a.Tree)
 	}
 	return nil
 }

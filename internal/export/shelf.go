@@ -43,7 +43,8 @@ func NewShelf(store library) *Shelf {
 func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Version) error {
 	var artifacts, reviews, trees []plan.OID
 	for _, v := range versions {
-		if oid := snap.Document(v.TaskID, plan.VersionPath(v.Number)); oid != "" && !has(s.artifacts, oid) {
+		oid := snap.Document(v.TaskID, plan.ArtifactRecord{Version: v.Number}.Path())
+		if oid != "" && !has(s.artifacts, oid) {
 			artifacts = append(artifacts, oid)
 		}
 		if rec, ok := newestApproval(snap, v.TaskID, v.Number); ok {
@@ -88,7 +89,7 @@ func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 
 func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact,
 	error) {
-	if a, ok := s.artifacts[snap.Document(id, plan.VersionPath(version))]; ok {
+	if a, ok := s.artifacts[snap.Document(id, plan.ArtifactRecord{Version: version}.Path())]; ok {
 		return a, checkArtifact(snap, id, version, a)
 	}
 	return ReadArtifact(ctx, s.store, snap, id, version)

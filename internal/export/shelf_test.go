@@ -40,7 +40,7 @@ func TestShelfKeeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range Approved(snap, false) {
-			path := plan.VersionPath(v.Number)
+			path := plan.ArtifactRecord{Version: v.Number}.Path()
 			want := plan.OID(r.Git("rev-parse", string(commit)+":"+v.TaskID.Dir()+"/"+path))
 			if got := snap.Document(v.TaskID, path); got != want {
 				t.Errorf("%s of %s is %q, want %q", path, v.TaskID, got, want)

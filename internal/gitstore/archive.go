@@ -56,7 +56,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 		}
 		done, a.begins = p.doc, p.write
 		a.also, err = a.archive(ctx, tip)
-		return tip, plan.Pruned(p.doc), err
+		return tip, p.doc.Change(), err
 	}
 	pruned, err := a.appended(ctx)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	}
 	p.doc = plan.PruneDocument{
 		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: events, By: choice.By, CreatedAt: choice.CreatedAt,
-		Dropped: plan.DroppedBy(snap.Plan, snap.Records, choice.Keep),
+		Dropped: snap.Records.Dropped(snap.Plan, choice.Keep),
 	}
 	return p, nil
 }
@@ -227,7 +227,7 @@ func (p *pruning) write(ctx context.Context, b *Batch) (plan.OID, error) {
 		return "", err
 	}
 	add := &addition{}
-	document := plan.Entry{Path: plan.PruneDir(p.n, p.tip.oid) + "/" + plan.PruneFile, Data: plan.Document(p.doc)}
+	document := plan.Entry{Path: p.doc.Dir(p.n) + "/" + plan.PruneFile, Data: plan.Document(p.doc)}
 	if err := add.insert(&document); err != nil {
 		return "", err
 	}

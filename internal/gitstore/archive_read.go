@@ -59,8 +59,8 @@ func (s *Store) ReadPrune(ctx context.Context, commit plan.OID, a Archive) (plan
 	if err != nil {
 		return plan.PruneDocument{}, err
 	}
-	d, err := plan.DecodePrune(data)
-	if err == nil && d.Archive != a.Tip {
+	var d plan.PruneDocument
+	if err = d.Decode(data); err == nil && d.Archive != a.Tip {
 		err = fmt.Errorf("%s/%s speaks of %s", a.Dir, plan.PruneFile, d.Archive)
 	}
 	return d, err

@@ -159,7 +159,7 @@ func (c *cachedPlan) near(id plan.TaskID) *plan.Plan {
 	return &p
 }
 
-// lookup is a plan.Lookup. It sets bad, and returns something harmless, if the file is inconsistent.
+// lookup is a what plan.Near reads. It sets bad, and returns something harmless, if the file is inconsistent.
 type lookup struct {
 	c     *cachedPlan
 	tasks map[int]*plan.Task

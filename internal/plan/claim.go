@@ -6,7 +6,7 @@ import (
 
 // How claims are judged across hosts (docs/format.md, section 6).
 const (
-	ClockTolerance = time.Minute    // by which the clocks of two hosts may differ
+	clockTolerance = time.Minute    // by which the clocks of two hosts may differ
 	MaxLease       = 24 * time.Hour // of a claim, counted from its last renewal
 )
 
@@ -19,13 +19,13 @@ func (c Claim) Until(host string) time.Time {
 	if c.Host == host {
 		return c.Expires
 	}
-	return c.Expires.Add(ClockTolerance)
+	return c.Expires.Add(clockTolerance)
 }
 
 // Misdated reports whether the claim's times are impossible by now, even within the tolerance: the owner's clock is
 // ahead, or this one was set back. Only watching such a claim shows when it ends.
 func (c Claim) Misdated(now time.Time) bool {
-	return !c.Vacant() && (c.Started.After(now.Add(ClockTolerance)) || c.Expires.After(now.Add(MaxLease+ClockTolerance)))
+	return !c.Vacant() && (c.Started.After(now.Add(clockTolerance)) || c.Expires.After(now.Add(MaxLease+clockTolerance)))
 }
 
 // ClaimsEnded returns a lower bound of the claims of an ACTION or CHECK that have ended, by their records. A new

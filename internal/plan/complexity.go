@@ -8,7 +8,7 @@ type Complexity string
 const (
 	simple  Complexity = "simple"  // fewer than 5 tasks, on one level
 	medium  Complexity = "medium"  // 5 to 15 tasks, or more than one level
-	Complex Complexity = "complex" // more than 15 tasks
+	highest Complexity = "complex" // more than 15 tasks
 )
 
 // rank orders the complexities; what is none comes before all.
@@ -18,7 +18,7 @@ func (c Complexity) rank() int {
 		return 1
 	case medium:
 		return 2
-	case Complex:
+	case highest:
 		return 3
 	}
 	return 0
@@ -27,18 +27,21 @@ func (c Complexity) rank() int {
 // Valid reports whether c is one of the three.
 func (c Complexity) Valid() bool { return c.rank() > 0 }
 
-// HigherComplexity is the higher of the two.
-func HigherComplexity(a, b Complexity) Complexity {
-	if b.rank() > a.rank() {
-		return b
+// Higher is the higher of the two.
+func (c Complexity) Higher(o Complexity) Complexity {
+	if o.rank() > c.rank() {
+		return o
 	}
-	return a
+	return c
 }
+
+// Highest reports whether there is none above c.
+func (c Complexity) Highest() bool { return c == highest }
 
 // AssessComplexity is the complexity of the plan as it is: that of its tasks or the one that it was given, whichever is
 // higher. Every task counts that makes a deliverable, also an abandoned one: a plan never becomes simpler than it was.
 func (p *Plan) AssessComplexity() Complexity {
-	return HigherComplexity(p.Complexity, p.countedComplexity())
+	return p.Complexity.Higher(p.countedComplexity())
 }
 
 func (p *Plan) countedComplexity() Complexity {
@@ -51,7 +54,7 @@ func (p *Plan) countedComplexity() Complexity {
 	}
 	switch {
 	case n > 15:
-		return Complex
+		return highest
 	case n >= 5 || below:
 		return medium
 	}
@@ -65,7 +68,7 @@ func (p *Plan) keepComplexity(base *Plan) {
 	if len(base.Grafts) > 0 { // before, base has none of the tasks
 		floor = base.AssessComplexity()
 	}
-	if p.Complexity = HigherComplexity(p.Complexity, floor); p.Complexity.rank() <= p.countedComplexity().rank() {
+	if p.Complexity = p.Complexity.Higher(floor); p.Complexity.rank() <= p.countedComplexity().rank() {
 		p.Complexity = ""
 	}
 }

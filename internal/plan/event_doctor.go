@@ -18,8 +18,8 @@ type Mended struct {
 	Did    string `json:"did"`
 }
 
-// MendDocument is the content of a file below doctor/.
-type MendDocument struct {
+// Mend records what doctor has put right, in a file below doctor/. It changes no status.
+type Mend struct {
 	Mended    []Mended  `json:"mended"`
 	By        string    `json:"by"`
 	CreatedAt time.Time `json:"created_at"`
@@ -27,31 +27,27 @@ type MendDocument struct {
 
 // name is the record's file name below doctor/: its time, and a part of its hash, so that no two clones give one name
 // to two of them.
-func (d MendDocument) name() string {
-	return fmt.Sprintf("%s-%x.json", d.CreatedAt.UTC().Format("20060102T150405Z"),
-		sha1.Sum(Document(d)))[:len("20060102T150405Z-")+12] + ".json"
+func (e Mend) name() string {
+	return fmt.Sprintf("%s-%x.json", e.CreatedAt.UTC().Format("20060102T150405Z"),
+		sha1.Sum(Document(e)))[:len("20060102T150405Z-")+12] + ".json"
 }
-
-// Mend records what doctor has put right. It changes no status.
-type Mend struct{ Document MendDocument }
 
 // Repairs says that a completed plan takes the event.
 func (Mend) Repairs() {}
 
 // Apply is refused if nothing was.
 func (e Mend) Apply(*State) (Change, error) {
-	d := e.Document
-	if len(d.Mended) == 0 {
+	if len(e.Mended) == 0 {
 		return Change{}, fmt.Errorf("doctor has put nothing right")
 	}
 	var body strings.Builder
-	for _, m := range d.Mended {
+	for _, m := range e.Mended {
 		fmt.Fprintf(&body, "%s %s: %s\n", m.Code, OneLine(m.Place), OneLine(m.Did))
 	}
 	return Change{
-		Subject:  fmt.Sprintf("doctor: %s put right", Count(len(d.Mended), "thing")),
+		Subject:  fmt.Sprintf("doctor: %s put right", Count(len(e.Mended), "thing")),
 		Body:     body.String(),
 		Trailers: []Trailer{{"Wf-Event", eventDoctor}},
-		Add:      []Entry{{Path: doctorDir + "/" + d.name(), Data: Document(d)}},
+		Add:      []Entry{{Path: doctorDir + "/" + e.name(), Data: Document(e)}},
 	}, nil
 }

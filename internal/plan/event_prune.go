@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,21 +39,20 @@ type PruneDocument struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// DecodePrune reads a prune.json. A document that can't be one fails.
-func DecodePrune(data []byte) (PruneDocument, error) {
-	var d PruneDocument
-	if err := json.Unmarshal(data, &d); err != nil {
-		return d, fmt.Errorf("prune.json: %w", err)
+// Decode reads a prune.json. A document that can't be one fails.
+func (d *PruneDocument) Decode(data []byte) error {
+	if err := json.Unmarshal(data, d); err != nil {
+		return fmt.Errorf("prune.json: %w", err)
 	}
 	if d.Keep < 1 || !d.PlanID.Valid() || !isID(string(d.Archive)) {
-		return d, fmt.Errorf("prune.json names no plan, no archived commit, or keeps nothing")
+		return errors.New("prune.json names no plan, no archived commit, or keeps nothing")
 	}
-	return d, nil
+	return nil
 }
 
-// DroppedBy lists the versions whose files a prune takes, task by task in the plan's order: those that are not among
+// Dropped lists the versions whose files a prune takes, task by task in the plan's order: those that are not among
 // the newest keep versions of their task and that no review approved.
-func DroppedBy(p *Plan, r Records, keep int) []Dropped {
+func (r Records) Dropped(p *Plan, keep int) []Dropped {
 	list := []Dropped{}
 	for _, t := range p.Tasks {
 		rec := r.Of(t.TaskID)
@@ -98,21 +98,21 @@ func (t *TaskRecords) addStub(version int, tree OID, h half) bool {
 // PrunedDir is where a plan's tree says what its prunes did; below it each prune has a directory.
 const PrunedDir = "pruned"
 
-// PruneDir is the directory of the nth prune, from 1, which archived the history up to a commit.
-func PruneDir(n int, archive OID) string { return fmt.Sprintf("%s/%04d-%s", PrunedDir, n, archive) }
+// Dir is the directory of the document of the nth prune, from 1.
+func (d PruneDocument) Dir(n int) string { return fmt.Sprintf("%s/%04d-%s", PrunedDir, n, d.Archive) }
 
-// ParsePruneDir reads the last component of a PruneDir.
+// ParsePruneDir reads the last component of a PruneDocument's directory.
 func ParsePruneDir(name string) (n int, archive OID, ok bool) {
 	number, id, _ := strings.Cut(name, "-")
 	n = atoi(number)
 	return n, OID(id), n > 0 && len(number) <= maxDigits && fmt.Sprintf("%04d-%s", n, id) == name && isID(id)
 }
 
-// PruneFile is the document in a PruneDir.
+// PruneFile is the document in that directory.
 const PruneFile = "prune.json"
 
-// Pruned is the message of a prune's commit. It begins a history and names the archived one.
-func Pruned(d PruneDocument) Change {
+// Change is the message of a prune's commit. It begins a history and names the archived one.
+func (d PruneDocument) Change() Change {
 	return Change{
 		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"),
 			Count(d.Events, "event")),

@@ -14,7 +14,7 @@ import (
 func (m *machine) prune(t *rapid.T) []Dropped {
 	before, s := m.records(), Derive(m.plan, m.records(), m.claims, m.now)
 	keep := rapid.IntRange(1, 3).Draw(t, "keep")
-	dropped := DroppedBy(m.plan, before, keep)
+	dropped := before.Dropped(m.plan, keep)
 	for _, d := range dropped {
 		files := d.Dir() + "/files"
 		if m.tree[files] != d.Tree {
@@ -47,7 +47,7 @@ func (m *machine) prune(t *rapid.T) []Dropped {
 	if diff := cmp.Diff(withoutPruned(before), withoutPruned(m.records())); diff != "" {
 		t.Fatalf("a prune changes records: %s", diff)
 	}
-	if again := DroppedBy(m.plan, m.records(), keep); len(again) > 0 {
+	if again := m.records().Dropped(m.plan, keep); len(again) > 0 {
 		t.Fatalf("pruned twice, the files of %v go", again)
 	}
 	m.last = fmt.Sprintf("a prune of %d versions", len(dropped))
@@ -111,7 +111,7 @@ func TestPrunedVersionIsNotJudged(t *testing.T) {
 	})
 }
 
-func TestDroppedBy(t *testing.T) {
+func TestDropped(t *testing.T) {
 	review := func(n, v int, who string, verdict Verdict) ReviewRecord {
 		return ReviewRecord{N: n, Version: v, Score: 95, Reviewer: who, Verdict: verdict}
 	}
@@ -139,7 +139,7 @@ func TestDroppedBy(t *testing.T) {
 			}
 			p := &Plan{Tasks: []*Task{{TaskID: "IMPL-1", NodeType: Action}}}
 			var got []string
-			for _, d := range DroppedBy(p, Records{Tasks: map[TaskID]*TaskRecords{"IMPL-1": r}}, tt.keep) {
+			for _, d := range (Records{Tasks: map[TaskID]*TaskRecords{"IMPL-1": r}}).Dropped(p, tt.keep) {
 				got = append(got, d.ArtifactID)
 			}
 			if s := strings.Join(got, " "); s != tt.want {
@@ -189,7 +189,7 @@ func TestPruneDirs(t *testing.T) {
 		"0001-" + strings.ToUpper(id): 0, "": 0,
 	} {
 		if n, _, ok := ParsePruneDir(name); ok != (want > 0) || ok &&
-			(n != want || PruneDir(n, OID(id)) != PrunedDir+"/"+name) {
+			(n != want || (PruneDocument{Archive: OID(id)}).Dir(n) != PrunedDir+"/"+name) {
 			t.Errorf("%q is read as %d, %v", name, n, ok)
 		}
 	}

@@ -91,8 +91,8 @@ func (r Review) sound(t *Task) error {
 		return nil
 	case r.Verdict != Approved:
 		return fmt.Errorf("verdict %q is neither APPROVED nor REJECTED", r.Verdict)
-	case len(FailedMust(r.Criteria)) > 0:
-		return fmt.Errorf("can't be approved: %s not passed", strings.Join(FailedMust(r.Criteria), ", "))
+	case len(r.FailedMust()) > 0:
+		return fmt.Errorf("can't be approved: %s not passed", strings.Join(r.FailedMust(), ", "))
 	case r.Score < r.MinScore:
 		return fmt.Errorf("can't be approved with score %d: at least %d is needed", r.Score, r.MinScore)
 	}

@@ -259,7 +259,7 @@ func TestGraftRefusals(t *testing.T) {
 	}
 	const v1 = "artifacts/v1/artifact.json\nartifacts/v1/files"
 	const approved = v1 + "\nreviews/r1-v1-100-plan-review/APPROVED.md\nreviews/r1-v1-100-plan-review/review.json"
-	grafted, err := Merged(bootstrap, PlanTaskID, candidate, 1)
+	grafted, err := bootstrap.Merged(PlanTaskID, candidate, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

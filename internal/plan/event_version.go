@@ -71,17 +71,17 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		}
 	}
 	r := s.Records.Of(t.TaskID)
-	version := r.Active() + 1
+	rec := ArtifactRecord{Version: r.Active() + 1}
 	a := e.Artifact
-	a.ArtifactID = VersionID(version)
+	a.ArtifactID = VersionID(rec.Version)
 	dir := t.TaskID.Dir() + "/"
 	c := Change{
 		Subject:  fmt.Sprintf("%s: %s by %s", t.TaskID, a.ArtifactID, a.Agent),
 		Body:     a.Summary,
 		Trailers: trailers(eventArtifact, t.TaskID, "Wf-Artifact", a.ArtifactID, "Wf-Agent", a.Agent),
 		Author:   e.Author,
-		Add: []Entry{{Path: dir + VersionPath(version), Data: Document(a)},
-			{Path: dir + FilesPath(version), OID: a.Tree}},
+		Add: []Entry{{Path: dir + rec.Path(), Data: Document(a)},
+			{Path: dir + rec.FilesPath(), OID: a.Tree}},
 	}
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
 	switch {

@@ -64,9 +64,9 @@ func (e Waive) Apply(s *State) (Change, error) {
 	return c, nil
 }
 
-// Rejudge returns the results of a task's criteria after a waiver of one of them: those of the engine's last review, in
-// the order of the task's criteria, with that one waived. A criterion that the review did not have is not judged.
-func Rejudge(t *Task, last []CriterionResult, criterion string, d Decision) []CriterionResult {
+// Rejudge returns the results of the task's criteria after a waiver of one: those of the engine's last review, in
+// the task's order, with that one waived. A criterion that the review did not have is not judged.
+func (t *Task) Rejudge(last []CriterionResult, criterion string, d Decision) []CriterionResult {
 	results := make([]CriterionResult, 0, len(t.AcceptanceCriteria))
 	for _, c := range t.AcceptanceCriteria {
 		r := CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: ResultNotJudged,

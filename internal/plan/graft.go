@@ -114,7 +114,7 @@ func (p *Plan) ReservedIDs() Findings {
 // Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is
 // for: the first plan, a leaf that is split, or a plan that is amended. It fails with Findings, whose paths count the
 // tasks of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
-func Merged(base *Plan, task TaskID, candidate *Plan, version int) (*Plan, error) {
+func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
 	t := base.Task(task)
 	if t == nil || !t.Planning() {
 		return nil, refuse(task, "makes no plan")
@@ -295,9 +295,9 @@ func (e *GraftPlan) Estimate(whole *Plan, leaves []Feasible) (stuck []Feasible) 
 	return stuck
 }
 
-// Merged is Merged with the state's own plan; it also refuses what would change a task that is done.
+// Merged is Merged of the state's plan; it also refuses what would change a task that is done.
 func (s *State) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
-	p, err := Merged(s.Plan, task, candidate, version)
+	p, err := s.Plan.Merged(task, candidate, version)
 	if err != nil || len(s.Plan.Grafts) == 0 {
 		return p, err
 	}

@@ -242,7 +242,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: doctorDir, OfPlan: true, Events: []string{eventDoctor}, Reads: "no", Document: MendDocument{},
+			Dir: doctorDir, OfPlan: true, Events: []string{eventDoctor}, Reads: "no", Document: Mend{},
 			Forms: []form{{Text: "NAME.json"}},
 		},
 		{

@@ -42,8 +42,8 @@ func (p *Plan) Links() (links []Links, ok bool) {
 	return links, len(at) == len(p.Tasks)
 }
 
-// Lookup finds single tasks of a plan that is not read as a whole.
-type Lookup interface {
+// lookup finds single tasks of a plan that is not read as a whole.
+type lookup interface {
 	Find(id TaskID) (place int, ok bool)
 	Task(place int) *Task
 	Links(place int) Links
@@ -55,8 +55,8 @@ type Lookup interface {
 // For a dependency, the versions, the verdict and whether it is DONE are right.
 //
 // For a GOAL, whose state follows from everything below it, ok is false.
-func Near(l Lookup, id TaskID) (tasks []*Task, ok bool) {
-	n := near{Lookup: l, tasks: map[int]*Task{}}
+func Near(l lookup, id TaskID) (tasks []*Task, ok bool) {
+	n := near{lookup: l, tasks: map[int]*Task{}}
 	t := n.add(id)
 	if t != nil && t.NodeType == Check {
 		t = n.add(t.ReviewTargetTaskID)
@@ -89,7 +89,7 @@ func Near(l Lookup, id TaskID) (tasks []*Task, ok bool) {
 
 // near collects tasks by their places.
 type near struct {
-	Lookup
+	lookup
 	tasks map[int]*Task
 	whole map[TaskID]bool // the dependencies that were added with all below them
 }

@@ -76,6 +76,14 @@ type ArtifactRecord struct {
 	Files   OID
 }
 
+// Path is where its document is, below the task's directory.
+func (a ArtifactRecord) Path() string { return recordPath("artifacts", false, 0, values{n: a.Version}) }
+
+// FilesPath is where its files are, below the task's directory.
+func (a ArtifactRecord) FilesPath() string {
+	return recordPath("artifacts", false, 1, values{n: a.Version})
+}
+
 // ReviewRecord is one reviewer's verdict on one version. Reviewer is in the escaped form of EscapeName.
 type ReviewRecord struct {
 	N        int
@@ -203,12 +211,6 @@ func InputPath(escaped string, n int) string {
 func FeasibilityPath(version int) string {
 	return recordPath("feasibility", false, 0, values{n: 1, version: version})
 }
-
-// VersionPath is where the document of a version is, below the task's directory.
-func VersionPath(version int) string { return recordPath("artifacts", false, 0, values{n: version}) }
-
-// FilesPath is where the files of a version are, below the task's directory.
-func FilesPath(version int) string { return recordPath("artifacts", false, 1, values{n: version}) }
 
 // Claim is a lease on a task while somebody works on it.
 type Claim struct {

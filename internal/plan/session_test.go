@@ -68,8 +68,8 @@ func flatPlan(n int) *Plan {
 }
 
 func TestComplexity(t *testing.T) {
-	for n, want := range map[int]Complexity{0: simple, 1: simple, 4: simple, 5: medium, 15: medium, 16: Complex,
-		100: Complex} {
+	for n, want := range map[int]Complexity{0: simple, 1: simple, 4: simple, 5: medium, 15: medium, 16: highest,
+		100: highest} {
 		if got := flatPlan(n).AssessComplexity(); got != want {
 			t.Errorf("%d tasks: %s, want %s", n, got, want)
 		}
@@ -81,13 +81,13 @@ func TestComplexity(t *testing.T) {
 		t.Errorf("two levels: %s", got)
 	}
 	higher := flatPlan(1)
-	higher.Complexity = Complex
-	if got := higher.AssessComplexity(); got != Complex {
+	higher.Complexity = highest
+	if got := higher.AssessComplexity(); got != highest {
 		t.Errorf("set to complex: %s", got)
 	}
 	higher = flatPlan(16)
 	higher.Complexity = simple
-	if got := higher.AssessComplexity(); got != Complex {
+	if got := higher.AssessComplexity(); got != highest {
 		t.Errorf("set lower than it is: %s", got)
 	}
 }
@@ -97,12 +97,12 @@ func TestComplexityNeverFalls(t *testing.T) {
 	for before := range 20 {
 		for after := 1; after < 20; after++ {
 			base, candidate := flatPlan(before), flatPlan(after)
-			p, err := Merged(base, PlanTaskID, &Plan{RootTaskID: RootID,
+			p, err := base.Merged(PlanTaskID, &Plan{RootTaskID: RootID,
 				Tasks: append([]*Task{candidate.Tasks[0]}, candidate.Tasks[3:]...)}, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := HigherComplexity(base.AssessComplexity(), candidate.AssessComplexity())
+			want := base.AssessComplexity().Higher(candidate.AssessComplexity())
 			if got := p.AssessComplexity(); got != want {
 				t.Errorf("from %d to %d tasks: %s, want %s", before, after, got, want)
 			}
@@ -150,7 +150,7 @@ func TestSessionAdmits(t *testing.T) {
 		"pause": Pause{Decision: why}, "resume": Resume{Decision: why}, "resume without a reason": Resume{},
 		"complete": Complete{},
 		"review":   AddReview{}, "version": NewVersion{}, "replan": Replan{},
-		"doctor":  Mend{Document: MendDocument{Mended: []Mended{{}}}},
+		"doctor":  Mend{Mended: []Mended{{}}},
 		"abandon": Abandon{Task: RootID, Decision: why},
 	}
 	want := map[SessionStatus]map[string]string{

@@ -31,7 +31,9 @@ func Score(results []CriterionResult) int {
 }
 
 // FailedMust returns the ids of the MUST criteria that are not passed.
-func FailedMust(results []CriterionResult) []string {
+func (r Review) FailedMust() []string { return failedMust(r.Criteria) }
+
+func failedMust(results []CriterionResult) []string {
 	var ids []string
 	for _, r := range results {
 		if r.Severity == Must && !r.Passed() {
@@ -44,7 +46,7 @@ func FailedMust(results []CriterionResult) []string {
 // Judge is the verdict that follows from the results: a MUST that is not passed rejects whatever the score, and so
 // does a score below the least one.
 func Judge(results []CriterionResult, score, minScore int) Verdict {
-	if len(FailedMust(results)) > 0 || score < minScore {
+	if len(failedMust(results)) > 0 || score < minScore {
 		return Rejected
 	}
 	return Approved
@@ -90,23 +92,20 @@ func (t *Task) HasRun() bool {
 	return slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return !c.Manual() })
 }
 
-// ReviewStep says what the review of a task's newest version needs next.
-type ReviewStep string
-
-// The steps of a review.
+// What the review of a task's newest version needs next.
 const (
-	StepRunChecks ReviewStep = "run the checks"  // the engine runs the criteria's run lines
-	StepPerson    ReviewStep = "ask a person"    // git wf review
-	StepPlan      ReviewStep = "review the plan" // the built-in plan review
-	StepNone      ReviewStep = ""                // nothing awaits review
+	StepRunChecks = "run the checks"  // the engine runs the criteria's run lines
+	StepPerson    = "ask a person"    // git wf review
+	StepPlan      = "review the plan" // the built-in plan review
 )
 
-// NextReviewStep says who has the next word on the task's newest version. The engine's run lines come first: their
-// failure spares a person the reading. After that the engine approves alone only what it can judge whole.
-func (s *State) NextReviewStep(id TaskID) ReviewStep {
+// NextReviewStep says who has the next word on the task's newest version; "" if none awaits review. The engine's run
+// lines come first: their failure spares a person the reading. After that the engine approves alone only what it can
+// judge whole.
+func (s *State) NextReviewStep(id TaskID) string {
 	t := s.Tasks[id]
 	if t.Status != StatusReadyToCheck {
-		return StepNone
+		return ""
 	}
 	if t.Planning() && slices.Contains(s.Reviewers(id), ReviewerPlan) && !s.reviewedBy(id, ReviewerPlan) {
 		return StepPlan
@@ -129,12 +128,12 @@ func (s *State) reviewedBy(id TaskID, reviewer string) bool {
 
 // HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria
 // leave.
-func (r Review) HasScore() bool { return r.Verdict != Rejected || len(FailedMust(r.Criteria)) == 0 }
+func (r Review) HasScore() bool { return r.Verdict != Rejected || len(r.FailedMust()) == 0 }
 
 // Why is what a line about a review ends in, after who rejected or approved what: its score or, where a MUST is not
 // passed, which one.
 func (r Review) Why() string {
-	failed := FailedMust(r.Criteria)
+	failed := r.FailedMust()
 	if r.HasScore() {
 		return fmt.Sprintf(" (score %d)", r.Score)
 	}

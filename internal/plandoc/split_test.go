@@ -46,7 +46,7 @@ func grafted(t *testing.T) *plan.State {
 		t.Fatal(err)
 	}
 	by := plan.Planner{Agent: "claude", File: "plan.yaml"}
-	base, err := plan.Merged(plan.Bootstrap("WFS-shop", p, by), plan.PlanTaskID, p, 1)
+	base, err := plan.Bootstrap("WFS-shop", p, by).Merged(plan.PlanTaskID, p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

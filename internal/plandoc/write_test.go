@@ -25,7 +25,8 @@ tasks:
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := plan.Merged(plan.Bootstrap("WFS-x", want, plan.Planner{Agent: plan.AgentManual, File: "plan.yaml"}), plan.PlanTaskID, want, 1)
+			by := plan.Planner{Agent: plan.AgentManual, File: "plan.yaml"}
+			whole, err := plan.Bootstrap("WFS-x", want, by).Merged(plan.PlanTaskID, want, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

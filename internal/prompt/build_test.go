@@ -292,7 +292,7 @@ func TestExamples(t *testing.T) {
 			AcceptanceCriteria: plan.PlanCriteria(),
 		}, &plan.Task{TaskID: "CHECK-PLAN-2", NodeType: plan.Check, Title: "Review", ParentTaskID: whole.RootTaskID,
 			ReviewTargetTaskID: "PLAN-2", ReviewOutputSpec: plan.ReviewOutput})
-		merged, err := plan.Merged(whole, "PLAN-2", fragment, 1)
+		merged, err := whole.Merged("PLAN-2", fragment, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
