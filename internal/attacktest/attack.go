@@ -148,10 +148,10 @@ func (r *round) one(ctx context.Context) error {
 	var said string
 	var err error
 	how := "in process"
-	follows := !server && slices.ContainsFunc(moves, func(m move) bool { return m.ref == "refs/workflow/policy" })
+	policed := slices.ContainsFunc(moves, func(m move) bool { return m.ref == "refs/workflow/policy" })
 	switch {
 	case r.blind:
-	case follows || r.chance(50): // the clone's hooks follow a policy that the script lets in
+	case !server && policed || r.chance(50): // the clone's hooks follow a policy that the script lets in
 		how = "by its script"
 		r.tally.Scripts++
 		said, err = r.at.script(ctx, moves)
@@ -163,7 +163,8 @@ func (r *round) one(ctx context.Context) error {
 	}
 	how = map[bool]string{true: "server ", false: "strict "}[server] + how
 	if said != "" {
-		if why == "" && r.legal && !r.malformed(moves) {
+		// A push is judged by the policy before it, also if the push loosens it.
+		if why == "" && r.legal && !policed && !r.malformed(moves) {
 			return r.differ("refused", how, said, moves)
 		}
 		return nil
