@@ -23,6 +23,7 @@ type candidate struct {
 // reviewedPlan is the first plan that a review has just approved: its graft need not read the text again, which takes
 // most of the time of a long one. It is taken once, because a graft changes it.
 type reviewedPlan struct {
+	id    plan.ID
 	files plan.OID // the tree of its version
 	plan  *plan.Plan
 }
@@ -39,7 +40,7 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		return c, err
 	}
 	s := snap.State()
-	if r := e.reviewed.Swap(nil); r != nil && r.files == v.Files && len(s.Plan.Grafts) == 0 {
+	if r := e.reviewed.Swap(nil); r != nil && r.id == snap.ID && r.files == v.Files && len(s.Plan.Grafts) == 0 {
 		c.plan = r.plan
 	} else {
 		c.plan, err = plandoc.ParseCandidate(s, t.TaskID, c.name, c.data, e.Policy.Floors)
@@ -106,7 +107,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		return err
 	}
 	if rev.Verdict == plan.Approved && len(snap.Plan.Grafts) == 0 {
-		e.reviewed.Store(&reviewedPlan{subject.Artifact.Tree, c.plan})
+		e.reviewed.Store(&reviewedPlan{id, subject.Artifact.Tree, c.plan})
 	}
 	return nil
 }
