@@ -26,7 +26,7 @@ type Policy struct {
 	Floors        Floors     `json:"floors"`      // a plan may only be stricter
 	FourEyes      bool       `json:"four_eyes"`   // nobody approves what they made
 	NoWaivers     bool       `json:"no_waivers"`
-	PlanReviewers []string   `json:"plan_reviewers"` // each must approve a plan, in addition to plan-review: agents, people
+	PlanReviewers []string   `json:"plan_reviewers"` // agents and people who must approve a plan besides plan-review
 
 	Prune PruneRules `json:"prune,omitzero"` // how much a prune keeps, and whose decision it is
 }
