@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -61,7 +62,7 @@ func running(s *plan.State, claims []engine.ClaimState) []watch.Running {
 		}
 		all = append(all, watch.Running{Task: c.Task, Title: shown.Title, Agent: c.Agent, Since: c.Started})
 	}
-	slices.SortStableFunc(all, func(a, b watch.Running) int { return a.Since.Compare(b.Since) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) })
 	return all
 }
 

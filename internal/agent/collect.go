@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -158,7 +159,7 @@ func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
 	if spec == nil {
 		spec = &plan.DeliverableSpec{}
 	}
-	slices.SortStableFunc(c.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sort.SliceStable(c.files, func(i, j int) bool { return c.files[i].Path < c.files[j].Path })
 	c.duplicates()
 	if err := c.declared(spec); err != nil {
 		return nil, err

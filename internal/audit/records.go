@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"gitwf/internal/gitstore"
@@ -18,7 +19,7 @@ import (
 // among them.
 func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.progress("%s: looking at its records", a.id)
-	slices.SortStableFunc(entries, func(x, y gitstore.TreeEntry) int { return strings.Compare(x.Path, y.Path) })
+	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Path < entries[j].Path })
 	a.tasks = a.snap.Plan.Index()
 	touched := map[plan.TaskID]bool{}
 	for _, e := range entries {

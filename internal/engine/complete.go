@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -238,7 +239,7 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	}
 	const most = 200
 	if len(l.criteria) > 0 {
-		slices.SortStableFunc(l.criteria, func(a, b criterionLesson) int { return b.times - a.times })
+		sort.SliceStable(l.criteria, func(i, j int) bool { return l.criteria[i].times > l.criteria[j].times })
 		b.WriteString("\n## Criteria that versions were rejected for\n\n| task | criterion | times | the last time |\n| --- | --- | --- | --- |\n")
 		for _, c := range l.criteria[:min(len(l.criteria), most)] {
 			fmt.Fprintf(&b, "| %s | %s: %s | %d | %s |\n", c.task, check.Inline(c.id), check.Inline(c.text), c.times,

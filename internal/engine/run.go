@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync/atomic"
 	"time"
 
@@ -434,14 +435,11 @@ func (r *run) show(s *plan.State) {
 		}
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b Doing) int {
-		if a.Elsewhere != b.Elsewhere {
-			if a.Elsewhere {
-				return 1
-			}
-			return -1
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].Elsewhere != all[j].Elsewhere {
+			return all[j].Elsewhere
 		}
-		return a.Since.Compare(b.Since)
+		return all[i].Since.Before(all[j].Since)
 	})
 	r.Watch(s, all)
 }

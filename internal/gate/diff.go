@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"gitwf/internal/gitstore"
@@ -73,7 +74,7 @@ type pair struct {
 func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw, error) {
 	d := &differ{g: g, flaws: slices.Clone(after.flaws)}
 	err := d.level(ctx, pairs("", before.entries, after.entries), 0)
-	slices.SortFunc(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(d.changes, func(i, j int) bool { return d.changes[i].Path < d.changes[j].Path })
 	return d.changes, d.flaws, err
 }
 

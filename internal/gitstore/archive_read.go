@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"sort"
 
 	"gitwf/internal/plan"
 )
@@ -38,7 +38,7 @@ func (s *Store) Archives(ctx context.Context, commit plan.OID) ([]Archive, error
 			list = append(list, Archive{n, tip, plan.PrunedDir + "/" + d.name})
 		}
 	}
-	slices.SortFunc(list, func(a, b Archive) int { return a.N - b.N })
+	sort.Slice(list, func(i, j int) bool { return list[i].N < list[j].N })
 	return list, nil
 }
 

@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"cmp"
 	"encoding/binary"
 	"reflect"
 	"runtime"
@@ -108,7 +107,7 @@ func cachePlan(oid plan.OID, size int, p *plan.Plan) (c cachedPlan, err error) {
 	for i, t := range p.Tasks {
 		sorted[i] = placed{t.TaskID, i}
 	}
-	slices.SortFunc(sorted, func(a, b placed) int { return cmp.Compare(a.id, b.id) })
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].id < sorted[j].id })
 	ids, at := make([]string, len(sorted)), []byte{}
 	for i, t := range sorted {
 		ids[i], at = string(t.id), appendWord(at, t.place)

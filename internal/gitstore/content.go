@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -156,7 +157,7 @@ func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][
 		level = deeper
 	}
 	for _, list := range lists {
-		slices.SortFunc(list, func(a, b TreeEntry) int { return strings.Compare(a.Path, b.Path) })
+		sort.Slice(list, func(i, j int) bool { return list[i].Path < list[j].Path })
 	}
 	return lists, nil
 }

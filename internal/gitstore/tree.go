@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -64,7 +64,7 @@ func mode(b []byte) string {
 
 // encodeTree writes a tree object in git's order, which compares a tree's name as if it ended in a slash.
 func encodeTree(entries []rawEntry) ([]byte, error) {
-	slices.SortFunc(entries, func(a, b rawEntry) int { return strings.Compare(a.key(), b.key()) })
+	sort.Slice(entries, func(i, j int) bool { return entries[i].key() < entries[j].key() })
 	var out []byte
 	for _, e := range entries {
 		id, err := hex.DecodeString(string(e.oid))

@@ -1,8 +1,7 @@
 package graph
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 
 	"gitwf/internal/plan"
 )
@@ -53,7 +52,7 @@ func around(from, to Point, e Edge, all []obstacle) []Point {
 	if len(hit) == 0 {
 		return nil
 	}
-	slices.SortFunc(hit, func(a, b Box) int { return cmp.Compare(a.X, b.X) })
+	sort.Slice(hit, func(i, j int) bool { return hit[i].X < hit[j].X })
 	first, last, low := hit[0], hit[len(hit)-1], 0.0
 	for _, b := range hit {
 		low = max(low, b.Y+b.Height)

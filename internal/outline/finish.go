@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ func (b *builder) all() []*node {
 }
 
 func (b *builder) findings() plan.Findings {
-	slices.SortStableFunc(b.fs, func(x, y plan.Finding) int { return cmp.Compare(x.Line, y.Line) })
+	sort.SliceStable(b.fs, func(i, j int) bool { return b.fs[i].Line < b.fs[j].Line })
 	const most = 50
 	if rest := len(b.fs) - most; rest > 0 {
 		b.fs = append(slices.Clip(b.fs[:most]), plan.Finding{Code: plan.CodeMore, File: plan.OneLine(b.file),

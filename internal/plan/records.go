@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -372,11 +373,12 @@ func (r *recordName) word(before, end string) string {
 func (r *recordName) ends(end string) bool { return !r.bad && r.rest == end }
 
 func (t *TaskRecords) sort() {
-	slices.SortFunc(t.Artifacts, func(a, b ArtifactRecord) int { return a.Version - b.Version })
+	sort.Slice(t.Artifacts, func(i, j int) bool { return t.Artifacts[i].Version < t.Artifacts[j].Version })
 	slices.Sort(t.Pruned)
 	// Only a foreign writer gives two reviews one number; a rejection then has the last word.
-	slices.SortFunc(t.Reviews, func(a, b ReviewRecord) int {
-		return cmp.Or(a.N-b.N, strings.Compare(string(a.Verdict), string(b.Verdict)))
+	sort.Slice(t.Reviews, func(i, j int) bool {
+		a, b := t.Reviews[i], t.Reviews[j]
+		return cmp.Or(a.N-b.N, strings.Compare(string(a.Verdict), string(b.Verdict))) < 0
 	})
 	byNumber(t.Checks)
 	byNumber(t.Attempts)
@@ -388,7 +390,7 @@ func (t *TaskRecords) sort() {
 }
 
 func byNumber[R interface{ number() int }](records []R) {
-	slices.SortFunc(records, func(a, b R) int { return a.number() - b.number() })
+	sort.Slice(records, func(i, j int) bool { return records[i].number() < records[j].number() })
 }
 
 // atoi reads a number of at most nine digits; what is none is zero.

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -73,11 +73,13 @@ func (r Records) WithSession(session, notes []string) Records {
 			r.Notes = append(r.Notes, noteRecord{v.n, v.word})
 		}
 	}
-	slices.SortFunc(r.Session, func(a, b sessionRecord) int {
-		return cmp.Or(a.N-b.N, strings.Compare(a.Kind, b.Kind)) // completed, paused, resumed
+	sort.Slice(r.Session, func(i, j int) bool {
+		a, b := r.Session[i], r.Session[j]
+		return cmp.Or(a.N-b.N, strings.Compare(a.Kind, b.Kind)) < 0 // completed, paused, resumed
 	})
-	slices.SortFunc(r.Notes, func(a, b noteRecord) int {
-		return cmp.Or(a.N-b.N, strings.Compare(a.Category, b.Category))
+	sort.Slice(r.Notes, func(i, j int) bool {
+		a, b := r.Notes[i], r.Notes[j]
+		return cmp.Or(a.N-b.N, strings.Compare(a.Category, b.Category)) < 0
 	})
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -59,7 +60,7 @@ func describe(t reflect.Type, infos map[reflect.Type]*structInfo) {
 		info.names = append(info.names, name)
 		describe(field.Type, infos)
 	}
-	slices.SortFunc(info.fields, func(a, b fieldInfo) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(info.fields, func(i, j int) bool { return info.fields[i].name < info.fields[j].name })
 	slices.Sort(info.names)
 }
 

@@ -2,10 +2,10 @@ package plandoc
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -254,5 +254,5 @@ func (d *written) locate(fs plan.Findings) plan.Findings {
 }
 
 func sortByLine(fs plan.Findings) {
-	slices.SortStableFunc(fs, func(a, b plan.Finding) int { return cmp.Compare(a.Line, b.Line) })
+	sort.SliceStable(fs, func(i, j int) bool { return fs[i].Line < fs[j].Line })
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -111,9 +112,9 @@ func (r *planReviewer) result(failed map[string]bool) PlanReview {
 	review.Score = max(100-int(math.Round(total)), 0)
 	review.Verdict = plan.Judge(review.Criteria, review.Score, review.MinScore)
 	review.Suggestions = r.suggestions
-	slices.SortStableFunc(review.Suggestions, func(a, b PlanSuggestion) int {
+	sort.SliceStable(review.Suggestions, func(i, j int) bool {
 		order := []string{priorityHigh, priorityMed, priorityLow}
-		return slices.Index(order, a.Priority) - slices.Index(order, b.Priority)
+		return slices.Index(order, review.Suggestions[i].Priority) < slices.Index(order, review.Suggestions[j].Priority)
 	})
 	return review
 }

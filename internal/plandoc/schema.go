@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -37,7 +38,7 @@ func checkSchema(root *document.Node) (plan.Findings, error) {
 		fs[i].Line = lineOf(root, fs[i].Path)
 		fs[i].TaskID = taskAt(root, fs[i].Path)
 	}
-	slices.SortStableFunc(fs, func(a, b plan.Finding) int { return strings.Compare(a.Path, b.Path) })
+	sort.SliceStable(fs, func(i, j int) bool { return fs[i].Path < fs[j].Path })
 	sortByLine(fs)
 	return fs, nil
 }

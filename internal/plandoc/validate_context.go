@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"gitwf/internal/plan"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -154,7 +155,8 @@ func (d documentRules) sortFindings(code string) {
 	for from > 0 && d.fs[from-1].Code == code {
 		from--
 	}
-	slices.SortStableFunc(d.fs[from:], func(a, b plan.Finding) int { return strings.Compare(a.Path, b.Path) })
+	added := d.fs[from:]
+	sort.SliceStable(added, func(i, j int) bool { return added[i].Path < added[j].Path })
 }
 
 func (d documentRules) meta() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -107,7 +108,10 @@ func rejected(all []moment, s *plan.State) []rejections {
 	for id, count := range n {
 		list = append(list, rejections{id, titleOf(s, id), count, 100 * count / most})
 	}
-	slices.SortFunc(list, func(a, b rejections) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Task, b.Task)) })
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return cmp.Or(b.N-a.N, cmp.Compare(a.Task, b.Task)) < 0
+	})
 	return list
 }
 
@@ -158,8 +162,9 @@ func spentIn(at []moment, figures []*figure, s *plan.State, now time.Time) ([]sp
 	for _, t := range by {
 		list = append(list, *t)
 	}
-	slices.SortFunc(list, func(a, b spent) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Task, b.Task))
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Task, b.Task)) < 0
 	})
 	return list[:min(len(list), mostSpent)], len(list)
 }
