@@ -27,7 +27,7 @@ type Config struct {
 // Where an agent works.
 const (
 	WorkspaceScratch  = "scratch"  // an empty directory
-	WorkspaceWorktree = "worktree" // a linked worktree of the repository
+	WorkspaceWorktree = "worktree" // a checkout of the repository
 )
 
 // Setting is one line of git's configuration: wf.agent.NAME.KEY and its value. Git gives keys in lower case.

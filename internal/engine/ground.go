@@ -21,6 +21,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
+	"gitwf/internal/workspace"
 )
 
 // ground is the scratch directory of one attempt or review, and its content.
@@ -44,7 +45,7 @@ type ground struct {
 	rejected  *plan.Review     // the last review of the newest version, if it rejected
 	rejection []byte           // its REJECTED.md
 	dropped   []prompt.Dropped // what the prompt had no room for
-	unlink    func()           // removes the linked worktree, nil if there is none
+	checkout  bool             // work is a checkout of the repository
 	onlookers onlookers        // of the current work
 	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
@@ -89,9 +90,6 @@ func (e *Engine) repo() string {
 
 func (g *ground) remove() {
 	g.onlookers.end()
-	if g.unlink != nil {
-		g.unlink()
-	}
 	if g.ownPlace {
 		g.place.remove()
 		return
@@ -146,18 +144,16 @@ func (g *ground) makePlaces() error {
 	return errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777))
 }
 
-// makeWorktree makes the agent's directory a linked worktree of the repository, at the commit where the attempt begins.
-// The agent's changes there are discarded with it: only what it hands in counts.
-func (e *Engine) makeWorktree(ctx context.Context, g *ground) error {
+// checkOut makes the agent's directory a checkout of the repository, at the commit where the attempt begins. The agent's
+// changes there are discarded with it: only what it hands in counts.
+func (e *Engine) checkOut(ctx context.Context, g *ground) error {
 	if g.source == "" {
-		return errors.New("the agent works in a linked working tree, and the repository has no commit yet")
+		return errors.New("the agent works in a checkout, and the repository has no commit yet")
 	}
-	if err := e.Store.AddWorktree(ctx, g.work, g.source); err != nil {
-		return fmt.Errorf("make a working tree for the agent: %w", err)
+	if _, err := workspace.Make(ctx, e.Store, g.work, g.source); err != nil {
+		return fmt.Errorf("make a checkout for the agent: %w", err)
 	}
-	g.unlink = func() {
-		_ = e.Store.RemoveWorktree(context.WithoutCancel(ctx), g.work)
-	}
+	g.checkout = true
 	return nil
 }
 
@@ -170,7 +166,7 @@ func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snap
 	}
 	name := e.agentOf(t.Task)
 	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && g.role == contract.RoleAction {
-		err = errors.Join(os.Mkdir(g.out, 0o777), e.makeWorktree(ctx, g))
+		err = errors.Join(os.Mkdir(g.out, 0o777), e.checkOut(ctx, g))
 	} else {
 		err = g.makePlaces()
 	}

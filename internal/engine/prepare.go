@@ -54,7 +54,7 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	return err == nil, err
 }
 
-// runSteps runs them in a worktree of the repository: the agent's own, or else one that lasts as long as they do.
+// runSteps runs them in a checkout of the repository: the agent's own, or else one that goes with the attempt.
 func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome,
 	error) {
 	if !e.Trust.Preparation(task) {
@@ -66,18 +66,16 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 		return prepare.Outcome{}, err
 	}
 	dir := g.work
-	if g.unlink == nil && slices.ContainsFunc(plandoc.Steps(task), plandoc.Step.Runs) {
+	if !g.checkout && slices.ContainsFunc(plandoc.Steps(task), plandoc.Step.Runs) {
 		tree := *g
-		tree.work, tree.unlink = filepath.Join(g.dir, "repository"), nil
+		tree.work = filepath.Join(g.dir, "repository")
 		dir = tree.work
 		if g.source == "" { // without a commit there is nothing to read
 			if err := os.Mkdir(dir, 0o777); err != nil {
 				return prepare.Outcome{}, err
 			}
-		} else if err := e.makeWorktree(ctx, &tree); err != nil {
+		} else if err := e.checkOut(ctx, &tree); err != nil {
 			return prepare.Outcome{}, err
-		} else {
-			defer tree.unlink()
 		}
 	}
 	layOutSummaries(dir, snap.ID, g.about.Inputs)

@@ -380,7 +380,7 @@ func (e *Engine) agentOf(t *plan.Task) string {
 	return agent.Name(t)
 }
 
-// inWorktree reports whether a task's agent works in a linked worktree of the repository.
+// inWorktree reports whether a task's agent works in a checkout of the repository.
 func (e *Engine) inWorktree(t *plan.Task) bool {
 	c, _ := e.Agents.Config(e.agentOf(t))
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction

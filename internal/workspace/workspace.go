@@ -26,15 +26,13 @@ type Workspace struct {
 	index string   // as it was after the checkout
 }
 
-// Make checks a commit out below a scratch directory, which the caller removes.
-func Make(ctx context.Context, store *gitstore.Store, scratch string, commit plan.OID) (*Workspace, error) {
+// Make checks a commit out into a new directory. It keeps an index beside it; the caller removes both.
+func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OID) (*Workspace, error) {
 	base, err := store.Resolve(ctx, string(commit)+"^{tree}")
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{
-		Dir: filepath.Join(scratch, "checkout"), store: store, base: base, index: filepath.Join(scratch, "index"),
-	}
+	w := &Workspace{Dir: dir, store: store, base: base, index: dir + ".index"}
 	if err := os.Mkdir(w.Dir, 0o777); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // made makes a checkout of HEAD.
 func made(t *testing.T, r *repotest.Repo) *Workspace {
 	t.Helper()
-	w, err := Make(t.Context(), r.Open(), t.TempDir(), plan.OID(r.Git("rev-parse", "HEAD")))
+	w, err := Make(t.Context(), r.Open(), filepath.Join(t.TempDir(), "checkout"), plan.OID(r.Git("rev-parse", "HEAD")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestCancelled(t *testing.T) {
 	r := repotest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Make(ctx, r.Open(), t.TempDir(), plan.OID(r.Git("rev-parse", "HEAD"))); err == nil {
+	if _, err := Make(ctx, r.Open(), filepath.Join(t.TempDir(), "checkout"), plan.OID(r.Git("rev-parse", "HEAD"))); err == nil {
 		t.Error("no error")
 	}
 }
