@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -274,7 +272,6 @@ func hashOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h := plumbing.NewHasher(plumbing.BlobObject, info.Size())
-	_, err = io.Copy(h, f)
-	return h.Sum().String(), err
+	oid, err := gitstore.HashBlob(f, info.Size())
+	return string(oid), err
 }
