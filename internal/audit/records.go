@@ -40,7 +40,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	if err := a.read(docs, entries); err != nil {
 		return err
 	}
-	a.strays(entries)
+	a.misplaced(entries)
 	a.modes(entries)
 	return nil
 }
@@ -248,8 +248,8 @@ func (a *auditor) newer(path string) {
 	}
 }
 
-// strays reports what is in the plan's tree where no record can be.
-func (a *auditor) strays(entries []gitstore.TreeEntry) {
+// misplaced reports what is in the plan's tree where no record can be.
+func (a *auditor) misplaced(entries []gitstore.TreeEntry) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		place, known := placeOf(e.Path)

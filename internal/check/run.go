@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/process"
 )
 
-// Ground is what the criteria of one candidate run on.
-type Ground struct {
+// Setup is what the criteria of one candidate run on.
+type Setup struct {
 	Candidate func(ctx context.Context, dir string) error // writes a copy of the candidate's files into dir
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
 	Scratch   string                                      // a directory of our own for the copies
@@ -29,13 +29,13 @@ const maxEvidence = 2000
 // criterion passes when its line exits with 0; the end of its output is the evidence. A line that ends in no exit of
 // its own (time-out, output without end) has not passed. An error means that the judging itself failed and nothing is
 // known about the candidate.
-func Run(ctx context.Context, criteria []plan.Criterion, g Ground) ([]plan.CriterionResult, error) {
+func Run(ctx context.Context, criteria []plan.Criterion, s Setup) ([]plan.CriterionResult, error) {
 	var results []plan.CriterionResult
 	for _, c := range criteria {
 		if c.Manual() {
 			continue
 		}
-		r, err := g.try(ctx, c)
+		r, err := s.try(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("criterion %s: %w", c.ID, err)
 		}
@@ -44,21 +44,21 @@ func Run(ctx context.Context, criteria []plan.Criterion, g Ground) ([]plan.Crite
 	return results, nil
 }
 
-func (g Ground) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
-	dir, err := os.MkdirTemp(g.Scratch, "check-")
+func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
+	dir, err := os.MkdirTemp(s.Scratch, "check-")
 	if err != nil {
 		return plan.CriterionResult{}, err
 	}
-	defer g.discard(dir)
-	fill := g.Candidate
+	defer s.discard(dir)
+	fill := s.Candidate
 	if c.CheckMethod == plan.RunSmokeTest {
-		fill = g.Bundle
+		fill = s.Bundle
 	}
 	if err := fill(ctx, dir); err != nil {
 		return plan.CriterionResult{}, err
 	}
 	res, err := process.Run(ctx, process.Command{
-		Line: c.Run, Dir: dir, Env: append(g.Environ, "PWD="+dir), Timeout: g.Timeout, MaxOutput: maxEvidence,
+		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
 	})
 	if err != nil {
 		return plan.CriterionResult{}, err
@@ -74,9 +74,9 @@ func (g Ground) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult
 	return out, nil
 }
 
-func (g Ground) discard(dir string) {
-	if g.Discard != nil {
-		g.Discard(dir)
+func (s Setup) discard(dir string) {
+	if s.Discard != nil {
+		s.Discard(dir)
 		return
 	}
 	_ = os.RemoveAll(dir) // whoever made Scratch removes it as a whole

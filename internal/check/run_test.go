@@ -13,8 +13,8 @@ import (
 	"gitwf/internal/process"
 )
 
-// ground is one whose candidate is a single file, and whose bundle has that file in a directory.
-func ground(t *testing.T) Ground {
+// setup is one whose candidate is a single file, and whose bundle has that file in a directory.
+func setup(t *testing.T) Setup {
 	t.Helper()
 	fill := func(name string) func(context.Context, string) error {
 		return func(_ context.Context, dir string) error {
@@ -22,7 +22,7 @@ func ground(t *testing.T) Ground {
 			return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("hello\n"), 0o644))
 		}
 	}
-	return Ground{
+	return Setup{
 		Candidate: fill("page.txt"), Bundle: fill("page_IMPL-1/page.txt"), Scratch: t.TempDir(),
 		Environ: process.Environ(os.Environ()), Timeout: 30 * time.Second,
 	}
@@ -50,9 +50,9 @@ func TestRun(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := ground(t)
+			s := setup(t)
 			if tt.name == "never ends" {
-				g.Timeout = time.Second // enough to begin on a busy machine
+				s.Timeout = time.Second // enough to begin on a busy machine
 			}
 			method := tt.method
 			if method == "" {
@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 			}
 			c := plan.Criterion{ID: "A1", Statement: "is good", Severity: plan.Should, Run: tt.line, CheckMethod: method}
 			begin := time.Now()
-			results, err := Run(context.Background(), []plan.Criterion{c}, g)
+			results, err := Run(context.Background(), []plan.Criterion{c}, s)
 			if err != nil || len(results) != 1 {
 				t.Fatalf("%v, %v", results, err)
 			}
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 			if took := time.Since(begin); took > time.Minute || r.DurationMS > took.Milliseconds() {
 				t.Errorf("took %s, said %d ms", took, r.DurationMS)
 			}
-			if left, err := os.ReadDir(g.Scratch); err != nil || len(left) > 0 {
+			if left, err := os.ReadDir(s.Scratch); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
@@ -106,13 +106,13 @@ func like(s, pattern string) bool {
 
 // A criterion that spoils its copy, or leaves something in it, changes nothing for the next one.
 func TestRunInFreshCopies(t *testing.T) {
-	g := ground(t)
+	s := setup(t)
 	var discarded []string
-	g.Discard = func(dir string) { discarded = append(discarded, dir) }
-	g.Environ = append(g.Environ, "PWD=/nowhere", "WF_REPO=here")
+	s.Discard = func(dir string) { discarded = append(discarded, dir) }
+	s.Environ = append(s.Environ, "PWD=/nowhere", "WF_REPO=here")
 	line := `test "$(cat page.txt)" = hello && test ! -e left && test "$WF_REPO" = here && test -e "$PWD/page.txt" && rm page.txt && touch left`
 	c := plan.Criterion{ID: "A1", Run: line, CheckMethod: plan.StaticCheck}
-	results, err := Run(context.Background(), []plan.Criterion{c, {ID: "M1", CheckMethod: plan.ManualReview}, c, c}, g)
+	results, err := Run(context.Background(), []plan.Criterion{c, {ID: "M1", CheckMethod: plan.ManualReview}, c, c}, s)
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%v, %v", results, err)
 	}
@@ -123,7 +123,7 @@ func TestRunInFreshCopies(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, dir := range discarded {
-		if filepath.Dir(dir) != g.Scratch || seen[dir] {
+		if filepath.Dir(dir) != s.Scratch || seen[dir] {
 			t.Errorf("discarded %v", discarded)
 		}
 		seen[dir] = true
@@ -138,26 +138,26 @@ func TestRunThatFails(t *testing.T) {
 	criteria := []plan.Criterion{{ID: "A1", Run: "true"}, {ID: "A2", Run: "true", CheckMethod: plan.RunSmokeTest}}
 	broken := errors.New("disk full")
 	t.Run("no bundle", func(t *testing.T) {
-		g := ground(t)
-		g.Bundle = func(context.Context, string) error { return broken }
-		if results, err := Run(context.Background(), criteria, g); results != nil || !errors.Is(err, broken) ||
+		s := setup(t)
+		s.Bundle = func(context.Context, string) error { return broken }
+		if results, err := Run(context.Background(), criteria, s); results != nil || !errors.Is(err, broken) ||
 			!strings.Contains(err.Error(), "A2") {
 			t.Errorf("%v, %v", results, err)
 		}
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		g := ground(t)
+		s := setup(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(100*time.Millisecond, cancel)
-		results, err := Run(ctx, []plan.Criterion{{ID: "A1", Run: "sleep 60"}}, g)
+		results, err := Run(ctx, []plan.Criterion{{ID: "A1", Run: "sleep 60"}}, s)
 		if results != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v", results, err)
 		}
 	})
 	t.Run("no place", func(t *testing.T) {
-		g := ground(t)
-		g.Scratch = filepath.Join(g.Scratch, "gone")
-		if results, err := Run(context.Background(), criteria, g); results != nil || err == nil {
+		s := setup(t)
+		s.Scratch = filepath.Join(s.Scratch, "gone")
+		if results, err := Run(context.Background(), criteria, s); results != nil || err == nil {
 			t.Errorf("%v, %v", results, err)
 		}
 	})

@@ -93,26 +93,26 @@ func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage)
 // askReview gives a reviewing agent its packet and returns its verdict.
 func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string,
 	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
-	g, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
+	w, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	defer g.remove()
-	if err := g.makePlaces(); err != nil {
+	defer w.remove()
+	if err := w.makePlaces(); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data, err := e.reviewData(ctx, g, snap, t, ev, name)
+	data, err := e.reviewData(ctx, w, snap, t, ev, name)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	want := contract.Want{Role: g.role, Criteria: t.AcceptanceCriteria}
-	return e.consult(ctx, g, snap, t, name, data, want, log)
+	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria}
+	return e.consult(ctx, w, snap, t, name, data, want, log)
 }
 
 // reviewData is the packet for a reviewer.
-func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence,
+func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence,
 	name string) (prompt.Data, error) {
-	data, err := e.packet(ctx, g, snap, t, ev)
+	data, err := e.packet(ctx, w, snap, t, ev)
 	if err != nil {
 		return data, err
 	}
@@ -127,21 +127,21 @@ func (e *Engine) reviewData(ctx context.Context, g *ground, snap *gitstore.Snaps
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string,
+func (e *Engine) consult(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, name string,
 	data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
-	if g.role.Usual() == contract.Review {
+	if w.role.Usual() == contract.Review {
 		may = e.mayReview(snap.State(), t)
 	}
 	judge, err := e.Agents.Judge(name, may)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data.Contract = contractText(g.role, false)
-	if err := e.writePrompt(g, data, e.budget(name)); err != nil {
+	data.Contract = contractText(w.role, false)
+	if err := e.writePrompt(w, data, e.budget(name)); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	job := g.job(snap, t, log)
+	job := w.job(snap, t, log)
 	job.Environ = e.Environ
 	return judge.Judge(ctx, job, want)
 }
@@ -150,17 +150,17 @@ func (e *Engine) consult(ctx context.Context, g *ground, snap *gitstore.Snapshot
 // and its cost.
 func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate,
 	leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
-	g, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
+	w, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
 	if err != nil {
 		return nil, res, err
 	}
-	defer g.remove()
-	if err := g.makePlaces(); err != nil {
+	defer w.remove()
+	if err := w.makePlaces(); err != nil {
 		return nil, res, err
 	}
-	data := e.promptData(g, snap, t)
+	data := e.promptData(w, snap, t)
 	data.Limits = prompt.LimitsOf(c.whole)
-	want := contract.Want{Role: g.role}
+	want := contract.Want{Role: w.role}
 	for _, l := range leaves {
 		data.Leaves = append(data.Leaves, prompt.LeafOf(l))
 		want.Tasks = append(want.Tasks, l.TaskID)
@@ -173,7 +173,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)),
 		t.Agent))
 	var log bytes.Buffer
-	reply, res, err := e.consult(ctx, g, snap, t, t.Agent, data, want, &log)
+	reply, res, err := e.consult(ctx, w, snap, t, t.Agent, data, want, &log)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		res.Message = err.Error()

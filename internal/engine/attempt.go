@@ -42,7 +42,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		}
 	}
 	began := e.Now()
-	g, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
+	w, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) { // this task can't go on, but others can
 		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
@@ -50,15 +50,15 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil {
 		return err
 	}
-	defer g.remove()
-	if ready, err := e.takeSteps(ctx, work, snap, t, h, g, name); err != nil || !ready {
+	defer w.remove()
+	if ready, err := e.takeSteps(ctx, work, snap, t, h, w, name); err != nil || !ready {
 		return err
 	}
 
 	e.report(t.TaskID, "started by "+name)
 	began = e.Now()
 	var log bytes.Buffer
-	job := g.job(snap, t, &log)
+	job := w.job(snap, t, &log)
 	job.Environ = e.Environ
 	if name == agent.NameExec {
 		if job.Environ, err = e.commandEnv(); err != nil {
@@ -78,7 +78,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}
 	}
 	if t.Planning() {
-		if err := nameCandidate(g.out, t.DeliverableSpec.Filename); err != nil {
+		if err := nameCandidate(w.out, t.DeliverableSpec.Filename); err != nil {
 			return err
 		}
 	}
@@ -87,9 +87,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	}
 	if res.Kind == agent.Artifact {
 		var refused *agent.CollectError
-		files, err := agent.Collect(g.out, t.DeliverableSpec, snap.Plan.Limits())
+		files, err := agent.Collect(w.out, t.DeliverableSpec, snap.Plan.Limits())
 		if err == nil {
-			return e.deliver(ctx, snap, t, h, g, files, res, e.Now().Sub(began))
+			return e.deliver(ctx, snap, t, h, w, files, res, e.Now().Sub(began))
 		}
 		if !errors.As(err, &refused) {
 			return err
@@ -201,19 +201,19 @@ func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *p
 }
 
 // deliver records a new version.
-func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground,
+func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
 	files []agent.File, res agent.Result, took time.Duration) error {
 	ctx = context.WithoutCancel(ctx)
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
-	tree, infos, err := batch.AddDir(ctx, g.out, fileRefs(files))
+	tree, infos, err := batch.AddDir(ctx, w.out, fileRefs(files))
 	if err != nil {
 		return err
 	}
 	by := res.MadeBy(h.claim.Agent)
 	a := plan.Artifact{
 		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
-		SourceCommit: g.source, Inputs: g.inputs, Files: infos, Size: totalSize(infos),
+		SourceCommit: w.source, Inputs: w.inputs, Files: infos, Size: totalSize(infos),
 		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
 		Preparation: h.prepared,
 	}

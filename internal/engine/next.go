@@ -172,9 +172,9 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	if o.Prompt, err = e.promptFor(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
 		return err
 	}
-	var g ground
-	err = e.lastReview(ctx, &g, snap, t, t.Active)
-	o.Feedback = string(g.rejection)
+	var w workDir
+	err = e.lastReview(ctx, &w, snap, t, t.Active)
+	o.Feedback = string(w.rejection)
 	return err
 }
 

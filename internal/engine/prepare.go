@@ -27,14 +27,14 @@ const preparation = "preparation"
 
 // takeSteps takes the steps of a task's preparation and tells the agent what they found. ready is false if the attempt
 // ended with them; takeSteps has then recorded it, as failed or as a question.
-func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, g *ground,
+func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
 	name string) (ready bool, err error) {
 	task := plandoc.Effective(snap.State(), t.Task)
-	if len(g.steps) == 0 || g.role != contract.RoleAction {
+	if len(w.steps) == 0 || w.role != contract.RoleAction {
 		return true, nil
 	}
 	began := e.Now()
-	out, err := e.runSteps(work, snap, task, g)
+	out, err := e.runSteps(work, snap, task, w)
 	if work.Err() != nil { // as for an attempt: it says nothing about the task
 		return false, e.broken(ctx, h)
 	}
@@ -45,7 +45,7 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	if out.Failed != nil {
 		return false, e.unprepared(ctx, snap, t, h, out, e.Now().Sub(began))
 	}
-	err = e.tellSteps(ctx, g, snap, t, name, out)
+	err = e.tellSteps(ctx, w, snap, t, name, out)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		return false, e.fail(ctx, snap.ID, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()},
@@ -55,22 +55,22 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 }
 
 // runSteps runs them in a checkout of the repository: the agent's own, or else one that goes with the attempt.
-func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, g *ground) (prepare.Outcome,
+func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, w *workDir) (prepare.Outcome,
 	error) {
 	if !e.Trust.Preparation(task) {
 		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID,
 			Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
 	}
-	results := filepath.Join(g.in, preparation)
+	results := filepath.Join(w.in, preparation)
 	if err := os.Mkdir(results, 0o777); err != nil {
 		return prepare.Outcome{}, err
 	}
-	dir := g.work
-	if !g.checkout && slices.ContainsFunc(plandoc.Steps(task), plandoc.Step.Runs) {
-		tree := *g
-		tree.work = filepath.Join(g.dir, "repository")
+	dir := w.work
+	if !w.checkout && slices.ContainsFunc(plandoc.Steps(task), plandoc.Step.Runs) {
+		tree := *w
+		tree.work = filepath.Join(w.dir, "repository")
 		dir = tree.work
-		if g.source == "" { // without a commit there is nothing to read
+		if w.source == "" { // without a commit there is nothing to read
 			if err := os.Mkdir(dir, 0o777); err != nil {
 				return prepare.Outcome{}, err
 			}
@@ -78,7 +78,7 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 			return prepare.Outcome{}, err
 		}
 	}
-	layOutSummaries(dir, snap.ID, g.about.Inputs)
+	layOutSummaries(dir, snap.ID, w.about.Inputs)
 	answers, err := e.stepAnswers(ctx, snap, task)
 	if err != nil {
 		return prepare.Outcome{}, err
@@ -87,11 +87,11 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	if err != nil {
 		return prepare.Outcome{}, err
 	}
-	return prepare.Run(ctx, prepare.Ground{
+	return prepare.Run(ctx, prepare.Setup{
 		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers,
 		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+g.repo, "WF_IN="+g.in, "WF_CONTEXT="+g.context,
-			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(g.attempt)),
+		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+w.repo, "WF_IN="+w.in, "WF_CONTEXT="+w.context,
+			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(w.attempt)),
 	})
 }
 
@@ -176,9 +176,9 @@ func stepLog(out prepare.Outcome) []byte {
 }
 
 // tellSteps rewrites prompt and context with the findings of the steps.
-func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState, name string,
+func (e *Engine) tellSteps(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, name string,
 	out prepare.Outcome) error {
-	g.steps, g.about.Preparation = nil, nil
+	w.steps, w.about.Preparation = nil, nil
 	for i, s := range out.Steps {
 		p := agent.Prepared{Prepared: s.Record, Action: s.Action, Advice: s.Advice}
 		p.Output = s.Output
@@ -189,13 +189,13 @@ func (e *Engine) tellSteps(ctx context.Context, g *ground, snap *gitstore.Snapsh
 			p.File = preparation + "/" + s.File
 			told.File = p.File
 		}
-		g.steps = append(g.steps, told)
-		g.about.Preparation = append(g.about.Preparation, p)
+		w.steps = append(w.steps, told)
+		w.about.Preparation = append(w.about.Preparation, p)
 	}
-	if err := g.about.Write(g.context); err != nil {
+	if err := w.about.Write(w.context); err != nil {
 		return err
 	}
-	return e.attemptPrompt(ctx, g, snap, t, name)
+	return e.attemptPrompt(ctx, w, snap, t, name)
 }
 
 // stepsAhead are the steps of a task's preparation before any is taken.

@@ -19,13 +19,13 @@ import (
 )
 
 // writePrompt makes the prompt of a role from the user's templates and puts it where the agent finds it.
-func (e *Engine) writePrompt(g *ground, d prompt.Data, budget int) error {
-	p, err := prompt.Build(e.Templates, g.role, d, budget)
+func (e *Engine) writePrompt(w *workDir, d prompt.Data, budget int) error {
+	p, err := prompt.Build(e.Templates, w.role, d, budget)
 	if err != nil {
 		return err
 	}
-	g.dropped = p.Dropped
-	return os.WriteFile(g.prompt, []byte(p.Text), 0o666)
+	w.dropped = p.Dropped
+	return os.WriteFile(w.prompt, []byte(p.Text), 0o666)
 }
 
 // Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer.
@@ -51,27 +51,27 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	if reviewed {
 		role = reviewRoleOf(t.Task)
 	}
-	g, err := e.prepare(ctx, snap, t, role, inputs)
+	w, err := e.prepare(ctx, snap, t, role, inputs)
 	if err != nil {
 		return prompt.Prompt{}, err
 	}
-	defer g.remove()
-	switch g.handIn = handIn; {
+	defer w.remove()
+	switch w.handIn = handIn; {
 	case reviewed:
-		err = e.reviewPrompt(ctx, g, snap, t)
+		err = e.reviewPrompt(ctx, w, snap, t)
 	case handIn != "":
-		err = e.attemptPrompt(ctx, g, snap, t, e.agentOf(t.Task))
+		err = e.attemptPrompt(ctx, w, snap, t, e.agentOf(t.Task))
 	}
 	if err != nil {
 		return prompt.Prompt{}, err
 	}
-	text, err := os.ReadFile(g.prompt)
-	return prompt.Prompt{Text: string(text), Dropped: g.dropped}, err
+	text, err := os.ReadFile(w.prompt)
+	return prompt.Prompt{Text: string(text), Dropped: w.dropped}, err
 }
 
 // reviewPrompt writes the prompt of a future review. It runs nothing: what the engine has not recorded yet is missing.
-func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	if err := g.makePlaces(); err != nil {
+func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if err := w.makePlaces(); err != nil {
 		return err
 	}
 	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
@@ -90,23 +90,23 @@ func (e *Engine) reviewPrompt(ctx context.Context, g *ground, snap *gitstore.Sna
 		ev.ran = recorded.Criteria
 	}
 	name, _ := e.reviewingAgent(snap.State(), t)
-	d, err := e.reviewData(ctx, g, snap, t, ev, name)
+	d, err := e.reviewData(ctx, w, snap, t, ev, name)
 	if err != nil {
 		return err
 	}
-	d.Contract = contractText(g.role, false)
-	return e.writePrompt(g, d, e.budget(name))
+	d.Contract = contractText(w.role, false)
+	return e.writePrompt(w, d, e.budget(name))
 }
 
 // promptData is what every prompt of a task holds.
-func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
+func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
 		Task:   prompt.TaskOf(plandoc.Effective(snap.State(), t.Task), snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
-	d.Way = e.way(snap.Plan, g.role)
-	for i, n := range g.about.Notes {
+	d.Way = e.way(snap.Plan, w.role)
+	for i, n := range w.about.Notes {
 		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, Text: prompt.Text(n.Text)})
 	}
 	if root := snap.Plan.Task(snap.Plan.RootTaskID); root != nil {
@@ -118,39 +118,39 @@ func (e *Engine) promptData(g *ground, snap *gitstore.Snapshot, t *plan.TaskStat
 }
 
 // attemptData is what the prompt of an attempt holds in addition.
-func (e *Engine) attemptData(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
 	name string) (prompt.Data, error) {
-	d := e.promptData(g, snap, t)
-	d.Attempt, d.Shell = g.attempt, e.Agents.WritesFiles(name)
-	d.Inputs, d.Steps = g.told, g.steps
+	d := e.promptData(w, snap, t)
+	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(name)
+	d.Inputs, d.Steps = w.told, w.steps
 	var err error
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
 		return d, err
 	}
-	if g.rejected != nil {
-		d.Rejected = prompt.RejectionOf(*g.rejected, g.rejection)
+	if w.rejected != nil {
+		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}
 	if t.Planning() {
 		if err := e.planningData(ctx, snap, t, &d); err != nil {
 			return d, err
 		}
 	}
-	if d.HandIn = g.handIn; d.HandIn != "" {
+	if d.HandIn = w.handIn; d.HandIn != "" {
 		d.Shell = false
 		return d, nil
 	}
-	d.Contract = contractText(g.role, d.Shell)
+	d.Contract = contractText(w.role, d.Shell)
 	return d, nil
 }
 
 // attemptPrompt writes the prompt of an attempt.
-func (e *Engine) attemptPrompt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+func (e *Engine) attemptPrompt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
 	name string) error {
-	d, err := e.attemptData(ctx, g, snap, t, name)
+	d, err := e.attemptData(ctx, w, snap, t, name)
 	if err != nil {
 		return err
 	}
-	return e.writePrompt(g, d, e.budget(name))
+	return e.writePrompt(w, d, e.budget(name))
 }
 
 // takeRequirements turns the files that came with the top task from inputs into a part of the request, which they are
@@ -261,12 +261,12 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 
 // packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, the changes since the last
 // reviewed version, and what the engine itself ran and saw. It leaves out what the maker says about it.
-func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
 	ev evidence) (prompt.Data, error) {
-	d := e.promptData(g, snap, t)
-	d.Attempt, d.Inputs = g.attempt, g.told
+	d := e.promptData(w, snap, t)
+	d.Attempt, d.Inputs = w.attempt, w.told
 	a := ev.subject.Artifact
-	candidate := filepath.Join(g.work, "candidate")
+	candidate := filepath.Join(w.work, "candidate")
 	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID), Ran: prompt.RanOf(ev.ran)}
 	if err := os.Mkdir(candidate, 0o777); err != nil {
 		return d, err
@@ -278,11 +278,11 @@ func (e *Engine) packet(ctx context.Context, g *ground, snap *gitstore.Snapshot,
 	if d.Candidate.Files, err = filesOf(candidate, a.Files, "", mostJudged); err != nil {
 		return d, err
 	}
-	if err := e.lastReview(ctx, g, snap, t, d.Candidate.Version-1); err != nil {
+	if err := e.lastReview(ctx, w, snap, t, d.Candidate.Version-1); err != nil {
 		return d, err
 	}
-	if g.rejected != nil {
-		d.Rejected = prompt.RejectionOf(*g.rejected, g.rejection)
+	if w.rejected != nil {
+		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}
 	for v := d.Candidate.Version - 1; v > 0; v-- {
 		before, ok := snap.Records.Of(t.TaskID).Version(v)

@@ -37,7 +37,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	if err := os.Mkdir(in, 0o777); err != nil {
 		return nil, err
 	}
-	ground := check.Ground{
+	setup := check.Setup{
 		Candidate: func(context.Context, string) error { return nil },
 		Bundle:    func(context.Context, string) error { return nil },
 		Scratch:   dir,
@@ -73,7 +73,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			of[id][c.ID] = known[key]
 		}
 	}
-	if err := try(ctx, trials, ground); err != nil {
+	if err := try(ctx, trials, setup); err != nil {
 		return nil, err
 	}
 	passed := map[plan.TaskID]map[string]bool{}
@@ -94,7 +94,7 @@ type trial struct {
 }
 
 // try runs the lines on all processors, each in its own directory. It stops at the first line that can't be run.
-func try(ctx context.Context, trials []*trial, ground check.Ground) error {
+func try(ctx context.Context, trials []*trial, setup check.Setup) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	next, done := make(chan *trial), make(chan error)
@@ -112,7 +112,7 @@ func try(ctx context.Context, trials []*trial, ground check.Ground) error {
 	for range min(runtime.GOMAXPROCS(0), len(trials)) {
 		workers.Go(func() {
 			for t := range next {
-				g := ground
+				g := setup
 				g.Environ = t.environ
 				res, err := check.Run(ctx, []plan.Criterion{t.criterion}, g)
 				if err == nil {

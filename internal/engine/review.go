@@ -138,21 +138,21 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return subject, nil, err
 	}
 	t := s.Tasks[id]
-	g, err := e.prepare(ctx, snap, t, contract.RoleCheck, subject.Artifact.Inputs)
+	w, err := e.prepare(ctx, snap, t, contract.RoleCheck, subject.Artifact.Inputs)
 	if err != nil {
 		return subject, nil, err
 	}
-	defer g.remove()
+	defer w.remove()
 	environ, err := e.commandEnv()
 	if err != nil {
 		return subject, nil, err
 	}
-	results, err := check.Run(ctx, t.AcceptanceCriteria, check.Ground{
+	results, err := check.Run(ctx, t.AcceptanceCriteria, check.Setup{
 		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
-		Scratch:   g.dir,
-		Discard:   g.place.discard,
-		Environ:   process.Environ(environ, g.environ(snap, t)...),
+		Scratch:   w.dir,
+		Discard:   w.place.discard,
+		Environ:   process.Environ(environ, w.environ(snap, t)...),
 		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	})
 	return subject, results, err

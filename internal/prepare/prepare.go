@@ -17,8 +17,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Ground is what the steps of one attempt run on.
-type Ground struct {
+// Setup is what the steps of one attempt run on.
+type Setup struct {
 	Task    *plan.Task // with what it inherits
 	Plan    plan.ID
 	Dir     string            // where command lines run, and what Read and Search see
@@ -48,7 +48,7 @@ type Result struct {
 	plandoc.Step
 	Record plan.Prepared
 	Output string   // fit to be shown, at most MaxOutput
-	File   string   // below Ground.Results, "" for a step without output
+	File   string   // below Setup.Results, "" for a step without output
 	Advice []string // what the agent is to do itself
 }
 
@@ -68,10 +68,10 @@ func (o Outcome) Records() []plan.Prepared {
 // Run takes the steps of a task in order, up to the first failure that must not be skipped. Every command line must be
 // trusted. An error means that the preparation itself broke off, because of ctx or an unwritable directory, and says
 // nothing about the task.
-func Run(ctx context.Context, g Ground) (Outcome, error) {
-	r := &runner{Ground: g, outputs: map[string]string{}}
+func Run(ctx context.Context, s Setup) (Outcome, error) {
+	r := &runner{Setup: s, outputs: map[string]string{}}
 	var out Outcome
-	for i, s := range plandoc.Steps(g.Task) {
+	for i, s := range plandoc.Steps(s.Task) {
 		res, err := r.take(ctx, s)
 		if err != nil {
 			return out, fmt.Errorf("step %s: %w", plan.OneLine(s.Name), err)
@@ -92,7 +92,7 @@ func Run(ctx context.Context, g Ground) (Outcome, error) {
 
 // runner carries outputs from one step to the next.
 type runner struct {
-	Ground
+	Setup
 	outputs map[string]string // by output_to
 	files   []string          // WF_FILE_<name>=path for each output
 }

@@ -23,12 +23,12 @@ func step(pairs ...string) any {
 	return m
 }
 
-func ground(t *testing.T, steps ...any) Ground {
+func setup(t *testing.T, steps ...any) Setup {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("command lines of a shell")
 	}
-	g := Ground{
+	s := Setup{
 		Task: &plan.Task{
 			TaskID: "IMPL-2", NodeType: plan.Action, ParentTaskID: "IMPL-1", DependsOn: []plan.TaskID{"IMPL-1.1"},
 			Context: map[string]any{"focus_paths": []any{"src", "my docs"},
@@ -38,9 +38,9 @@ func ground(t *testing.T, steps ...any) Ground {
 		Plan: "WFS-shop", Dir: t.TempDir(), Results: t.TempDir(), Timeout: 20 * time.Second,
 		Environ: process.Environ(os.Environ(), "WF_TASK=IMPL-2"),
 	}
-	write(t, g.Dir, "src/a.txt", "a needle here\n")
-	write(t, g.Dir, "my docs/b.md", "another needle\n")
-	return g
+	write(t, s.Dir, "src/a.txt", "a needle here\n")
+	write(t, s.Dir, "my docs/b.md", "another needle\n")
+	return s
 }
 
 func write(t *testing.T, dir, name, text string) {
@@ -54,9 +54,9 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-func run(t *testing.T, g Ground) Outcome {
+func run(t *testing.T, s Setup) Outcome {
 	t.Helper()
-	out, err := Run(t.Context(), g)
+	out, err := Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := shown(run(t, ground(t, tt.steps...))); got != tt.want {
+			if got := shown(run(t, setup(t, tt.steps...))); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
@@ -121,7 +121,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestWhoDecides(t *testing.T) {
-	asks := ground(t, step("step", "a", "command", "exit 4", "on_error", "manual_intervention", "output_to", "x"),
+	asks := setup(t, step("step", "a", "command", "exit 4", "on_error", "manual_intervention", "output_to", "x"),
 		step("step", "b", "command", "echo [x]"))
 	out := run(t, asks)
 	if out.Failed == nil || !out.Ask || *out.Failed.Record.ExitCode != 4 || out.Failed.Record.Problem != "exit status 4" {
@@ -131,7 +131,7 @@ func TestWhoDecides(t *testing.T) {
 	if got := shown(run(t, asks)); got != "a answered \"use v2\"\nb done \"use v2\"" {
 		t.Errorf("got %s", got)
 	}
-	if out := run(t, ground(t, step("step", "a", "command", "exit 4"))); out.Failed == nil || out.Ask {
+	if out := run(t, setup(t, step("step", "a", "command", "exit 4"))); out.Failed == nil || out.Ask {
 		t.Errorf("%+v", out)
 	}
 }
@@ -152,9 +152,9 @@ func TestHostileOutput(t *testing.T) {
 	for i, value := range hostile {
 		for name, line := range quotings {
 			t.Run(fmt.Sprintf("%d %s", i, name), func(t *testing.T) {
-				g := ground(t, step("step", "a", "command", "cat hostile", "output_to", "x"), step("step", "b", "command", line))
-				write(t, g.Dir, "hostile", value)
-				out := run(t, g)
+				s := setup(t, step("step", "a", "command", "cat hostile", "output_to", "x"), step("step", "b", "command", line))
+				write(t, s.Dir, "hostile", value)
+				out := run(t, s)
 				if out.Failed != nil {
 					t.Fatalf("%+v", out.Failed)
 				}
@@ -162,7 +162,7 @@ func TestHostileOutput(t *testing.T) {
 				if got := out.Steps[1].Output; got != want {
 					t.Errorf("got  %q\nwant %q", got, want)
 				}
-				if _, err := os.Stat(filepath.Join(g.Dir, "pwned")); err == nil {
+				if _, err := os.Stat(filepath.Join(s.Dir, "pwned")); err == nil {
 					t.Error("the output was run")
 				}
 			})
@@ -173,12 +173,12 @@ func TestHostileOutput(t *testing.T) {
 // A megabyte is too long for an environment variable: the next step gets both ends there, and everything in a file. The
 // record keeps even less.
 func TestLongOutput(t *testing.T) {
-	g := ground(t,
+	s := setup(t,
 		step("step", "a", "command", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo last", "output_to", "x"),
 		step("step", "b", "command", `echo "[x]" | wc -c; wc -c <"$WF_FILE_x"; echo "[x]" | tail -n 1`),
 		step("step", "c", "command", "yes 'a line of some length' | head -c 3000000"),
 	)
-	out := run(t, g)
+	out := run(t, s)
 	if out.Failed != nil {
 		t.Fatalf("%+v", out.Failed)
 	}
@@ -205,9 +205,9 @@ func TestLongOutput(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	g := ground(t, map[string]any{"step": "a", "command": "echo begun; sleep 1000", "timeout_seconds": int64(2)})
+	s := setup(t, map[string]any{"step": "a", "command": "echo begun; sleep 1000", "timeout_seconds": int64(2)})
 	began := time.Now()
-	out := run(t, g)
+	out := run(t, s)
 	if out.Failed == nil || !strings.HasPrefix(out.Failed.Record.Problem, "stopped because it still ran after 2s") ||
 		out.Failed.Output != "begun" {
 		t.Errorf("%+v", out.Failed)
@@ -220,7 +220,7 @@ func TestTimeout(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := Run(ctx, ground(t, step("step", "a", "command", "sleep 1000", "on_error", "skip_optional"))); err == nil {
+	if _, err := Run(ctx, setup(t, step("step", "a", "command", "sleep 1000", "on_error", "skip_optional"))); err == nil {
 		t.Error("no error")
 	}
 }
@@ -231,12 +231,12 @@ func TestLinksStayInside(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("needle of others\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	g := ground(t, step("step", "a", "command", "Search(of others)", "on_error", "skip_optional"),
+	s := setup(t, step("step", "a", "command", "Search(of others)", "on_error", "skip_optional"),
 		step("step", "b", "command", "Read(link)"))
-	if err := os.Symlink(secret, filepath.Join(g.Dir, "link")); err != nil {
+	if err := os.Symlink(secret, filepath.Join(s.Dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	out := run(t, g)
+	out := run(t, s)
 	if out.Failed == nil || strings.Contains(shown(out), "of others") {
 		t.Errorf("got %s", shown(out))
 	}

@@ -24,10 +24,10 @@ import (
 	"gitwf/internal/workspace"
 )
 
-// ground is the scratch directory of one attempt or review, and its content.
-type ground struct {
+// workDir is the scratch directory of one attempt or review, and its content.
+type workDir struct {
 	place    *scratch
-	ownPlace bool   // the place belongs to this ground and is removed with it
+	ownPlace bool   // the place belongs to this directory and is removed with it
 	dir      string // of everything below
 	work     string // where the command runs
 	out      string // WF_OUT
@@ -54,7 +54,7 @@ type ground struct {
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
 func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role,
-	inputs []plan.Input) (*ground, error) {
+	inputs []plan.Input) (*workDir, error) {
 	place := e.scratch
 	if place == nil {
 		var err error
@@ -66,18 +66,18 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return nil, err
 	}
-	g := &ground{
+	w := &workDir{
 		place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
 		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(),
 		inputs:    inputs,
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
-	if err := e.fill(ctx, g, snap, t); err != nil {
-		g.remove()
+	if err := e.fill(ctx, w, snap, t); err != nil {
+		w.remove()
 		return nil, fmt.Errorf("prepare %s: %w", t.TaskID, err)
 	}
-	return g, nil
+	return w, nil
 }
 
 // repo is the directory from which commands may read the repository.
@@ -88,25 +88,25 @@ func (e *Engine) repo() string {
 	return e.Store.GitDir()
 }
 
-func (g *ground) remove() {
-	g.onlookers.end()
-	if g.ownPlace {
-		g.place.remove()
+func (w *workDir) remove() {
+	w.onlookers.end()
+	if w.ownPlace {
+		w.place.remove()
 		return
 	}
-	g.place.discard(g.dir)
+	w.place.discard(w.dir)
 }
 
 // fill provides what every command gets: inputs and context. An attempt gets the rest too.
-func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	if err := os.Mkdir(g.in, 0o777); err != nil {
+func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if err := os.Mkdir(w.in, 0o777); err != nil {
 		return err
 	}
 	r := snap.Records.Of(t.TaskID)
-	g.attempt = len(r.Artifacts) + 1
+	w.attempt = len(r.Artifacts) + 1
 	for _, a := range r.Attempts {
 		if a.Version == 0 {
-			g.attempt++
+			w.attempt++
 		}
 	}
 	task := plandoc.Effective(snap.State(), t.Task)
@@ -115,74 +115,74 @@ func (e *Engine) fill(ctx context.Context, g *ground, snap *gitstore.Snapshot, t
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},
 		Criteria: t.AcceptanceCriteria,
 	}
-	for _, have := range g.inputs {
-		in, err := e.input(ctx, g, snap, have)
+	for _, have := range w.inputs {
+		in, err := e.input(ctx, w, snap, have)
 		if err != nil {
 			return err
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-	err := e.handedOver(ctx, g, snap, t, &c)
+	err := e.handedOver(ctx, w, snap, t, &c)
 	if err != nil {
 		return err
 	}
 	if c.Notes, err = e.notes(ctx, snap); err != nil {
 		return err
 	}
-	if err := c.Write(g.context); err != nil {
+	if err := c.Write(w.context); err != nil {
 		return err
 	}
-	g.about, g.steps = c, stepsAhead(task)
-	if g.role.Usual() == contract.Artifact {
-		return e.fillAttempt(ctx, g, snap, t)
+	w.about, w.steps = c, stepsAhead(task)
+	if w.role.Usual() == contract.Artifact {
+		return e.fillAttempt(ctx, w, snap, t)
 	}
 	return nil
 }
 
 // makePlaces makes the directories in which an agent works and writes.
-func (g *ground) makePlaces() error {
-	return errors.Join(os.Mkdir(g.work, 0o777), os.Mkdir(g.out, 0o777))
+func (w *workDir) makePlaces() error {
+	return errors.Join(os.Mkdir(w.work, 0o777), os.Mkdir(w.out, 0o777))
 }
 
 // checkOut makes the agent's directory a checkout of the repository, at the commit where the attempt begins. The agent's
 // changes there are discarded with it: only what it hands in counts.
-func (e *Engine) checkOut(ctx context.Context, g *ground) error {
-	if g.source == "" {
+func (e *Engine) checkOut(ctx context.Context, w *workDir) error {
+	if w.source == "" {
 		return errors.New("the agent works in a checkout, and the repository has no commit yet")
 	}
-	if _, err := workspace.Make(ctx, e.Store, g.work, g.source); err != nil {
+	if _, err := workspace.Make(ctx, e.Store, w.work, w.source); err != nil {
 		return fmt.Errorf("make a checkout for the agent: %w", err)
 	}
-	g.checkout = true
+	w.checkout = true
 	return nil
 }
 
 // fillAttempt provides what an attempt has beyond a check: directories to work and write in, the prompt, and the last
 // review.
-func (e *Engine) fillAttempt(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	var err error
-	if g.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
+	if w.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
 	name := e.agentOf(t.Task)
-	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && g.role == contract.RoleAction {
-		err = errors.Join(os.Mkdir(g.out, 0o777), e.checkOut(ctx, g))
+	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && w.role == contract.RoleAction {
+		err = errors.Join(os.Mkdir(w.out, 0o777), e.checkOut(ctx, w))
 	} else {
-		err = g.makePlaces()
+		err = w.makePlaces()
 	}
 	if err != nil {
 		return err
 	}
 	if t.Verdict == plan.Rejected {
-		if err := e.lastReview(ctx, g, snap, t, t.Active); err != nil {
+		if err := e.lastReview(ctx, w, snap, t, t.Active); err != nil {
 			return err
 		}
-		g.feedback = filepath.Join(g.dir, plan.Rejected.File())
-		if err := os.WriteFile(g.feedback, g.rejection, 0o666); err != nil {
+		w.feedback = filepath.Join(w.dir, plan.Rejected.File())
+		if err := os.WriteFile(w.feedback, w.rejection, 0o666); err != nil {
 			return err
 		}
 	}
-	return e.attemptPrompt(ctx, g, snap, t, name)
+	return e.attemptPrompt(ctx, w, snap, t, name)
 }
 
 // budget is the size limit of the agent's prompts, in bytes.
@@ -205,7 +205,7 @@ func approvedInputs(snap *gitstore.Snapshot, s *plan.State, id plan.TaskID) []pl
 }
 
 // input puts one input below WF_IN and describes it.
-func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, have plan.Input) (agent.Input, error) {
+func (e *Engine) input(ctx context.Context, w *workDir, snap *gitstore.Snapshot, have plan.Input) (agent.Input, error) {
 	a, err := export.ReadArtifact(ctx, e.Store, snap, have.TaskID, plan.VersionNumber(have.ArtifactID))
 	if err != nil {
 		return agent.Input{}, err
@@ -215,7 +215,7 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 		return agent.Input{}, fmt.Errorf("input %s is not in the plan any more", have.TaskID)
 	}
 	t := of.Task
-	dir := filepath.Join(g.in, string(t.TaskID))
+	dir := filepath.Join(w.in, string(t.TaskID))
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return agent.Input{}, err
 	}
@@ -226,23 +226,23 @@ func (e *Engine) input(ctx context.Context, g *ground, snap *gitstore.Snapshot, 
 	if err != nil {
 		return agent.Input{}, err
 	}
-	g.told = append(g.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID),
+	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID),
 		Dir: string(t.TaskID), Files: files})
 	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
 	for _, f := range a.Files {
 		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
 	}
-	if g.role == contract.RoleAction {
+	if w.role == contract.RoleAction {
 		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {
 			return agent.Input{}, err
 		}
-		g.told[len(g.told)-1].Summary = prompt.Text(in.Summary)
+		w.told[len(w.told)-1].Summary = prompt.Text(in.Summary)
 	}
 	return in, nil
 }
 
 // lastReview reads the last rejection of a version, if there is one.
-func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+func (e *Engine) lastReview(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
 	version int) error {
 	var last plan.ReviewRecord
 	for _, r := range snap.Records.Of(t.TaskID).Reviews {
@@ -261,13 +261,13 @@ func (e *Engine) lastReview(ctx context.Context, g *ground, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	g.rejected, g.rejection = &rev, []byte(data)
+	w.rejected, w.rejection = &rev, []byte(data)
 	return nil
 }
 
 // handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes
 // them.
-func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, t *plan.TaskState,
+func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
 	c *agent.Context) error {
 	from := snap.State().Lineage(t.Task)
 	if t.TaskID != plan.PlanTaskID {
@@ -277,7 +277,7 @@ func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snaps
 	for _, id := range from {
 		inputs := snap.Records.Of(id).Inputs
 		for _, escaped := range slices.Sorted(maps.Keys(inputs)) {
-			if err := e.handOver(ctx, g, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped], c); err != nil {
+			if err := e.handOver(ctx, w, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped], c); err != nil {
 				return err
 			}
 			given[escaped] += inputs[escaped]
@@ -288,7 +288,7 @@ func (e *Engine) handedOver(ctx context.Context, g *ground, snap *gitstore.Snaps
 
 // handOver is handedOver for one name of one task. Each file goes to inputs/<name>/<number>/<file> below WF_IN; numbers
 // continue after existing ones.
-func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapshot, id plan.TaskID, name string, there,
+func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapshot, id plan.TaskID, name string, there,
 	count int, c *agent.Context) error {
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
 	for n := 1; n <= count; n++ {
@@ -298,7 +298,7 @@ func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapsho
 		}
 		number := strconv.Itoa(there + n)
 		below := path.Join(told.Dir, number)
-		dir := filepath.Join(g.in, filepath.FromSlash(below))
+		dir := filepath.Join(w.in, filepath.FromSlash(below))
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
@@ -318,30 +318,30 @@ func (e *Engine) handOver(ctx context.Context, g *ground, snap *gitstore.Snapsho
 		c.HandedIn = append(c.HandedIn, agent.HandedIn{Name: name, Path: below + "/" + doc.FileName})
 	}
 	if count > 0 {
-		g.told = append(g.told, told)
+		w.told = append(w.told, told)
 	}
 	return nil
 }
 
 // job is what the agent gets.
-func (g *ground) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) agent.Job {
+func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) agent.Job {
 	limit := snap.Plan.Limits().TimeoutSeconds
 	if t.TimeoutSeconds > 0 {
 		limit = t.TimeoutSeconds
 	}
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: g.attempt, Version: t.Active + 1, Dir: g.work,
-		Out: g.out, In: g.in,
-		Context: g.context, Feedback: g.feedback, Prompt: g.prompt, Repo: g.repo, Role: g.role,
-		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &g.onlookers), Limits: snap.Plan.Limits(),
+		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1, Dir: w.work,
+		Out: w.out, In: w.in,
+		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
+		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),
 	}
 }
 
 // environ is the environment of a criterion's run line.
-func (g *ground) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
+func (w *workDir) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
 	return []string{
-		"WF_ROLE=" + g.role.Env(), "WF_REPO=" + g.repo, "WF_IN=" + g.in, "WF_CONTEXT=" + g.context,
-		"WF_PLAN=" + string(snap.ID), "WF_TASK=" + string(t.TaskID), "WF_ATTEMPT=" + strconv.Itoa(g.attempt),
+		"WF_ROLE=" + w.role.Env(), "WF_REPO=" + w.repo, "WF_IN=" + w.in, "WF_CONTEXT=" + w.context,
+		"WF_PLAN=" + string(snap.ID), "WF_TASK=" + string(t.TaskID), "WF_ATTEMPT=" + strconv.Itoa(w.attempt),
 	}
 }
 
