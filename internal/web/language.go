@@ -1,11 +1,13 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const languageCookie = "git-wf-language"
@@ -70,27 +72,32 @@ func trimSlashes(p string) string {
 	return p
 }
 
-// translate returns a text of the page in a language; the templates are English.
-func translate(lang, text string) string {
-	if lang == "zh" {
-		if zh, ok := chinese()[text]; ok {
-			return zh
-		}
+// chinese maps every English text of the page to Chinese. The texts of a plan, a command or the engine stay as they
+// are.
+var chinese = sync.OnceValue(func() map[string]string {
+	words := map[string]string{}
+	data, err := templateFiles.ReadFile("templates/zh.json")
+	if err == nil {
+		err = json.Unmarshal(data, &words)
 	}
-	return text
+	if err != nil {
+		panic("templates/zh.json: " + err.Error()) // it is a part of the program
+	}
+	return words
+})
+
+// dictionary has the texts of the page in a language; none for English, which the templates and scripts have.
+func dictionary(lang string) map[string]string {
+	if lang == "zh" {
+		return chinese()
+	}
+	return nil
 }
 
-// scriptWords are the texts that the scripts show.
-func scriptWords(lang string) map[string]string {
-	all := map[string]string{}
-	for _, text := range []string{
-		"%s is now %s", "Connection lost; trying again", "The plan could not be drawn", "needs", "is needed by", "nothing",
-		"%d of %d tasks shown", "Fold %s", "Unfold %s", "Carrying it out ...", "Open", "ready", "in progress",
-		"awaits review", "done",
-		"rejected", "waits for others", "waits for a person", "abandoned", "The page has changed: load it again",
-		"Event %d of %d",
-	} {
-		all[text] = translate(lang, text)
+// translate returns a text of the page in a language.
+func translate(lang, text string) string {
+	if found, ok := dictionary(lang)[text]; ok {
+		return found
 	}
-	return all
+	return text
 }

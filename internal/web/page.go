@@ -202,7 +202,7 @@ func functions(lang string) template.FuncMap {
 		"base":  path.Base,
 		"short": func(oid plan.OID) string { return fmt.Sprintf("%.8s", oid) },
 		"words": func() (string, error) {
-			text, err := json.Marshal(scriptWords(lang))
+			text, err := json.Marshal(dictionary(lang))
 			return string(text), err
 		},
 		"classes": graph.Classes,

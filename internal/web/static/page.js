@@ -1,7 +1,7 @@
 // What every page has: it stays up to date, counts the time of what runs, and says so to who can't see it. Without this
 // script all is there too, as it was when the page was loaded.
 
-const words = JSON.parse(document.body.dataset.words || "{}");
+const words = JSON.parse(document.body.dataset.words) || {};
 
 // word is a text in the page's language, with %s and %d filled in.
 export function word(text, ...values) {
