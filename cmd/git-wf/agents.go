@@ -16,22 +16,8 @@ import (
 	"gitwf/internal/terminal"
 )
 
-func executorFlag() cli.Flag {
-	return &cli.StringFlag{Name: "executor", Usage: "the `AGENT` of tasks that name none and have no run line",
-		DefaultText: "wf.executor"}
-}
-
-func reviewerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "reviewer", Usage: "the `AGENT` that judges what no list of reviewers gives to somebody",
-		DefaultText: "wf.reviewer"}
-}
-
-func plannerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "planner", Usage: "the `AGENT` that makes the plan", DefaultText: "wf.planner"}
-}
-
 func (e *env) agentsCommand() *cli.Command {
-	list := e.onStore(0, 0, "no arguments", e.listAgents)
+	list := e.onStore(e.listAgents)
 	return &cli.Command{
 		Name:  "agents",
 		Usage: "list the agents of this machine, which are usable, and why not",
@@ -47,10 +33,7 @@ func (e *env) agentsCommand() *cli.Command {
 		}, {
 			Name:  "schema",
 			Usage: "print the JSON Schema of what an agent replies",
-			Action: func(c *cli.Context) error {
-				if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-					return err
-				}
+			Action: func(*cli.Context) error {
 				_, err := e.stdout.Write(contract.Schema())
 				return err
 			},
@@ -59,7 +42,7 @@ func (e *env) agentsCommand() *cli.Command {
 			Usage:     "make one real round trip to an agent",
 			ArgsUsage: "AGENT",
 			Flags:     []cli.Flag{jsonFlag()},
-			Action:    e.onStore(1, 1, "the name of an agent", e.testAgent),
+			Action:    e.onStore(e.testAgent),
 		}},
 	}
 }
@@ -88,6 +71,9 @@ func problemOf(wrong *agent.ConfigError) *agentProblem {
 }
 
 func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
+	if err := checkArgs(c); err != nil { // without a subcommand nobody else has
+		return err
+	}
 	set := e.agentSet(c, store)
 	settings, err := set.Settings()
 	if err != nil {

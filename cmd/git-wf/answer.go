@@ -27,13 +27,12 @@ func (e *env) answerCommand() *cli.Command {
 			"asks nothing, the files are for an input that it requires.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "question", Usage: "the question to answer, such as `q2`", DefaultText: "the first open one"},
-			&cli.StringFlag{Name: "option", Usage: "the `ID` of the option that is chosen"},
-			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"},
-				Usage: "a `FILE` to hand in; may be given more than once"},
-			&cli.StringFlag{Name: "for", Usage: "the `NAME` of the input that the files are for"},
+			textFlag("question", "the question to answer, such as `q2`", "the first open one"),
+			textFlag("option", "the `ID` of the option that is chosen", ""),
+			listFlag("file,f", "a `FILE` to hand in; may be given more than once"),
+			textFlag("for", "the `NAME` of the input that the files are for", ""),
 		},
-		Action: e.onTask(wholePlan, 1, -1, "a task and a text", e.answer),
+		Action: e.onTask(wholePlan, e.answer),
 	}
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -116,13 +118,29 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return fault.Usage("git wf "+strings.TrimSpace(c.Command.Name)+" --help", "%w", err)
 }
 
-// wantArgs checks the number of positional arguments; names are what the usage calls them.
-func wantArgs(c *cli.Context, least, most int, names string) error {
-	if n := c.Args().Len(); n < least || most >= 0 && n > most {
-		return fault.Usage("git wf "+c.Command.Name+" --help",
-			"%s takes %s, but was given %s", c.Command.Name, names, plan.Count(n, "argument"))
+// checkArgs compares the number of arguments with the words in which the help names them: TASK is one, [PLAN] none or
+// one, PATH... one or more, [TEXT...] any number; a bar stands between two words for one.
+func checkArgs(c *cli.Context) error {
+	names := strings.ReplaceAll(c.Command.ArgsUsage, " | ", "|")
+	least, most := 0, 0
+	for _, word := range strings.Fields(names) {
+		if most++; !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if strings.Contains(word, "...") {
+			most = math.MaxInt
+		}
 	}
-	return nil
+	n := c.Args().Len()
+	if n >= least && n <= most {
+		return nil
+	}
+	if most == 1 {
+		names = []string{"at most one ", "one "}[least] +
+			strings.ReplaceAll(strings.ToLower(strings.Trim(names, "[]")), "|", " or ")
+	}
+	return fault.Usage("git wf "+c.Command.Name+" --help", "%s takes %s, but was given %s", c.Command.Name,
+		cmp.Or(names, "no arguments"), plan.Count(n, "argument"))
 }
 
 // flagsFirst moves a command's flags before its arguments, because git's own commands take them in any order and the

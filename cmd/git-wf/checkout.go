@@ -22,46 +22,39 @@ func (e *env) checkoutCommand() *cli.Command {
 			".active-<plan id> next to it. They are views, kept out of the index; only the plan's history counts. A file that you\n" +
 			"edited stays: its diff is shown with the command that hands the edit in, and the exit code is 1.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
-				Usage: "follow the plan until interrupted, whoever changes it"},
-			&cli.BoolFlag{Name: "force", Usage: "replace edited files too; a copy of each is kept as NAME.orig"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage: "write them once below this `DIR` instead, for another system"},
+			boolFlag("watch,w", "follow the plan until interrupted, whoever changes it"),
+			boolFlag("force", "replace edited files too; a copy of each is kept as NAME.orig"),
+			textFlag("output,o", "write them once below this `DIR` instead, for another system", ""),
 			planFlag(), jsonFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			switch {
-			case c.Bool("watch") && c.Bool("json"):
-				return usage("--json prints one document, and --watch does not end; leave one of them out")
-			case c.IsSet("output") && (c.Bool("watch") || c.Bool("force")):
-				return usage("--output writes new files once; leave out --watch and --force")
-			case c.IsSet("output"):
-				return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-					return e.copyViews(c, store, snap)
-				})
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := planID(c, store)
-				if err != nil {
-					return err
-				}
-				if store.WorkTree() == "" {
-					return fmt.Errorf("write the views of %s: %w", id, gitstore.ErrBare)
-				}
-				v := e.views(store, id)
-				if c.Bool("force") {
-					v.Force = func(string, []byte) bool { return true }
-				}
-				if c.Bool("watch") {
-					return e.watchViews(c.Context, v)
-				}
-				return e.updateViews(c, v)
-			})
-		},
+		Action: e.onStore(e.checkout),
 	}
+}
+
+func (e *env) checkout(c *cli.Context, store *gitstore.Store) error {
+	switch {
+	case c.Bool("watch") && c.Bool("json"):
+		return usage("--json prints one document, and --watch does not end; leave one of them out")
+	case c.IsSet("output") && (c.Bool("watch") || c.Bool("force")):
+		return usage("--output writes new files once; leave out --watch and --force")
+	}
+	id, err := planID(c, store)
+	switch {
+	case err != nil:
+		return err
+	case c.IsSet("output"):
+		return e.copyViews(c, store, id)
+	case store.WorkTree() == "":
+		return fmt.Errorf("write the views of %s: %w", id, gitstore.ErrBare)
+	}
+	v := e.views(store, id)
+	if c.Bool("force") {
+		v.Force = func(string, []byte) bool { return true }
+	}
+	if c.Bool("watch") {
+		return e.watchViews(c.Context, v)
+	}
+	return e.updateViews(c, v)
 }
 
 func (e *env) views(store *gitstore.Store, id plan.ID) *views.Views {
@@ -70,10 +63,14 @@ func (e *env) views(store *gitstore.Store, id plan.ID) *views.Views {
 }
 
 // copyViews writes the views for another system.
-func (e *env) copyViews(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) copyViews(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 	name := c.String("output")
 	if name == "" || name == "-" {
 		return usage("--output: expected a directory, found %q", name)
+	}
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
 	}
 	full := e.absolute(name)
 	names, err := e.views(store, snap.ID).Copy(c.Context, snap, name, full)

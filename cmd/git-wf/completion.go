@@ -17,9 +17,6 @@ func (e *env) completionCommand() *cli.Command {
 		Hidden:    true,
 		ArgsUsage: "bash|zsh|fish|tasks|plans",
 		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "a shell (bash, zsh, fish), tasks or plans"); err != nil {
-				return err
-			}
 			switch what := c.Args().First(); what {
 			case "bash", "zsh", "fish":
 				return completion.Script(e.stdout, e.app(), what)

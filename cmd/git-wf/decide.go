@@ -21,7 +21,7 @@ func (e *env) abandonCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
 		},
-		Action: e.onTask(wholePlan, 1, 1, "one task", e.abandon),
+		Action: e.onTask(wholePlan, e.abandon),
 	}
 }
 
@@ -67,7 +67,7 @@ func (e *env) retryCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why it will work now"),
 		},
-		Action: e.onTask(wholePlan, 1, 1, "one task", e.retry),
+		Action: e.onTask(wholePlan, e.retry),
 	}
 }
 

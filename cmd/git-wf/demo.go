@@ -20,12 +20,7 @@ func (e *env) demoCommand() *cli.Command {
 		Name:        "demo",
 		Usage:       "show everything once, in a throwaway repository",
 		Description: "Needs no network and no agent. The repository stays, for you to look around in.",
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			return e.demo(c.Context)
-		},
+		Action:      func(c *cli.Context) error { return e.demo(c.Context) },
 	}
 }
 

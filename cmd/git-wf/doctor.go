@@ -23,22 +23,12 @@ func (e *env) doctorCommand() *cli.Command {
 			"nothing, and a commit of the plan's history says what was done.",
 		Flags: []cli.Flag{
 			jsonFlag(),
-			&cli.BoolFlag{Name: "fix",
-				Usage: "fix what harms nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"},
-			&cli.BoolFlag{Name: "mask",
-				Usage: "mask secrets in the newest records of every plan; the history keeps them (docs/doctor.md)"},
+			boolFlag("fix",
+				"fix what harms nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"),
+			boolFlag("mask",
+				"mask secrets in the newest records of every plan; the history keeps them (docs/doctor.md)"),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			if c.Bool("fix") || c.Bool("mask") {
-				if err := e.inAttempt(); err != nil {
-					return err
-				}
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.doctor(c, store) })
-		},
+		Action: e.onStore(e.doctor),
 	}
 }
 
@@ -52,6 +42,11 @@ type checkup struct {
 }
 
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
+	if c.Bool("fix") || c.Bool("mask") {
+		if err := e.inAttempt(); err != nil {
+			return err
+		}
+	}
 	say, end := func(string) {}, func() {}
 	if m := e.meter(c); m != nil && e.interactive {
 		say, end = m.Text, m.End

@@ -10,17 +10,17 @@ import (
 	"gitwf/internal/plan"
 )
 
-// withReadable is withPlan for the commands that only look: they show a damaged plan as of its newest sound commit, say
-// so, and exit with 1.
-func (e *env) withReadable(c *cli.Context, read view, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
-	return e.withStore(c.Context, func(store *gitstore.Store) error {
+// onReadable is onPlan for the commands that only look: they show a damaged plan as of its newest sound commit, say so,
+// and exit with 1.
+func (e *env) onReadable(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
+	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
 		id, err := planID(c, store)
 		if err != nil {
 			return err
 		}
 		snap, err := read(c, store, id)
 		if err == nil {
-			return f(store, snap)
+			return f(c, store, snap)
 		}
 		sound, ok := soundCommit(err)
 		if !ok {
@@ -29,7 +29,7 @@ func (e *env) withReadable(c *cli.Context, read view, f func(*gitstore.Store, *g
 		if snap, err = store.SnapshotAt(c.Context, id, sound); err != nil {
 			return err
 		}
-		return errors.Join(f(store, snap), warnDamaged(id, sound))
+		return errors.Join(f(c, store, snap), warnDamaged(id, sound))
 	})
 }
 

@@ -119,60 +119,31 @@ func (e *env) withView(c *cli.Context, read view, f func(*gitstore.Store, *gitst
 	})
 }
 
-// onStore is the action of a command that needs the repository and takes least to most arguments (-1: any number).
-func (e *env) onStore(least, most int, names string, f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
+// onStore is the action of a command that needs the repository.
+func (e *env) onStore(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if err := wantArgs(c, least, most, names); err != nil {
-			return err
-		}
 		return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })
 	}
 }
 
 // onPlan is the action of a command that also needs the plan.
-func (e *env) onPlan(
-	read view, least, most int, names string, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error,
-) cli.ActionFunc {
+func (e *env) onPlan(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if err := wantArgs(c, least, most, names); err != nil {
-			return err
-		}
 		return e.withView(c, read, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return f(c, store, snap) })
 	}
 }
 
 // onTask is the action of a command about the task that its first argument names.
 func (e *env) onTask(
-	read view, least, most int, names string,
-	f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot, *plan.TaskState) error,
+	read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot, *plan.TaskState) error,
 ) cli.ActionFunc {
-	return e.onPlan(read, least, most, names, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	return e.onPlan(read, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 		t, err := findTask(snap.State(), c.Args().First())
 		if err != nil {
 			return err
 		}
 		return f(c, store, snap, t)
 	})
-}
-
-// planFlag selects another plan than the active one.
-func planFlag() cli.Flag {
-	return &cli.StringFlag{Name: "plan", Usage: "the plan to use instead of the active one",
-		DefaultText: "the active plan"}
-}
-
-func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document, for programs"}
-}
-
-// messageFlag is -m, which is a reason or a message in every command.
-func messageFlag(what string) cli.Flag {
-	return &cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: what}
-}
-
-func forceFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "force",
-		Usage: "take over a hooks directory that is tracked, or set outside of this repository"}
 }
 
 func planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {

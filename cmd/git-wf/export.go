@@ -20,35 +20,28 @@ func (e *env) exportCommand() *cli.Command {
 		Usage: "write the approved deliverables to deliverables/<plan>/bundle/ and stage them",
 		Flags: append(formatFlags(),
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "commit", Usage: "commit the bundle, too; other staged changes stay out of the commit"},
-			&cli.StringFlag{Name: "root", Usage: "export below this protected directory",
-				DefaultText: "the first one of the policy"},
-			&cli.BoolFlag{Name: "partial", Usage: "export what is approved of an unfinished plan"},
-			&cli.BoolFlag{Name: "allow-stale", Usage: "export also what was approved with older inputs or criteria"},
-			&cli.BoolFlag{Name: "final-only", Usage: "of an assembled plan, the assembled deliverable alone"},
-			&cli.BoolFlag{Name: "include-candidates",
-				Usage: "to look at: also what nobody approved; the gate refuses such a bundle"},
+			boolFlag("commit", "commit the bundle, too; other staged changes stay out of the commit"),
+			textFlag("root", "export below this protected directory", "the first one of the policy"),
+			boolFlag("partial", "export what is approved of an unfinished plan"),
+			boolFlag("allow-stale", "export also what was approved with older inputs or criteria"),
+			boolFlag("final-only", "of an assembled plan, the assembled deliverable alone"),
+			boolFlag("include-candidates", "to look at: also what nobody approved; the gate refuses such a bundle"),
 		),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			if wantsFormat(c) {
-				return e.exportFormat(c)
-			}
-			if c.Bool("commit") && c.Bool("include-candidates") {
-				return usage("--include-candidates can't be committed: it holds what nobody approved")
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.export(c, store) })
-		},
+		Action: e.onStore(e.export),
 	}
 }
 
 func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	ctx := c.Context
+	if c.Bool("commit") && c.Bool("include-candidates") {
+		return usage("--include-candidates can't be committed: it holds what nobody approved")
+	}
 	id, err := planID(c, store)
 	if err != nil {
 		return err
+	}
+	if c.IsSet("format") || c.IsSet("output") {
+		return e.exportFormat(c, store, id)
 	}
 	if store.WorkTree() == "" {
 		return gitstore.ErrBare

@@ -16,15 +16,13 @@ import (
 // formatFlags export the plan and its state for another system, instead of the bundle.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format",
-			Usage: "instead, write the plan and its state as `FORMAT`: json, markdown or csv"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --format, write into `FILE`",
-			DefaultText: "standard output"},
+		textFlag("format", "instead, write the plan and its state as `FORMAT`: json, markdown or csv", ""),
+		textFlag("output,o", "with --format, write into `FILE`", "standard output"),
 	}
 }
 
 // exportFormat writes the plan and its state in the form that --format names.
-func (e *env) exportFormat(c *cli.Context) error {
+func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) error {
 	if !c.IsSet("format") {
 		return usage("--output belongs to --format; a bundle goes below a protected directory (--root DIR)")
 	}
@@ -33,31 +31,33 @@ func (e *env) exportFormat(c *cli.Context) error {
 			return usage("--%s belongs to the bundle; leave it out with --format", name)
 		}
 	}
-	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		v := e.views(store, snap.ID)
-		s, err := v.State(c.Context, snap)
-		if err != nil {
-			return err
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	v := e.views(store, id)
+	state, err := v.State(c.Context, snap)
+	if err != nil {
+		return err
+	}
+	var data []byte
+	switch format := c.String("format"); format {
+	case "json":
+		data, err = exchange.JSON(state)
+	case "csv":
+		data, err = exchange.CSV(state)
+	case "markdown", "md":
+		if state, err = v.Snapshot(c.Context, snap); err == nil {
+			data = exchange.Markdown(state)
 		}
-		var data []byte
-		switch format := c.String("format"); format {
-		case "json":
-			data, err = exchange.JSON(s)
-		case "csv":
-			data, err = exchange.CSV(s)
-		case "markdown", "md":
-			if s, err = v.Snapshot(c.Context, snap); err == nil {
-				data = exchange.Markdown(s)
-			}
-		default:
-			return fault.Usage("git wf checkout --output DIR writes a session directory",
-				"--format: %q is not a form of export; it is json, markdown or csv", format)
-		}
-		if err != nil {
-			return err
-		}
-		return e.exportFile(c, data)
-	})
+	default:
+		return fault.Usage("git wf checkout --output DIR writes a session directory",
+			"--format: %q is not a form of export; it is json, markdown or csv", format)
+	}
+	if err != nil {
+		return err
+	}
+	return e.exportFile(c, data)
 }
 
 // exportFile writes to the file that --output names, or to standard output.
@@ -108,6 +108,3 @@ func replaceFile(name string, data []byte) error {
 	}
 	return err
 }
-
-// wantsFormat reports whether export writes something other than the bundle.
-func wantsFormat(c *cli.Context) bool { return c.IsSet("format") || c.IsSet("output") }

@@ -20,30 +20,23 @@ func (e *env) graphCommand() *cli.Command {
 		Description: "ascii is a tree for a terminal, mermaid and dot are for other programs, svg is a picture in one file.\n" +
 			"--json prints the nodes and edges themselves.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "ascii, mermaid, dot or svg", DefaultText: "ascii"},
-			&cli.BoolFlag{Name: "checks", Usage: "show the CHECKs too"},
-			&cli.BoolFlag{Name: "critical-path", Usage: "mark the open tasks that determine when the plan can be done"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to a file instead; - is standard output"},
+			textFlag("format", "ascii, mermaid, dot or svg", "ascii"),
+			boolFlag("checks", "show the CHECKs too"),
+			boolFlag("critical-path", "mark the open tasks that determine when the plan can be done"),
+			textFlag("output,o", "write to a file instead; - is standard output", ""),
 			planFlag(), jsonFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			switch format := c.String("format"); {
-			case c.IsSet("format") && c.Bool("json"):
-				return usage("--format and --json exclude each other")
-			case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
-				return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
-			}
-			return e.withReadable(c, wholePlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				return e.drawGraph(c, store, snap)
-			})
-		},
+		Action: e.onReadable(wholePlan, e.drawGraph),
 	}
 }
 
 func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	switch format := c.String("format"); {
+	case c.IsSet("format") && c.Bool("json"):
+		return usage("--format and --json exclude each other")
+	case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
+		return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
+	}
 	s, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return err

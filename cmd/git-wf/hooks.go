@@ -30,11 +30,11 @@ func (e *env) hooksCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{
 			{Name: "install", Usage: "install the hooks next to existing ones", Flags: []cli.Flag{forceFlag()},
-				Action: e.onStore(0, 0, "no arguments", e.hooksInstall)},
+				Action: e.onStore(e.hooksInstall)},
 			{Name: "uninstall", Usage: "remove them and the settings of init, and restore what was there",
-				Action: e.onStore(0, 0, "no arguments", e.hooksUninstall)},
+				Action: e.onStore(e.hooksUninstall)},
 			{Name: "status", Usage: "show which hooks are active, and why others are not",
-				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(0, 0, "no arguments", e.hooksStatus)},
+				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.hooksStatus)},
 		},
 	}
 }
@@ -103,9 +103,7 @@ func (e *env) hookCommand() *cli.Command {
 		Name:            "hook",
 		Hidden:          true,
 		SkipFlagParsing: true,
-		Action: func(c *cli.Context) error {
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.hook(c, store) })
-		},
+		Action:          e.onStore(e.hook),
 	}
 }
 

@@ -22,14 +22,14 @@ import (
 // importFlags read a plan of another system, or one that is incomplete.
 func importFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "partial", Usage: "take an incomplete plan as a candidate, whose review says what is missing"},
-		&cli.StringFlag{Name: "session", Usage: "of several sessions, tags or changes, the one called `NAME`"},
-		&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only list the plans that there are to read"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-			Usage: "write the plan into `FILE` instead, with comments where something is missing; - for standard output"},
+		boolFlag("partial", "take an incomplete plan as a candidate, whose review says what is missing"),
+		textFlag("session", "of several sessions, tags or changes, the one called `NAME`", ""),
+		boolFlag("list,l", "only list the plans that there are to read"),
+		textFlag("output,o",
+			"write the plan into `FILE` instead, with comments where something is missing; - for standard output", ""),
 		&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
-		&cli.BoolFlag{Name: "fill", Usage: "have the planner add what is missing, as the next version"},
-		&cli.BoolFlag{Name: "hand-in", Usage: "hand in the files of tasks that were marked done where the plan came from"},
+		boolFlag("fill", "have the planner add what is missing, as the next version"),
+		boolFlag("hand-in", "hand in the files of tasks that were marked done where the plan came from"),
 	}
 }
 

@@ -16,16 +16,13 @@ func (e *env) initCommand() *cli.Command {
 		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
 			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "no-strict",
-				Usage: "judge only commits and pushes, not the moves of branches that --no-verify, a rebase or git update-ref makes"},
-			&cli.BoolFlag{Name: "strict", Usage: "judge those moves too, after --no-strict"},
-			&cli.StringFlag{Name: "server", Usage: "set up the bare repository in `DIR` to judge what is pushed to it"},
+			boolFlag("no-strict",
+				"judge only commits and pushes, not the moves of branches that --no-verify, a rebase or git update-ref makes"),
+			boolFlag("strict", "judge those moves too, after --no-strict"),
+			textFlag("server", "set up the bare repository in `DIR` to judge what is pushed to it", ""),
 			forceFlag(),
 		},
 		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
 			if dir := c.String("server"); dir != "" {
 				return e.initServer(c, dir)
 			}

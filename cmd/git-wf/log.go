@@ -28,7 +28,7 @@ func (e *env) logCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after this many events", DefaultText: "all"},
 		},
-		Action: e.onStore(0, 1, "at most one task", e.log),
+		Action: e.onStore(e.log),
 	}
 }
 

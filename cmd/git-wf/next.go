@@ -28,31 +28,20 @@ func (e *env) nextCommand() *cli.Command {
 			"is nothing to do now, with 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "claim", Usage: "take the task; the number that is printed goes with what you hand in"},
-			&cli.StringFlag{Name: "agent", Usage: "claim under this `NAME`", DefaultText: claimAgentKey +
-				", or git's user.name"},
-			&cli.StringFlag{Name: "lease", Usage: "hold the claim for this `TIME`, such as 20m", DefaultText: "wf.lease, or 5m"},
-			&cli.IntFlag{Name: "renew", Usage: "let the claim `N` of TASK end later"},
-			&cli.IntFlag{Name: "release", Usage: "give the claim `N` of TASK back"},
+			boolFlag("claim", "take the task; the number that is printed goes with what you hand in"),
+			textFlag("agent", "claim under this `NAME`", claimAgentKey+", or git's user.name"),
+			textFlag("lease", "hold the claim for this `TIME`, such as 20m", "wf.lease, or 5m"),
+			countFlag("renew", "let the claim `N` of TASK end later", ""),
+			countFlag("release", "give the claim `N` of TASK back", ""),
 			messageFlag("with --release: why it can't be done; recorded as an attempt that failed"),
-			&cli.BoolFlag{Name: "explain", Usage: "say what each open task waits for, or TASK alone"},
+			boolFlag("explain", "say what each open task waits for, or TASK alone"),
 		},
-		Action: func(c *cli.Context) error {
-			if err := nextUsage(c); err != nil {
-				return err
-			}
-			return e.withView(c, warmPlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				return e.next(c, store, snap)
-			})
-		},
+		Action: e.onPlan(warmPlan, e.next),
 	}
 }
 
 // nextUsage refuses options that exclude each other.
 func nextUsage(c *cli.Context) error {
-	if err := wantArgs(c, 0, 1, "at most one task"); err != nil {
-		return err
-	}
 	var modes []string
 	for _, name := range []string{"claim", "renew", "release", "explain"} {
 		if c.IsSet(name) {
@@ -79,6 +68,9 @@ func nextUsage(c *cli.Context) error {
 }
 
 func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if err := nextUsage(c); err != nil {
+		return err
+	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err

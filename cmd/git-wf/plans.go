@@ -17,9 +17,9 @@ func (e *env) plansCommand() *cli.Command {
 		Description: "The active plan of this worktree has a *. The list leaves out completed plans.",
 		Flags: []cli.Flag{
 			jsonFlag(),
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list the completed plans too, apart"},
+			boolFlag("all,a", "list the completed plans too, apart"),
 		},
-		Action: e.onStore(0, 0, "no arguments", e.plans),
+		Action: e.onStore(e.plans),
 	}
 }
 
@@ -105,23 +105,20 @@ func (e *env) switchCommand() *cli.Command {
 		Usage:     "make another plan the active one of this worktree",
 		ArgsUsage: "PLAN",
 		Flags:     []cli.Flag{jsonFlag()},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one plan"); err != nil {
-				return err
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := planNamed(c.Context, store, c.Args().First())
-				if err != nil {
-					return err
-				}
-				if _, err := store.Tip(c.Context, id); err != nil {
-					return fmt.Errorf("switch to %s: %w", id, err)
-				}
-				if err := store.SetActive(c.Context, id); err != nil {
-					return err
-				}
-				return e.say(c, map[string]plan.ID{"plan_id": id}, "switched to %s", id)
-			})
-		},
+		Action:    e.onStore(e.switchPlan),
 	}
+}
+
+func (p printer) switchPlan(c *cli.Context, store *gitstore.Store) error {
+	id, err := planNamed(c.Context, store, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if _, err := store.Tip(c.Context, id); err != nil {
+		return fmt.Errorf("switch to %s: %w", id, err)
+	}
+	if err := store.SetActive(c.Context, id); err != nil {
+		return err
+	}
+	return p.say(c, map[string]plan.ID{"plan_id": id}, "switched to %s", id)
 }

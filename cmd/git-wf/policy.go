@@ -22,47 +22,47 @@ func (e *env) policyCommand() *cli.Command {
 		Usage:       "show or change what this repository requires of every plan and bundle",
 		Description: "The policy is the history of refs/workflow/policy, never a file of the judged tree. A plan may only be stricter.",
 		Subcommands: []*cli.Command{
-			{Name: "show", Usage: "print the policy", Action: e.onStore(0, 0, "no arguments", e.policyShow)},
+			{Name: "show", Usage: "print the policy", Action: e.onStore(e.policyShow)},
 			{
 				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers",
 				ArgsUsage: "[FILE]",
 				Flags: []cli.Flag{
 					message,
-					&cli.StringSliceFlag{Name: "maintainer",
-						Usage: "`NAME` of who may change the policy on a server; may be repeated, and replaces the list"},
+					listFlag("maintainer",
+						"`NAME` of who may change the policy on a server; may be repeated, and replaces the list"),
 				},
-				Action: e.onStore(0, 1, "at most one file, - for standard input", e.policySet),
+				Action: e.onStore(e.policySet),
 			},
 			e.policyKeyCommand(message),
 			{
 				Name: "baseline", Usage: "judge only what comes after a commit: everything before is exempt",
 				ArgsUsage: "[COMMIT]",
-				Flags:     []cli.Flag{message}, Action: e.onStore(0, 1, "at most one commit", e.policyBaseline),
+				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyBaseline),
 			},
 			{
 				Name: "protect", Usage: "protect another directory", ArgsUsage: "DIR",
 				Flags: []cli.Flag{
 					message,
-					&cli.IntFlag{Name: "min-score", Usage: "least score of each item's review"},
-					&cli.IntFlag{Name: "quorum", Usage: "least number of reviewers of each item"},
-					&cli.StringSliceFlag{Name: "reviewer", Usage: "one of these must have approved each item; may be repeated"},
+					countFlag("min-score", "least score of each item's review", ""),
+					countFlag("quorum", "least number of reviewers of each item", ""),
+					listFlag("reviewer", "one of these must have approved each item; may be repeated"),
 				},
-				Action: e.onStore(1, 1, "one directory", e.policyProtect),
+				Action: e.onStore(e.policyProtect),
 			},
 			{
 				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
-				Flags: []cli.Flag{message}, Action: e.onStore(1, 1, "one plan", e.policyRetire),
+				Flags: []cli.Flag{message}, Action: e.onStore(e.policyRetire),
 			},
 			{
 				Name: "prune", Usage: "set how much git wf prune keeps, and who may prune",
 				Flags: []cli.Flag{
 					message,
-					&cli.IntFlag{Name: "keep", Usage: "the newest `N` versions of each task keep their files"},
-					&cli.StringSliceFlag{Name: "by", Usage: "`NAME` of who may prune; may be repeated, and replaces the list"},
+					countFlag("keep", "the newest `N` versions of each task keep their files", ""),
+					listFlag("by", "`NAME` of who may prune; may be repeated, and replaces the list"),
 				},
-				Action: e.onStore(0, 0, "no arguments", e.policyPrune),
+				Action: e.onStore(e.policyPrune),
 			},
-			{Name: "log", Usage: "show the policy's history", Action: e.onStore(0, 0, "no arguments", e.policyLog)},
+			{Name: "log", Usage: "show the policy's history", Action: e.onStore(e.policyLog)},
 		},
 	}
 }

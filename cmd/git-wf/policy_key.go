@@ -33,16 +33,16 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 				Name: "add", Usage: "let a key speak for a person", ArgsUsage: "NAME",
 				Flags: []cli.Flag{
 					message,
-					&cli.StringFlag{Name: "ssh",
-						Usage: "a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input"},
-					&cli.StringFlag{Name: "gpg", Usage: "the `FINGERPRINT` of a GPG key"},
+					textFlag("ssh",
+						"a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input", ""),
+					textFlag("gpg", "the `FINGERPRINT` of a GPG key", ""),
 				},
-				Action: e.onStore(1, 1, "one name", e.policyKeyAdd),
+				Action: e.onStore(e.policyKeyAdd),
 			},
 			{
 				Name: "remove", Usage: "remove a person's keys from the policy: what they signed no longer counts",
 				ArgsUsage: "NAME",
-				Flags:     []cli.Flag{message}, Action: e.onStore(1, 1, "one name", e.policyKeyRemove),
+				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyKeyRemove),
 			},
 		},
 	}

@@ -18,7 +18,7 @@ func (e *env) promptCommand() *cli.Command {
 		Description: "For a task that awaits work, its maker's prompt; for one whose version awaits review, or its CHECK, the reviewer's.\n" +
 			"Standard error lists what there was no room for. Prompts are files that you can override: docs/prompts.md.",
 		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action: e.onTask(wholePlan, 1, 1, "one task", e.prompt),
+		Action: e.onTask(wholePlan, e.prompt),
 	}
 }
 

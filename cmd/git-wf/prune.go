@@ -20,33 +20,12 @@ func (e *env) pruneCommand() *cli.Command {
 			"refs/workflow-archive/<plan>. Deleting that frees its space; what landed by it can then no longer be verified.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "keep", Usage: "keep the files of the newest `N` versions of each task",
-				DefaultText: "the policy's, or 3"},
-			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would go, and change nothing"},
-			&cli.BoolFlag{Name: "delete-archive",
-				Usage: "give up what earlier prunes of the plan archived: nothing can verify it any more"},
+			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),
+			boolFlag("dry-run,n", "show what would go, and change nothing"),
+			boolFlag("delete-archive",
+				"give up what earlier prunes of the plan archived: nothing can verify it any more"),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			switch {
-			case c.IsSet("keep") && c.Int("keep") < 1:
-				return usage("--keep %d: the newest version of a task always stays", c.Int("keep"))
-			case c.Bool("delete-archive") && (c.IsSet("keep") || c.Bool("dry-run")):
-				return usage("--delete-archive goes with neither --keep nor --dry-run")
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error {
-				id, err := planID(c, store)
-				if err != nil {
-					return err
-				}
-				if c.Bool("delete-archive") {
-					return e.deleteArchive(c, store, id)
-				}
-				return e.prune(c, store, id)
-			})
-		},
+		Action: e.onStore(e.prune),
 	}
 }
 
@@ -63,8 +42,21 @@ type pruneReport struct {
 	Bytes   int64          `json:"bytes"`   // that these take on disk
 }
 
-func (e *env) prune(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
+	switch {
+	case c.IsSet("keep") && c.Int("keep") < 1:
+		return usage("--keep %d: the newest version of a task always stays", c.Int("keep"))
+	case c.Bool("delete-archive") && (c.IsSet("keep") || c.Bool("dry-run")):
+		return usage("--delete-archive goes with neither --keep nor --dry-run")
+	}
 	ctx := c.Context
+	id, err := planID(c, store)
+	if err != nil {
+		return err
+	}
+	if c.Bool("delete-archive") {
+		return e.deleteArchive(c, store, id)
+	}
 	keep, err := keptVersions(c, store)
 	if err != nil {
 		return err

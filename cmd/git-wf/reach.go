@@ -26,14 +26,20 @@ var personal = []string{
 	"install", "uninstall",
 }
 
-// begin makes commands check whether git reaches the gate, and refuse agents, before they run.
+// begin makes commands check whether git reaches the gate, refuse agents, and count their arguments before they run.
 func (e *env) begin(commands []*cli.Command) {
 	for _, c := range commands {
 		looks, person := slices.Contains(recording, c.Name), slices.Contains(personal, c.Name)
-		c.Before = func(*cli.Context) error {
+		counts := len(c.Subcommands) == 0 && !c.SkipFlagParsing && c.Name != "run" // their actions look at the arguments
+		c.Before = func(c *cli.Context) error {
 			e.looks = e.looks || looks
 			if person {
-				return e.inAttempt()
+				if err := e.inAttempt(); err != nil {
+					return err
+				}
+			}
+			if counts {
+				return checkArgs(c)
 			}
 			return nil
 		}

@@ -25,17 +25,15 @@ func (e *env) reviewCommand() *cli.Command {
 			"not by you. An approval passes the criteria that you do not mention.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "approve", Usage: "the version may land"},
-			&cli.BoolFlag{Name: "reject", Usage: "the version has to be redone"},
-			&cli.IntFlag{Name: "score", Usage: "0 to 100", DefaultText: "follows from the criteria"},
-			&cli.StringSliceFlag{Name: "criterion",
-				Usage: "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"},
+			boolFlag("approve", "the version may land"),
+			boolFlag("reject", "the version has to be redone"),
+			countFlag("score", "0 to 100", "follows from the criteria"),
+			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"),
 			messageFlag("why, and what to change"),
-			&cli.StringFlag{Name: "artifact", Usage: "review this `VERSION`, such as v2: refused unless it is the newest"},
-			&cli.StringFlag{Name: "reviewer",
-				Usage: "note that you review for `NAME`; the review is yours, and counts as yours"},
+			textFlag("artifact", "review this `VERSION`, such as v2: refused unless it is the newest", ""),
+			textFlag("reviewer", "note that you review for `NAME`; the review is yours, and counts as yours", ""),
 		},
-		Action: e.onPlan(recordNear, 1, 1, "one task", e.review),
+		Action: e.onPlan(recordNear, e.review),
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,33 +28,22 @@ func (e *env) runCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
-			&cli.BoolFlag{Name: "step", Usage: "do exactly one thing"},
+			boolFlag("step", "do exactly one thing"),
 			executorFlag(), reviewerFlag(),
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "do not print a line for each event"},
+			boolFlag("quiet,q", "do not print a line for each event"),
 		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return e.withPlan(c, func(_ *gitstore.Store, snap *gitstore.Snapshot) error { return runsNoTask(c, snap) })
-			}
-			if c.Int("jobs") < 1 {
-				return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
-			}
-			return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				return e.carryOut(c, store, snap.ID)
-			})
-		},
+		Action: e.onPlan(wholePlan, e.carryOut),
 	}
 }
 
-// runsNoTask refuses to run one task alone; for a container, it says what that is.
-func runsNoTask(c *cli.Context, snap *gitstore.Snapshot) error {
-	if err := snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"); err != nil {
-		return err
+func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	id := snap.ID
+	if c.NArg() > 0 { // no task is run alone, and for a container there is more to say
+		return cmp.Or(snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"), checkArgs(c))
 	}
-	return wantArgs(c, 0, 0, "no arguments")
-}
-
-func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	if c.Int("jobs") < 1 {
+		return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
+	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
@@ -67,8 +57,7 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
 	}
-	snap, err := store.Snapshot(c.Context, id)
-	if err != nil {
+	if snap, err = store.Snapshot(c.Context, id); err != nil {
 		return err
 	}
 	x, err := e.explain(c.Context, eng, snap)

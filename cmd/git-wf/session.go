@@ -79,9 +79,6 @@ func printSession(w io.Writer, s *plan.State) {
 
 // withNamedPlan opens the repository and the plan that the argument or --plan names, or the active one.
 func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
-	if err := wantArgs(c, 0, 1, "at most one plan"); err != nil {
-		return err
-	}
 	if !c.Args().Present() {
 		return e.withPlan(c, f)
 	}
@@ -130,12 +127,12 @@ func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activa
 }
 
 func typeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "type", Usage: "what the plan begins with: a `TYPE` of " + templates.TypeNames() +
-		", or one of your own"}
+	return textFlag("type",
+		"what the plan begins with: a `TYPE` of "+templates.TypeNames()+", or one of your own", "")
 }
 
 func complexityFlag() cli.Flag {
-	return &cli.StringFlag{Name: "complexity", Usage: "the least complexity of the plan: simple, medium or complex"}
+	return textFlag("complexity", "the least complexity of the plan: simple, medium or complex", "")
 }
 
 func checkTypeFlags(c *cli.Context, change bool) error {

@@ -23,16 +23,9 @@ func (e *env) showCommand() *cli.Command {
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "review", Usage: "print the newest review file"},
+			boolFlag("review", "print the newest review file"),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one task"); err != nil {
-				return err
-			}
-			return e.withReadable(c, nearTask, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				return e.show(c, store, snap)
-			})
-		},
+		Action: e.onReadable(nearTask, e.show),
 	}
 }
 

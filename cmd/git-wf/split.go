@@ -19,11 +19,10 @@ func (e *env) splitCommand() *cli.Command {
 			"was to deliver. Without -f, the planner makes it. Either is reviewed like any plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"},
-				Usage: "the `FILE` with the smaller tasks; - for standard input"},
+			textFlag("file,f", "the `FILE` with the smaller tasks; - for standard input", ""),
 			messageFlag("why; the planner reads it"),
 		},
-		Action: e.onTask(wholePlan, 1, 1, "one task", func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+		Action: e.onTask(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
 			t *plan.TaskState) error {
 			return e.replan(c, store, snap, t.TaskID)
 		}),

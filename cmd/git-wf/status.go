@@ -22,23 +22,17 @@ func (e *env) statusCommand() *cli.Command {
 		Usage: "show the tree of tasks, and what each waits for",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "cost", Usage: "show the usage and cost that agents report"},
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"},
-				Usage: "keep showing what changes; on a terminal, with keys to look around and to review"},
+			boolFlag("cost", "show the usage and cost that agents report"),
+			boolFlag("watch,w", "keep showing what changes; on a terminal, with keys to look around and to review"),
 		},
 		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 0, 0, "no arguments"); err != nil {
-				return err
-			}
-			if c.Bool("watch") {
+			switch {
+			case c.Bool("watch"):
 				return e.watch(c)
+			case c.Bool("cost"):
+				return e.onReadable(warmPlan, e.showCost)(c)
 			}
-			return e.withReadable(c, warmPlan, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				if c.Bool("cost") {
-					return e.showCost(c, store, snap)
-				}
-				return e.showStatus(c, store, snap)
-			})
+			return e.onReadable(warmPlan, e.showStatus)(c)
 		},
 	}
 }

@@ -22,9 +22,9 @@ func (e *env) submitCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),
-			&cli.IntFlag{Name: "claim", Usage: "hand it in under the claim `N` that git wf next --claim printed"},
+			countFlag("claim", "hand it in under the claim `N` that git wf next --claim printed", ""),
 		},
-		Action: e.onTask(recordNear, 2, -1, "a task and the files to hand in", e.submit),
+		Action: e.onTask(recordNear, e.submit),
 	}
 }
 

@@ -20,10 +20,10 @@ func (e *env) trustCommand() *cli.Command {
 			"in full and asks; --yes is for scripts that have shown them.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "trust them without asking"},
-			&cli.BoolFlag{Name: "list", Aliases: []string{"l"}, Usage: "only show them"},
+			boolFlag("yes,y", "trust them without asking"),
+			boolFlag("list,l", "only show them"),
 		},
-		Action: e.onPlan(wholePlan, 0, 0, "no arguments", e.trust),
+		Action: e.onPlan(wholePlan, e.trust),
 	}
 }
 

@@ -30,10 +30,10 @@ func (e *env) uiCommand() *cli.Command {
 			planFlag(),
 			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one",
 				Value: "127.0.0.1:0"},
-			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but open no browser"},
-			&cli.BoolFlag{Name: "read-only", Usage: "offer nothing that changes anything"},
+			boolFlag("no-open", "print the address, but open no browser"),
+			boolFlag("read-only", "offer nothing that changes anything"),
 		},
-		Action: e.onStore(0, 0, "no arguments", e.ui),
+		Action: e.onStore(e.ui),
 	}
 }
 

@@ -27,18 +27,13 @@ func (e *env) verifyCommand() *cli.Command {
 			jsonFlag(),
 			&cli.StringFlag{Name: "format", Value: "text",
 				Usage: "print the findings as text, as annotations of a GitHub workflow (github) or as a SARIF document (sarif)"},
-			&cli.BoolFlag{Name: "require-commits", Usage: "fail if the range selects no commit"},
+			boolFlag("require-commits", "fail if the range selects no commit"),
 		},
-		Action: func(c *cli.Context) error {
-			return e.withStore(c.Context, func(s *gitstore.Store) error { return e.verify(c, s) })
-		},
+		Action: e.onStore(e.verify),
 	}
 }
 
 func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
-	if err := wantArgs(c, 0, 1, "at most one commit or range"); err != nil {
-		return err
-	}
 	rev, required := c.Args().First(), c.Bool("require-commits")
 	switch format := c.String("format"); {
 	case !slices.Contains([]string{"text", "github", "sarif"}, format): // before anything is judged, which takes time

@@ -21,21 +21,16 @@ func (e *env) waiveCommand() *cli.Command {
 			"newest version passes. Both are records with your name and the reason, and the gate reports them.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
-			&cli.StringFlag{Name: "criterion", Usage: "of a task, the criterion that passes"},
+			textFlag("criterion", "of a task, the criterion that passes", ""),
 		},
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1, "one path or task"); err != nil {
-				return err
-			}
-			if strings.TrimSpace(c.String("message")) == "" {
-				return usage("a waiver needs a --message")
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.waive(c, store) })
-		},
+		Action: e.onStore(e.waive),
 	}
 }
 
 func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
+	if strings.TrimSpace(c.String("message")) == "" {
+		return usage("a waiver needs a --message")
+	}
 	policy, err := store.Policy(c.Context)
 	if err != nil {
 		return err
