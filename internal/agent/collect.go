@@ -144,7 +144,7 @@ func (c *collection) gather(name, outputDir string) error {
 }
 
 func newCollection(limits plan.Config) *collection {
-	c := &collection{limits: limits, links: map[string]string{}}
+	c := &collection{limits: limits}
 	if c.limits.MaxArtifactBytes == 0 {
 		c.limits.MaxArtifactBytes = plan.DefaultConfig().MaxArtifactBytes
 	}
@@ -184,7 +184,6 @@ type collection struct {
 	source   func(name string) string // where a file's bytes are; nil if they are in place
 	limits   plan.Config
 	files    []File
-	links    map[string]string // path -> target
 	bytes    int64
 	problems []*CollectError
 }
@@ -203,7 +202,6 @@ func (c *collection) visit(name string, info fs.FileInfo) error {
 		}
 		f.Mode, f.Target = ModeSymlink, filepath.ToSlash(target)
 		f.Size = int64(len(f.Target))
-		c.links[name] = f.Target
 	case !mode.IsRegular():
 		c.report(name, RuleType, "a file, a directory or a symbolic link", typeName(info))
 	case mode&0o400 == 0 && runtime.GOOS != "windows":

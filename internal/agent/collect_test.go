@@ -91,10 +91,10 @@ func TestCollect(t *testing.T) {
 		{"patterns", "mkdir -p d/e/f; : >d/a.md; : >d/e/f/b.md; : >x.png",
 			plan.DeliverableSpec{Files: []string{"d/**/*.md", "?.png"}},
 			"100644 d/a.md 0\n100644 d/e/f/b.md 0\n100644 x.png 0"},
-		{"link to a file", "mkdir d; : >d/a; ln -s d/a l; ln -s ../l d/m", anything,
-			"100644 d/a 0\n120000 d/m 4 -> ../l\n120000 l 3 -> d/a"},
-		{"link to a directory", "mkdir -p d/e; : >d/e/a; ln -s d/e l; ln -s l/a m", anything,
-			"100644 d/e/a 0\n120000 l 3 -> d/e\n120000 m 3 -> l/a"},
+		{"link to a file", "mkdir d; : >d/a; ln -s d/a l; ln -s ../d/a d/m", anything,
+			"100644 d/a 0\n120000 d/m 6 -> ../d/a\n120000 l 3 -> d/a"},
+		{"link with a dot", "mkdir d; : >a; ln -s ./a l; ln -s ../a d/m", anything,
+			"100644 a 0\n120000 d/m 4 -> ../a\n120000 l 3 -> ./a"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,6 +139,11 @@ func TestCollectRefuses(t *testing.T) {
 		{"link climbs out on its way", "mkdir d; : >b; ln -s d/../../out/b a", anything,
 			"a: a symbolic link must lead to a file of the artifact"},
 		{"dangling link", "ln -s nowhere a", anything, "a: a symbolic link must lead to a file of the artifact"},
+		{"link to a directory", "mkdir d; : >d/a; ln -s d l", anything,
+			"l: a symbolic link must lead to a file of the artifact"},
+		{"link to a link", ": >a; ln -s a l; ln -s l m", anything, "m: a symbolic link must lead to a file of the artifact"},
+		{"link over a link", "mkdir d; : >d/a; ln -s d l; ln -s l/a m", anything,
+			"l: a symbolic link must lead to a file of the artifact\nm: a symbolic link must lead to a file of the artifact"},
 		{"link to an empty directory", "mkdir d; ln -s d a", anything,
 			"a: a symbolic link must lead to a file of the artifact"},
 		{"link through a file", ": >b; ln -s b/../b a", anything, "a: a symbolic link must lead to a file of the artifact"},
@@ -202,7 +207,7 @@ func TestCollectMessage(t *testing.T) {
 			"tmp.log: the file is not declared: want what is declared: a " +
 				"(temporary files belong into the working directory, not into WF_OUT), got this file"},
 		{"link", "ln -s /etc/passwd a", plan.DeliverableSpec{Filename: "a"},
-			"a: a symbolic link must lead to a file of the artifact: want a relative target inside WF_OUT, got /etc/passwd: an absolute path"},
+			"a: a symbolic link must lead to a file of the artifact: want the relative path of a file of the artifact, no directory and no link, got /etc/passwd"},
 		{"name of control characters", `: >"$(printf 'a\033[31m')"`, plan.DeliverableSpec{},
 			`"a\x1b[31m": the name is not allowed: want a name `},
 	}

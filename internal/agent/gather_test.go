@@ -29,7 +29,7 @@ func TestGather(t *testing.T) {
 	logo, other := put("logo.svg", "<svg/>"), put("other/index.html", "<b>")
 	link := filepath.Join(dir, "named.svg")
 	if err := errors.Join(os.Symlink(logo, link), os.Symlink("site", filepath.Join(dir, "sitelink")),
-		os.Symlink("css", filepath.Join(dir, "site", "look"))); err != nil {
+		os.Symlink("css/style.css", filepath.Join(dir, "site", "look"))); err != nil {
 		t.Fatal(err)
 	}
 	anything := &plan.DeliverableSpec{Files: []string{"**"}}
@@ -41,15 +41,15 @@ func TestGather(t *testing.T) {
 		want   string // the files with their sources, or a part of the error
 	}{
 		{"a directory", []string{"site"}, anything, plan.Config{}, "css/style.css<" + style + " index.html<" + page +
-			" look->css"},
+			" look->css/style.css"},
 		{"a link to a directory", []string{"sitelink"}, anything, plan.Config{}, "css/style.css<" + style + " index.html<" +
-			page + " look->css"},
+			page + " look->css/style.css"},
 		{"a file", []string{"logo.svg"}, &plan.DeliverableSpec{Filename: "logo.svg", OutputDir: "img"}, plan.Config{},
 			"img/logo.svg<" + logo},
 		{"a link to a file", []string{"named.svg"}, &plan.DeliverableSpec{Filename: "named.svg"}, plan.Config{},
 			"named.svg<" + logo},
 		{"both", []string{"site", "logo.svg"}, anything, plan.Config{}, "css/style.css<" + style + " index.html<" + page +
-			" logo.svg<" + logo + " look->css"},
+			" logo.svg<" + logo + " look->css/style.css"},
 		{"two of one name", []string{"site", "other"}, anything, plan.Config{},
 			"index.html: handed in twice: want one file of each path, got " + page + " and " + other},
 		{"an output_dir that leads out", []string{"logo.svg"}, &plan.DeliverableSpec{Files: []string{"**"},
