@@ -2,7 +2,6 @@ package plandoc
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"sort"
@@ -213,8 +212,6 @@ func (f filler) slice(n *document.Node, v reflect.Value) *fillError {
 	v.Set(list)
 	return nil
 }
-
-func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // nearest is the candidate that a misspelt word most likely means, "" if none is near.
 func nearest(word string, candidates []string) string {

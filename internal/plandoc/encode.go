@@ -1,13 +1,13 @@
 package plandoc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"gitwf/internal/document"
@@ -32,11 +32,13 @@ func Encode(p *plan.Plan) ([]byte, error) {
 		return nil, errors.New("encode plan: no plan")
 	}
 	e := encoder{infos: structs()}
-	e.value(reflect.ValueOf(p).Elem(), 0)
-	if e.err != nil {
-		return nil, fmt.Errorf("encode plan %s: %w", p.PlanID, e.err)
+	e.json = json.NewEncoder(&e.buf)
+	e.json.SetEscapeHTML(false)
+	if err := e.value(reflect.ValueOf(p).Elem(), 0); err != nil {
+		return nil, fmt.Errorf("encode plan %s: %w", p.PlanID, err)
 	}
-	return append(e.buf, '\n'), nil
+	e.newline(0)
+	return e.buf.Bytes(), nil
 }
 
 // Decode reads a stored plan.json. It is strict: a *VersionError for a later format, Findings for an unknown field,
@@ -78,71 +80,82 @@ func checkVersion(root *document.Node) error {
 	return nil
 }
 
-// encoder writes the canonical form. encoding/json would need a pass through a map to sort the keys.
+// encoder writes the canonical form. It only adds the order of a struct's fields to what encoding/json does.
 type encoder struct {
 	infos map[reflect.Type]*structInfo
-	buf   []byte
-	err   error
+	buf   bytes.Buffer
+	json  *json.Encoder // into buf
 }
 
 func (e *encoder) newline(depth int) {
-	e.buf = append(e.buf, '\n')
+	e.buf.WriteByte('\n')
 	for range depth {
-		e.buf = append(e.buf, ' ', ' ')
+		e.buf.WriteString(indent)
 	}
 }
 
-func (e *encoder) value(v reflect.Value, depth int) {
+const indent = "  "
+
+func (e *encoder) value(v reflect.Value, depth int) error {
 	switch v.Kind() {
-	case reflect.String:
-		e.string(v.String())
-	case reflect.Bool:
-		e.buf = strconv.AppendBool(e.buf, v.Bool())
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		e.buf = strconv.AppendInt(e.buf, v.Int(), 10)
-	case reflect.Float64, reflect.Float32:
-		e.float(v.Float())
 	case reflect.Struct:
-		e.object(v, depth)
+		return e.object(v, depth)
 	case reflect.Slice:
-		e.slice(v, depth)
-	case reflect.Map:
-		e.dict(v, depth)
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			e.buf = append(e.buf, "null"...)
-			return
+		return e.slice(v, depth)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return e.value(v.Elem(), depth)
 		}
-		e.value(v.Elem(), depth)
-	default:
-		e.fail(fmt.Errorf("no JSON for a %s", v.Kind()))
+	case reflect.String:
+		if s := v.String(); !strings.ContainsFunc(s, special) {
+			e.buf.WriteString(`"` + s + `"`)
+			return nil
+		}
+		return e.leaf(v.Interface(), v.String())
+	case reflect.Map:
+		e.json.SetIndent(strings.Repeat(indent, depth), indent)
+		defer e.json.SetIndent("", "")
+		return e.leaf(v.Interface(), fmt.Sprint(v))
 	}
+	return e.leaf(v.Interface(), "")
 }
 
-func (e *encoder) fail(err error) {
-	if e.err == nil {
-		e.err = err
+// special reports what may need more than quotes around it. Most texts have none, and are written twice as fast so.
+func special(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }
+
+// leaf writes what has no struct in it. encoding/json would replace the bytes of its text that are not UTF-8.
+func (e *encoder) leaf(v any, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s is not UTF-8", plan.Quote(text))
 	}
+	if err := e.json.Encode(v); err != nil {
+		return err
+	}
+	e.buf.Truncate(e.buf.Len() - 1) // a newline
+	return nil
 }
 
-func (e *encoder) object(v reflect.Value, depth int) {
+func (e *encoder) object(v reflect.Value, depth int) error {
 	info := e.infos[v.Type()]
-	if info == nil {
-		e.fail(fmt.Errorf("no JSON for a %s", v.Type()))
-		return
-	}
-	e.buf = append(e.buf, '{')
+	e.buf.WriteByte('{')
 	first := true
 	for _, f := range info.fields {
 		field := v.Field(f.index)
 		if f.omitEmpty && isEmpty(field) {
 			continue
 		}
-		e.key(f.name, first, depth+1)
-		e.value(field, depth+1)
+		if !first {
+			e.buf.WriteByte(',')
+		}
 		first = false
+		e.newline(depth + 1)
+		e.buf.WriteString(`"` + f.name + `": `)
+		if err := e.value(field, depth+1); err != nil {
+			return err
+		}
 	}
 	e.close('}', first, depth)
+	return nil
 }
 
 func isEmpty(v reflect.Value) bool {
@@ -152,103 +165,24 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-func (e *encoder) key(name string, first bool, depth int) {
-	if !first {
-		e.buf = append(e.buf, ',')
+func (e *encoder) slice(v reflect.Value, depth int) error {
+	e.buf.WriteByte('[')
+	for i := range v.Len() {
+		if i > 0 {
+			e.buf.WriteByte(',')
+		}
+		e.newline(depth + 1)
+		if err := e.value(v.Index(i), depth+1); err != nil {
+			return err
+		}
 	}
-	e.newline(depth)
-	e.string(name)
-	e.buf = append(e.buf, ':', ' ')
+	e.close(']', v.Len() == 0, depth)
+	return nil
 }
 
 func (e *encoder) close(end byte, empty bool, depth int) {
 	if !empty {
 		e.newline(depth)
 	}
-	e.buf = append(e.buf, end)
-}
-
-func (e *encoder) slice(v reflect.Value, depth int) {
-	e.buf = append(e.buf, '[')
-	for i := range v.Len() {
-		if i > 0 {
-			e.buf = append(e.buf, ',')
-		}
-		e.newline(depth + 1)
-		e.value(v.Index(i), depth+1)
-	}
-	e.close(']', v.Len() == 0, depth)
-}
-
-func (e *encoder) dict(v reflect.Value, depth int) {
-	m, ok := v.Interface().(map[string]any)
-	if !ok || depth > plan.MaxDepth {
-		e.fail(fmt.Errorf("no JSON for a %s at depth %d", v.Type(), depth))
-		return
-	}
-	e.buf = append(e.buf, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		e.key(k, i == 0, depth+1)
-		e.value(reflect.ValueOf(&m).Elem().MapIndex(reflect.ValueOf(k)), depth+1)
-	}
-	e.close('}', len(m) == 0, depth)
-}
-
-func (e *encoder) float(f float64) {
-	if !finite(f) {
-		e.fail(fmt.Errorf("%v is not a number that JSON can hold", f))
-		return
-	}
-	data, err := json.Marshal(f)
-	if err != nil {
-		e.fail(err)
-		return
-	}
-	e.buf = append(e.buf, data...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// string escapes what JSON demands, and U+2028 and U+2029, which end a line in some pagers and in JavaScript.
-func (e *encoder) string(s string) {
-	if !utf8.ValidString(s) {
-		e.fail(fmt.Errorf("%s is not UTF-8", plan.Quote(s)))
-		return
-	}
-	e.buf = append(e.buf, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c != 0xe2 {
-			continue
-		}
-		if c == 0xe2 && (s[i+1] != 0x80 || s[i+2]&^1 != 0xa8) {
-			continue
-		}
-		e.buf = append(e.buf, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			e.buf = append(e.buf, '\\', c)
-		case '\b':
-			e.buf = append(e.buf, '\\', 'b')
-		case '\f':
-			e.buf = append(e.buf, '\\', 'f')
-		case '\n':
-			e.buf = append(e.buf, '\\', 'n')
-		case '\r':
-			e.buf = append(e.buf, '\\', 'r')
-		case '\t':
-			e.buf = append(e.buf, '\\', 't')
-		case 0xe2:
-			e.buf = append(e.buf, `\u202`...)
-			e.buf = append(e.buf, hexDigits[s[i+2]&0xf])
-			i += 2
-		default:
-			e.buf = append(e.buf, `\u00`...)
-			e.buf = append(e.buf, hexDigits[c>>4], hexDigits[c&0xf])
-		}
-		start = i + 1
-	}
-	e.buf = append(e.buf, s[start:]...)
-	e.buf = append(e.buf, '"')
+	e.buf.WriteByte(end)
 }
