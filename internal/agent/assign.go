@@ -3,14 +3,12 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
-
+	"gitwf/internal/document"
 	"gitwf/internal/plan"
 )
 
@@ -32,23 +30,15 @@ type AssignRule struct {
 	Checks     bool     `yaml:"checks"`      // every CHECK
 }
 
-const (
-	maxAssignBytes = 1 << 20
-	maxAssignRules = 1000
-)
+const maxAssignRules = 1000
 
 // ParseAssignment reads the table, in YAML or JSON. Errors begin with the file's name.
 func ParseAssignment(name string, data []byte) (Assignment, error) {
-	if len(data) > maxAssignBytes {
-		return Assignment{}, fmt.Errorf("%s: %d bytes; a table of agents has at most %d", name, len(data), maxAssignBytes)
-	}
 	var doc struct {
 		Rules []AssignRule `yaml:"rules"`
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(data)))
-	dec.KnownFields(true)
-	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return Assignment{}, fmt.Errorf("%s: %s", name, plan.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+	if err := document.ReadSettings(name, data, &doc); err != nil {
+		return Assignment{}, errors.New(plan.OneLine(err.Error()))
 	}
 	if len(doc.Rules) > maxAssignRules {
 		return Assignment{}, fmt.Errorf("%s: %d rules; at most %d are allowed", name, len(doc.Rules), maxAssignRules)

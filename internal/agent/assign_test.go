@@ -63,11 +63,11 @@ func TestAssignment(t *testing.T) {
 func TestAssignmentErrors(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"nothing", "", ""},
-		{"unknown key", "rules: [{agent: a, word: [x]}]", "own.yaml: "},
+		{"unknown key", "rules: [{agent: a, word: [x]}]", "own.yaml:1: field word not found"},
 		{"no agent", "rules: [{words: [x]}]", "own.yaml: rules[0].agent: expected the name"},
 		{"fits nothing", "rules: [{agent: a}]", "own.yaml: rules[0]: fits no task"},
 		{"empty word", "rules: [{agent: a, words: ['']}]", "own.yaml: rules[0].words[0]: is empty"},
-		{"too long", strings.Repeat("#", maxAssignBytes+1), "own.yaml: 1048577 bytes"},
+		{"too long", strings.Repeat("#", 2<<20), "own.yaml: 2097152 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

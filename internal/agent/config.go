@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"gitwf/internal/backend"
+	"gitwf/internal/document"
 	"gitwf/internal/plan"
 )
 
@@ -92,9 +90,8 @@ func (r *configReader) note(err *ConfigError, name, key string) {
 // file reads agents.yaml: a mapping from names to the same keys as git's.
 func (r *configReader) file(file string, data []byte) error {
 	var doc map[string]map[string]yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w", file, err)
+	if err := document.ReadSettings(file, data, &doc); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		c := r.agents[name]

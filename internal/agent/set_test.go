@@ -89,7 +89,7 @@ func TestParseConfig(t *testing.T) {
 			settings("wf.agent.a.timeout", "late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
 			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x", Timeout: 9 * time.Second}}},
 			""},
-		{"no YAML", "a: [", nil, nil, "agents.yaml: yaml: line 1"},
+		{"no YAML", "a: [", nil, nil, "agents.yaml:1: did not find"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

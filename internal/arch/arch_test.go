@@ -66,8 +66,8 @@ var allowed = []struct {
 	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{
-		"internal/backend", "internal/contract", "internal/fault", "internal/glob", "internal/outline", "internal/plan",
-		"internal/process", "internal/shell",
+		"internal/backend", "internal/contract", "internal/document", "internal/fault", "internal/glob", "internal/outline",
+		"internal/plan", "internal/process", "internal/shell",
 	}},
 	{"internal/backend", []string{"internal/pattern", "internal/plan", "internal/process", "internal/secret",
 		"internal/shell"}},

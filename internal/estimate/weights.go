@@ -3,7 +3,9 @@ package estimate
 import (
 	"errors"
 	"fmt"
-	"math"
+	"maps"
+	"slices"
+	"strings"
 
 	"gitwf/internal/document"
 	"gitwf/internal/plan"
@@ -15,112 +17,98 @@ const File = "estimate.yaml"
 // Weights says how many person-days each part of a task stands for. The zero value weighs nothing; ParseWeights reads
 // the table.
 type Weights struct {
-	Base        float64 // for any task
-	Files       FileWeights
-	Criteria    CriterionWeights
-	Inputs      InputWeights
-	Covers      float64 // for each root criterion that the task names
-	Description DescriptionWeights
-	Verbs       []Verbs
+	Base        float64            `yaml:"base"` // for any task
+	Files       FileWeights        `yaml:"files"`
+	Criteria    CriterionWeights   `yaml:"criteria"`
+	Inputs      InputWeights       `yaml:"inputs"`
+	Covers      float64            `yaml:"covers"` // for each root criterion that the task names
+	Description DescriptionWeights `yaml:"description"`
+	Verbs       []Verbs            `yaml:"verbs"`
 }
 
 // FileWeights weights what a task makes.
 type FileWeights struct {
-	Each    float64 // for each file of the spec
-	Pattern float64 // for each glob pattern of the spec
-	Named   float64 // for each file or module that only the text names
+	Each    float64 `yaml:"each"`    // for each file of the spec
+	Pattern float64 `yaml:"pattern"` // for each glob pattern of the spec
+	Named   float64 `yaml:"named"`   // for each file or module that only the text names
 }
 
 // CriterionWeights weights a criterion by its severity and by who judges it.
-type CriterionWeights struct{ MustRun, MustManual, ShouldRun, ShouldManual float64 }
+type CriterionWeights struct {
+	MustRun      float64 `yaml:"must_run"`
+	MustManual   float64 `yaml:"must_manual"`
+	ShouldRun    float64 `yaml:"should_run"`
+	ShouldManual float64 `yaml:"should_manual"`
+}
 
 // InputWeights weights what a task starts from.
-type InputWeights struct{ DependsOn, Requires float64 }
+type InputWeights struct {
+	DependsOn float64 `yaml:"depends_on"`
+	Requires  float64 `yaml:"requires"`
+}
 
 // DescriptionWeights weights the length of a description, up to Most.
-type DescriptionWeights struct{ Per100Words, Most float64 }
+type DescriptionWeights struct {
+	Per100Words float64 `yaml:"per_100_words"`
+	Most        float64 `yaml:"most"`
+}
 
 // Verbs is a kind of work: the words that identify it, and the factor for the sum of everything else.
 type Verbs struct {
-	Name   string
-	Factor float64
-	Words  []string // in lower case
+	Name   string   `yaml:"name"`
+	Factor float64  `yaml:"factor"`
+	Words  []string `yaml:"words"` // in lower case
 }
 
-// WeightsError says which key of which file is not valid.
-type WeightsError struct {
-	File    string
-	Line    int    // 0 for the file as a whole
-	Key     string // such as criteria.must_run; "" for the file as a whole
-	Problem string
-}
-
-func (e *WeightsError) Error() string {
-	where := plan.OneLine(e.File)
-	if e.Line > 0 {
-		where = fmt.Sprintf("%s:%d", where, e.Line)
-	}
-	if e.Key != "" {
-		where += ": " + plan.OneLine(e.Key)
-	}
-	return where + ": " + plan.OneLine(e.Problem)
-}
-
-// Limits of a weights file.
-const (
-	maxWeightsBytes = 1 << 20
-	maxWeight       = 1000 // person-days, or a factor
-	maxVerbs        = 100
-	maxWords        = 1000 // in one group
-)
+// maxWeight is the largest weight, in person-days, and the largest factor.
+const maxWeight = 1000
 
 // ParseWeights reads a table of weights in YAML or JSON. A missing key keeps its value from base, so a user's file
-// needs only what differs. Errors are *WeightsError and call the file name.
+// needs only what differs. Errors begin with the file's name.
 func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
-	if len(data) > maxWeightsBytes {
-		return Weights{}, &WeightsError{File: name, Problem: fmt.Sprintf("%d bytes; a table of weights has at most %d",
-			len(data), maxWeightsBytes)}
-	}
-	var f *document.Fault
-	root, err := document.ParseYAML(data, document.Limits{Depth: 10, Values: 200_000, Fields: 100})
-	if errors.As(err, &f) {
-		if f.Problem == document.Empty {
-			return base, nil
-		}
-		return Weights{}, &WeightsError{File: name, Line: f.Line, Problem: f.Text()}
-	} else if err != nil {
-		return Weights{}, &WeightsError{File: name, Problem: err.Error()}
-	}
 	w := base
-	r := reader{file: name}
-	r.object(root, "", map[string]func(*document.Node, string){
-		"base":   r.weight(&w.Base),
-		"covers": r.weight(&w.Covers),
-		"files":  r.weights(map[string]*float64{"each": &w.Files.Each, "pattern": &w.Files.Pattern, "named": &w.Files.Named}),
-		"criteria": r.weights(map[string]*float64{
-			"must_run": &w.Criteria.MustRun, "must_manual": &w.Criteria.MustManual,
-			"should_run": &w.Criteria.ShouldRun, "should_manual": &w.Criteria.ShouldManual,
-		}),
-		"inputs": r.weights(map[string]*float64{"depends_on": &w.Inputs.DependsOn, "requires": &w.Inputs.Requires}),
-		"description": r.weights(map[string]*float64{"per_100_words": &w.Description.Per100Words,
-			"most": &w.Description.Most}),
-		"verbs": func(n *document.Node, key string) { w.Verbs = r.verbs(n, key) },
-	})
-	if r.err == nil && w.Files.Named > w.Files.Each {
-		// Otherwise declaring a file that the text already names would lower the estimate.
-		r.err = &WeightsError{File: name, Key: "files.named", Problem: fmt.Sprintf("%s is more than files.each, %s",
-			number(w.Files.Named), number(w.Files.Each))}
+	err := document.ReadSettings(name, data, &w)
+	if err == nil && w.check() != nil {
+		err = fmt.Errorf("%s: %w", name, w.check())
 	}
-	if r.err != nil {
-		return Weights{}, r.err
+	if err != nil {
+		return Weights{}, errors.New(plan.OneLine(err.Error()))
+	}
+	for i, v := range w.Verbs {
+		for j, word := range v.Words {
+			w.Verbs[i].Words[j] = strings.ToLower(strings.TrimSpace(word))
+		}
 	}
 	return w, nil
 }
 
-// usable says why a number can't be a weight, "" if it can.
-func usable(v float64) string {
-	if math.IsNaN(v) || v < 0 || v > maxWeight {
-		return fmt.Sprintf("expected a number from 0 to %d", maxWeight)
+// check finds the first weight that no estimate can use.
+func (w Weights) check() error {
+	all := map[string]float64{
+		"base": w.Base, "files.each": w.Files.Each, "files.pattern": w.Files.Pattern, "files.named": w.Files.Named,
+		"criteria.must_run": w.Criteria.MustRun, "criteria.must_manual": w.Criteria.MustManual,
+		"criteria.should_run": w.Criteria.ShouldRun, "criteria.should_manual": w.Criteria.ShouldManual,
+		"inputs.depends_on": w.Inputs.DependsOn, "inputs.requires": w.Inputs.Requires, "covers": w.Covers,
+		"description.per_100_words": w.Description.Per100Words, "description.most": w.Description.Most,
 	}
-	return ""
+	for i, v := range w.Verbs {
+		at := fmt.Sprintf("verbs[%d]", i)
+		all[at+".factor"] = v.Factor
+		if v.Name == "" || v.Factor == 0 || len(v.Words) == 0 {
+			return fmt.Errorf("%s: a group needs a name, a factor above 0 and words", at)
+		}
+		if j := slices.IndexFunc(v.Words, func(word string) bool { return strings.TrimSpace(word) == "" }); j >= 0 {
+			return fmt.Errorf("%s.words[%d]: is empty", at, j)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if v := all[key]; !(v >= 0 && v <= maxWeight) {
+			return fmt.Errorf("%s: expected a number from 0 to %d, found %v", key, maxWeight, v)
+		}
+	}
+	if w.Files.Named > w.Files.Each {
+		// Otherwise declaring a file that the text already names would lower the estimate.
+		return fmt.Errorf("files.named: %s is more than files.each, %s", number(w.Files.Named), number(w.Files.Each))
+	}
+	return nil
 }
