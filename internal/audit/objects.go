@@ -99,7 +99,10 @@ func (a *auditor) promised(check *gitstore.Check, ref string) error {
 // damage reports what is damaged, and the way back to what is not.
 func (a *auditor) damage(d *gitstore.Damage) {
 	what := "the ref itself holds nonsense"
-	if len(d.Bad) > 0 {
+	switch {
+	case len(d.Bad) == 0 && d.Tip != "":
+		what = "an object is missing or damaged" // of a partial clone, which names it only by fetching it
+	case len(d.Bad) > 0:
 		what = fmt.Sprintf("%s missing or damaged (%.12s", plan.Count(len(d.Bad), "object"), d.Bad[0])
 		if len(d.Bad) > 1 {
 			what += ", ..."

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"gitwf/internal/fault"
@@ -49,49 +50,30 @@ func (e *DamagedError) Exit() (int, string) {
 }
 
 // Salvage finds out how far the history of a ref can be read. It returns nil if nothing is damaged or the ref does not
-// exist. If the ref holds nonsense or its commit is gone, Salvage tries the ref's reflog and the plan's remote-tracking
-// refs.
+// exist. If no commit that the ref reaches is whole, Salvage tries the ref's reflog and the plan's remote-tracking refs.
 func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	held, exists, err := s.heldBy(ctx, ref)
 	if err != nil || !exists {
 		return nil, err
 	}
-	d := &Damage{Ref: ref, Tip: held}
-	v := &salvage{s: s, commits: map[plan.OID]*salvaged{}, trees: map[plan.OID]bool{}}
+	v := &salvage{s: s, damage: &Damage{Ref: ref, Tip: held}, unsound: map[plan.OID]bool{}}
 	if v.cut, err = s.shallowEnds(); err != nil {
 		return nil, err
 	}
-	from := []plan.OID{held}
-	if err := v.walk(ctx, held); err != nil {
+	after, err := v.from(ctx, held)
+	d := v.damage
+	if err != nil || d.Sound != "" && d.Sound == held {
 		return nil, err
 	}
-	d.TipHere = held != "" && v.commits[held] != nil
-	if v.lost {
-		more, err := s.formerTips(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		for _, oid := range more {
-			if err := v.walk(ctx, oid); err != nil {
-				return nil, err
-			}
-		}
-		from = append(from, more...)
-	}
-	if err := v.judge(ctx); err != nil {
-		return nil, err
-	}
-	if d.TipHere && v.commits[held].sound {
-		return nil, nil
-	}
-	best := v.newest(from)
-	d.Bad = v.bad
-	if best == nil {
+	d.TipHere, d.After = after > 0, after
+	if d.Sound != "" {
 		return d, nil
 	}
-	d.Sound, d.Subject = best.oid, best.subject
-	d.After = v.after(held, best.oid)
-	return d, nil
+	tips, err := s.formerTips(ctx, ref)
+	for i := 0; err == nil && d.Sound == "" && i < len(tips); i++ {
+		_, err = v.from(ctx, tips[i])
+	}
+	return d, err
 }
 
 // Damaged returns a *DamagedError if damage explains why a plan can't be read; otherwise it returns err.
@@ -151,295 +133,149 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 	return tips, err
 }
 
-// salvaged is one commit that could be read.
-type salvaged struct {
-	oid, tree plan.OID
-	parents   []plan.OID
-	subject   string
-	depth     int // commits on the longest path to a root
-	sound     bool
-	judged    bool
-}
-
+// salvage looks for the newest sound commit. A history has no merges, so its sound commits are the older part of it.
 type salvage struct {
 	s       *Store
+	damage  *Damage
 	cut     map[plan.OID]bool
-	commits map[plan.OID]*salvaged // nil for an unreadable one
-	order   []*salvaged            // as found: children before parents, except around merges
-	trees   map[plan.OID]bool      // true for one that lacks something
-	bad     []plan.OID
-	lost    bool // a commit can't be read
+	unsound map[plan.OID]bool
 }
 
-// walk reads commits from a tip to the roots, or as far as it can, a few at a time: only a child names its parents.
-func (v *salvage) walk(ctx context.Context, tip plan.OID) error {
-	if tip == "" {
-		v.lost = true
-		return nil
-	}
-	level := []plan.OID{tip}
-	for len(level) > 0 {
-		var names []string
-		for _, oid := range level {
-			if _, known := v.commits[oid]; !known {
-				v.commits[oid] = nil
-				names = append(names, string(oid))
-			}
-		}
-		level = level[:0]
-		err := v.read(ctx, names, func(i int, o scanned) error {
-			if o.bad || o.kind != "commit" {
-				v.lost = true
-				v.note(plan.OID(names[i]))
-				return nil
-			}
-			c := parseSalvaged(plan.OID(names[i]), string(o.data))
-			if v.cut[c.oid] {
-				c.parents = nil
-			}
-			v.commits[c.oid] = c
-			v.order = append(v.order, c)
-			level = append(level, c.parents...)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// read scans a few objects through the long-lived reader, which saves a process for each commit of a long history. If
-// that fails, it uses one that survives damage.
-func (v *salvage) read(ctx context.Context, names []string, fn func(int, scanned) error) error {
-	if len(names) == 0 {
-		return nil
-	}
-	whole := make([]scanned, len(names))
-	err := v.s.objects.each(ctx, names, func(i int, o object) error {
-		whole[i] = scanned{kind: o.Kind, data: slices.Clone(o.Data), bad: o.Kind == "" || string(o.OID) != names[i]}
-		return nil
-	})
+// from looks at a tip and below it. It sets damage.Sound and Subject if it finds a sound commit, and returns the number
+// of readable commits after that.
+func (v *salvage) from(ctx context.Context, tip plan.OID) (after int, err error) {
+	commits, err := v.chain(ctx, tip)
 	if err != nil {
-		return v.s.scan(ctx, names, fn)
+		return 0, err
 	}
-	for i, w := range whole {
-		if err := fn(i, w); err != nil {
-			return err
+	sound := func(i int) bool {
+		if err != nil || v.unsound[commits[i]] {
+			return false
 		}
-	}
-	return nil
-}
-
-func (v *salvage) note(oid plan.OID) {
-	if len(v.bad) < mostBad {
-		v.bad = append(v.bad, oid)
-	}
-}
-
-func parseSalvaged(oid plan.OID, text string) *salvaged {
-	c := &salvaged{oid: oid}
-	head, message, _ := strings.Cut(text, "\n\n")
-	for line := range strings.Lines(head) {
-		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch {
-		case key == "tree":
-			c.tree = plan.OID(value)
-		case key == "parent" && isOID(plan.OID(value)):
-			c.parents = append(c.parents, plan.OID(value))
+		var check *Check
+		if check, err = v.s.Verify(ctx, commits[i:i+1], nil); err != nil {
+			return false
 		}
+		if len(v.damage.Bad) == 0 {
+			v.damage.Bad = check.Bad
+		}
+		v.unsound[commits[i]] = !check.Sound()
+		return check.Sound()
 	}
-	c.subject, _, _ = strings.Cut(message, "\n")
-	return c
+	after = len(commits)
+	switch {
+	case after == 0:
+	case sound(0): // the usual case: nothing is damaged
+		after = 0
+	case err == nil:
+		after = sort.Search(len(commits), sound)
+	}
+	for _, c := range commits[:after] {
+		v.unsound[c] = true
+	}
+	if err == nil && after > 0 && len(v.damage.Bad) == 0 { // the history can't be listed, so nothing is named
+		err = v.name(ctx, commits[after-1])
+	}
+	if err != nil || after == len(commits) {
+		return after, err
+	}
+	v.damage.Sound = commits[after]
+	o, err := v.s.objects.one(ctx, string(v.damage.Sound))
+	_, message, _ := strings.Cut(string(o.Data), "\n\n")
+	v.damage.Subject, _, _ = strings.Cut(message, "\n")
+	return after, err
 }
 
-// judge finds out which commits are whole with all their history.
-func (v *salvage) judge(ctx context.Context) error {
-	var roots []plan.OID
-	for _, c := range v.order {
-		roots = append(roots, c.tree)
-	}
-	if err := v.judgeTrees(ctx, roots); err != nil {
-		return err
-	}
-	for _, c := range v.order {
-		v.judgeCommit(c)
-	}
-	return nil
-}
-
-// judgeTrees reads every tree and blob below the roots once and then marks the parents of what is missing, level by
-// level.
-func (v *salvage) judgeTrees(ctx context.Context, roots []plan.OID) error {
-	bad := map[plan.OID]bool{}
-	blobs := map[plan.OID]bool{}
-	level := roots
-	for len(level) > 0 {
-		var names []string
-		for _, oid := range level {
-			if _, known := v.trees[oid]; !known {
-				v.trees[oid] = false
-				names = append(names, string(oid))
+// name finds what is damaged or missing of a commit. A partial clone would fetch what it left with a remote.
+func (v *salvage) name(ctx context.Context, commit plan.OID) (err error) {
+	seen := map[plan.OID]bool{}
+	for level := []plan.OID{commit}; len(level) > 0 && err == nil && !v.s.Partial(ctx); {
+		var deeper []plan.OID
+		err = v.s.scan(ctx, namesOf(level), func(i int, o scanned) error {
+			var entries []rawEntry
+			var treeErr error
+			switch {
+			case o.bad:
+			case o.kind == "commit":
+				entries = []rawEntry{{modeTree, "", parseCommit(string(o.data)).tree}}
+			case o.kind == "tree":
+				entries, treeErr = parseTree(o.data)
 			}
-		}
-		level = nil
-		err := v.s.scan(ctx, names, func(i int, o scanned) error {
-			entries, err := parseTree(o.data)
-			if o.bad || o.kind != "tree" || err != nil {
-				bad[plan.OID(names[i])] = true
-				v.note(plan.OID(names[i]))
-				return nil
+			if o.bad || treeErr != nil {
+				v.note(level[i])
 			}
 			for _, e := range entries {
-				if e.isTree() {
-					level = append(level, e.oid)
-				} else if e.isFile() {
-					blobs[e.oid] = true
+				if !seen[e.oid] && (e.isTree() || e.isFile()) {
+					seen[e.oid] = true
+					deeper = append(deeper, e.oid)
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return err
-		}
+		level = deeper
 	}
-	if err := v.judgeBlobs(ctx, blobs, bad); err != nil {
-		return err
-	}
-	return v.passUp(ctx, bad)
+	return err
 }
 
-func (v *salvage) judgeBlobs(ctx context.Context, blobs, bad map[plan.OID]bool) error {
-	names := make([]string, 0, len(blobs))
-	for oid := range blobs {
-		names = append(names, string(oid))
+func (v *salvage) note(oid plan.OID) {
+	if len(v.damage.Bad) < mostBad {
+		v.damage.Bad = append(v.damage.Bad, oid)
 	}
-	slices.Sort(names)
-	if v.s.Partial(ctx) {
-		return nil // an object left with a remote is no damage, and asking would fetch it
-	}
-	return v.s.scan(ctx, names, func(i int, o scanned) error {
-		if o.bad || o.kind != "blob" {
-			bad[plan.OID(names[i])] = true
-			v.note(plan.OID(names[i]))
+}
+
+// chain reads commits from a tip to the beginning of the history, newest first. If one can't be read, all after it are
+// unsound.
+func (v *salvage) chain(ctx context.Context, tip plan.OID) (commits []plan.OID, err error) {
+	for next := tip; next != ""; {
+		var parent plan.OID
+		readable := false
+		if !v.unsound[next] {
+			readable, err = v.read(ctx, next, func(data []byte) { parent = firstParent(string(data)) })
 		}
+		if err != nil {
+			return nil, err
+		}
+		if !readable {
+			if !v.unsound[next] {
+				v.note(next)
+			}
+			for _, c := range append(commits, next) {
+				v.unsound[c] = true
+			}
+			return commits, nil
+		}
+		commits = append(commits, next)
+		if v.cut[next] {
+			return commits, nil
+		}
+		next = parent
+	}
+	return commits, nil
+}
+
+// read reads a commit through the long-lived reader or, if git dies of it, through one that survives damage.
+func (v *salvage) read(ctx context.Context, commit plan.OID, fn func(data []byte)) (readable bool, err error) {
+	if o, err := v.s.objects.one(ctx, string(commit)); err == nil {
+		fn(o.Data)
+		return o.Kind == "commit" && o.OID == commit, nil
+	}
+	err = v.s.scan(ctx, []string{string(commit)}, func(_ int, o scanned) error {
+		fn(o.data)
+		readable = !o.bad && o.kind == "commit"
 		return nil
 	})
+	return readable, err
 }
 
-// passUp marks the trees that contain something bad until it finds no more, one pass for each level. Rereading costs
-// less than remembering the content of each tree of a long history.
-func (v *salvage) passUp(ctx context.Context, bad map[plan.OID]bool) error {
-	if len(bad) == 0 {
-		return nil
-	}
-	var names []string
-	for oid := range v.trees {
-		if bad[oid] {
-			v.trees[oid] = true
-		} else {
-			names = append(names, string(oid))
+// firstParent returns the first parent of a commit, "" if it has none.
+func firstParent(text string) plan.OID {
+	head, _, _ := strings.Cut(text, "\n\n")
+	for line := range strings.Lines(head) {
+		if parent, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "parent "); ok && isOID(plan.OID(parent)) {
+			return plan.OID(parent)
 		}
 	}
-	slices.Sort(names)
-	for more := true; more; {
-		more = false
-		err := v.s.scan(ctx, names, func(i int, o scanned) error {
-			if v.trees[plan.OID(names[i])] {
-				return nil
-			}
-			entries, err := parseTree(o.data)
-			if err == nil && slices.ContainsFunc(entries, func(e rawEntry) bool { return bad[e.oid] }) {
-				v.trees[plan.OID(names[i])], bad[plan.OID(names[i])], more = true, true, true
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// judgeCommit judges a commit after its parents. It has a stack of its own: a history may be longer than Go's stack.
-func (v *salvage) judgeCommit(c *salvaged) {
-	stack := []*salvaged{c}
-	for len(stack) > 0 {
-		top := stack[len(stack)-1]
-		waits := false
-		for _, p := range top.parents {
-			if parent := v.commits[p]; parent != nil && !parent.judged {
-				stack = append(stack, parent)
-				waits = true
-			}
-		}
-		if waits {
-			continue
-		}
-		stack = stack[:len(stack)-1]
-		if top.judged {
-			continue
-		}
-		top.judged, top.depth = true, 1
-		top.sound = !v.trees[top.tree] && top.tree != ""
-		for _, p := range top.parents {
-			parent := v.commits[p]
-			if parent == nil {
-				top.sound = false
-				continue
-			}
-			top.sound = top.sound && parent.sound
-			top.depth = max(top.depth, parent.depth+1)
-		}
-	}
-}
-
-// newest returns the sound commit with the longest history below the first tip that has one. Earlier tips win, because
-// they are the more trustworthy.
-func (v *salvage) newest(tips []plan.OID) *salvaged {
-	for _, tip := range tips {
-		var best *salvaged
-		v.below(tip, func(c *salvaged) bool {
-			if c.sound && (best == nil || c.depth > best.depth) {
-				best = c
-			}
-			return !c.sound
-		})
-		if best != nil {
-			return best
-		}
-	}
-	return nil
-}
-
-// after counts the commits that one tip reaches and another does not.
-func (v *salvage) after(tip, sound plan.OID) int {
-	old := map[plan.OID]bool{}
-	v.below(sound, func(c *salvaged) bool { old[c.oid] = true; return true })
-	n := 0
-	v.below(tip, func(c *salvaged) bool {
-		if !old[c.oid] {
-			n++
-		}
-		return !old[c.oid]
-	})
-	return n
-}
-
-// below visits the commits reachable from a tip; it continues past one for which visit returns true.
-func (v *salvage) below(tip plan.OID, visit func(*salvaged) bool) {
-	seen := map[plan.OID]bool{}
-	level := []plan.OID{tip}
-	for len(level) > 0 {
-		oid := level[len(level)-1]
-		level = level[:len(level)-1]
-		if c := v.commits[oid]; c != nil && !seen[oid] {
-			seen[oid] = true
-			if visit(c) {
-				level = append(level, c.parents...)
-			}
-		}
-	}
+	return ""
 }
 
 // PointsTo reads a symbolic ref from its file if git refuses to, because its target is damaged.
