@@ -11,17 +11,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 type site struct {
 	*testing.T
 	Place
-	now time.Time
 }
 
 func newSite(t *testing.T) *site {
-	return &site{t, Place{Top: t.TempDir(), Dir: "views", Record: filepath.Join(t.TempDir(), "record")}, time.Now()}
+	return &site{t, Place{Top: t.TempDir(), Dir: "views", Record: filepath.Join(t.TempDir(), "record")}}
 }
 
 func (s *site) path(name string) string {
@@ -59,7 +57,6 @@ func files(pairs ...string) map[string][]byte {
 // sync brings the group g up to date and compares what it reports.
 func (s *site) sync(f map[string][]byte, o Options, want string) Result {
 	s.Helper()
-	o.Now = s.now
 	r, err := s.Sync("g", f, o)
 	if err != nil {
 		s.Fatal(err)
@@ -138,8 +135,6 @@ func TestSyncLosesNoEdit(t *testing.T) {
 func TestSyncReadsBeforeItReplaces(t *testing.T) {
 	s := newSite(t)
 	s.sync(files("g/a", "1"), Options{}, "[g/a] [] [] []")
-	s.now = s.now.Add(time.Minute)
-	s.sync(files("g/a", "1"), Options{}, "[] [] [] []") // it has settled
 	st, _ := os.Stat(s.path("g/a"))
 	s.put("g/a", "x")
 	os.Chtimes(s.path("g/a"), st.ModTime(), st.ModTime())
@@ -155,9 +150,8 @@ func TestSyncAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, e := range r {
-		e.Next, e.Settled = hashOf([]byte("2")), false
-		r[name] = e
+	for name := range r {
+		r[name] = append(r[name], hashOf([]byte("2")))
 	}
 	if err := s.save("g", r); err != nil {
 		t.Fatal(err)
@@ -187,7 +181,7 @@ func TestSyncFollowsNoLink(t *testing.T) {
 			if err := os.Symlink(tt.to, strings.TrimSuffix(s.path(tt.link), "/")); err != nil {
 				t.Fatal(err)
 			}
-			r, err := s.Sync("g", files("g/d/a", "1"), Options{Now: s.now, Force: always})
+			r, err := s.Sync("g", files("g/d/a", "1"), Options{Force: always})
 			var way *InTheWayError
 			if tt.want != "" && (!errors.As(err, &way) || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want %s", err, tt.want)
@@ -250,7 +244,7 @@ func FuzzSync(f *testing.F) {
 				s.put(name, "mine"+text)
 				edits["mine"+text] = true
 			}
-			o := Options{Now: s.now.Add(time.Duration(i) * time.Second)}
+			var o Options
 			if op/15%2 == 1 {
 				o.Force = always
 			}

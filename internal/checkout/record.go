@@ -9,31 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 )
 
-// record is what we wrote of one group of files, by name.
-type record map[string]entry
-
-// entry is one file as we wrote it.
-type entry struct {
-	Hash string `json:"sha256"`
-	// Next is the hash of what we are about to write: if the writer is killed, the file has one content or the other.
-	Next     string    `json:"next,omitempty"`
-	Size     int64     `json:"size"`
-	Modified time.Time `json:"modified"`
-	// Settled says that we read the file well after its modification time: then size and time tell whether the content
-	// is the same, without reading it again.
-	Settled bool `json:"settled,omitempty"`
-}
-
-// settling is the coarsest timestamp step of any file system.
-const settling = 2 * time.Second
-
-func (e entry) fits(info fs.FileInfo) bool {
-	return e.Settled && e.Size == info.Size() && e.Modified.Equal(info.ModTime())
-}
+// record is what we wrote of one group of files: of each name the hash and, while a write is under way, also the hash of
+// what it writes. If the writer is killed, the file has one content or the other.
+type record map[string][]string
 
 const recordSuffix = ".json"
 
@@ -99,10 +81,10 @@ func (p Place) keep(group, name string, data []byte) {
 	}
 }
 
-// written is the copy, nil if none matches the record.
-func (p Place) written(group, name string, e entry) []byte {
+// written is the copy, nil if its hash is none of these.
+func (p Place) written(group, name string, hashes []string) []byte {
 	data, err := os.ReadFile(filepath.Join(p.Record, group, filepath.FromSlash(name)))
-	if err != nil || hashOf(data) != e.Hash {
+	if err != nil || !slices.Contains(hashes, hashOf(data)) {
 		return nil
 	}
 	return data

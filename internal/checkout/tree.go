@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -97,17 +96,6 @@ func (t *tree) look(name string) (fs.FileInfo, error) {
 
 // maxRead is the size in bytes of the largest file that can be ours.
 const maxRead = 64 << 20
-
-// read returns a regular file's content; ok is false for one that is too large to be ours.
-func (t *tree) read(name string) (data []byte, ok bool, err error) {
-	f, err := t.Open(filepath.FromSlash(name))
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, maxRead+1))
-	return data, len(data) <= maxRead, err
-}
 
 const tempPrefix = ".checkout-"
 

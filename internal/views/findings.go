@@ -65,7 +65,7 @@ func (v *Views) lost() audit.Finding {
 			return "", err
 		}
 		defer unlock()
-		r, err := placeOf(v.Store).Sync(string(v.ID), nil, checkout.Options{Now: v.Now()})
+		r, err := placeOf(v.Store).Sync(string(v.ID), nil, checkout.Options{})
 		return fmt.Sprintf("removed %s that nobody had edited", plan.Count(len(r.Removed), "file")), err
 	}
 	return f
@@ -84,7 +84,7 @@ func (v *Views) stale(ctx context.Context) ([]audit.Finding, error) {
 		return nil, err
 	}
 	dir, mend := Dir+"/"+string(id), "git wf checkout --plan "+string(id)
-	r, err := placeOf(v.Store).Sync(string(id), files, checkout.Options{Now: v.Now(), Force: broken, Look: true})
+	r, err := placeOf(v.Store).Sync(string(id), files, checkout.Options{Force: broken, Look: true})
 	var inTheWay *checkout.InTheWayError
 	if errors.As(err, &inTheWay) {
 		return []audit.Finding{viewFinding(id, inTheWay.Path,

@@ -79,7 +79,7 @@ func (v *Views) Update(ctx context.Context) (Update, error) {
 	if err := v.keepOut(ctx); err != nil {
 		return Update{}, err
 	}
-	o := checkout.Options{Now: v.Now(), Force: v.Force}
+	o := checkout.Options{Force: v.Force}
 	place := placeOf(v.Store)
 	r, err := place.Sync(string(v.ID), files, o)
 	if err == nil {
