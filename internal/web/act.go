@@ -47,7 +47,9 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	// The decision was made: a browser that leaves the page does not cancel it.
 	o := s.Commands(context.WithoutCancel(r.Context()), append([]string{name}, args...))
 	o.Output = plan.Printable(o.Output)
-	http.Redirect(w, r, back+"?said="+s.said.keep(o), http.StatusSeeOther)
+	key := secret()
+	s.outcomes.keep(key, o)
+	http.Redirect(w, r, back+"?said="+key, http.StatusSeeOther)
 	return nil
 }
 

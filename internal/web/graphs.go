@@ -9,41 +9,25 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 )
 
-// pictures caches drawings: the plan alone determines where the boxes are, so an event needs no new drawing. The page's
-// script gives each box its current status.
-type pictures struct {
-	mu    sync.Mutex
-	kept  map[[32]byte][]byte
-	order [][32]byte
-
-	once  sync.Once
-	style []byte
+// drawn is the SVG of a graph, and its style apart, because the page allows no inline style.
+func drawn(ctx context.Context, g graph.Graph) (svg, style []byte, err error) {
+	var out bytes.Buffer
+	if err := graph.SVG(ctx, &out, g); err != nil {
+		return nil, nil, err
+	}
+	head, rest, _ := bytes.Cut(out.Bytes(), []byte("<style>"))
+	style, rest, _ = bytes.Cut(rest, []byte("</style>"))
+	return slices.Concat(head, rest), style, nil
 }
 
-const mostPictures = 12
-
-// css is the style of the drawings. It is a separate file because the page allows no inline style.
-func (p *pictures) css() []byte {
-	p.once.Do(func() {
-		var out bytes.Buffer
-		if err := graph.SVG(context.Background(), &out, graph.Graph{}); err != nil {
-			return // drawing reports the error
-		}
-		_, rest, _ := bytes.Cut(out.Bytes(), []byte("<style>"))
-		style, _, _ := bytes.Cut(rest, []byte("</style>"))
-		p.style = style
-	})
-	return p.style
-}
-
-// draw returns the SVG of a graph, without its style.
-func (p *pictures) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
+// draw returns the drawing of a plan. The plan alone determines where the boxes are, so an event needs no new one: the
+// page's script gives each box its current status.
+func (s *Server) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
 	for i := range g.Nodes { // one drawing serves every state of the plan
 		g.Nodes[i].Status, g.Nodes[i].Class, g.Nodes[i].Critical = plan.StatusPending, graph.Pending, false
 	}
@@ -52,28 +36,14 @@ func (p *pictures) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
 		return nil, err
 	}
 	key := sha256.Sum256(text)
-	p.mu.Lock()
-	defer p.mu.Unlock() // two requests for one picture draw it once
-	if svg, ok := p.kept[key]; ok {
+	if svg, ok := s.pictures.find(key); ok {
 		return svg, nil
 	}
-	var out bytes.Buffer
-	if err := graph.SVG(ctx, &out, g); err != nil {
-		return nil, err
+	svg, _, err := drawn(ctx, g)
+	if err == nil {
+		s.pictures.keep(key, svg)
 	}
-	head, rest, _ := bytes.Cut(out.Bytes(), []byte("<style>"))
-	_, rest, _ = bytes.Cut(rest, []byte("</style>"))
-	svg := append(slices.Clone(head), rest...)
-	if p.kept == nil {
-		p.kept = map[[32]byte][]byte{}
-	}
-	p.kept[key] = svg
-	p.order = append(p.order, key)
-	if len(p.order) > mostPictures {
-		delete(p.kept, p.order[0])
-		p.order = p.order[1:]
-	}
-	return svg, nil
+	return svg, err
 }
 
 // folded is the graph with each of the named goals as one box, without its parts. The box takes over the edges of its
@@ -127,7 +97,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	for name := range strings.SplitSeq(q.Get("fold"), ",") {
 		goals[plan.TaskID(name)] = true
 	}
-	svg, err := s.pictures.draw(r.Context(), folded(g, goals))
+	svg, err := s.draw(r.Context(), folded(g, goals))
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", state.Plan.PlanID, err)
 	}

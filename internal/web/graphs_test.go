@@ -73,12 +73,12 @@ func TestPictureIsDrawnOnceForAllStates(t *testing.T) {
 	mustNotHave(t, first, "<style", "CHECK-PAGE-1", "style=")
 	mustHave(t, s.page(sitePath+"/picture?checks=1"), "CHECK-PAGE-1")
 	mustNotHave(t, s.page(sitePath+"/picture?fold=G-1"), `data-task="PAGE-1"`)
-	for i := range 3 * mostPictures {
-		if _, err := s.server.pictures.draw(context.Background(), graph.Graph{Title: fmt.Sprint(i)}); err != nil {
+	for i := range 3 * s.server.pictures.most {
+		if _, err := s.server.draw(context.Background(), graph.Graph{Title: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(s.server.pictures.kept); n != mostPictures {
+	if n := len(s.server.pictures.by); n != s.server.pictures.most {
 		t.Errorf("%d pictures are kept", n)
 	}
 	mustHave(t, s.page("/static/graph.css"), ".wf .done .box", "prefers-color-scheme:dark")

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"gitwf/internal/gitstore"
@@ -152,38 +151,12 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, "plans", p)
 }
 
-// said keeps the output of commands until the following page shows it.
-type said struct {
-	mu   sync.Mutex
-	next int
-	kept map[string]Outcome
-}
-
-const mostSaid = 50
-
-// keep returns the name under which take finds an outcome, once.
-func (s *said) keep(o Outcome) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.kept == nil {
-		s.kept = map[string]Outcome{}
+// said is the output of the command that led to this page; loading the page again does not repeat it.
+func (s *Server) said(r *http.Request) *Outcome {
+	if o, ok := s.outcomes.take(r.URL.Query().Get("said")); ok {
+		return &o
 	}
-	s.next++
-	delete(s.kept, fmt.Sprint(s.next-mostSaid))
-	name := fmt.Sprint(s.next)
-	s.kept[name] = o
-	return name
-}
-
-func (s *said) take(name string) *Outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o, ok := s.kept[name]
-	if !ok {
-		return nil
-	}
-	delete(s.kept, name)
-	return &o
+	return nil
 }
 
 // functions are what the templates call, in one language.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"gitwf/internal/gitstore"
@@ -28,13 +27,7 @@ type moment struct {
 	Signed   signed // of the events that a page lists
 }
 
-// past caches findings about the history of plans. Commits do not change.
-type past struct {
-	mu      sync.Mutex
-	logs    map[plan.ID]history
-	figures map[plan.OID]*figure
-}
-
+// history is the log of a plan up to its tip.
 type history struct {
 	tip     plan.OID
 	moments []moment
@@ -46,14 +39,9 @@ type figure struct {
 	status           map[plan.TaskID]plan.Status // of the ACTIONs
 }
 
-const mostFigures = 6000
-
 // moments are the events of a plan up to the snapshot, oldest first.
 func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment, error) {
-	s.past.mu.Lock()
-	known, ok := s.past.logs[snap.ID]
-	s.past.mu.Unlock()
-	if ok && known.tip == snap.Commit {
+	if known, ok := s.logs.find(snap.ID); ok && known.tip == snap.Commit {
 		return known.moments, nil
 	}
 	var newest []moment
@@ -78,12 +66,7 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 		m.N, m.Of = len(newest)-i, len(newest)
 		all[m.N-1] = m
 	}
-	s.past.mu.Lock()
-	defer s.past.mu.Unlock()
-	if s.past.logs == nil {
-		s.past.logs = map[plan.ID]history{}
-	}
-	s.past.logs[snap.ID] = history{snap.Commit, all}
+	s.logs.keep(snap.ID, history{snap.Commit, all})
 	return all, nil
 }
 
@@ -127,10 +110,8 @@ func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *mom
 func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*figure, error) {
 	all := make([]*figure, len(moments))
 	for i, m := range moments {
-		s.past.mu.Lock()
-		f := s.past.figures[m.Commit]
-		s.past.mu.Unlock()
-		if f == nil {
+		f, known := s.figured.find(m.Commit)
+		if !known {
 			err := s.apart(ctx, func(store *gitstore.Store) error {
 				snap, err := store.SnapshotAt(ctx, id, m.Commit)
 				if err == nil {
@@ -146,21 +127,12 @@ func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*
 			case err != nil:
 				f = &figure{}
 			default:
-				s.past.keep(m.Commit, f)
+				s.figured.keep(m.Commit, f)
 			}
 		}
 		all[i] = f
 	}
 	return all, nil
-}
-
-func (p *past) keep(commit plan.OID, f *figure) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.figures == nil || len(p.figures) >= mostFigures {
-		p.figures = map[plan.OID]*figure{}
-	}
-	p.figures[commit] = f
 }
 
 func figureOf(s *plan.State) *figure {

@@ -76,7 +76,7 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Said = s.said.take(r.URL.Query().Get("said"))
+	p.Said = s.said(r)
 	return s.show(w, r, http.StatusOK, "plan", p)
 }
 

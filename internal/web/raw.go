@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -23,39 +22,11 @@ type shelf struct {
 	scripts bool // the document may run its own scripts, still without an origin
 }
 
-// shelves are the keys given out; the oldest are forgotten.
-type shelves struct {
-	mu    sync.Mutex
-	by    map[string]shelf
-	order []string
-}
-
-const mostShelves = 500
-
 // rawURL is the address of the directory that holds a tree's files.
 func (s *Server) rawURL(tree plan.OID, scripts bool) string {
 	key := s.mac(fmt.Sprintf("raw %s %v", tree, scripts))
-	s.trees.mu.Lock()
-	defer s.trees.mu.Unlock()
-	if s.trees.by == nil {
-		s.trees.by = map[string]shelf{}
-	}
-	if _, known := s.trees.by[key]; !known {
-		s.trees.by[key] = shelf{tree, scripts}
-		s.trees.order = append(s.trees.order, key)
-	}
-	if len(s.trees.order) > mostShelves {
-		delete(s.trees.by, s.trees.order[0])
-		s.trees.order = s.trees.order[1:]
-	}
+	s.trees.keep(key, shelf{tree, scripts})
 	return "/raw/" + key
-}
-
-func (s *shelves) find(key string) (shelf, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.by[key]
-	return one, ok
 }
 
 // rawPolicy isolates a deliverable: it has no origin, sends nothing anywhere, and loads only from its own directory.

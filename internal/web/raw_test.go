@@ -141,10 +141,10 @@ func TestSymbolicLinkIsText(t *testing.T) {
 func TestKeysAreForgotten(t *testing.T) {
 	s := newSite(t, nil)
 	first := s.server.rawURL("0000000000000000000000000000000000000001", false)
-	for i := range 2 * mostShelves {
+	for i := range 2 * s.server.trees.most {
 		s.server.rawURL(oid(strings.Repeat("ab", 18)+hex4(i)), false)
 	}
-	if n := len(s.server.trees.by); n > mostShelves {
+	if n := len(s.server.trees.by); n > s.server.trees.most {
 		t.Errorf("%d keys are kept", n)
 	}
 	if _, ok := s.server.trees.find(strings.TrimPrefix(first, "/raw/")); ok {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -58,11 +59,12 @@ type Server struct {
 	pages   map[string]*template.Template // by language
 	mux     *http.ServeMux
 
-	pictures pictures
 	live     *live
-	past     *past
-	said     said
-	trees    shelves
+	pictures recent[[sha256.Size]byte, []byte]
+	logs     recent[plan.ID, history]
+	figured  recent[plan.OID, *figure] // commits do not change
+	outcomes recent[string, Outcome]   // of commands, until the following page shows them
+	trees    recent[string, shelf]     // the keys of deliverables' addresses that were given out
 
 	second sync.Mutex // only one request at a time reads the past or a large file
 	other  *gitstore.Store
@@ -80,7 +82,8 @@ func New(o Options) (*Server, error) {
 		}
 		s.pages[lang] = t
 	}
-	s.live, s.past = newLive(s), &past{}
+	s.live = newLive(s)
+	s.pictures.most, s.logs.most, s.figured.most, s.outcomes.most, s.trees.most = 12, 50, 6000, 50, 500
 	s.mux = s.routes()
 	return s, nil
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"path"
 	"time"
+
+	"gitwf/internal/graph"
 )
 
 // static sends the page's own scripts and styles, all embedded in the program.
@@ -14,7 +16,7 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request) error {
 		".svg": "image/svg+xml"}[path.Ext(name)]
 	data, err := staticFiles.ReadFile("static/" + name)
 	if name == "graph.css" {
-		data, err = s.pictures.css(), nil
+		_, data, err = drawn(r.Context(), graph.Graph{})
 	}
 	if err != nil || kind == "" {
 		return notFound("there is no such file")

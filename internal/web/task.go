@@ -48,7 +48,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{},
 		Evidence: map[string]plan.CriterionResult{}}
 	p.Title, p.Past = string(t.TaskID)+" "+plan.OneLine(t.Title), at
-	p.Said = s.said.take(r.URL.Query().Get("said"))
+	p.Said = s.said(r)
 	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
 		http.Redirect(w, r, p.TaskURL(t.ReviewTargetTaskID), http.StatusSeeOther) // a CHECK's records are its target's
 		return nil
