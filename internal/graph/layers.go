@@ -17,7 +17,7 @@ type layering struct {
 	size   []Point // of the boxes, width and height
 	rank   []int   // of the boxes: their layers
 	edges  [][2]int
-	sweeps int // over the layers, at most, for fewer crossings
+	sweeps int // over the layers, for fewer crossings
 
 	slots  []slot // the boxes first, then where edges pass
 	layers [][]int
@@ -200,24 +200,21 @@ func (l *layering) crossed(above, below []int) int {
 	return n
 }
 
-// crossings counts how often edges cross between layers, with a Fenwick tree over the positions in the next layer.
+// crossings counts how often edges cross between layers: each edge crosses those before it that end below it.
 func (l *layering) crossings() int {
 	n := 0
-	for r := range len(l.layers) - 1 {
-		tree := make([]int, len(l.layers[r+1])+1)
-		seen := 0
-		for _, v := range l.layers[r] {
+	for _, layer := range l.layers {
+		var ends []int // of the edges before, sorted
+		for _, v := range layer {
+			var own []int
 			for _, w := range l.slots[v].out {
-				n += seen
-				for i := l.slots[w].order + 1; i > 0; i -= i & -i {
-					n -= tree[i]
-				}
+				own = append(own, l.slots[w].order)
 			}
-			for _, w := range l.slots[v].out {
-				seen++
-				for i := l.slots[w].order + 1; i < len(tree); i += i & -i {
-					tree[i]++
-				}
+			slices.Sort(own) // then none of them counts another
+			for _, order := range own {
+				at, _ := slices.BinarySearch(ends, order+1)
+				n += len(ends) - at
+				ends = slices.Insert(ends, at, order)
 			}
 		}
 	}
@@ -333,16 +330,6 @@ func (l *layering) wish(v int, before, behind bool) (want, weight float64) {
 func (l *layering) middle(v int) Point {
 	r := l.rank[v]
 	return Point{l.left[r] + l.width[r]/2, l.slots[v].y}
-}
-
-// bends are the points between which each edge goes straight through the layers that it passes.
-func (l *layering) bends() [][]Point {
-	out := make([][]Point, len(l.edges))
-	for _, s := range l.slots[len(l.size):] { // of each edge in its direction
-		x := l.left[s.rank]
-		out[s.edge] = append(out[s.edge], Point{x, s.y}, Point{x + l.width[s.rank], s.y})
-	}
-	return out
 }
 
 // extent is the size of the whole.

@@ -35,13 +35,12 @@ const (
 const (
 	thorough = 6_000
 	quick    = 30_000
-	largest  = 1000 // boxes of one component; reducing its edges takes the square of that
 )
 
 // Place lays a graph out: the parts of each goal that depend on each other in layers from left to right, in a box; then
 // that box as one part of the goal around it. It fails when ctx ends.
 func Place(ctx context.Context, g Graph) (*Layout, error) {
-	p := placer{ctx: ctx, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}, bends: map[[2]plan.TaskID][]Point{}}
+	p := placer{ctx: ctx, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}}
 	for _, e := range g.Edges {
 		if e.Kind == DependsOn {
 			p.lift(e.To, e.From)
@@ -61,16 +60,16 @@ type placer struct {
 	spent int // boxes and passes
 	t     *tree
 	needs map[plan.TaskID][][2]plan.TaskID // of each goal ("" above the roots), which part comes before which
-	bends map[[2]plan.TaskID][]Point
 }
 
-// part is something with a size that is placed as one: a task with its CHECKs, or a goal with all that is in it.
+// part is something with a size that is placed as one: a task with its CHECKs, a goal with all that is in it, or a
+// piece of an edge that passes a layer.
 type part struct {
-	id    plan.TaskID // "" for what is around the roots
-	x, y  float64     // in what holds it
+	id    plan.TaskID    // "" for what is around the roots, and for an edge
+	line  [2]plan.TaskID // of an edge, what is needed and what needs it
+	x, y  float64        // in what holds it
 	w, h  float64
 	parts []*part
-	bends map[[2]plan.TaskID][]Point // between its parts
 }
 
 // lift turns an edge between two tasks into one between parts of the innermost goal that holds both.
@@ -92,14 +91,15 @@ func (p *placer) lift(before, after plan.TaskID) {
 
 // group lays out the parts of a goal, and the goal around them.
 func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
-	g := &part{id: id, bends: map[[2]plan.TaskID][]Point{}}
+	g := &part{id: id}
+	var parts []*part
 	number := map[plan.TaskID]int{}
 	for i, c := range ids {
 		inner, err := p.part(c)
 		if err != nil {
 			return nil, err
 		}
-		g.parts = append(g.parts, inner)
+		parts = append(parts, inner)
 		number[c] = i
 	}
 	var edges [][2]int
@@ -109,7 +109,7 @@ func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 	d := newDigraph(len(ids), edges)
 	var blocks []*part
 	for _, members := range d.components() {
-		b, err := p.component(g, d, members)
+		b, err := p.component(parts, d, members)
 		if err != nil {
 			return nil, err
 		}
@@ -124,12 +124,7 @@ func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 		for _, inner := range b.parts {
 			inner.x, inner.y = inner.x+b.x+left, inner.y+b.y+top
 		}
-		for pair, points := range b.bends {
-			for i := range points {
-				points[i] = Point{points[i][0] + b.x + left, points[i][1] + b.y + top}
-			}
-			g.bends[pair] = points
-		}
+		g.parts = append(g.parts, b.parts...)
 	}
 	g.w, g.h = w+2*left, h+top+left
 	if id != "" {
@@ -153,11 +148,11 @@ func (p *placer) checks(id plan.TaskID) float64 {
 }
 
 // component lays out parts that depend on each other, in a block of their own.
-func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
-	b := &part{bends: map[[2]plan.TaskID][]Point{}}
+func (p *placer) component(parts []*part, d digraph, members []int) (*part, error) {
+	b := &part{}
 	number := map[int]int{}
 	for i, v := range members {
-		b.parts = append(b.parts, g.parts[v])
+		b.parts = append(b.parts, parts[v])
 		number[v] = i
 	}
 	if len(members) == 1 {
@@ -172,28 +167,20 @@ func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
 	}
 	own, order := newDigraph(len(members), edges).acyclic()
 	rank := own.ranks(order)
-	if len(members) <= largest && p.spent+own.cost(rank) > thorough {
-		own = own.reduced(order)
-	}
-	l := layering{sweeps: 24}
-	switch cost := own.cost(rank); {
-	case p.spent+cost <= thorough:
-		rank = own.tight(order, rank)
-	case p.spent+cost <= quick:
-		rank = own.tight(order, rank)
-		l.sweeps = 4
-	case p.spent+len(members) <= quick:
-		own = own.spanning(rank)
-		l.sweeps = 4
-	default:
+	tight := own.tight(order, rank)
+	cost := own.cost(tight)
+	if p.spent+cost > quick {
 		columns(b, rank)
 		return b, nil
 	}
-	p.spent += own.cost(rank)
+	p.spent += cost
+	l := layering{edges: own.edges(), rank: tight, sweeps: 4}
+	if p.spent <= thorough {
+		l.sweeps = 24
+	}
 	for _, inner := range b.parts {
 		l.size = append(l.size, Point{inner.w, inner.h})
 	}
-	l.edges, l.rank = own.edges(), rank
 	if err := l.lay(p.ctx); err != nil {
 		return nil, err
 	}
@@ -202,10 +189,10 @@ func (p *placer) component(g *part, d digraph, members []int) (*part, error) {
 		at := l.middle(i)
 		inner.x, inner.y = at[0]-inner.w/2, at[1]-inner.h/2
 	}
-	for i, points := range l.bends() {
-		if e := l.edges[i]; points != nil {
-			b.bends[[2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}] = points
-		}
+	for _, s := range l.slots[len(members):] { // of each edge in its direction
+		e := l.edges[s.edge]
+		b.parts = append(b.parts, &part{line: [2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}, x: l.left[s.rank], y: s.y,
+			w: l.width[s.rank]})
 	}
 	return b, nil
 }
@@ -266,14 +253,8 @@ func (p *placer) settle(l *Layout, at *part, x, y float64) {
 			below += checkGap + checkHeight
 		}
 	}
-	for pair, points := range at.bends {
-		if len(p.t.children[pair[0]]) > 0 || len(p.t.children[pair[1]]) > 0 {
-			continue // these bends are between goals, not between tasks
-		}
-		for i := range points {
-			points[i] = Point{points[i][0] + x, points[i][1] + y}
-		}
-		l.Bends[pair] = points
+	if at.line[0] != "" && len(p.t.children[at.line[0]])+len(p.t.children[at.line[1]]) == 0 { // between tasks, not goals
+		l.Bends[at.line] = append(l.Bends[at.line], Point{x, y}, Point{x + at.w, y})
 	}
 	for _, inner := range at.parts {
 		p.settle(l, inner, x, y)

@@ -86,34 +86,6 @@ func (d digraph) acyclic() (digraph, []int) {
 	return keep, order
 }
 
-// reduced drops the edges that a longer path implies. In order, every edge goes forward.
-func (d digraph) reduced(order []int) digraph {
-	words := (d.n + 63) / 64
-	reach := make([][]uint64, d.n)
-	place := make([]int, d.n)
-	for i, v := range order {
-		place[v] = i
-	}
-	keep := digraph{d.n, make([][]int, d.n)}
-	for _, v := range slices.Backward(order) {
-		reach[v] = make([]uint64, words)
-		out := slices.Clone(d.out[v])
-		slices.SortFunc(out, func(a, b int) int { return place[a] - place[b] })
-		for _, w := range out {
-			if reach[v][w/64]&(1<<(w%64)) != 0 {
-				continue
-			}
-			keep.out[v] = append(keep.out[v], w)
-			reach[v][w/64] |= 1 << (w % 64)
-			for i := range words {
-				reach[v][i] |= reach[w][i]
-			}
-		}
-		slices.Sort(keep.out[v])
-	}
-	return keep
-}
-
 // ranks is the length of the longest path to each node.
 func (d digraph) ranks(order []int) []int {
 	rank := make([]int, d.n)
@@ -156,21 +128,6 @@ func (d digraph) cost(rank []int) int {
 		}
 	}
 	return n
-}
-
-// spanning keeps one edge to each node, from the layer just before its own, so that no edge passes a layer.
-func (d digraph) spanning(rank []int) digraph {
-	keep := digraph{d.n, make([][]int, d.n)}
-	has := make([]bool, d.n)
-	for v, out := range d.out {
-		for _, w := range out {
-			if !has[w] && rank[w] == rank[v]+1 {
-				has[w] = true
-				keep.out[v] = append(keep.out[v], w)
-			}
-		}
-	}
-	return keep
 }
 
 func (d digraph) edges() [][2]int {
