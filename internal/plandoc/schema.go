@@ -87,7 +87,14 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 		}
 		f.Message, f.Found = "has a value that is not allowed", found(p.Got)
 		f.Expected = "one of " + strings.Join(values, ", ")
+		if guess := nearest(fmt.Sprint(p.Got), values); guess != "" {
+			f.Example = name + ": " + guess
+		}
 	case schema.Pattern:
+		if want.Pattern == `\S` {
+			f.Message, f.Expected = "is empty", "a text"
+			break
+		}
 		f.Message, f.Expected, f.Found = "does not have the right form", "text that matches "+want.Pattern, found(p.Got)
 	case schema.MinLength:
 		f.Message, f.Expected = "is empty", fmt.Sprintf("at least %d characters", *want.MinLength)

@@ -18,9 +18,6 @@ const StrictTaskDocument = "strict"
 // strict reports whether the plan asks for seed 1's rules.
 func isStrict(p *plan.Plan) bool { return p.Config.TaskDocument == StrictTaskDocument }
 
-// taskTypes are the values of meta.type (seed 1).
-func taskTypes() []string { return []string{"feature", "bugfix", "refactor", "test", "docs"} }
-
 // imported reports whether the task came from another system: its edges are what the importer made of them, and context
 // says what they were there.
 func isImported(t *plan.Task) bool { return t.Meta["imported"] != nil }

@@ -1,12 +1,15 @@
 package plandoc
 
 import (
+	_ "embed"
 	"fmt"
-	"gitwf/internal/plan"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
+	"sync"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/schema"
 )
 
 // documentMode checks what the plan asks of its tasks' documents.
@@ -29,12 +32,7 @@ func (v *validator) document(i int, t *plan.Task) {
 	}
 	d := documentRules{v, i, t, effective(t, ancestors(t, v.get)), isStrict(v.plan) && t.TaskID != v.plan.RootTaskID}
 	d.edges()
-	if d.strict {
-		d.sections()
-		d.meta()
-		d.context()
-		d.approach()
-	}
+	d.sections()
 	if t.NodeType == plan.Action {
 		d.steps()
 	}
@@ -130,54 +128,57 @@ func (d documentRules) edges() {
 	}
 }
 
-// sections demands that all of them are there.
+// sections checks their form, which sections.schema.json has, and then what no schema can say of paths and references.
 func (d documentRules) sections() {
-	for name, s := range map[string]struct {
-		m       map[string]any
-		needed  bool
-		example string
-	}{
-		"meta": {d.t.Meta, true, "meta: {type: feature}"}, "context": {d.t.Context, true,
-			"context: {requirements: [Tokens expire], focus_paths: [src/auth], acceptance: [An old token is refused]}"},
-		"flow_control": {d.t.FlowControl, d.t.NodeType == plan.Action,
-			"flow_control: {pre_analysis: [], implementation_approach: {task_description: Issue tokens at login}}"},
-	} {
-		if len(s.m) == 0 && s.needed {
-			d.find("no-section", name, "the task lacks a section", "meta, context and flow_control", "nothing", s.example)
-		}
-	}
-	d.sortFindings("no-section")
-}
-
-// sortFindings puts the last findings of a code into the order of their paths: a map has none.
-func (d documentRules) sortFindings(code string) {
-	from := len(d.fs)
-	for from > 0 && d.fs[from-1].Code == code {
-		from--
-	}
-	added := d.fs[from:]
-	sort.SliceStable(added, func(i, j int) bool { return added[i].Path < added[j].Path })
-}
-
-func (d documentRules) meta() {
-	if len(d.t.Meta) == 0 {
+	whole, err := sectionsSchema()
+	if err != nil {
+		d.find("schema", "", err.Error(), "", "", "")
 		return
 	}
-	if kind := d.t.MetaType(); !slices.Contains(taskTypes(), kind) {
-		example := nearest(kind, taskTypes())
-		if example == "" {
-			example = "feature"
-		}
-		d.find("meta-type", "meta.type", "is not a type of task", strings.Join(taskTypes(), ", "), d.shown(d.t.Meta["type"]),
-			"type: "+example)
+	name := strings.ToLower(string(d.t.NodeType))
+	if d.strict {
+		name = "strict-" + name
 	}
-	if v, has := d.t.Meta["agent"]; has {
-		if name, ok := v.(string); !ok || badLine(name) != "" {
-			d.find("wrong-type", "meta.agent", "is not the name of an agent", "a text on one line", d.shown(v),
-				"agent: code-developer")
+	form := whole.Part("/$defs/" + name)
+	if form == nil {
+		return // of a GOAL
+	}
+	sections := map[string]any{}
+	for name, m := range map[string]map[string]any{
+		"meta": d.t.Meta, "context": d.t.Context, "flow_control": d.t.FlowControl,
+	} {
+		if len(m) > 0 {
+			sections[name] = m
+		}
+	}
+	seen := map[string]bool{} // a part may be in two schemas
+	for _, p := range form.Check(sections) {
+		for _, f := range misfits(form, p) {
+			if !seen[f.Path] {
+				d.find(f.Code, f.Path, f.Message, f.Expected, f.Found, f.Example)
+			}
+			seen[f.Path] = true
+		}
+	}
+	if !d.strict {
+		return
+	}
+	for j, p := range contextTexts(d.t, "focus_paths") {
+		d.focusPath(fmt.Sprintf("context.focus_paths[%d]", j), p)
+	}
+	if d.t.NodeType == plan.Action {
+		d.prose("flow_control.implementation_approach", d.t.FlowControl["implementation_approach"])
+		list, _ := texts(d.t.FlowControl["target_files"])
+		for j, s := range list {
+			d.targetFile(fmt.Sprintf("flow_control.target_files[%d]", j), s)
 		}
 	}
 }
+
+//go:embed sections.schema.json
+var sectionsJSON []byte
+
+var sectionsSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(sectionsJSON) })
 
 // shown is a value of a section in a message.
 func (d documentRules) shown(v any) string {
@@ -185,69 +186,6 @@ func (d documentRules) shown(v any) string {
 		return "nothing"
 	}
 	return plan.Quote(asText(v))
-}
-
-// context checks the forms of its fields.
-func (d documentRules) context() {
-	for _, key := range []string{"requirements", "acceptance"} {
-		d.textsAt("context."+key, d.t.Context[key], key+": [Tokens expire after an hour]", d.t.NodeType == plan.Action &&
-			len(d.t.Context) > 0)
-	}
-	if v, has := d.t.Context["parent"]; has && v != nil && v != "" {
-		if ids, ok := contextIDs(d.t, "parent"); !ok || len(ids) != 1 {
-			d.find("wrong-type", "context.parent", "is not the id of a task", "the id of the GOAL above it", d.shown(v),
-				"parent: "+string(d.t.ParentTaskID))
-		}
-	}
-	if v, has := d.t.Context["depends_on"]; has && v != nil {
-		if _, ok := contextIDs(d.t, "depends_on"); !ok {
-			d.find("wrong-type", "context.depends_on", "is not a list of ids", "ids of tasks of this plan", d.shown(v),
-				"depends_on: [IMPL-1]")
-		}
-	}
-	if v, has := d.t.Context["shared_context"]; has && v != nil {
-		if _, ok := v.(map[string]any); !ok {
-			d.find("wrong-type", "context.shared_context", "is not an object", "names and what they stand for", d.shown(v),
-				"shared_context: {auth_strategy: JWT with refresh tokens}")
-		}
-	}
-	if v, has := d.t.Context["inherited"]; has && v != nil {
-		m, ok := v.(map[string]any)
-		if !ok {
-			d.find("wrong-type", "context.inherited", "is not an object", "from and context", d.shown(v),
-				"inherited: {from: IMPL-1, context: [The design is done]}")
-		} else {
-			d.textsAt("context.inherited.context", m["context"], "context: [The design is done]", false)
-		}
-	}
-	if d.textsAt("context.focus_paths", d.t.Context["focus_paths"], "focus_paths: [src/auth, config/auth.json]",
-		d.t.NodeType == plan.Action && len(d.t.Context) > 0) {
-		for j, p := range contextTexts(d.t, "focus_paths") {
-			d.focusPath(fmt.Sprintf("context.focus_paths[%d]", j), p)
-		}
-	}
-}
-
-// textsAt demands a list of texts that say something; none need be there unless it is needed.
-func (d documentRules) textsAt(field string, v any, example string, needed bool) bool {
-	key := field[strings.LastIndexByte(field, '.')+1:]
-	list, ok := texts(v)
-	switch {
-	case v == nil && !needed:
-		return false
-	case v == nil:
-		d.find("no-"+strings.ReplaceAll(key, "_", "-"), field, "the task does not say it", "a list of texts", "nothing",
-			example)
-	case !ok:
-		d.find("wrong-type", field, "is not a list of texts", "a list of texts", d.shown(v), example)
-	default:
-		for j, s := range list {
-			if strings.TrimSpace(s) == "" {
-				d.find("empty-text", fmt.Sprintf("%s[%d]", field, j), "says nothing", "a text", plan.Quote(s), example)
-			}
-		}
-	}
-	return ok
 }
 
 // focusPath demands a path of the repository: relative, clean, without wildcards.
@@ -276,39 +214,6 @@ func focusDir(p string) string {
 		return dir
 	}
 	return "src"
-}
-
-// approach checks the form of the approach, and that its references resolve.
-func (d documentRules) approach() {
-	if len(d.t.FlowControl) == 0 || d.t.NodeType != plan.Action {
-		return
-	}
-	const at = "flow_control.implementation_approach"
-	switch v := d.t.FlowControl["implementation_approach"].(type) {
-	case nil:
-		d.find("no-approach", at, "the task does not say how it is to be done",
-			"task_description, modification_points, logic_flow", "nothing",
-			"implementation_approach: {task_description: Issue tokens at login}")
-	case map[string]any:
-		if text, ok := v["task_description"].(string); !ok || strings.TrimSpace(text) == "" {
-			d.find("no-approach", at+".task_description", "is no text", "what is to be done", d.shown(v["task_description"]),
-				"task_description: Issue tokens at login")
-		}
-		for _, key := range []string{"modification_points", "logic_flow"} {
-			d.textsAt(at+"."+key, v[key], key+": [Add token generation (src/auth/login.ts:handleLogin)]", false)
-		}
-	default:
-		d.find("wrong-type", at, "is not an object", "task_description, modification_points, logic_flow", d.shown(v),
-			"implementation_approach: {task_description: Issue tokens at login}")
-	}
-	d.prose(at, d.t.FlowControl["implementation_approach"])
-	if d.textsAt("flow_control.target_files", d.t.FlowControl["target_files"],
-		"target_files: [src/auth/login.ts:handleLogin:75-120]", false) {
-		list, _ := texts(d.t.FlowControl["target_files"])
-		for j, s := range list {
-			d.targetFile(fmt.Sprintf("flow_control.target_files[%d]", j), s)
-		}
-	}
 }
 
 // targetFile demands file:function:lines; function and lines are optional.

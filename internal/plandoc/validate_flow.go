@@ -12,35 +12,26 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-var outputName = pattern.Compile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
-// steps checks the preparation: in every plan, for it is run.
+// steps checks what no schema can say of the preparation: names, and what they refer to.
 func (d documentRules) steps() {
 	const at = "flow_control.pre_analysis"
-	v, has := d.t.FlowControl["pre_analysis"]
-	list, ok := v.([]any)
-	if !ok {
-		if has && v != nil || d.strict && len(d.t.FlowControl) > 0 {
-			d.find("pre-analysis", at, "is no list of steps", "a list, which may be empty", d.shown(v),
-				`pre_analysis: [{step: find_patterns, action: Search existing patterns, command: "bash(rg auth src)"}]`)
-		}
-		return
-	}
-	if len(list) > maxSteps {
-		d.find("pre-analysis", at, "has too many steps", fmt.Sprintf("at most %d", maxSteps), fmt.Sprint(len(list)), "")
-		return
-	}
+	list, _ := d.t.FlowControl["pre_analysis"].([]any)
 	names := map[string]int{}
 	outputs := map[string]int{}
 	for j, s := range Steps(d.t) {
 		here := fmt.Sprintf("%s[%d]", at, j)
-		m, isObject := list[j].(map[string]any)
-		if _, isText := list[j].(string); !isObject && (d.strict || !isText) {
-			d.find("pre-analysis", here, "is no step", "an object with step, action and command", d.shown(list[j]),
-				"{step: read_docs, action: Read the specification, command: Read(README.md)}")
-			continue
+		m, _ := list[j].(map[string]any)
+		if rule := badLine(s.Name); rule != "" {
+			d.find("bad-text", here+".step", rule, "a name on one line", plan.Quote(s.Name), "step: find_patterns")
 		}
-		d.stepFields(here, s, m)
+		if d.strict && m != nil && len(s.Commands) == 0 {
+			d.find("missing-field", here+".command", "is missing", "command, or commands", "nothing",
+				`command: "bash(rg auth src)"`)
+		}
+		if IsProperty(s.OutputTo) {
+			d.find("output-to", here+".output_to", "is a property of tasks, and can't be a result too", "another name",
+				plan.Quote(s.OutputTo), "output_to: patterns")
+		}
 		if first, taken := names[s.Name]; taken {
 			d.find("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
 				fmt.Sprintf("%s, also %s[%d]", plan.Quote(s.Name), at, first), "step: "+plan.OneLine(s.Name)+"_2")
@@ -58,55 +49,6 @@ func (d documentRules) steps() {
 			}
 		}
 		d.stepReferences(here, s, j, m)
-	}
-}
-
-const maxSteps = 100
-
-// stepFields checks the fields of one step.
-func (d documentRules) stepFields(at string, s Step, m map[string]any) {
-	if m == nil {
-		return
-	}
-	for _, f := range []struct{ key, example string }{
-		{"step", "step: find_patterns"}, {"action", "action: Search existing patterns"},
-		{"command", `command: "bash(rg auth src)"`},
-		{"output_to", "output_to: patterns"}, {"on_error", "on_error: skip_optional"},
-	} {
-		v, has := m[f.key]
-		text, ok := v.(string)
-		switch {
-		case has && !ok:
-			d.find("wrong-type", at+"."+f.key, "is no text", "a text", d.shown(v), f.example)
-		case f.key == "step" && has && badLine(text) != "":
-			d.find("bad-text", at+".step", badLine(text), "a name on one line", plan.Quote(text), f.example)
-		case d.strict && strings.TrimSpace(text) == "" && (f.key == "step" || f.key == "action" || f.key == "command" &&
-			m["commands"] == nil):
-			d.find("pre-analysis", at+"."+f.key, "the step lacks a field", "step, action and command", "nothing", f.example)
-		}
-	}
-	if v, has := m["commands"]; has {
-		if _, ok := texts(v); !ok {
-			d.find("wrong-type", at+".commands", "is not a list of commands", "a list of texts", d.shown(v),
-				`commands: ["bash(rg auth src)", "Read(README.md)"]`)
-		}
-	}
-	if known := []string{SkipOptional, failTask, RetryOnce, ManualIntervention}; !slices.Contains(known, s.OnError) {
-		example := nearest(s.OnError, known)
-		if example == "" {
-			example = failTask
-		}
-		d.find("on-error", at+".on_error", "is not a way to handle a failure", strings.Join(known, ", "),
-			plan.Quote(s.OnError), "on_error: "+example)
-	}
-	if s.OutputTo != "" && (!outputName.Get().MatchString(s.OutputTo) || IsProperty(s.OutputTo)) {
-		d.find("output-to", at+".output_to", "can't be a name of a result",
-			"letters, digits and _, beginning with a letter, and no property of tasks such as parent", plan.Quote(s.OutputTo),
-			"output_to: patterns")
-	}
-	if v, has := m["timeout_seconds"]; has && s.TimeoutSeconds == 0 {
-		d.find("bad-value", at+".timeout_seconds", "is not a time", fmt.Sprintf("whole seconds, 1 to %d", maxStepSeconds),
-			d.shown(v), "timeout_seconds: 60")
 	}
 }
 

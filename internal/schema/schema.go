@@ -117,17 +117,19 @@ func (s *Schema) Part(pointer string) *Schema {
 // At returns the part that describes the value at a place, nil if none does. The place lists the field names and item
 // numbers that lead there.
 func (s *Schema) At(place []string) *Schema {
-	for _, part := range place {
-		if s = s.Deref(); s == nil {
-			return nil
-		}
-		if next := s.Properties[part]; next != nil {
-			s = next
-			continue
-		}
-		s = s.Items
+	if len(place) == 0 {
+		return s.Deref()
 	}
-	return s.Deref()
+	for ; s != nil; s = s.Ref {
+		next := s.Properties[place[0]]
+		if next == nil {
+			next = s.Items
+		}
+		if found := next.At(place[1:]); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // Deref returns the target of a reference, or the schema itself if it is no reference.
