@@ -161,10 +161,7 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 	r := newReport()
 	tips := sync.OnceValue(func() []*view { return g.tipViews(visits) })
 	for _, l := range all {
-		t := tree{commit: l.commit, landed: !g.arriving, tips: tips,
-			list: func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-				return g.list(ctx, l.view, dir)
-			}}
+		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, view: l.view}
 		if len(l.flaws) > 0 {
 			r.Commits++
 			g.malformed(t, l.flaws, r)

@@ -106,12 +106,12 @@ type Change struct {
 // Deleted reports whether the tree no longer has the path.
 func (c Change) Deleted() bool { return c.OID == "" }
 
-// tree is what the gate judges. It can list its entries by directory.
+// tree is what the gate judges.
 type tree struct {
 	commit plan.OID       // "" for the index
 	landed bool           // the commit is on a branch already
 	tips   func() []*view // the views at which the range ends; nil for the index
-	list   func(ctx context.Context, dir string) ([]gitstore.TreeEntry, error)
+	view   *view
 }
 
 // judge judges the bundles that the changes belong to. A change outside every bundle is its own finding.
@@ -122,7 +122,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 		dir, why := g.bundleOf(c.Path)
 		switch {
 		case !hooks.Alike(g.policy.RootPaths(), c.Path):
-			// The pathspec matched too much.
+			// A directory that some file system takes for a root's parent may hold other files.
 		case why == "":
 			if byDir[dir] == nil {
 				dirs = append(dirs, dir)
@@ -141,7 +141,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 		}
 	}
 	for _, dir := range dirs {
-		entries, err := t.list(ctx, dir)
+		entries, err := g.list(ctx, t.view, dir)
 		var malformed *flawError
 		if errors.As(err, &malformed) {
 			g.malformed(t, malformed.flaws, r)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-
-	"gitwf/internal/plan"
 )
 
 // judgeMerge judges the paths in which a merge differs from a parent. A proven bundle may come from any parent. Every
@@ -54,45 +52,6 @@ func union(diffs [][]Change) []Change {
 		}
 	}
 	return all
-}
-
-// judgeMerging judges a merge that is about to be committed. The caller already judged its changes against HEAD, or
-// found that the merged commits are shared. This compares it with the other parents: the merge may have dropped what
-// they have.
-func (g *Gate) judgeMerging(ctx context.Context, head plan.OID, others []plan.OID, shared bool, r *Report) error {
-	out, err := g.store.Git(ctx, "write-tree")
-	if err != nil {
-		return err
-	}
-	parents := []string{string(head)}
-	var diffs [][]Change
-	if shared {
-		own, err := g.stagedChanges(ctx, head)
-		if err != nil {
-			return err
-		}
-		diffs = append(diffs, own)
-	}
-	for _, o := range others {
-		parents = append(parents, string(o))
-		changes, err := g.stagedChanges(ctx, o)
-		if err != nil {
-			return err
-		}
-		diffs = append(diffs, changes)
-	}
-	changes, err := g.notMerged(ctx, out, parents, union(diffs))
-	if err != nil || len(changes) == 0 {
-		return err
-	}
-	whole := newReport()
-	if err := g.judge(ctx, tree{list: g.listIndex}, changes, whole); err != nil {
-		return err
-	}
-	if !whole.OK() {
-		r.Findings = append(r.Findings, whole.Findings...)
-	}
-	return nil
 }
 
 // notMerged keeps the changes that a merge of the parents does not explain.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"gitwf/hooks"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -17,16 +16,8 @@ const (
 	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // git knows it without storing it
 )
 
-// pathspecs select what is below the roots in any spelling: on a file system that folds case, Deliverables/ is
-// deliverables/.
-func (g *Gate) pathspecs() []string {
-	return append([]string{"--"}, hooks.Wide(g.policy.RootPaths())...)
-}
-
-// magic keeps pathspec magic on: GIT_LITERAL_PATHSPECS in the environment would make the pathspecs select nothing.
-const magic = "--no-literal-pathspecs"
-
-// Index judges what is staged, against HEAD and, before a merge commit, against the merged commits.
+// Index judges what is staged, as the tree that the next commit would have: against HEAD and, before a merge commit,
+// against the merged commits, of which the merge may have dropped something.
 func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	head, err := g.store.Head(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
@@ -38,22 +29,50 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	if head != emptyTree {
 		g.before = head
 	}
-	changes, err := g.stagedChanges(ctx, head)
+	staged, err := g.store.Git(ctx, "write-tree", "--missing-ok")
 	if err != nil {
 		return nil, err
 	}
-	r := newReport()
-	if err := g.judge(ctx, tree{list: g.listIndex}, changes, r); err != nil || len(merged) == 0 {
+	parents := []string{string(head)}
+	for _, m := range merged {
+		parents = append(parents, string(m))
+	}
+	views, err := g.viewsOf(ctx, append(parents, staged))
+	if err != nil {
+		return nil, err
+	}
+	t, r := tree{view: views[len(parents)]}, newReport()
+	diffs := make([][]Change, len(parents))
+	for i := range parents {
+		var flaws []flaw
+		if diffs[i], flaws, err = g.diff(ctx, views[i], t.view); err != nil {
+			return nil, err
+		}
+		if len(flaws) > 0 {
+			g.malformed(t, flaws, r)
+			return r, nil
+		}
+	}
+	if err := g.judge(ctx, t, diffs[0], r); err != nil || len(merged) == 0 {
 		return r, err
 	}
-	if !r.OK() {
+	if r.OK() {
+		diffs = diffs[1:]
+	} else {
 		shared, err := g.sharedSides(ctx, merged)
 		if err != nil || !shared {
 			return r, err
 		}
 		r.Shared, r.Findings = r.Findings, nil
 	}
-	return r, g.judgeMerging(ctx, head, merged, len(r.Shared) > 0, r)
+	changes, err := g.notMerged(ctx, staged, parents, union(diffs))
+	if err != nil || len(changes) == 0 {
+		return r, err
+	}
+	dropped := newReport()
+	err = g.judge(ctx, t, changes, dropped)
+	r.Findings = append(r.Findings, dropped.Findings...)
+	return r, err
 }
 
 func newReport() *Report {
@@ -191,55 +210,4 @@ func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
 		}
 	}
 	return g.planMove(ctx, m, false, r)
-}
-
-// stagedChanges compares the index with a commit or tree.
-func (g *Gate) stagedChanges(ctx context.Context, with plan.OID) ([]Change, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: append([]string{
-		magic, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff",
-		"--ignore-submodules=none", string(with),
-	}, g.pathspecs()...)})
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	var changes []Change
-	for i := 0; i+1 < len(fields); i += 2 {
-		c, err := parseRaw(fields[i], fields[i+1])
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, c)
-	}
-	return changes, nil
-}
-
-// listIndex lists what is staged below dir.
-func (g *Gate) listIndex(ctx context.Context, dir string) ([]gitstore.TreeEntry, error) {
-	out, err := g.store.GitIn(ctx, gitstore.Invocation{Args: []string{magic, "ls-files", "--stage", "-z", "--",
-		":(top,literal)" + dir}})
-	if err != nil {
-		return nil, err
-	}
-	var entries []gitstore.TreeEntry
-	for _, line := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		info, name, ok := strings.Cut(line, "\t")
-		if f := strings.Fields(info); ok && len(f) == 3 {
-			entries = append(entries, gitstore.TreeEntry{Path: strings.TrimPrefix(name, dir+"/"), Mode: f[0],
-				OID: plan.OID(f[1])})
-		}
-	}
-	return entries, nil
-}
-
-// parseRaw parses git's raw diff format for a path: ":<old mode> <new mode> <old id> <new id> <status>".
-func parseRaw(info, path string) (Change, error) {
-	f := strings.Fields(info)
-	if len(f) != 5 {
-		return Change{}, fmt.Errorf("can't read the change of %q: %q", path, info)
-	}
-	if f[4] == "D" {
-		return Change{Path: path}, nil
-	}
-	return Change{Path: path, Mode: f[1], OID: plan.OID(f[3]), Replaces: f[4] != "A"}, nil
 }
