@@ -78,7 +78,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	r.Archive, r.Keep, r.Events, r.Dropped = doc.Archive, doc.Keep, doc.Events, doc.Dropped
-	if r.Objects, r.Bytes, err = store.Freed(ctx, id, doc); err != nil {
+	if r.Objects, r.Bytes, err = store.Freed(ctx, doc); err != nil {
 		return err
 	}
 	if c.Bool("json") {

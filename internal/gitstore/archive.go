@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"gitwf/internal/plan"
 )
 
@@ -218,58 +216,16 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 
 // write adds the prune's tree to the batch.
 func (p *pruning) write(ctx context.Context, b *Batch) (plan.OID, error) {
-	top := &cutting{}
+	top := &addition{}
+	entries := []plan.Entry{{Path: p.doc.Dir(p.n) + "/" + plan.PruneFile, Data: plan.Document(p.doc)}}
 	for _, d := range p.doc.Dropped {
-		top.insert(strings.Split(d.Dir(), "/"), plan.StubName(d.Tree))
+		top.drop(d.Dir() + "/files")
+		entries = append(entries, plan.Entry{Path: d.Dir() + "/" + plan.StubName(d.Tree)})
 	}
-	tree, err := p.s.cut(ctx, b, p.tip.tree, top)
-	if err != nil {
-		return "", err
-	}
-	add := &addition{}
-	document := plan.Entry{Path: p.doc.Dir(p.n) + "/" + plan.PruneFile, Data: plan.Document(p.doc)}
-	if err := add.insert(&document); err != nil {
-		return "", err
-	}
-	return p.s.graft(ctx, b, tree, "", add, nil)
-}
-
-// cutting is a tree of paths to the directories whose files/ a stub replaces.
-type cutting struct {
-	below map[string]*cutting
-	stub  string
-}
-
-func (c *cutting) insert(names []string, stub string) {
-	for _, name := range names {
-		if c.below == nil {
-			c.below = map[string]*cutting{}
+	for i := range entries {
+		if err := top.insert(&entries[i]); err != nil {
+			return "", err
 		}
-		if c.below[name] == nil {
-			c.below[name] = &cutting{}
-		}
-		c = c.below[name]
 	}
-	c.stub = stub
-}
-
-// cut adds the tree without the files to drop to the batch and returns its id.
-func (s *Store) cut(ctx context.Context, b *Batch, tree plan.OID, c *cutting) (plan.OID, error) {
-	old, err := s.tree(ctx, tree)
-	if err != nil {
-		return "", err
-	}
-	next := make([]rawEntry, 0, len(old)+1)
-	for _, e := range old {
-		if c.stub != "" && e.name == "files" {
-			e = rawEntry{mode: modeFile, name: c.stub, oid: b.add(plumbing.BlobObject, nil)}
-		}
-		if child := c.below[e.name]; child != nil && e.isTree() {
-			if e.oid, err = s.cut(ctx, b, e.oid, child); err != nil {
-				return "", err
-			}
-		}
-		next = append(next, e)
-	}
-	return b.addTree(next)
+	return p.s.graft(ctx, b, p.tip.tree, "", top, nil)
 }

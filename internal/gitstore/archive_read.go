@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitwf/internal/plan"
 )
@@ -69,6 +73,10 @@ func (s *Store) ReadPrune(ctx context.Context, commit plan.OID, a Archive) (plan
 // PruneTree computes the tree that a prune of the history up to doc.Archive makes with the choices in the document.
 // That commit must be here. PruneTree moves no ref.
 func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID, error) {
+	return s.pruneInto(ctx, s.NewBatch(), doc)
+}
+
+func (s *Store) pruneInto(ctx context.Context, b *Batch, doc plan.PruneDocument) (plan.OID, error) {
 	tip, err := s.commit(ctx, string(doc.Archive))
 	if err != nil {
 		return "", err
@@ -77,7 +85,49 @@ func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID
 	if err != nil {
 		return "", err
 	}
-	return p.write(ctx, s.NewBatch())
+	return p.write(ctx, b)
+}
+
+// Freed measures the objects, and their size on disk here, that only an archived (or about to be archived) history
+// reaches. It leaves out what branches and tags reach too. It counts what remote-tracking refs reach, although those
+// must be fetched anew before a gc frees it.
+func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int, bytes int64, err error) {
+	b := s.NewBatch()
+	if _, err := s.pruneInto(ctx, b, doc); err != nil {
+		return 0, 0, err
+	}
+	names := []string{string(doc.Archive)}
+	for _, o := range b.order { // the new history keeps what the prune's own trees name
+		if o.kind != plumbing.TreeObject {
+			continue
+		}
+		entries, err := parseTree(o.data)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, e := range entries {
+			if b.byOID[e.oid] == nil {
+				names = append(names, "^"+string(e.oid))
+			}
+		}
+	}
+	id := string(doc.PlanID)
+	list, err := s.GitIn(ctx, Invocation{Stdin: lines(names), Args: []string{
+		"rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin", "--not", "--exclude=" + planRefs + id,
+		"--exclude=" + archiveRefs + id, "--exclude=" + fetchedRefs + "*/" + id, "--all",
+	}})
+	if err != nil {
+		return 0, 0, fmt.Errorf("list objects: %w", err)
+	}
+	sizes, err := s.GitIn(ctx, Invocation{Stdin: strings.NewReader(string(list)), Args: []string{
+		"cat-file", "--batch-check=%(objectsize:disk)", "--buffer",
+	}})
+	for size := range strings.FieldsSeq(string(sizes)) {
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil {
+			objects, bytes = objects+1, bytes+n
+		}
+	}
+	return objects, bytes, err
 }
 
 // histories names the newest commits of everything that happened up to a commit, as far as it is here: its own history

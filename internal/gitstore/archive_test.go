@@ -271,7 +271,7 @@ func TestPruneFrees(t *testing.T) {
 	}
 	before := size()
 	doc := prune(t, s, 1)
-	_, frees, err := s.Freed(context.Background(), testID, doc)
+	_, frees, err := s.Freed(context.Background(), doc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,10 @@ import (
 	"gitwf/internal/policy"
 )
 
-// addition is a tree of new or masked paths to add to an existing tree.
+// addition is a tree of new or masked paths to add to an existing tree, and of paths to leave out of it.
 type addition struct {
 	entry *plan.Entry // a new path ends here
+	gone  bool        // the tree has this path no more
 	below map[string]*addition
 }
 
@@ -66,19 +67,31 @@ func (a *addition) insert(e *plan.Entry) error {
 		if at.entry != nil {
 			return fmt.Errorf("%s is below the new path %s", e.Path, at.entry.Path)
 		}
-		if at.below == nil {
-			at.below = map[string]*addition{}
-		}
-		if at.below[name] == nil {
-			at.below[name] = &addition{}
-		}
-		at = at.below[name]
+		at = at.child(name)
 	}
 	if at.entry != nil || at.below != nil {
 		return fmt.Errorf("%s is there already", e.Path)
 	}
 	at.entry = e
 	return nil
+}
+
+// drop leaves a path out of the tree.
+func (a *addition) drop(path string) {
+	for name := range strings.SplitSeq(path, "/") {
+		a = a.child(name)
+	}
+	a.gone = true
+}
+
+func (a *addition) child(name string) *addition {
+	if a.below == nil {
+		a.below = map[string]*addition{}
+	}
+	if a.below[name] == nil {
+		a.below[name] = &addition{}
+	}
+	return a.below[name]
 }
 
 // graft adds a to a tree, or to none, and returns the new tree's id. replaced is the one entry that may exist already.
@@ -106,6 +119,9 @@ func (s *Store) graft(ctx context.Context, b *Batch, tree plan.OID, path string,
 		next = append(next, *replaced)
 	}
 	for name, child := range a.below {
+		if child.gone {
+			continue
+		}
 		e, err := s.graftOne(ctx, b, existing[name], path+name, child)
 		if err != nil {
 			return "", err
