@@ -2,8 +2,11 @@ package outline
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode"
+
+	"gitwf/internal/pattern"
 )
 
 // audit holds what was read against the source, line by line, and refuses a line that was lost: a command with a
@@ -16,30 +19,38 @@ func (b *builder) audit(src []byte, o *Outline) {
 	o.Walk(func(t *Task) {
 		at[t.Line], ids[norm(t.SourceID)], ids[norm(string(t.ID))] = true, true, true
 	})
-	t := &tidier{}
-	no := 0
-	for l := range bytes.Lines(src) {
+	no, fence, comment := 0, "", false
+	for text := range bytes.Lines(src) {
 		no++
-		t.in = append(t.in, line{strings.TrimSpace(string(l)), no})
-	}
-	for t.at < len(t.in) {
-		l := t.in[t.at]
+		l := line{strings.TrimSpace(string(text)), no}
+		m := fenceLine.Get().FindStringSubmatch(l.text)
+		comment = comment || strings.HasPrefix(l.text, "<!--")
 		switch {
-		case fenceLine.Get().MatchString(l.text):
-			t.fence()
-			continue
-		case strings.HasPrefix(l.text, "<!--"):
-			t.comment()
-			continue
-		case !b.exempted(l.no):
+		case fence != "":
+			if closesFence(l.text, fence) {
+				fence = ""
+			}
+		case m != nil:
+			fence = m[1]
+		case !comment && !b.exempted(l.no):
 			b.auditCommands(l, kept, known)
 			b.auditStatus(l)
 			if !at[l.no] {
 				b.auditTask(l, ids)
 			}
 		}
-		t.at++
+		comment = comment && !strings.Contains(l.text, "-->")
 	}
+}
+
+var (
+	fenceLine  = pattern.Compile("^(?:[ >\t]|[-*+] |\\d{1,9}[.)] )*(`{3,}|~{3,})([^`]*)$")
+	markerLine = pattern.Compile(`^(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+|$)`)
+)
+
+func closesFence(s, fence string) bool {
+	s = strings.TrimLeft(s, " \t>")
+	return strings.HasPrefix(s, fence) && strings.Trim(s, fence[:1]+" \t") == ""
 }
 
 func (b *builder) exempted(no int) bool {
@@ -63,7 +74,10 @@ func (b *builder) auditCommands(l line, kept string, known map[string]bool) {
 	}
 }
 
-// auditStatus looks for a status on a line of its own.
+// dressedStatus is a status in brackets in front of a name, or in code behind a bold one, which is no field.
+var dressedStatus = pattern.Compile("^【([^】]{1,16})】\\s*\\S|\\*\\*\\s+`(?:status|状态)\\s*[:：=]\\s*([^`]+)`")
+
+// auditStatus looks for a status on a line of its own, or one that is dressed like that.
 func (b *builder) auditStatus(l line) {
 	if b.seen[l.no] || strings.HasPrefix(l.text, "|") {
 		return
@@ -71,6 +85,9 @@ func (b *builder) auditStatus(l line) {
 	text := strings.TrimSpace(strings.TrimLeft(l.text, "> "))
 	text = strings.TrimPrefix(text, markerLine.Get().FindString(text))
 	k, value := splitField(text)
+	if m := dressedStatus.Get().FindStringSubmatch(text); m != nil {
+		k, value = keyStatus, cmp.Or(m[1], m[2])
+	}
 	if _, is := stateOf(value); k != keyStatus || !is {
 		return
 	}

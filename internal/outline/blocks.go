@@ -2,6 +2,7 @@ package outline
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -53,23 +54,16 @@ type item struct {
 // reader turns source into blocks. Inline syntax is not parsed: the text of a line is needed as it was written.
 type reader struct {
 	src    []byte
-	starts []int       // offset of each line
-	nos    []int       // the number of each line in the file; 0 for one that is not in it
-	at     map[int]int // the offset of each line of the file, by its number
-	depth  int
-	open   int // line of a fence that is never closed and takes headings or fields in with the rest; 0 without one
+	starts []int // offset of each line
+	open   int   // line of a fence that is never closed and takes headings or fields in with the rest; 0 without one
 }
 
-func newReader(file []byte) *reader {
-	src, nos := tidy(file)
-	r := &reader{src: src, starts: []int{0}, nos: nos, at: map[int]int{}}
-	for i, c := range src {
+func newReader(src []byte) *reader {
+	r := &reader{src: append(src[:len(src):len(src)], '\n'), starts: []int{0}}
+	for i, c := range r.src {
 		if c == '\n' {
 			r.starts = append(r.starts, i+1)
 		}
-	}
-	for i, no := range nos {
-		r.at[no] = r.starts[i]
 	}
 	return r
 }
@@ -79,23 +73,39 @@ func blockParser() parser.Parser {
 }
 
 func (r *reader) read() []*block {
-	return r.children(blockParser().Parse(text.NewReader(r.src)), 0)
+	return r.children(blockParser().Parse(text.NewReader(r.src)))
 }
 
-// lineNo is the number in the file of the line that holds the offset.
-func (r *reader) lineNo(offset int) int { return r.nos[min(r.index(offset), len(r.nos)-1)] }
+// lineNo is the number of the line that holds the offset, from 1.
+func (r *reader) lineNo(offset int) int {
+	at, found := slices.BinarySearch(r.starts, offset)
+	if found {
+		at++
+	}
+	return at
+}
 
-// index is the index of the line that holds the offset.
-func (r *reader) index(offset int) int {
-	low, high := 0, len(r.starts)
-	for high-low > 1 {
-		if mid := (low + high) / 2; r.starts[mid] <= offset {
-			low = mid
-		} else {
-			high = mid
+// column is the width of the white space at the beginning of a line.
+func (r *reader) column(no int) int {
+	at := r.starts[no-1]
+	l, _, _ := strings.Cut(string(r.src[at:min(at+1000, len(r.src))]), "\n")
+	return indentOf(l)
+}
+
+// indentOf is the width of the white space at the beginning of a line, in columns.
+func indentOf(s string) int {
+	width := 0
+	for _, c := range s {
+		switch c {
+		case ' ':
+			width++
+		case '\t':
+			width += 4 - width%4
+		default:
+			return width
 		}
 	}
-	return low
+	return 0
 }
 
 func (r *reader) lines(n ast.Node) []line {
@@ -109,7 +119,7 @@ func (r *reader) lines(n ast.Node) []line {
 	return out
 }
 
-func (r *reader) children(parent ast.Node, indent int) []*block {
+func (r *reader) children(parent ast.Node) []*block {
 	var out []*block
 	var list *block // the list that is being gathered: lists that follow each other are one
 	add := func(bs ...*block) {
@@ -128,15 +138,13 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 		case *ast.Paragraph, *ast.TextBlock:
 			add(r.paragraph(r.lines(n))...)
 		case *ast.List:
-			items := r.list(n)
-			if len(items) == 0 {
-				continue
+			for _, b := range r.list(n) {
+				if b.kind == listBlock && list != nil {
+					list.items = append(list.items, b.items...)
+					continue
+				}
+				add(b)
 			}
-			if list != nil {
-				list.items = append(list.items, items...)
-				continue
-			}
-			add(&block{kind: listBlock, items: items, no: items[0].no})
 		case *ast.FencedCodeBlock:
 			b := &block{kind: codeBlock, lang: strings.ToLower(string(n.Language(r.src))), lines: r.lines(n)}
 			if len(b.lines) > 0 {
@@ -145,9 +153,10 @@ func (r *reader) children(parent ast.Node, indent int) []*block {
 				add(b)
 			}
 		case *ast.CodeBlock:
-			add(r.indented(n)...)
+			lines := r.lines(n)
+			add(&block{kind: codeBlock, lang: "indented", lines: lines, no: lines[0].no})
 		case *ast.Blockquote:
-			add(r.children(n, indent)...)
+			add(r.children(n)...)
 		case *ast.HTMLBlock:
 			add(r.html(n)...)
 		}
@@ -168,7 +177,7 @@ var (
 // checkFence notes a fence that is open to the end of the file: what looks like tasks in it was not meant as code.
 func (r *reader) checkFence(b *block) {
 	last := b.lines[len(b.lines)-1].no
-	rest := r.src[r.at[last]:]
+	rest := r.src[r.starts[last-1]:]
 	if _, after, ok := bytes.Cut(rest, []byte("\n")); ok && len(bytes.TrimSpace(after)) > 0 ||
 		fenceEnd.Get().Match(bytes.TrimSpace(after)) {
 		return
@@ -186,7 +195,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 	if len(lines) == 0 {
 		return nil
 	}
-	start := r.at[lines[0].no]
+	start := r.starts[lines[0].no-1]
 	setext := !bytes.HasPrefix(bytes.TrimLeft(r.src[start:], " \t>-*+0123456789."), []byte("#"))
 	if setext {
 		for _, l := range lines {
@@ -206,9 +215,18 @@ func (r *reader) heading(n *ast.Heading) []*block {
 	return []*block{{kind: headingBlock, level: n.Level, lines: lines[:1], no: lines[0].no}}
 }
 
-var tightHeading = pattern.Compile(`^(#{1,6})([^#\s].*)$`)
+// headLine begins a line that may name a task or a goal, even right below other text.
+var headLine = pattern.Compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
 
-// paragraph splits a paragraph into what people meant: headings without the space, tables, text.
+func namesOnly(s string) bool {
+	if !headLine.Get().MatchString(strings.TrimSpace(s)) {
+		return false
+	}
+	_, is := pseudo(s)
+	return is
+}
+
+// paragraph splits a paragraph into what people meant: names of tasks, tables, text.
 func (r *reader) paragraph(lines []line) []*block {
 	var out []*block
 	var run []line
@@ -220,11 +238,8 @@ func (r *reader) paragraph(lines []line) []*block {
 	}
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
-		if m := tightHeading.Get().FindStringSubmatch(strings.TrimSpace(l.text)); m != nil &&
-			(len(m[1]) > 1 || headingWords(m[2]) || hasHan(firstRune(m[2]))) {
+		if namesOnly(l.text) {
 			flush()
-			out = append(out, &block{kind: headingBlock, level: len(m[1]), lines: []line{{m[2], l.no}}, no: l.no})
-			continue
 		}
 		if i+1 < len(lines) && strings.Contains(l.text, "|") && isDelimiter(lines[i+1].text) {
 			flush()
@@ -242,36 +257,23 @@ func (r *reader) paragraph(lines []line) []*block {
 	return out
 }
 
-var listLine = pattern.Compile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
+var (
+	htmlTag  = pattern.Compile(`</?[A-Za-z][^<>]*>`)
+	tableTag = pattern.Compile(`(?i)^\s*<(?:table|dl)\b`)
+)
 
-// indented reads an indented code block: a list that was indented too far is still a list.
-func (r *reader) indented(n *ast.CodeBlock) []*block {
-	lines := r.lines(n)
-	for _, l := range lines {
-		if strings.TrimSpace(l.text) != "" && !listLine.Get().MatchString(l.text) {
-			return []*block{{kind: codeBlock, lang: "indented", lines: lines, no: lines[0].no}}
+// html reads the text that stands between tags. A table or a list of terms in tags is not read.
+func (r *reader) html(n *ast.HTMLBlock) []*block {
+	var lines []line
+	for _, l := range r.lines(n) {
+		if tableTag.Get().MatchString(l.text) || n.HTMLBlockType <= ast.HTMLBlockType2 {
+			return nil
+		}
+		if l.text = withoutTags(l.text); strings.TrimSpace(l.text) != "" {
+			lines = append(lines, l)
 		}
 	}
-	return r.again(lines)
-}
-
-var htmlTag = pattern.Compile(`</?[A-Za-z][^<>]*>`)
-
-// html reads what stands between tags, such as a list within details.
-func (r *reader) html(n *ast.HTMLBlock) []*block {
-	if n.HTMLBlockType == ast.HTMLBlockType1 || n.HTMLBlockType == ast.HTMLBlockType2 {
-		return nil
-	}
-	lines := r.lines(n)
-	words := false
-	for i := range lines {
-		lines[i].text = withoutTags(lines[i].text)
-		words = words || strings.TrimSpace(lines[i].text) != ""
-	}
-	if !words {
-		return nil
-	}
-	return r.again(lines)
+	return r.paragraph(lines)
 }
 
 // withoutTags takes tags off a line, but not out of code.
@@ -283,25 +285,4 @@ func withoutTags(s string) string {
 		}
 	}
 	return rejoin(parts)
-}
-
-// again reads lines of the source as Markdown of their own, with their own numbers. It is not done twice over.
-func (r *reader) again(lines []line) []*block {
-	if r.depth > 0 {
-		return nil
-	}
-	var src strings.Builder
-	for no := 1; no < lines[0].no; no++ {
-		src.WriteByte('\n')
-	}
-	at := lines[0].no
-	for _, l := range lines {
-		for ; at < l.no; at++ {
-			src.WriteByte('\n')
-		}
-		src.WriteString(l.text)
-	}
-	inner := newReader([]byte(src.String()))
-	inner.depth = r.depth + 1
-	return inner.read()
 }

@@ -43,31 +43,31 @@ func TestSplitField(t *testing.T) {
 	}
 }
 
-// TestTidy: what Markdown would melt together stays apart, and every line keeps its number.
-func TestTidy(t *testing.T) {
-	for name, c := range map[string]struct{ src, want string }{
-		"a field behind a list":    {"- a\n- b\nStatus: TODO", "1 - a|2 - b|0 |3 Status: TODO"},
-		"a field of an item":       {"- a\n  Status: TODO", "1 - a|2   Status: TODO"},
-		"a field of a task's item": {"- Task 1: a\nStatus: TODO", "1 - Task 1: a|2 Status: TODO"},
-		"text behind a list":       {"- a\nand so on", "1 - a|2 and so on"},
-		"a field of the item above": {"- acceptance:\n  - x\n  status: TODO",
-			"1 - acceptance:|2   - x|0 |3 status: TODO"},
-		"a definition":                  {"Status\n: DONE", "1 Status:|2 - DONE"},
-		"a threshold is no quotation":   {"`a`\n>= 3", "1 `a`|2 → >= 3"},
-		"code is left alone":            {"x\n\n    y = 1\n    z = 2", "1 x|2 |3     y = 1|4     z = 2"},
-		"an outline is no code":         {"    Task 1: a\n        status: TODO", "1 - Task 1: a|2     - status: TODO"},
-		"a block of code is left alone": {"```\nStatus\n: DONE\n```", "1 ```|2 Status|3 : DONE|4 ```"},
+// TestBehindAList: a field right behind a list belongs to what the list stands in, text to the item.
+func TestBehindAList(t *testing.T) {
+	for src, want := range map[string]string{
+		"- a\n- b\nStatus: TODO":                     "list 1 2|text 3",
+		"- a\n  Status: TODO":                        "list 1",
+		"- a\nand so on":                             "list 1",
+		"- a\n  - x\nStatus: TODO\n- b":              "list 1|text 3|list 4",
+		"- acceptance:\n  - x\n  status: TODO\n- b":  "list 1 4",
+		"- a\n\n- b\n  more\n\nStatus: TODO":        "list 1 3|text 6",
+		"```\n- a\nStatus: TODO\n```":                "code 2",
+		"some text\n**Task 1: A**\n**Task 2: B**\nx": "text 1|text 2|text 3",
 	} {
-		out, nos := tidy([]byte(c.src + "\n"))
 		var got []string
-		for i, l := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
-			got = append(got, fmt.Sprintf("%d %s", nos[i], l))
+		for _, b := range newReader([]byte(src)).read() {
+			s := map[blockKind]string{paraBlock: "text", listBlock: "list", codeBlock: "code"}[b.kind]
+			for _, it := range b.items {
+				s += fmt.Sprintf(" %d", it.no)
+			}
+			if len(b.items) == 0 {
+				s += fmt.Sprintf(" %d", b.no)
+			}
+			got = append(got, s)
 		}
-		for len(got) > 0 && strings.TrimSpace(strings.TrimLeft(got[len(got)-1], "0")) == "" {
-			got = got[:len(got)-1]
-		}
-		if s := strings.Join(got, "|"); s != c.want {
-			t.Errorf("%s: %q, want %q", name, s, c.want)
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("%q: %q, want %q", src, s, want)
 		}
 	}
 }

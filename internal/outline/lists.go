@@ -62,12 +62,13 @@ func cut(l line, keepCode bool) []cell {
 	return cells
 }
 
-func (r *reader) list(n *ast.List) []*item {
-	var out []*item
+// list reads a list. A field that stands right behind an item, and not below its text, is none of the item: it ends the
+// list, which goes on behind it.
+func (r *reader) list(n *ast.List) []*block {
+	var out []*block
 	number := n.Start
 	for li := n.FirstChild(); li != nil; li = li.NextSibling() {
-		it := &item{}
-		it.kids = r.children(li, 0)
+		it := &item{kids: r.children(li)}
 		if len(it.kids) == 0 {
 			continue
 		}
@@ -82,15 +83,38 @@ func (r *reader) list(n *ast.List) []*item {
 			number++
 		}
 		it.takeCheck()
-		out = append(out, it)
+		if k := len(out); k > 0 && out[k-1].kind == listBlock {
+			out[k-1].items = append(out[k-1].items, it)
+		} else {
+			out = append(out, &block{kind: listBlock, items: []*item{it}, no: it.no})
+		}
+		if behind := r.behind(it); len(behind) > 0 {
+			out = append(out, &block{kind: paraBlock, lines: behind, no: behind[0].no})
+		}
 	}
 	return out
 }
 
-// column is the width of the white space at the beginning of a line.
-func (r *reader) column(no int) int {
-	l, _, _ := strings.Cut(string(r.src[r.at[no]:min(r.at[no]+1000, len(r.src))]), "\n")
-	return indentOf(l)
+// behind takes the lines off an item, from the first field or name of a task that stands no further to the right than its marker.
+func (r *reader) behind(it *item) []line {
+	last := &it.lines
+	if k := len(it.kids); k > 0 {
+		if it.kids[k-1].kind != paraBlock {
+			return nil
+		}
+		last = &it.kids[k-1].lines
+	}
+	for i, l := range *last {
+		if l.no == it.no || r.column(l.no) > it.indent || keyOf(l.text) == "" && !namesOnly(l.text) {
+			continue
+		}
+		rest := (*last)[i:]
+		if *last = (*last)[:i]; i == 0 {
+			it.kids = it.kids[:len(it.kids)-1]
+		}
+		return rest
+	}
+	return nil
 }
 
 var checkBox = pattern.Compile(`^\\?\[(.?)\\?\](\*?)(?:\s+|$)`)

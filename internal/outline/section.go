@@ -123,8 +123,6 @@ func numberedAbove(s, next string) bool {
 	return l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && keyOf(next).ofTask()
 }
 
-func pseudoLine(s string) bool { _, ok := pseudo(s); return ok }
-
 // pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
 func pseudo(s string) (int, bool) {
 	s = strings.TrimSpace(s)

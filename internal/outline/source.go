@@ -39,7 +39,25 @@ func checkSource(name string, data []byte) ([]byte, plan.Findings) {
 		return refuse("too-deep", no, "quotes and lists are nested too deeply", fmt.Sprintf("at most %d levels", maxNesting),
 			"more")
 	}
+	for _, s := range spelled {
+		src = s.from.Get().ReplaceAll(src, []byte(s.to))
+	}
 	return src, nil
+}
+
+// spelled writes what people put down as if it were Markdown the way that Markdown has it: other marks and numbers of
+// items, a box without a mark, a heading without its space, code in tags, definitions, and a threshold that is no quotation.
+var spelled = []struct {
+	from *pattern.Pattern
+	to   string
+}{
+	{pattern.Compile(`(?m)^([ \t]*)(?:(\d{1,3})[）、]|[（(](\d{1,2})[）)])[ \t]*(\S)`), "$1$2$3. $4"},
+	{pattern.Compile(`(?m)^([ \t]*)(?:[①-⑳⑴-⒇•][ \t]*|[a-h][)）.][ \t]+)(\S)`), "$1- $2"},
+	{pattern.Compile(`(?m)^([ \t]*)(\[[ xX~/!-]\][ \t]+[^\s(])`), "$1- $2"},
+	{pattern.Compile(`(?m)^(#{2,6})([^#\s])`), "$1 $2"},
+	{pattern.Compile(`(?m)^[ \t]{0,3}[:：][ \t]+(\S)`), "- $1"},
+	{pattern.Compile("(?i)<code>([^<`\n]+)</code>"), "`$1`"},
+	{pattern.Compile(`(?m)^([ \t]*)(>[ \t]*=?[ \t]*\d+(?:\.\d+)?[ \t]*%?[ \t]*)$`), "$1→ $2"},
 }
 
 func lineAt(data []byte, offset int) int {

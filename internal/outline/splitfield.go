@@ -64,10 +64,6 @@ func colonField(s string) (key, string) {
 // trimEmphasis takes off the marks that a key shares with its value: "**Status: DONE**", "_Verify: x_".
 func trimEmphasis(value, word string) string {
 	value = strings.TrimSpace(value)
-	switch value {
-	case "|", ">", "|-", ">-", "|+":
-		return "" // as YAML begins a text on the next line
-	}
 	for _, mark := range []string{"**", "__", "*", "_"} {
 		if strings.HasPrefix(strings.TrimSpace(word), mark) && strings.Count(word, mark)%2 == 1 {
 			value = strings.TrimSpace(strings.TrimPrefix(value, mark))

@@ -94,7 +94,7 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 }
 
 func isNothing(s string) bool {
-	s = strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）"))
+	s = strings.ToLower(strings.Trim(prose(s), " .。`*_-—()（）|>"))
 	return s == "" || listed("nothing", s)
 }
 
