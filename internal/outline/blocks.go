@@ -219,11 +219,7 @@ func (r *reader) heading(n *ast.Heading) []*block {
 var headLine = pattern.Compile(`^(?i:\**(?:milestone|phase|sprint|task|里程碑|阶段|任务)\s*[A-Z]{0,2}-?[0-9一二三四五六七八九十])`)
 
 func namesOnly(s string) bool {
-	if !headLine.Get().MatchString(strings.TrimSpace(s)) {
-		return false
-	}
-	_, is := pseudo(s)
-	return is
+	return headLine.Get().MatchString(strings.TrimSpace(s)) && pseudo(s) > 0
 }
 
 // paragraph splits a paragraph into what people meant: names of tasks, tables, text.

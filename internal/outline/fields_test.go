@@ -51,7 +51,7 @@ func TestBehindAList(t *testing.T) {
 		"- a\nand so on":                             "list 1",
 		"- a\n  - x\nStatus: TODO\n- b":              "list 1|text 3|list 4",
 		"- acceptance:\n  - x\n  status: TODO\n- b":  "list 1 4",
-		"- a\n\n- b\n  more\n\nStatus: TODO":        "list 1 3|text 6",
+		"- a\n\n- b\n  more\n\nStatus: TODO":         "list 1 3|text 6",
 		"```\n- a\nStatus: TODO\n```":                "code 2",
 		"some text\n**Task 1: A**\n**Task 2: B**\nx": "text 1|text 2|text 3",
 	} {

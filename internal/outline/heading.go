@@ -45,7 +45,6 @@ var (
 	bareNo = pattern.Compile(`^(?:([0-9]{1,4})\s*[.)）、:：]\s*|([一二三四五六七八九十]{1,3})[、.．]\s*|[（(]([0-9]{1,3}` +
 		`|[一二三四五六七八九十]{1,3})[）)]\s*)(.*)$`)
 	boxFirst = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
-	wordLast = pattern.Compile(`^(\S.{0,20}?)\s*(里程碑|阶段)$`)
 )
 
 func headingWords(s string) bool {
@@ -114,9 +113,6 @@ func readLabel(s string) label {
 		}
 	default:
 		l.title = raw
-	}
-	if m := wordLast.Get().FindStringSubmatch(l.title); m != nil && l.kind == noWord && l.id != "" {
-		l.kind = goalWord
 	}
 	l.finish(raw)
 	return l

@@ -12,19 +12,12 @@ func (b *builder) whole(doc *section) {
 		b.bullets(doc)
 		return
 	}
-	if !r.hasField {
+	if !r.hasField || b.title == "" {
 		return
 	}
 	t := &node{}
 	*t = *r
-	t.parent, t.kids = r, nil
-	t.label.title = b.title
-	if t.label.title == "" {
-		return
-	}
-	if l := readLabel(b.title); t.label.id == "" && l.id != "" {
-		t.label = l
-	}
+	t.kids, t.label.title = nil, b.title
 	t.line = max(b.titleAt, 1)
 	for _, q := range b.reqs {
 		t.acceptance = append(t.acceptance, q.Criterion)
@@ -92,11 +85,7 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			b.purpose(s.blocks)
 		}
 	}
-	if k == keyStatus && in != b.root {
-		b.statusSection(s, in)
-	} else {
-		b.values(in, k, s.blocks)
-	}
+	b.values(in, k, s.blocks)
 	in.hasField = true
 	for _, sub := range s.subs {
 		if r, _ := b.role(sub, isTask); r == goalRole || r == taskRole {
@@ -104,20 +93,6 @@ func (b *builder) fieldSection(s *section, in *node, k key, isTask bool) {
 			continue
 		}
 		b.fieldSection(sub, in, k, isTask)
-	}
-}
-
-// statusSection reads "### Status" with the word in a paragraph or an item below it.
-func (b *builder) statusSection(s *section, in *node) {
-	for _, bl := range s.blocks {
-		lines, check := bl.lines, rune(0)
-		if bl.kind == listBlock {
-			lines, check = bl.items[0].lines, bl.items[0].check
-		} else if bl.kind != paraBlock {
-			continue
-		}
-		b.value(in, keyStatus, lines[:1], check)
-		return
 	}
 }
 
@@ -130,14 +105,12 @@ func (b *builder) rootList(s *section) {
 			switch bl.kind {
 			case listBlock:
 				for _, it := range bl.items {
-					before := len(b.reqs)
-					b.requirement(it.lines)
-					if len(b.reqs) == before || strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, ":") ||
-						strings.HasSuffix(b.reqs[len(b.reqs)-1].Text, "：") {
-						b.reqs = b.reqs[:before]
+					if text := joinLines(it.lines); prose(text) == "" || endsInColon(text) {
 						b.took(it.lines...)
 						add(it.kids)
+						continue
 					}
+					b.requirement(it.lines)
 				}
 			case codeBlock:
 				for _, c := range b.codeCriteria(bl) {
@@ -197,21 +170,13 @@ func (b *builder) board(s *section, in *node) {
 			continue
 		}
 		for _, it := range bl.items {
-			if placehold.Get().MatchString(strings.TrimSpace(it.lines[0].text)) || prose(it.lines[0].text) == "" {
-				continue
+			if !placehold.Get().MatchString(strings.TrimSpace(it.lines[0].text)) {
+				b.itemTask(it, in)
 			}
-			b.itemTask(it, in)
 		}
 	}
 	b.subs(s, in, false)
-	var mark func(n *node)
-	mark = func(n *node) {
-		n.byDefault = Status{State: state, Word: clean(s.text), Line: s.head.no}
-		for _, kid := range n.kids {
-			mark(kid)
-		}
-	}
 	for _, n := range in.kids[from:] {
-		mark(n)
+		n.byDefault = Status{State: state, Word: clean(s.text), Line: s.head.no}
 	}
 }

@@ -2,7 +2,6 @@ package outline
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -50,29 +49,17 @@ func sectionsOf(blocks []*block) *section {
 		}
 		open = append(open, s)
 	}
-	plain := !slices.ContainsFunc(blocks, func(b *block) bool { return b.kind == headingBlock && b.level > 1 })
-	for i, b := range blocks {
+	for _, b := range blocks {
 		level, text, rest := 0, "", []line(nil)
 		switch {
 		case b.kind == headingBlock:
 			level = b.level
 		case b.kind == paraBlock:
-			first := b.lines[0].text
-			if at, name, ok := named(first); ok && plain {
-				level, text, rest = at, name, b.lines[1:]
-			} else if len(b.lines) == 1 && i+1 < len(blocks) && leadsFields(first, blocks[i+1]) {
-				level, text, rest = pseudoLevel(readLabel(first)), first, nil
-			} else if at, ok := pseudo(first); ok {
-				level = at
-			} else if len(b.lines) > 1 && numberedAbove(first, b.lines[1].text) {
-				level = pseudoTask
-			}
-		}
-		if level > 0 && text == "" {
-			text, rest = title(b.lines[0])
-			rest = append(rest, b.lines[1:]...)
+			level = pseudo(b.lines[0].text)
 		}
 		if level > 0 {
+			text, rest = title(b.lines[0])
+			rest = append(rest, b.lines[1:]...)
 			enter(level, b, text)
 		}
 		last := open[len(open)-1]
@@ -85,66 +72,28 @@ func sectionsOf(blocks []*block) *section {
 	return root
 }
 
-// pseudoLevel is the level of a heading that is none to Markdown.
-func pseudoLevel(l label) int {
-	if l.kind == goalWord {
-		return pseudoGoal
-	}
-	return pseudoTask
-}
-
-// named reports "Task: Print" and "Milestone: Core" on a line of their own, in a document without headings.
-func named(s string) (level int, name string, ok bool) {
-	switch k, value := colonField(s); {
-	case value == "":
-	case k == keyTitle:
-		return pseudoTask, value, taskName.Get().MatchString(plainText(s))
-	case k == keyGroup:
-		return pseudoGoal, value, true
-	}
-	return 0, "", false
-}
-
-var taskName = pattern.Compile(`^(?i:task|任务)`)
-
-// leadsFields reports a line with the name of a task that a list of its fields follows.
-func leadsFields(s string, next *block) bool {
-	l := readLabel(s)
-	if next.kind != listBlock || l.kind == noWord || l.id == "" || keyOf(s) != "" || len(s) > 120 {
-		return false
-	}
-	k := keyOf(next.items[0].lines[0].text)
-	return k == keyStatus || k == keyAcceptance
-}
-
-// numberedAbove reports a number with a name, above a field that only a task has: "1.1 Print", "status: done".
-func numberedAbove(s, next string) bool {
-	l := readLabel(s)
-	return l.kind == noWord && l.title != "" && dottedNumber.Get().MatchString(l.id) && keyOf(next).ofTask()
-}
-
-// pseudo reports that a paragraph does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release".
-func pseudo(s string) (int, bool) {
+// pseudo is the level of a paragraph that does the work of a heading: "**Task 1.1**: Parse", "Milestone 2: Release"; 0 of
+// another one.
+func pseudo(s string) int {
 	s = strings.TrimSpace(s)
 	bare := strings.TrimLeftFunc(s, func(r rune) bool {
 		return words().marks[r] != "" || r == '\ufe0f' || unicode.IsSpace(r)
 	})
 	bold := strings.HasPrefix(bare, "**") || strings.HasPrefix(bare, "__")
 	if keyOf(s) != "" {
-		return 0, false
+		return 0
 	}
 	l := readLabel(s)
 	switch {
-	case l.id != "" && plainID.Get().MatchString(s):
 	case l.id == "" || !l.strong:
-		return 0, false
-	case l.kind != noWord && (bold || strings.ContainsAny(s, ":：") && len(s) < 120):
-	// "1.1 Print — done"
-	case l.kind == noWord && l.title != "" && (bold || dottedNumber.Get().MatchString(l.id) && hasLetter(l.status.Word)):
-	default:
-		return 0, false
+		return 0
+	case plainID.Get().MatchString(s):
+	case l.kind == noWord && (l.title == "" || !bold), !bold && (!strings.ContainsAny(s, ":：") || len(s) >= 120):
+		return 0
+	case l.kind == goalWord:
+		return pseudoGoal
 	}
-	return pseudoLevel(l), true
+	return pseudoTask
 }
 
 // plainID is an id that a colon follows, at the beginning of a line: "M4-T1:", "T2: Print".

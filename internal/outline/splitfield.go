@@ -11,7 +11,7 @@ import (
 var boldKey = pattern.Compile(`^(\*\*|__|\*|_)([^*_]{1,60}?)\s*([:：]?)\s*(\*\*|__|\*|_)\s*([:：]?)\s*(.*)$`)
 
 // splitField splits "key: value", however the key is dressed: **Key:** value, **Key**: value, `key`: value, 键：值,
-// 【键】值, key = value, key | value, `key=value`, and a key alone on its line. The key is "" where
+// 【键】值, key = value, key | value, and a key alone on its line. The key is "" where
 // it is none that is known.
 func splitField(s string) (key, string) {
 	s = strings.TrimSpace(s)
@@ -76,10 +76,10 @@ func trimEmphasis(value, word string) string {
 
 var (
 	codeOnly   = pattern.Compile("^`+([^`]+)`+$")
+	wordValue  = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
 	bracketKey = pattern.Compile(`^[【\[「]\s*([^】\]」]{1,40}?)\s*[】\]」]\s*[:：]?\s*([^(\s].*)?$`)
 	otherMark  = pattern.Compile(`^([^=|｜→—–▸►]{2,40}?)(?:\s*(=|:=|[|｜]|→|——?|–|[▸►])\s*|\s+(->|=>` +
 		`|-)\s+)([^=|｜\s].*)$|^([^=|｜→—–]{2,40}?)\s*=\s*$`)
-	wordValue = pattern.Compile(`^(\S{2,10})\s+(.{1,30})$`)
 )
 
 // looseField splits what has no colon. Only the words that make a task what it is are taken for keys then.
@@ -91,7 +91,7 @@ func looseField(s string) (key, string) {
 		return splitField(m[1])
 	}
 	if m := bracketKey.Get().FindStringSubmatch(s); m != nil {
-		if k := exact(bareWord(m[1])); k != "" && k != keyTitle && k != keyGroup && k != keyID && k != keyOther {
+		if k := exact(bareWord(m[1])); k.ofTask() {
 			return k, strings.TrimSpace(m[2])
 		}
 	}
