@@ -200,13 +200,14 @@ func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *p
 	return nil
 }
 
-// deliver records a new version.
+// deliver records a new version, with its verdict if the checks are quick.
 func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
 	files []agent.File, res agent.Result, took time.Duration) error {
-	ctx = context.WithoutCancel(ctx)
+	x := e.early(ctx, t.TaskID, took)
+	defer x.end()
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
-	tree, infos, err := batch.AddDir(ctx, w.out, fileRefs(files))
+	tree, infos, err := batch.AddDir(context.WithoutCancel(ctx), w.out, fileRefs(files))
 	if err != nil {
 		return err
 	}
@@ -218,9 +219,12 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		Preparation: h.prepared,
 	}
 	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
-	return e.record(ctx, snap.ID, t.TaskID, ev, h, batch, func(c plan.Change) string {
-		return fmt.Sprintf("%s by %s, %s, in %s", artifactOf(c), by, countFiles(infos), round(took))
-	})
+	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, countFiles(infos), round(took)))
+	return x.finish(ctx, snap.ID, t, done)
 }
 
 // failed is the record of an attempt that left no artifact.

@@ -284,9 +284,15 @@ func (e *Engine) release(ctx context.Context, id plan.ID, h *hold) {
 // cancels: a cancelled context must not throw it away.
 func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 	batch *gitstore.Batch) (*gitstore.Appended, error) {
-	recording(ctx)
+	return e.appendWith(ctx, id, ev, h, gitstore.AppendOptions{Batch: batch})
+}
+
+// appendWith is append with all options of the store's.
+func (e *Engine) appendWith(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
+	o gitstore.AppendOptions) (*gitstore.Appended, error) {
+	enter(ctx, records)
 	ctx = context.WithoutCancel(ctx)
-	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
+	o.Now = e.Now()
 	if h != nil {
 		o.Claim = &h.claim
 		h.stop()
@@ -319,8 +325,11 @@ func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev pl
 // recordReview records a review and reports it.
 func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, of check.Subject, h *hold,
 	wrong plan.Findings) error {
-	ev := plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}
-	return e.record(ctx, id, of.Task.TaskID, ev, h, nil, func(plan.Change) string { return describeReview(rev, wrong) })
+	return e.record(ctx, id, of.Task.TaskID, reviewEvent(rev, of), h, nil, func(plan.Change) string { return describeReview(rev, wrong) })
+}
+
+func reviewEvent(rev plan.Review, of check.Subject) plan.AddReview {
+	return plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}
 }
 
 // ownerOf says for people who holds a claim, and where.

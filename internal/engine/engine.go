@@ -41,6 +41,7 @@ type Engine struct {
 
 	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings
+	inTurn  bool // the current run does one thing after the other
 
 	leaseMu   sync.Mutex // guards Lease while it is looked up
 	ownerOnce sync.Once

@@ -19,9 +19,17 @@ import (
 // review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	return e.reviewWith(ctx, id, t, func(r reviewing) (check.Subject, []plan.CriterionResult, error) {
+		return e.Examine(r.work, r.snap, r.state, r.target.TaskID, r.target.Active)
+	})
+}
+
+// reviewWith is review with another way to come to the results.
+func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
+	examine func(reviewing) (check.Subject, []plan.CriterionResult, error)) error {
 	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(r reviewing) error {
 		began := e.Now()
-		subject, results, err := e.Examine(r.work, r.snap, r.state, t.TaskID, r.target.Active)
+		subject, results, err := examine(r)
 		if err != nil && r.work.Err() != nil {
 			return e.broken(ctx, r.hold)
 		}
@@ -29,7 +37,8 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 			res := agent.Result{Kind: agent.Error, Message: err.Error()}
 			return e.fail(ctx, id, r.check, r.target.Active, r.hold, res, e.Now().Sub(began), nil)
 		}
-		return e.conclude(ctx, r.snap, r.state, subject, results, r.hold)
+		ev, says := e.conclusion(r.state, subject, results, r.hold.claim.Session)
+		return e.record(ctx, id, t.TaskID, ev, r.hold, nil, says)
 	})
 }
 
@@ -84,19 +93,17 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 	return action.CheckID()
 }
 
-// conclude records the engine's verdict or, if a person has the last word and no MUST failed, what it saw.
-func (e *Engine) conclude(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject,
-	results []plan.CriterionResult, h *hold) error {
+// conclusion is the engine's verdict or, if a person has the last word and no MUST failed, what it saw; says describes
+// the event once it is recorded.
+func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan.CriterionResult,
+	session string) (ev plan.Event, says func(plan.Change) string) {
 	t := s.Tasks[subject.Task.TaskID]
-	alone := len(results) == len(t.AcceptanceCriteria) && s.MayReview(t.TaskID, plan.ReviewerChecks)
-	failed := failedAny(results)
-	if !alone && (!failed || !s.MayReview(t.TaskID, plan.ReviewerChecks)) {
-		return e.record(ctx, snap.ID, t.TaskID, e.checked(subject, results), h, nil, func(c plan.Change) string {
-			return what(c) + "; a reviewer has the last word"
-		})
+	alone := len(results) == len(t.AcceptanceCriteria)
+	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
+		return e.checked(subject, results), func(c plan.Change) string { return what(c) + "; a reviewer has the last word" }
 	}
-	rev := check.ByEngine(subject, results, h.claim.Session, e.Now())
-	return e.recordReview(ctx, snap.ID, rev, subject, h, nil)
+	rev := check.ByEngine(subject, results, session, e.Now())
+	return reviewEvent(rev, subject), func(plan.Change) string { return describeReview(rev, nil) }
 }
 
 // failedAny reports whether a MUST criterion was run and failed.

@@ -25,7 +25,7 @@ type run struct {
 	id      plan.ID
 	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
 	done    chan outcome
-	freed   chan struct{}        // signals that only recording remains
+	freed   chan struct{}        // signals that a piece of work has entered a phase
 	held    plan.Claims          // of other processes, as last read
 	claims  plan.Claims          // those of them that hold
 	waited  map[plan.TaskID]bool // the user knows that the run waits for these
@@ -67,8 +67,9 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 		return nil, err
 	}
 	r.scratch, r.seen = place, &sightings{first: map[plan.TaskID]sighting{}}
+	r.inTurn = r.Jobs <= 1 && !r.once
 	defer func() {
-		r.scratch, r.seen = nil, nil
+		r.scratch, r.seen, r.inTurn = nil, nil, false
 		place.remove()
 	}()
 	if err := r.readClaims(ctx); err != nil {
@@ -247,8 +248,19 @@ type work struct {
 	agent    string
 	worktree bool // the agent works in a linked worktree
 	since    time.Time
-	records  *atomic.Bool // only recording remains
+	phase    *atomic.Int32
 }
+
+// A phase is how far a piece of work is.
+type phase int32
+
+const (
+	works   phase = iota
+	records       // only recording remains
+	reviews       // an attempt is over, and its review goes on
+)
+
+func (w work) in(p phase) bool { return phase(w.phase.Load()) == p }
 
 // mostRecords bounds the number of waiting records for each job. gitstore records them all at once: many cost little
 // more than one.
@@ -260,13 +272,13 @@ func (r *run) room() int {
 	jobs := max(r.Jobs, 1)
 	busy := len(r.running)
 	if jobs > 1 {
-		records := 0
+		recording := 0
 		for _, w := range r.running {
-			if w.records.Load() {
-				records++
+			if w.in(records) {
+				recording++
 			}
 		}
-		busy -= min(records, mostRecords*jobs)
+		busy -= min(recording, mostRecords*jobs)
 	}
 	room := jobs - busy
 	if r.once {
@@ -386,21 +398,21 @@ func (e *Engine) inWorktree(t *plan.Task) bool {
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction
 }
 
-// recordingKey is the context key of the function to call when only recording remains.
-type recordingKey struct{}
+// phaseKey is the context key of the function to call when a piece of work enters a phase.
+type phaseKey struct{}
 
-func recording(ctx context.Context) {
-	if tell, ok := ctx.Value(recordingKey{}).(func()); ok {
-		tell()
+func enter(ctx context.Context, p phase) {
+	if tell, ok := ctx.Value(phaseKey{}).(func(phase)); ok {
+		tell(p)
 	}
 }
 
 func (r *run) start(ctx context.Context, w work) {
-	w.since, w.records = r.Now(), new(atomic.Bool)
+	w.since, w.phase = r.Now(), new(atomic.Int32)
 	r.running[w.task.TaskID] = w
 	r.started++
-	ctx = context.WithValue(ctx, recordingKey{}, func() {
-		w.records.Store(true)
+	ctx = context.WithValue(ctx, phaseKey{}, func(p phase) {
+		w.phase.Store(int32(p))
 		select {
 		case r.freed <- struct{}{}:
 		default: // the loop will look anyway
@@ -423,10 +435,14 @@ func (r *run) show(s *plan.State) {
 	}
 	var all []Doing
 	for id, w := range r.running {
-		if w.records.Load() {
+		d := Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since}
+		switch {
+		case w.in(records):
 			continue // over in a moment
+		case w.in(reviews):
+			d.What, d.Agent = "review", plan.ReviewerChecks
 		}
-		all = append(all, Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since})
+		all = append(all, d)
 	}
 	for id, c := range r.claims {
 		d := Doing{Task: id, What: "attempt", Agent: ownerOf(c), Since: c.Started, Elsewhere: true}

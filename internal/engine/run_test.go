@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,52 @@ func TestInterrupted(t *testing.T) {
 			}
 			if got := b.records(); got != tt.want {
 				t.Errorf("recorded %q, want %q", got, tt.want)
+			}
+			if got := b.claims(); got != "" {
+				t.Errorf("claims left: %s", got)
+			}
+		})
+	}
+}
+
+// Checks that are quick are recorded with their version, in one move of the plan's ref; those that take long follow it.
+func TestVerdictWithVersion(t *testing.T) {
+	takesLong := `[{id: A1, statement: page.txt has a line, run: sleep 0.3; echo x >> "$WF_REPO/ran"; test -s page.txt}]`
+	manual := `[{id: A1, statement: page.txt has a line, run: test -s page.txt}, {id: A2, statement: It reads well}]`
+	approved := "artifacts/v1/files/page.txt reviews/r1-v1-100-checks/APPROVED.md"
+	seen := "artifacts/v1/files/page.txt checks/k1-v1.json"
+	tests := []struct {
+		name, criteria string
+		jobs           int
+		want           string
+		moves          int
+	}{
+		{"quick", passes, 1, approved, 1},
+		{"quick, and a person has the last word", manual, 1, seen, 1},
+		{"long", takesLong, 1, approved, 2},
+		{"several jobs", passes, 2, approved, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newWorkshop(t, page("", writes, tt.criteria))
+			b.Jobs = tt.jobs
+			moves := func() int { return strings.Count(b.repo.Git("reflog", repotest.Ref), "git wf") }
+			before, commits := moves(), b.repo.Git("rev-list", "--count", repotest.Ref)
+			if _, err := b.run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.records(); got != tt.want {
+				t.Errorf("recorded %q", got)
+			}
+			if got := b.repo.Git("rev-list", "--count", repotest.Ref); commits != "1" || got != "3" {
+				t.Errorf("%s commits before, %s after", commits, got)
+			}
+			// A machine under load may be too slow for a quick check: then the version goes first.
+			if got := moves() - before; got != tt.moves && (tt.moves != 1 || got != 2) {
+				t.Errorf("%d moves of the ref", got)
+			}
+			if ran, err := os.ReadFile(filepath.Join(b.Store.WorkTree(), "ran")); err == nil && string(ran) != "x\n" {
+				t.Errorf("the check ran %d times", len(ran)/2)
 			}
 			if got := b.claims(); got != "" {
 				t.Errorf("claims left: %s", got)

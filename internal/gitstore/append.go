@@ -22,13 +22,19 @@ type AppendOptions struct {
 	Batch  *Batch      // objects that the event names; written and flushed together with its own
 	Create bool        // begin a new plan; it must not exist yet
 	Claim  *plan.Claim // released in the same transaction; if it is no longer ours, Append refuses the event
+
+	// Next may return an event that follows at once; nil: none. One flush and one ref update then record both, each as
+	// a commit of its own. Next sees the plan after the first event and can read its objects, but no ref names them yet.
+	// Writers to the plan wait meanwhile, so Next must be quick. What it returns may not be recorded: see Appended.Next.
+	Next func(ctx context.Context, after *Snapshot) plan.Event
 }
 
 // Appended is an event that is now part of a plan's history.
 type Appended struct {
 	Commit   plan.OID
 	Change   plan.Change
-	Snapshot *Snapshot // after the event: of the whole plan or, if it is about one task (plan.About), near that
+	Snapshot *Snapshot    // after the event: of the whole plan or, if it is about one task (plan.About), near that
+	Next     *plan.Change // of the event that AppendOptions.Next returned; nil if that was not recorded
 }
 
 // errMoved signals that the ref moved first: decide the event again.
@@ -51,10 +57,7 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.whole}
-	if task, ok := plan.About(ev); ok {
-		a.view = s.nearOf(task)
-	}
+	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.viewFor(ev), nextOf: o.Next}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		base, err := a.base(ctx, o.Create)
 		if err != nil {
@@ -67,6 +70,14 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		a.event = ev
 	}
 	return a.appended(ctx)
+}
+
+// viewFor is the view that an event needs.
+func (s *Store) viewFor(ev plan.Event) view {
+	if task, ok := plan.About(ev); ok {
+		return s.nearOf(task)
+	}
+	return s.whole
 }
 
 func apply(ev plan.Event, to *Snapshot) (plan.Change, error) {
@@ -109,6 +120,9 @@ type appending struct {
 
 	follows bool // builds on an event that is not recorded yet
 	done    recorded
+
+	nextOf func(context.Context, *Snapshot) plan.Event // AppendOptions.Next
+	next   *appending                                  // the event that it returned; nil if there is none
 }
 
 // recorded is the outcome of an event.
@@ -132,7 +146,11 @@ func (a *appending) appended(ctx context.Context) (*Appended, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: snap}, nil
+	appended := &Appended{Commit: done.commit.oid, Change: done.change, Snapshot: snap}
+	if a.next != nil && a.next.done.commit.oid != "" {
+		appended.Next = &a.next.done.change
+	}
+	return appended, nil
 }
 
 // run records the event. It decides again each time somebody else is faster.
@@ -189,7 +207,7 @@ func (a *appending) once(ctx context.Context) error {
 	}
 	group := []*built{first}
 	if a.event != nil && !a.again {
-		group = a.appendWaiting(ctx, tip, first)
+		group = a.appendWaiting(ctx, tip, a.appendNext(ctx, tip, group))
 	}
 	defer func() { a.putBack(group[1:]) }()
 	batches := make([]*Batch, len(group))
@@ -212,6 +230,10 @@ func (a *appending) once(ctx context.Context) error {
 	}
 	s.remember(a.id, group[len(group)-1].known)
 	for _, e := range group[1:] {
+		if e.appending == a.next {
+			a.done.err = errors.Join(a.done.err, e.done.err)
+			continue
+		}
 		close(e.taken)
 	}
 	group = group[:1]

@@ -121,6 +121,12 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 	return parseClaim(task, o), ref, err
 }
 
+// Claimed reports whether anybody has a claim on the task, even an expired one.
+func (s *Store) Claimed(ctx context.Context, id plan.ID, task plan.TaskID) (bool, error) {
+	held, _, err := s.claim(ctx, id, task)
+	return held.oid != "", err
+}
+
 // Claim takes a lease on c.Task. If any claim exists, even an expired one, it fails with a *ClaimedError that names it.
 // The caller decides whether that claim still holds, see TakeOver.
 func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {

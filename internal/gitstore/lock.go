@@ -102,10 +102,44 @@ func (s *Store) leaveLine(l *line, a *appending) bool {
 	return true
 }
 
-// appendWaiting builds the waiting events on top of the first, so that one flush and one ref update serve all of them.
+// appendNext builds the event that follows the first at once, if there is one.
+func (a *appending) appendNext(ctx context.Context, tip commitInfo, group []*built) []*built {
+	if a.nextOf == nil {
+		return group
+	}
+	first := group[0]
+	a.know(ctx, tip, first)
+	// Readers find only objects that have their names. A failure here shows again when the first event is recorded.
+	if first.known == nil || a.batch.settle(false) != nil || a.batch.place(false) != nil {
+		return group
+	}
+	after, err := a.s.whole(ctx, a.id, first.known)
+	if err != nil {
+		return group
+	}
+	ev := a.nextOf(ctx, after)
+	if ev == nil {
+		return group
+	}
+	next := &appending{s: a.s, id: a.id, ref: a.ref, now: a.now, batch: a.s.NewBatch(), person: a.person,
+		view: a.s.viewFor(ev), event: ev}
+	if e := next.follow(ctx, first); e != nil {
+		a.next = next
+		group = append(group, e)
+	}
+	return group
+}
+
+// know computes the plan after an event that is not recorded yet.
+func (a *appending) know(ctx context.Context, tip commitInfo, e *built) {
+	if before, err := a.s.read(ctx, a.id, tip); err == nil && e.known == nil {
+		e.known, _ = a.s.advance(ctx, a.id, before, e.commit)
+	}
+}
+
+// appendWaiting builds the waiting events on top of the group, so that one flush and one ref update serve all of them.
 // An event that can't simply follow stays in line and waits for its turn.
-func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, first *built) []*built {
-	group := []*built{first}
+func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, group []*built) []*built {
 	l := a.s.line(a.id)
 	a.s.mu.Lock()
 	waiting := l.waiting
@@ -114,9 +148,7 @@ func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, first *bu
 	if len(waiting) == 0 {
 		return group
 	}
-	if before, err := a.s.read(ctx, a.id, tip); err == nil {
-		first.known, _ = a.s.advance(ctx, a.id, before, first.commit)
-	}
+	a.know(ctx, tip, group[0])
 	for _, w := range waiting {
 		if e := w.follow(ctx, group[len(group)-1]); e != nil {
 			group = append(group, e)
@@ -160,6 +192,10 @@ func (a *appending) follow(ctx context.Context, before *built) *built {
 func (a *appending) putBack(group []*built) {
 	for _, e := range group {
 		e.batch.rollback(e.mark)
+		if e.appending == a.next { // it belonged to the state that did not come about
+			a.next = nil
+			continue
+		}
 		e.again = true
 		a.s.putInLine(a.s.line(a.id), e.appending)
 	}
