@@ -132,7 +132,7 @@ func (p printer) printUpdate(done views.Update, always bool) {
 func (p printer) watchViews(ctx context.Context, v *views.Views) error {
 	told := map[string]string{} // the edits that were shown, by file: each is shown once as long as it stays the same
 	fmt.Fprintln(p.stderr, "following "+string(v.ID)+" until interrupted (Ctrl+C)")
-	moved := changes(ctx, v.Beat)
+	moved := gitstore.Changes(ctx, v.Beat)
 	for first := true; ctx.Err() == nil; first = false {
 		done, err := v.Update(ctx)
 		if ctx.Err() != nil {

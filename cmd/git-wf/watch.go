@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -63,49 +62,9 @@ func (u user) asciiAlone() bool {
 	return true
 }
 
-// How often a watch checks whether the plan has changed, and when it reads the plan anyway: a file system may keep time
-// in steps, and a claim ends by itself.
-const (
-	watchTime  = 250 * time.Millisecond
-	settleTime = 1200 * time.Millisecond
-	rereadTime = 5 * time.Second
-)
-
-// changes says when to read a plan again, until the context ends: when its pulse changes, and now and then.
-func changes[T comparable](ctx context.Context, pulse func() T) <-chan struct{} {
-	c := make(chan struct{}, 1)
-	last := pulse()
-	go func() {
-		tick := time.NewTicker(watchTime)
-		defer tick.Stop()
-		next := time.Now().Add(rereadTime)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			now := pulse()
-			switch {
-			case now != last:
-				last, next = now, time.Now().Add(settleTime)
-			case time.Now().After(next):
-				next = time.Now().Add(rereadTime)
-			default:
-				continue
-			}
-			select {
-			case c <- struct{}{}:
-			default: // it will be read anyway
-			}
-		}
-	}()
-	return c
-}
-
 // watchLines prints the status, and again whenever it changes.
 func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	moved := changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
+	moved := gitstore.Changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
 	var last []byte
 	for {
 		text, err := e.statusText(c, store, id)

@@ -71,7 +71,7 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, in,
 	if err != nil {
 		return err
 	}
-	return w.loop(ctx, terminal.Keys(in), changes(ctx, func() gitstore.Pulse { return store.Pulse(id) }))
+	return w.loop(ctx, terminal.Keys(in), gitstore.Changes(ctx, func() gitstore.Pulse { return store.Pulse(id) }))
 }
 
 func (w *watcher) loop(ctx context.Context, keys <-chan terminal.Key, moved <-chan struct{}) error {

@@ -1,8 +1,10 @@
 package gitstore
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"gitwf/internal/plan"
 )
@@ -31,4 +33,44 @@ func (s *Store) Pulse(id plan.ID) (p Pulse) {
 		}
 	}
 	return p
+}
+
+// How often Changes looks at the pulse, and when it reports a change anyway: a file system may keep time in steps, and a
+// claim ends by itself.
+const (
+	pulseTime  = 250 * time.Millisecond
+	settleTime = 1200 * time.Millisecond
+	rereadTime = 5 * time.Second
+)
+
+// Changes says when to read a plan again, until the context ends: when its pulse changes, and now and then.
+func Changes[T comparable](ctx context.Context, pulse func() T) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	last := pulse()
+	go func() {
+		tick := time.NewTicker(pulseTime)
+		defer tick.Stop()
+		next := time.Now().Add(rereadTime)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			now := pulse()
+			switch {
+			case now != last:
+				last, next = now, time.Now().Add(settleTime)
+			case time.Now().After(next):
+				next = time.Now().Add(rereadTime)
+			default:
+				continue
+			}
+			select {
+			case c <- struct{}{}:
+			default: // it will be read anyway
+			}
+		}
+	}()
+	return c
 }

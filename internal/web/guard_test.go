@@ -21,7 +21,7 @@ func TestWhoGetsIn(t *testing.T) {
 	}{
 		{"no cookie", sitePath, none, false, http.StatusForbidden},
 		{"no cookie, static file", "/static/page.css", none, false, http.StatusForbidden},
-		{"no cookie, events", "/events", none, false, http.StatusForbidden},
+		{"no cookie, events", sitePath + "/events", none, false, http.StatusForbidden},
 		{"wrong token", "/?token=0123", none, false, http.StatusForbidden},
 		{"empty token", "/?token=", none, false, http.StatusForbidden},
 		{"wrong cookie", sitePath, func(r *http.Request) {

@@ -15,7 +15,7 @@ import (
 // listen opens the event stream and yields the words of its "moved" events.
 func (s *site) listen(ctx context.Context) <-chan string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+"/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+sitePath+"/events", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,10 +96,7 @@ func TestNobodyIsAskedWhileNoPageIsOpen(t *testing.T) {
 	}
 	deadline := time.Now().Add(time.Minute)
 	for {
-		s.server.live.mu.Lock()
-		idle := s.server.live.stop == nil
-		s.server.live.mu.Unlock()
-		if idle {
+		if s.server.listening.Load() == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -111,12 +108,8 @@ func TestNobodyIsAskedWhileNoPageIsOpen(t *testing.T) {
 
 func TestTooManyPages(t *testing.T) {
 	s := newSite(t, nil)
-	for range mostPages {
-		if s.server.live.join() == nil {
-			t.Fatal("refused too early")
-		}
-	}
-	if code, _ := s.get("/events"); code != http.StatusServiceUnavailable {
+	s.server.listening.Store(mostPages)
+	if code, _ := s.get(sitePath + "/events"); code != http.StatusServiceUnavailable {
 		t.Errorf("status %d", code)
 	}
 }

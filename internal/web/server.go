@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gitwf/internal/engine"
@@ -59,12 +60,14 @@ type Server struct {
 	pages   map[string]*template.Template // by language
 	mux     *http.ServeMux
 
-	live     *live
-	pictures recent[[sha256.Size]byte, []byte]
-	logs     recent[plan.ID, history]
-	figured  recent[plan.OID, *figure] // commits do not change
-	outcomes recent[string, Outcome]   // of commands, until the following page shows them
-	trees    recent[string, shelf]     // the keys of deliverables' addresses that were given out
+	listening atomic.Int32  // pages
+	over      chan struct{} // closed when the server ends
+	end       func()
+	pictures  recent[[sha256.Size]byte, []byte]
+	logs      recent[plan.ID, history]
+	figured   recent[plan.OID, *figure] // commits do not change
+	outcomes  recent[string, Outcome]   // of commands, until the following page shows them
+	trees     recent[string, shelf]     // the keys of deliverables' addresses that were given out
 
 	second sync.Mutex // only one request at a time reads the past or a large file
 	other  *gitstore.Store
@@ -82,7 +85,8 @@ func New(o Options) (*Server, error) {
 		}
 		s.pages[lang] = t
 	}
-	s.live = newLive(s)
+	s.over = make(chan struct{})
+	s.end = sync.OnceFunc(func() { close(s.over) })
 	s.pictures.most, s.logs.most, s.figured.most, s.outcomes.most, s.trees.most = 12, 50, 6000, 50, 500
 	s.mux = s.routes()
 	return s, nil
@@ -108,7 +112,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		s.live.close()
+		s.end()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		if h.Shutdown(last) != nil {
@@ -130,7 +134,7 @@ const patience = 10 * time.Second
 
 // Close ends what the server has begun. Its owner closes the Store.
 func (s *Server) Close() error {
-	s.live.close()
+	s.end()
 	s.second.Lock()
 	defer s.second.Unlock()
 	if s.other == nil {
@@ -168,7 +172,7 @@ func (s *Server) routes() *http.ServeMux {
 	get("/plan/{plan}/task/{task}/file/{version}/{path...}", s.filePage)
 	get("/plan/{plan}/history", s.historyPage)
 	get("/plan/{plan}/moment", s.moment)
-	get("/events", func(w http.ResponseWriter, r *http.Request) error { return s.live.events(w, r) })
+	get("/plan/{plan}/events", s.events)
 	get("/static/{name}", s.static)
 	m.HandleFunc("GET /raw/{key}/{path...}", s.raw)
 	m.Handle("POST /plan/{plan}/do/{action}", s.answer(s.act))

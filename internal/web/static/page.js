@@ -52,7 +52,7 @@ let source = null;
 function connect() {
   const note = document.getElementById("connection");
   let last = null;
-  source = new EventSource("/events");
+  source = new EventSource(plan + "/events");
   source.addEventListener("moved", (event) => {
     if (last !== event.data) {
       last = event.data;
