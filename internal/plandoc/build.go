@@ -22,17 +22,12 @@ type builder struct {
 // build completes the document's plan. Its findings have paths, not lines.
 func (d *written) build() plan.Findings {
 	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, nil}
-	if err := b.fill.object(d.root, reflect.ValueOf(b.plan).Elem(), "tasks", "root_acceptance_criteria",
-		"final_deliverable_spec"); err != nil {
-		return plan.Findings{err.finding()}
-	}
 	top := &plan.Task{}
+	b.object(d.root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
 		if n := d.root.Child(key); n != nil {
 			part := document.Node{Kind: document.Object, Kids: []document.Node{*n}}
-			if err := b.fill.object(&part, reflect.ValueOf(top).Elem()); err != nil {
-				return plan.Findings{err.finding()}
-			}
+			b.object(&part, reflect.ValueOf(top), "")
 		}
 	}
 	b.list(d.root.Child("tasks"), "", "tasks")
@@ -54,6 +49,13 @@ func (d *written) build() plan.Findings {
 	return nil
 }
 
+// object fills what v points to. A document that fits the schema can only have a number too large for its field.
+func (b *builder) object(n *document.Node, v reflect.Value, at string, skip ...string) {
+	if !b.fill.object(n, v.Elem(), skip...) {
+		b.fs = append(b.fs, plan.Finding{Code: "wrong-type", Path: at, Message: "has a number that is out of range"})
+	}
+}
+
 // list reads tasks and their inline children, parents first. The depth of the document bounds the recursion.
 func (b *builder) list(n *document.Node, parent plan.TaskID, at string) {
 	for i := range n.Kids {
@@ -63,10 +65,7 @@ func (b *builder) list(n *document.Node, parent plan.TaskID, at string) {
 
 func (b *builder) task(n *document.Node, parent plan.TaskID, at string) {
 	t := &plan.Task{}
-	if err := b.fill.object(n, reflect.ValueOf(t).Elem(), "tasks"); err != nil {
-		b.fs = append(b.fs, err.under(at).finding())
-		return
-	}
+	b.object(n, reflect.ValueOf(t), at, "tasks")
 	b.places[t] = at
 	b.plan.Tasks = append(b.plan.Tasks, t)
 	if parent == "" { // a task inside another one has its parent from there
@@ -295,12 +294,17 @@ func (b *builder) checks() {
 			continue
 		}
 		bound[t.TaskID] = true
-		check := &plan.Task{
-			TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
-			ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
-		}
+		check := defaultCheck(t)
 		b.places[check] = b.places[t]
 		tasks = append(tasks, check)
 	}
 	p.Tasks = tasks
+}
+
+// defaultCheck is the CHECK of an ACTION that has none in the file.
+func defaultCheck(t *plan.Task) *plan.Task {
+	return &plan.Task{
+		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
+		ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
+	}
 }

@@ -1,7 +1,6 @@
 package plandoc
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"sort"
@@ -22,7 +21,6 @@ type fieldInfo struct {
 // structInfo lists a struct's fields in the order of their JSON names, which is the order of the canonical form.
 type structInfo struct {
 	fields []fieldInfo
-	names  []string
 	byName map[string]fieldInfo
 }
 
@@ -56,67 +54,34 @@ func describe(t reflect.Type, infos map[reflect.Type]*structInfo) {
 		f := fieldInfo{name, i, options == "omitempty"}
 		info.fields = append(info.fields, f)
 		info.byName[name] = f
-		info.names = append(info.names, name)
 		describe(field.Type, infos)
 	}
 	sort.Slice(info.fields, func(i, j int) bool { return info.fields[i].name < info.fields[j].name })
-	slices.Sort(info.names)
 }
 
-// fillError is a value that does not fit the field it is meant for.
-type fillError struct {
-	code     string
-	path     string
-	line     int
-	text     string
-	expected string
-}
-
-func (e *fillError) Error() string { return e.finding().Error() }
-
-func (e *fillError) finding() plan.Finding {
-	return plan.Finding{Code: e.code, Path: e.path, Line: e.line, Message: e.text, Expected: e.expected}
-}
-
-// under prefixes the path, on the way out of the recursion: it is only built when something is wrong.
-func (e *fillError) under(part string) *fillError {
-	switch {
-	case e.path == "":
-		e.path = part
-	case e.path[0] == '[':
-		e.path = part + e.path
-	default:
-		e.path = part + "." + e.path
-	}
-	return e
-}
-
-// filler stores nodes in structs, by the json tags. Field names match exactly.
+// filler stores nodes in structs, by the json tags. Field names match exactly. Its functions report whether everything
+// fits; the schema says what does not.
 type filler struct{ infos map[reflect.Type]*structInfo }
 
 func newFiller() filler { return filler{structs()} }
 
 // object fills the struct that v is, but for the keys to skip.
-func (f filler) object(n *document.Node, v reflect.Value, skip ...string) *fillError {
+func (f filler) object(n *document.Node, v reflect.Value, skip ...string) bool {
 	if n.Kind != document.Object {
-		return wrongKind(n, "object")
+		return false
 	}
 	info := f.infos[v.Type()]
 	for i := range n.Kids {
 		kid := &n.Kids[i]
-		field, ok := info.byName[kid.Key]
 		if slices.Contains(skip, kid.Key) {
 			continue
 		}
-		if !ok {
-			return (&fillError{code: "unknown-field", line: int(kid.Line),
-				text: unknownField(kid.Key, info.names)}).under(kid.Key)
-		}
-		if err := f.fill(kid, v.Field(field.index)); err != nil {
-			return err.under(kid.Key)
+		field, ok := info.byName[kid.Key]
+		if !ok || !f.fill(kid, v.Field(field.index)) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 func unknownField(key string, known []string) string {
@@ -130,33 +95,25 @@ func unknownField(key string, known []string) string {
 	return text
 }
 
-func wrongKind(n *document.Node, want string) *fillError {
-	return &fillError{
-		code: "wrong-type", line: int(n.Line), expected: want,
-		text: "is of the wrong type: " + n.Kind.String(),
-	}
+// kindsOf is the kind of node that a field of each kind is made of.
+var kindsOf = map[reflect.Kind]document.Kind{
+	reflect.String: document.String, reflect.Bool: document.Bool, reflect.Int: document.Number,
+	reflect.Int64: document.Number, reflect.Float64: document.Number, reflect.Slice: document.Array,
+	reflect.Map: document.Object, reflect.Pointer: document.Object, reflect.Struct: document.Object,
 }
 
-func (f filler) fill(n *document.Node, v reflect.Value) *fillError {
+func (f filler) fill(n *document.Node, v reflect.Value) bool {
+	if want, ok := kindsOf[v.Kind()]; !ok || n.Kind != want {
+		return false
+	}
 	switch v.Kind() {
 	case reflect.String:
-		if n.Kind != document.String {
-			return wrongKind(n, "string")
-		}
 		v.SetString(n.Text)
 	case reflect.Bool:
-		if n.Kind != document.Bool {
-			return wrongKind(n, "boolean")
-		}
 		v.SetBool(n.Text == "true")
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		return fillNumber(n, v)
 	case reflect.Slice:
 		return f.slice(n, v)
 	case reflect.Map:
-		if n.Kind != document.Object {
-			return wrongKind(n, "object")
-		}
 		if len(n.Kids) > 0 {
 			v.Set(reflect.ValueOf(n.Value(document.Exact)))
 		}
@@ -166,51 +123,39 @@ func (f filler) fill(n *document.Node, v reflect.Value) *fillError {
 	case reflect.Struct:
 		return f.object(n, v)
 	default:
-		panic("plan: no way to read a " + v.Type().String())
+		return fillNumber(document.Exact(n.Text), v)
 	}
-	return nil
+	return true
 }
 
-func fillNumber(n *document.Node, v reflect.Value) *fillError {
-	if n.Kind != document.Number {
-		return wrongKind(n, "number")
+func fillNumber(value any, v reflect.Value) bool {
+	whole, isWhole := value.(int64)
+	switch {
+	case v.Kind() == reflect.Float64 && isWhole:
+		v.SetFloat(float64(whole))
+	case v.Kind() == reflect.Float64:
+		v.SetFloat(value.(float64))
+	case isWhole && !v.OverflowInt(whole):
+		v.SetInt(whole)
+	default:
+		return false
 	}
-	value := document.Exact(n.Text)
-	switch x := value.(type) {
-	case int64:
-		if v.Kind() == reflect.Float64 {
-			v.SetFloat(float64(x))
-			return nil
-		}
-		if !v.OverflowInt(x) {
-			v.SetInt(x)
-			return nil
-		}
-	case float64:
-		if v.Kind() == reflect.Float64 {
-			v.SetFloat(x)
-			return nil
-		}
-	}
-	return &fillError{code: "wrong-type", line: int(n.Line), expected: "whole number", text: "is out of range: " + n.Text}
+	return true
 }
 
 // slice leaves an empty list nil, so that it equals one that is absent.
-func (f filler) slice(n *document.Node, v reflect.Value) *fillError {
-	if n.Kind != document.Array {
-		return wrongKind(n, "array")
-	}
+func (f filler) slice(n *document.Node, v reflect.Value) bool {
 	if len(n.Kids) == 0 {
-		return nil
+		return true
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids))
 	for i := range n.Kids {
-		if err := f.fill(&n.Kids[i], list.Index(i)); err != nil {
-			return err.under(fmt.Sprintf("[%d]", i))
+		if !f.fill(&n.Kids[i], list.Index(i)) {
+			return false
 		}
 	}
 	v.Set(list)
-	return nil
+	return true
 }
 
 // nearest is the candidate that a misspelt word most likely means, "" if none is near.

@@ -57,16 +57,29 @@ func Decode(data []byte) (*plan.Plan, error) {
 		return nil, err
 	}
 	p := &plan.Plan{}
-	if err := newFiller().object(root, reflect.ValueOf(p).Elem()); err != nil {
-		f := err.finding()
-		f.File, f.TaskID = name, taskAt(root, f.Path)
-		return nil, plan.Findings{f}
+	if !newFiller().object(root, reflect.ValueOf(p).Elem()) {
+		return nil, misfit(name, root)
 	}
 	if p.SchemaVersion == 0 {
 		return nil, plan.Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version", Message: "is missing",
 			Expected: strconv.Itoa(plan.SchemaVersion)}}
 	}
 	return p, nil
+}
+
+// misfit says why a document is no plan.
+func misfit(name string, root *document.Node) error {
+	fs, err := checkSchema(root)
+	if err != nil {
+		return err
+	}
+	if len(fs) == 0 {
+		fs = plan.Findings{{Code: "bad-value", Line: 1, Message: "has a value that this program can't hold"}}
+	}
+	for i := range fs {
+		fs[i].File = name
+	}
+	return fs.Capped()
 }
 
 func checkVersion(root *document.Node) error {

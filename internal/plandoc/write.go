@@ -3,9 +3,11 @@ package plandoc
 import (
 	"bytes"
 	"fmt"
-	"gitwf/internal/plan"
+	"reflect"
 
 	"gopkg.in/yaml.v3"
+
+	"gitwf/internal/plan"
 )
 
 // WriteYAML gives a plan in the form that people write: without the tasks that make plans, without the CHECKs that
@@ -22,12 +24,10 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 	}
 	top := doc.Content[0]
 	arrange(top, "title", "top_task", "plan_id", "config", "root_task_id")
-	for _, list := range []string{"tasks"} {
-		if tasks := field(top, list); tasks != nil {
-			for _, t := range tasks.Content {
-				arrange(t, "task_id", "node_type", "title", "description", "parent_task_id", "depends_on", "agent", "run",
-					"estimated_person_days", "deliverable_spec", "covers", "acceptance_criteria")
-			}
+	if tasks := field(top, "tasks"); tasks != nil {
+		for _, t := range tasks.Content {
+			arrange(t, "task_id", "node_type", "title", "description", "parent_task_id", "depends_on", "agent", "run",
+				"estimated_person_days", "deliverable_spec", "covers", "acceptance_criteria")
 		}
 	}
 	plainStyle(&doc)
@@ -58,21 +58,12 @@ func asWritten(p *plan.Plan) *plan.Plan {
 		target := targets[t.ReviewTargetTaskID]
 		switch {
 		case t.TaskID.Reserved():
-		case t.NodeType == plan.Check && target != nil && isDefaultCheck(t, target):
+		case t.NodeType == plan.Check && target != nil && reflect.DeepEqual(t, defaultCheck(target)):
 		default:
 			w.Tasks = append(w.Tasks, t)
 		}
 	}
 	return &w
-}
-
-// isDefaultCheck reports whether the CHECK is the one that Parse adds for an ACTION that has none.
-func isDefaultCheck(t *plan.Task, target *plan.Task) bool {
-	return t.TaskID == target.TaskID.CheckID() && t.ParentTaskID == target.ParentTaskID &&
-		t.Title == "Review "+string(target.TaskID) &&
-		len(t.Reviewers) == 0 && t.Quorum == 0 && t.MinScore == 0 && t.Description == "" && len(t.DependsOn) == 0 &&
-		t.Agent == "" &&
-		len(t.Meta)+len(t.Context)+len(t.FlowControl)+len(t.Requires) == 0
 }
 
 func field(m *yaml.Node, key string) *yaml.Node {
