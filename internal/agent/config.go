@@ -1,12 +1,9 @@
 package agent
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -52,7 +49,7 @@ func ParseConfig(file string, data []byte, settings []Setting) (map[string]Confi
 		if key == "fallback" && !lists[name] {
 			c.Fallback, lists[name] = nil, true
 		}
-		r.note(c.set(name, key, s.Value), name, key)
+		r.note("", name, key, s.Value, c.set(key, s.Value))
 		r.agents[name] = c
 	}
 	for name, c := range r.agents {
@@ -78,12 +75,12 @@ type configReader struct {
 	wrong  map[string][]*ConfigError // by agent, in the order of their settings
 }
 
-// note records what is wrong with a setting, nil for nothing. It drops the verdict on an earlier setting of the same
-// key: the last setting counts.
-func (r *configReader) note(err *ConfigError, name, key string) {
+// note records what is wrong with a setting, "" for nothing. It drops the verdict on an earlier setting of the same key:
+// the last setting counts.
+func (r *configReader) note(file, name, key, value, wrong string) {
 	r.wrong[name] = slices.DeleteFunc(r.wrong[name], func(e *ConfigError) bool { return e.Key == key })
-	if err != nil {
-		r.wrong[name] = append(r.wrong[name], err)
+	if wrong != "" {
+		r.wrong[name] = append(r.wrong[name], &ConfigError{Name: name, Key: key, Value: value, Reason: wrong, File: file})
 	}
 }
 
@@ -106,74 +103,10 @@ func (r *configReader) file(file string, data []byte) error {
 			}
 			key := strings.ToLower(key)
 			for _, v := range values {
-				err := c.set(name, key, v)
-				if err != nil {
-					err.File = file
-				}
-				r.note(err, name, key)
+				r.note(file, name, key, v, c.set(key, v))
 			}
 		}
 		r.agents[name] = c
-	}
-	return nil
-}
-
-// set applies one setting.
-func (c *Config) set(name, key, value string) *ConfigError {
-	bad := func(reason string) *ConfigError {
-		return &ConfigError{Name: name, Key: key, Value: value, Reason: reason}
-	}
-	switch key {
-	case "kind":
-		c.Kind = value
-	case "command":
-		c.Command = value
-	case "model":
-		c.Model = value
-	case "baseurl":
-		c.BaseURL = value
-	case "keyenv":
-		c.KeyEnv = value
-	case "workspace":
-		c.Workspace = value
-	case "timeout":
-		d, err := time.ParseDuration(value)
-		if seconds, atoiErr := strconv.Atoi(value); atoiErr == nil {
-			d, err = time.Duration(seconds)*time.Second, nil
-		}
-		if err != nil || d <= 0 {
-			return bad(fmt.Sprintf("%s is no time: expected seconds, or a number with a unit, such as 10m", visible(value)))
-		}
-		c.Timeout = d
-	case "fallback":
-		c.Fallback = append(c.Fallback, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
-	case "trustcommands":
-		return c.flag(name, key, value, &c.TrustCommands)
-	case "shell":
-		return c.flag(name, key, value, &c.Shell)
-	case "args":
-		c.Args = append(c.Args, value)
-	case "budget":
-		n, err := strconv.Atoi(value)
-		if err != nil || n <= 0 {
-			return bad(fmt.Sprintf("%s is no number of bytes", visible(value)))
-		}
-		c.Budget = n
-	default:
-		return bad("unknown; known are " + strings.Join(keys[:], ", "))
-	}
-	return nil
-}
-
-func (c *Config) flag(name, key, value string, into *bool) *ConfigError {
-	switch strings.ToLower(value) {
-	case "true", "yes", "on", "1":
-		*into = true
-	case "false", "no", "off", "0":
-		*into = false
-	default:
-		return &ConfigError{Name: name, Key: key, Value: value, Reason: fmt.Sprintf("%s is neither true nor false",
-			visible(value))}
 	}
 	return nil
 }

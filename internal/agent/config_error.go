@@ -1,16 +1,10 @@
 package agent
 
 import (
-	"strings"
-
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
-
-// keys are the settings of an agent.
-var keys = [...]string{"kind", "command", "args", "model", "baseurl", "keyenv", "timeout", "fallback", "workspace",
-	"shell", "trustcommands", "budget"}
 
 // ConfigError says which setting of which agent can't be used, and what would mend it.
 type ConfigError struct {
@@ -48,35 +42,14 @@ func (e *ConfigError) Mend() string {
 		command += "--" + e.Scope + " "
 	}
 	key := shell.Word(plan.OneLine("wf.agent." + e.Name + "." + e.Key))
-	value, known := example(e.Key)
+	s := settingOf(e.Key)
 	switch {
 	case e.Key == "":
 		return command + "--remove-section " + shell.Word(plan.OneLine("wf.agent."+e.Name))
-	case !known:
+	case s == nil || s.example == "":
 		return command + "--unset-all " + key
 	case e.Value != "":
 		command += "--replace-all "
 	}
-	return command + key + " " + value
-}
-
-// example is a plausible value for a setting that can be wrong, or a placeholder for one.
-func example(key string) (value string, known bool) {
-	switch key {
-	case "kind", "command", "model":
-		return strings.ToUpper(key), true
-	case "baseurl":
-		return "URL", true
-	case "fallback":
-		return "AGENT", true
-	case "timeout":
-		return "10m", true
-	case "budget":
-		return "196608", true
-	case "workspace":
-		return WorkspaceScratch, true
-	case "shell", "trustcommands":
-		return "false", true
-	}
-	return "", false
+	return command + key + " " + s.example
 }

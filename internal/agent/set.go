@@ -18,8 +18,8 @@ type Set struct {
 	load    func() (Settings, error)
 	environ []string
 
-	mu      sync.Mutex // guards missing
-	missing map[string]error
+	mu      sync.Mutex       // guards missing
+	missing map[string]error // by the names of a chain
 }
 
 // Settings are what a user has set up: agents, and the defaults for each job.
@@ -190,38 +190,16 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 // key that is not set. It considers only the fallbacks that may allows; a nil function allows all. It is nil for the
 // built-in agents, and if the settings are wrong, which Lookup reports.
 func (s *Set) Missing(name string, may func(fallback string) bool) error {
-	var reasons []string
-	for _, n := range s.Chain(name) {
-		if n != name && may != nil && !may(n) {
-			continue
-		}
-		why := s.missingAlone(n, n == name)
-		if why == nil {
-			return nil
-		}
-		reasons = append(reasons, why.Error())
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(reasons, "\n"))
-}
-
-// missingAlone is Missing without fallbacks. It remembers what it found.
-func (s *Set) missingAlone(name string, first bool) error {
+	allowed := slices.DeleteFunc(s.Chain(name), func(n string) bool { return n != name && may != nil && !may(n) })
+	chain := strings.Join(allowed, "\x00")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	why, known := s.missing[name]
+	why, known := s.missing[chain]
 	if !known {
-		c, _ := s.Config(name)
-		b, err := backend.New(c.Config, s.environ)
-		switch {
-		case err == nil:
-			why = b.Missing()
-		case !first:
-			return err
+		if m, err := s.model(name, may); err == nil {
+			why = m.backend.Missing()
 		}
-		s.missing[name] = why
+		s.missing[chain] = why
 	}
 	return why
 }
