@@ -32,18 +32,10 @@ func (v *Views) keepOut(ctx context.Context) error {
 		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+
 			", and git wf checkout again", "%s is in the index; views are kept out of it", plan.OneLine(name))
 	}
-	var lines []string
-	for pattern, probe := range map[string]string{"/" + dir + "/": dir + "/TODO_LIST.md", "/" + marker: marker, "/" +
-		Dir + "/.checkout-*": Dir + "/.checkout-1"} {
-		if v.inView(ctx, probe) {
-			lines = append(lines, pattern)
-		}
-	}
-	if len(lines) == 0 {
+	if !v.inView(ctx, dir+"/TODO_LIST.md") && !v.inView(ctx, marker) {
 		return nil
 	}
-	slices.Sort(lines)
-	if err := exclude(ctx, v.Store, lines); err != nil {
+	if err := exclude(ctx, v.Store, []string{"/" + Dir + "/.checkout-*", "/" + dir + "/", "/" + marker}); err != nil {
 		return err
 	}
 	if v.inView(ctx, dir+"/TODO_LIST.md") {
@@ -89,8 +81,5 @@ func exclude(ctx context.Context, store *gitstore.Store, patterns []string) erro
 		return err
 	}
 	_, err = io.WriteString(f, add.String())
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(err, f.Close())
 }
