@@ -23,29 +23,43 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"--plan=" + string(snap.ID)}
-	back := planURL(snap.ID)
-	name := r.PathValue("action")
+	name, back := r.PathValue("action"), planURL(snap.ID)
+	args := []string{name, "--plan=" + string(snap.ID)}
+	var flags, words []string // after "--"
 	switch name {
 	case "export":
-		args = exportArgs(args, r)
+		for _, flag := range []string{"commit", "partial", "allow-stale", "final-only"} {
+			if slices.Contains(r.PostForm["option"], flag) {
+				flags = append(flags, "--"+flag)
+			}
+		}
 	case "pause", "resume":
-		args = withMessage(args, r)
+		flags = given(r, "message")
 	default:
 		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]
 		if t == nil {
 			return notFound("there is no such task in %s", snap.ID)
 		}
-		back = planURL(snap.ID, "task", string(t.TaskID))
-		var clean func()
-		args, clean, err = decision(name, args, t, r)
+		back, words = planURL(snap.ID, "task", string(t.TaskID)), []string{"--", string(t.TaskID)}
+		if flags, err = decision(name, t, r); err != nil {
+			return err
+		}
+	}
+	if name == "answer" {
+		dir, files, err := uploaded(r)
+		defer os.RemoveAll(dir)
 		if err != nil {
 			return err
 		}
-		defer clean()
+		flags = append(flags, files...)
+		if text := written(r, "text"); text == "-" { // which would be standard input
+			words = append(words, "- ")
+		} else if text != "" {
+			words = append(words, text)
+		}
 	}
 	// The decision was made: a browser that leaves the page does not cancel it.
-	o := s.Commands(context.WithoutCancel(r.Context()), append([]string{name}, args...))
+	o := s.Commands(context.WithoutCancel(r.Context()), slices.Concat(args, flags, words))
 	o.Output = plan.Printable(o.Output)
 	key := secret()
 	s.outcomes.keep(key, o)
@@ -58,35 +72,32 @@ func written(r *http.Request, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(name), "\r\n", "\n"))
 }
 
-// decision is the rest of a command line about one task, with a function that removes the files that it names.
-func decision(name string, args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
-	clean := func() {}
+// given are the fields of a form that say something, as flags of the same names.
+func given(r *http.Request, names ...string) (flags []string) {
+	for _, name := range names {
+		if text := written(r, name); text != "" {
+			flags = append(flags, "--"+name+"="+text)
+		}
+	}
+	return flags
+}
+
+// decision is what a form says about one task, as flags.
+func decision(name string, t *plan.TaskState, r *http.Request) ([]string, error) {
 	switch name {
 	case "answer":
-		return answerArgs(args, t, r)
+		return given(r, "question", "option", "for"), nil
 	case "review":
-		more, err := reviewArgs(t, r)
-		if err != nil {
-			return nil, clean, err
-		}
-		args = append(args, more...)
+		return reviewArgs(t, r)
 	case "abandon":
 		if r.PostFormValue("sure") == "" {
-			return nil, clean, badRequest("to give a task up, say that you mean it")
+			return nil, badRequest("to give a task up, say that you mean it")
 		}
 	case "retry":
 	default:
-		return nil, clean, notFound("there is no such action")
+		return nil, notFound("there is no such action")
 	}
-	return append(withMessage(args, r), "--", string(t.TaskID)), clean, nil
-}
-
-// withMessage adds the form's reason to a command line.
-func withMessage(args []string, r *http.Request) []string {
-	if message := written(r, "message"); message != "" {
-		args = append(args, "--message="+message)
-	}
-	return args
+	return given(r, "message"), nil
 }
 
 // reviewArgs are the verdict and the form's rulings on the criteria that a person judges.
@@ -124,48 +135,19 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 		}
 		args = append(args, ruling)
 	}
-	return args, nil
+	return append(args, given(r, "message")...), nil
 }
 
-// answerArgs are a text, an option or files, as the form has them.
-func answerArgs(args []string, t *plan.TaskState, r *http.Request) ([]string, func(), error) {
-	clean := func() {}
-	if q := r.PostFormValue("question"); q != "" {
-		args = append(args, "--question="+q)
+// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that hand
+// them in. The caller removes the directory.
+func uploaded(r *http.Request) (dir string, flags []string, err error) {
+	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
+		return "", nil, nil
 	}
-	if option := r.PostFormValue("option"); option != "" {
-		args = append(args, "--option="+option)
-	}
-	if name := r.PostFormValue("for"); name != "" {
-		args = append(args, "--for="+name)
-	}
-	if r.MultipartForm != nil && len(r.MultipartForm.File["file"]) > 0 {
-		dir, names, err := uploaded(r.MultipartForm.File["file"])
-		clean = func() { _ = os.RemoveAll(dir) }
-		if err != nil {
-			clean()
-			return nil, func() {}, err
-		}
-		for _, name := range names {
-			args = append(args, "--file="+name)
-		}
-	}
-	args = append(args, "--", string(t.TaskID))
-	if text := written(r, "text"); text != "" {
-		if text == "-" { // which would be standard input
-			text = "- "
-		}
-		args = append(args, text)
-	}
-	return args, clean, nil
-}
-
-// uploaded writes the files of a form to a directory of their own, under their own names.
-func uploaded(files []*multipart.FileHeader) (dir string, names []string, err error) {
 	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
 		return dir, nil, err
 	}
-	for i, f := range files {
+	for i, f := range r.MultipartForm.File["file"] {
 		base := f.Filename // mime/multipart keeps only its last element
 		if plan.CheckPath(base) != nil || strings.ContainsAny(base, `/\`) {
 			return dir, nil, badRequest("%s is no name for a file that can be handed in", plan.OneLine(base))
@@ -178,9 +160,9 @@ func uploaded(files []*multipart.FileHeader) (dir string, names []string, err er
 		if err := copyTo(name, f); err != nil {
 			return dir, nil, err
 		}
-		names = append(names, name)
+		flags = append(flags, "--file="+name)
 	}
-	return dir, names, nil
+	return dir, flags, nil
 }
 
 func copyTo(name string, f *multipart.FileHeader) error {
@@ -198,13 +180,4 @@ func copyTo(name string, f *multipart.FileHeader) error {
 		return err
 	}
 	return to.Close()
-}
-
-func exportArgs(args []string, r *http.Request) []string {
-	for _, flag := range []string{"commit", "partial", "allow-stale", "final-only"} {
-		if slices.Contains(r.PostForm["option"], flag) {
-			args = append(args, "--"+flag)
-		}
-	}
-	return args
 }
