@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -204,12 +205,7 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject,
-		Classes: tallies(state), Tasks: map[plan.TaskID]liveTask{}}
-	for id, t := range state.Tasks {
-		if t.NodeType == plan.Check {
-			continue
-		}
-		d.Tasks[id] = liveTask{graph.ClassOf(t.Status), t.Status, state.Notes(t, nil, "")}
-	}
+		Classes: tallies(state), Tasks: liveTasks(state)}
+	maps.DeleteFunc(d.Tasks, func(id plan.TaskID, _ liveTask) bool { return state.Tasks[id].NodeType == plan.Check })
 	return writeJSON(w, d)
 }

@@ -17,6 +17,7 @@ import (
 // planPage is the plan as a list; the picture comes after it.
 type planPage struct {
 	page
+	Tip         plan.OID
 	Status      plan.Status
 	Done, Total int
 	TopTask     string
@@ -72,7 +73,7 @@ type running struct {
 const manyTasks = 150
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.planView(r)
+	p, _, err := s.planView(r)
 	if err != nil {
 		return err
 	}
@@ -80,13 +81,14 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, "plan", p)
 }
 
-// planView gathers what the plan's page shows.
-func (s *Server) planView(r *http.Request) (*planPage, error) {
+// planView gathers what the plan's page shows of a state.
+func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err error) {
 	snap, state, at, err := s.askedAt(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := &planPage{page: s.planHead(r, snap, "plan"), Status: rootStatus(state), TopTask: snap.Plan.TopTask}
+	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, Status: rootStatus(state),
+		TopTask: snap.Plan.TopTask}
 	p.Past = at
 	p.Done, p.Total = state.Progress()
 	p.Critical = graph.CriticalPath(state)
@@ -101,23 +103,23 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
 	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
 	if at != nil {
-		return p, nil
+		return p, state, nil
 	}
 	if s.Waits != nil {
 		if p.Waits, err = s.Waits(r.Context(), snap, state); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	p.Session = state.SessionStatus()
 	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state,
 		state.Leaves(snap.Plan.RootTaskID)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.Running, err = s.running(r, snap.ID, state)
-	return p, err
+	return p, state, err
 }
 
 func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
@@ -231,22 +233,23 @@ type liveTask struct {
 	Notes  string      `json:"n,omitempty"`
 }
 
+func liveTasks(s *plan.State) map[plan.TaskID]liveTask {
+	all := map[plan.TaskID]liveTask{}
+	for id, t := range s.Tasks {
+		all[id] = liveTask{graph.ClassOf(t.Status), t.Status, s.Notes(t, nil, "")}
+	}
+	return all
+}
+
 // planLive is the plan's state for the page's script; ?at=COMMIT as it was.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.planView(r)
+	p, state, err := s.planView(r)
 	if err != nil {
 		return err
 	}
-	snap, state, _, err := s.askedAt(r)
-	if err != nil {
-		return err
-	}
-	d := liveDocument{Tip: snap.Commit, Shape: p.Shape, Tasks: map[plan.TaskID]liveTask{}, Critical: p.Critical,
+	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state), Critical: p.Critical,
 		Sections: map[string]string{}}
-	for id, t := range state.Tasks {
-		d.Tasks[id] = liveTask{graph.ClassOf(t.Status), t.Status, state.Notes(t, nil, "")}
-	}
-	p.Here = planURL(snap.ID)
+	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "checklist"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
