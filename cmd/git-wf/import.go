@@ -74,22 +74,27 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 	if err != nil || c.Bool("list") {
 		return err
 	}
-	read := func(exists func(string) bool) (*exchange.Imported, []byte, error) {
-		i := exchange.Read(src.fsys, chosen, exchange.Options{EstimateDays: c.Float64("estimate"), Exists: exists})
-		i.Findings = append(findings, i.Findings...)
-		draft, err := e.soundImport(c, i)
-		return i, draft, err
-	}
-	if c.IsSet("output") || c.Bool("dry-run") {
-		return e.importDraft(c, read)
-	}
-	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		i, draft, err := read(repositoryHas(store))
-		if err != nil {
-			return err
+	read := func(store *gitstore.Store) error { // nil where a draft needs none
+		o := exchange.Options{EstimateDays: c.Float64("estimate")}
+		if store != nil {
+			o.Exists = repositoryHas(store)
 		}
-		return e.recordImport(c, store, i, draft)
-	})
+		i := exchange.Read(src.fsys, chosen, o)
+		i.Findings = append(findings, i.Findings...)
+		data, err := e.soundImport(c, i)
+		switch {
+		case err != nil:
+			return err
+		case c.IsSet("output") || c.Bool("dry-run"):
+			return e.importDraft(c, i, data)
+		}
+		return e.recordImport(c, store, i, data)
+	}
+	err = e.withStore(c.Context, read)
+	if errors.Is(err, gitstore.ErrNoRepository) && (c.IsSet("output") || c.Bool("dry-run")) {
+		return read(nil)
+	}
+	return err
 }
 
 // source is what an import may read: one directory, or one file. No name and no link leads out of it.
@@ -256,20 +261,8 @@ func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importRepor
 	return nil
 }
 
-// importDraft writes the plan into a file, or only shows it. It needs no repository.
-func (e *env) importDraft(c *cli.Context, read func(func(string) bool) (*exchange.Imported, []byte, error)) error {
-	var exists func(string) bool
-	err := e.withStore(c.Context, func(store *gitstore.Store) error {
-		exists = repositoryHas(store)
-		return nil
-	})
-	if err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
-		return err
-	}
-	i, draft, err := read(exists)
-	if err != nil {
-		return err
-	}
+// importDraft writes the plan into a file, or only shows it.
+func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) error {
 	name := c.String("output")
 	switch {
 	case name == "-":
