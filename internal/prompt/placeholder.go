@@ -2,12 +2,11 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"gitwf/internal/contract"
-	"gitwf/internal/plan"
 )
 
 // A masker prepares the data that a template runs on: every string is on one line, and a placeholder stands for every
@@ -38,74 +37,69 @@ func (s *masker) text(k kind, t Text, format string, args ...any) Text {
 	return Text(placeholderMark + strconv.Itoa(len(s.parts)-1) + placeholderMark)
 }
 
+// data is a copy of the data in which every string is on one line and every Text is a placeholder.
 func (s *masker) data(role contract.Role, d Data) Data {
-	d.PlanID, d.Title, d.Contract = plan.ID(line(string(d.PlanID))), line(d.Title), paragraphs(d.Contract)
+	formOfAnswer, way := paragraphs(d.Contract), d.Way
+	d = onLines(reflect.ValueOf(d)).Interface().(Data)
+	d.Contract, d.Way = formOfAnswer, way
 	top := theTopTask
 	if role.TopTask() {
 		top = binding
 	}
 	d.TopTask = s.text(top, d.TopTask, "top task")
-	d.Root = mapped(d.Root, func(c RootCriterion) RootCriterion { return RootCriterion{line(c.ID), line(c.Statement)} })
-	d.Task = s.task(d.Task)
-	d.Inputs = mapped(d.Inputs, s.input)
-	d.Rejected = s.rejected(d.Rejected)
-	d.Answers = mapped(d.Answers, func(a Answer) Answer {
-		return Answer{line(a.ID), line(a.Question), s.text(anAnswer, a.Text, "answer to %s", a.ID)}
-	})
-	d.Notes = mapped(d.Notes, func(n Note) Note {
-		return Note{n.Number, line(n.Category), s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)}
-	})
-	d.Steps = mapped(d.Steps, func(t Step) Step {
-		name := t.Name
-		t.Name, t.Action, t.Result, t.Problem, t.File = line(t.Name), line(t.Action), line(t.Result),
-			line(beginning(t.Problem)), line(t.File)
-		t.Output = s.text(aPreparation, t.Output, "output of step %s", name)
-		t.Advice = s.text(binding, t.Advice, "step %s", name)
-		return t
-	})
-	d.Candidate = s.candidate(d.Candidate)
-	d.Requirements = mapped(d.Requirements, func(f File) File { return s.file(aRequirement, "requirement", f) })
-	d.Floors.Reviewers = lines(d.Floors.Reviewers)
-	d.Agents = mapped(d.Agents, func(a Agent) Agent { return Agent{line(a.Name), line(a.Kind), line(a.About)} })
+	s.task(&d.Task)
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
+		s.files(anInput, in.what(), in.Files)
+		in.Summary = s.text(aSummary, in.Summary, "summary of %s", in.what())
+	}
+	if r := d.Rejected; r != nil {
+		r.Text = s.text(theRejection, r.Text, "rejection of v%d", r.Version)
+	}
+	for i, a := range d.Answers {
+		d.Answers[i].Text = s.text(anAnswer, a.Text, "answer to %s", a.ID)
+	}
+	for i, n := range d.Notes {
+		d.Notes[i].Text = s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)
+	}
+	for i, t := range d.Steps {
+		d.Steps[i].Problem = beginning(t.Problem)
+		d.Steps[i].Output = s.text(aPreparation, t.Output, "output of step %s", t.Name)
+		d.Steps[i].Advice = s.text(binding, t.Advice, "step %s", t.Name)
+	}
+	if c := d.Candidate; c != nil {
+		s.files(aCandidate, fmt.Sprintf("candidate v%d", c.Version), c.Files)
+		c.Diff = s.text(theDiff, c.Diff, "difference from v%d to v%d", c.DiffFrom, c.Version)
+		for i, r := range c.Ran {
+			c.Ran[i].Output = s.text(anOutput, r.Output, "output of %s", r.ID)
+		}
+	}
+	s.files(aRequirement, "requirement", d.Requirements)
 	d.Current = s.text(theCurrentPlan, d.Current, "the plan as it is")
 	d.Reason = s.text(binding, d.Reason, "reason")
 	d.TooLarge = s.text(aJudgement, d.TooLarge, "feasibility of %s", d.Task.ID)
-	d.Leaves = mapped(d.Leaves, func(l Leaf) Leaf {
-		l.Title, l.Format, l.Files = line(l.Title), line(l.Format), lines(l.Files)
-		l.Description = s.text(aCandidate, l.Description, "leaf %s", l.ID)
-		l.ID = taskID(l.ID)
-		return l
-	})
-	d.Dependants = mapped(d.Dependants, taskID)
+	for i, l := range d.Leaves {
+		d.Leaves[i].Description = s.text(aCandidate, l.Description, "leaf %s", l.ID)
+	}
 	return d
 }
 
-func taskID(id plan.TaskID) plan.TaskID { return plan.TaskID(line(string(id))) }
-
-func (s *masker) task(t Task) Task {
-	t.ID, t.Title, t.Covers, t.DependsOn = taskID(t.ID), line(t.Title), lines(t.Covers), mapped(t.DependsOn, taskID)
+func (s *masker) task(t *Task) {
 	t.Description = s.text(binding, t.Description, "task %s", t.ID)
 	t.Details = s.text(binding, t.Details, "details of %s", t.ID)
-	t.Spec.Format, t.Spec.Dir, t.Spec.Files, t.Spec.LandAt = line(t.Spec.Format), line(t.Spec.Dir), lines(t.Spec.Files),
-		line(t.Spec.LandAt)
 	t.Spec.Description = s.text(binding, t.Spec.Description, "deliverable of %s", t.ID)
-	t.Criteria = mapped(t.Criteria, func(c Criterion) Criterion {
-		c.ID, c.Severity, c.Statement, c.Covers = line(c.ID), line(c.Severity), line(c.Statement), lines(c.Covers)
-		c.Run = s.text(binding, c.Run, "run line of %s", c.ID)
-		return c
-	})
-	t.Requires = mapped(t.Requires, func(r Requirement) Requirement {
-		return Requirement{line(r.Name), line(r.Kind), line(r.Description), lines(r.Formats), r.Count}
-	})
-	return t
+	for i, c := range t.Criteria {
+		t.Criteria[i].Run = s.text(binding, c.Run, "run line of %s", c.ID)
+	}
 }
 
-func (s *masker) input(in Input) Input {
-	name := in.what()
-	in.Name, in.Dir = line(in.Name), line(in.Dir)
-	in.Files = mapped(in.Files, func(f File) File { return s.file(anInput, name, f) })
-	in.Summary = s.text(aSummary, in.Summary, "summary of %s", name)
-	return in
+func (s *masker) files(k kind, what string, files []File) {
+	for i, f := range files {
+		if f.Binary {
+			f.Text = ""
+		}
+		files[i].Text = s.text(k, f.Text, "%s: %s", what, f.Path)
+	}
 }
 
 // what names an input if something of it is missing.
@@ -116,47 +110,28 @@ func (in Input) what() string {
 	return fmt.Sprintf("input %s v%d", in.Name, in.Version)
 }
 
-func (s *masker) file(k kind, what string, f File) File {
-	f.Path, f.Bundle, f.Mode, f.SHA256 = line(f.Path), line(f.Bundle), line(f.Mode), line(f.SHA256)
-	if f.Binary {
-		f.Text = ""
+// onLines is a copy of a value in which every string but a Text is on one line.
+func onLines(v reflect.Value) reflect.Value {
+	to := reflect.New(v.Type()).Elem()
+	to.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() != reflect.TypeFor[Text]() {
+			to.SetString(line(v.String()))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			to.Set(onLines(v.Elem()).Addr())
+		}
+	case reflect.Slice:
+		to.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			to.Index(i).Set(onLines(v.Index(i)))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			to.Field(i).Set(onLines(v.Field(i)))
+		}
 	}
-	f.Text = s.text(k, f.Text, "%s: %s", what, f.Path)
-	return f
-}
-
-func (s *masker) rejected(r *Rejection) *Rejection {
-	if r == nil {
-		return nil
-	}
-	c := *r
-	c.Reviewer, c.Reason = line(c.Reviewer), line(c.Reason)
-	c.Failed = mapped(c.Failed, func(f Failed) Failed {
-		return Failed{line(f.ID), line(f.Severity), line(f.Result), line(f.Statement), line(f.Evidence)}
-	})
-	c.Text = s.text(theRejection, c.Text, "rejection of v%d", c.Version)
-	return &c
-}
-
-func (s *masker) candidate(c *Candidate) *Candidate {
-	if c == nil {
-		return nil
-	}
-	v := *c
-	v.Dir = line(v.Dir)
-	v.Files = mapped(v.Files, func(f File) File { return s.file(aCandidate, fmt.Sprintf("candidate v%d", v.Version), f) })
-	v.Diff = s.text(theDiff, v.Diff, "difference from v%d to v%d", v.DiffFrom, v.Version)
-	v.Ran = mapped(v.Ran, func(r Ran) Ran {
-		return Ran{line(r.ID), line(r.Result), line(r.Exit), s.text(anOutput, r.Output, "output of %s", r.ID)}
-	})
-	return &v
-}
-
-// mapped leaves the caller's list alone.
-func mapped[T any](list []T, f func(T) T) []T {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i] = f(list[i])
-	}
-	return list
+	return to
 }

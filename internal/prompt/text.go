@@ -40,14 +40,6 @@ func line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-func lines(list []string) []string {
-	clean := make([]string, len(list))
-	for i, s := range list {
-		clean[i] = line(s)
-	}
-	return clean
-}
-
 // paragraphs is a text that the program itself wrote, without what no prompt may hold.
 func paragraphs(s string) string {
 	s, _ = clean(s)
