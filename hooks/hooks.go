@@ -19,6 +19,7 @@ type Options struct {
 	Program string   // absolute path of git-wf, used if PATH has none; may be empty
 	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
 	Policy  string   // the policy commit that the roots come from; empty if there is none
+	Server  bool     // the hooks of a bare repository that others push to, instead of a client's
 	Force   bool     // take over a hooks directory that is tracked, or that is configured outside this repository
 	Strict  bool     // judge every move of a branch or a plan, too (the reference-transaction hook); not for a server
 }
@@ -29,7 +30,7 @@ const DefaultRoot = "deliverables"
 // ErrBare is returned by Install in a bare repository: the hooks of a client never run there.
 var ErrBare = errors.New("install hooks: this is a bare repository, where the hooks of a client never run; run it in a worktree")
 
-// ErrNotBare is returned by InstallServer in a repository with a worktree.
+// ErrNotBare is returned by Install, for a server, in a repository with a worktree.
 var ErrNotBare = errors.New("install hooks: this is not a bare repository: the hooks of a server belong where others push to")
 
 // HooksPathError says that core.hooksPath names a directory that Install may take over only with Force.
@@ -114,7 +115,7 @@ func serverSpecs() []spec {
 	return []spec{{name: "pre-receive", judge: judgeServe, stdin: true}}
 }
 
-// everySpec returns all hooks that Install or InstallServer ever write, for removal.
+// everySpec returns all hooks that Install ever writes, for removal.
 func everySpec() []spec { return append(clientSpecs(true), serverSpecs()...) }
 
 // checkedRoots returns the roots in the form in which they become pathspecs.

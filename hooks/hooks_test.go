@@ -1108,3 +1108,9 @@ func TestForeignHookInDispatcher(t *testing.T) {
 		t.Errorf("left %q", got)
 	}
 }
+
+// onServer are options for a repository that others push to.
+func onServer(o Options) Options {
+	o.Server = true
+	return o
+}

@@ -12,21 +12,23 @@ import (
 )
 
 // Install makes git run the gate together with the existing hooks, and returns what it did. A second run changes
-// nothing; after an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare in a bare
-// repository, and a *HooksPathError where it may change core.hooksPath only with Force.
+// nothing; after an update of git-wf or a change of roots it rewrites its own part. It returns ErrBare or ErrNotBare in
+// a repository of the other kind, and a *HooksPathError where it may change core.hooksPath only with Force.
 func Install(ctx context.Context, o Options) (Report, error) {
-	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
-	if err != nil {
+	in, err := newInstaller(ctx, o)
+	switch {
+	case err != nil:
 		return Report{}, fmt.Errorf("install hooks: %w", err)
-	}
-	if in.at.bare {
+	case in.at.bare && !o.Server:
 		return Report{}, ErrBare
+	case !in.at.bare && o.Server:
+		return Report{}, ErrNotBare
 	}
 	return in.install(ctx, o.Force)
 }
 
-// newInstaller inspects the repository; specs are the hooks to install.
-func newInstaller(ctx context.Context, o Options, specs []spec) (*installer, error) {
+// newInstaller inspects the repository.
+func newInstaller(ctx context.Context, o Options) (*installer, error) {
 	render, err := newRenderer(o)
 	if err != nil {
 		return nil, err
@@ -34,6 +36,10 @@ func newInstaller(ctx context.Context, o Options, specs []spec) (*installer, err
 	l, err := inspect(ctx, o.Git)
 	if err != nil {
 		return nil, err
+	}
+	specs := clientSpecs(o.Strict)
+	if o.Server {
+		specs = serverSpecs()
 	}
 	return &installer{git: o.Git, render: render, at: l, specs: specs}, nil
 }

@@ -28,10 +28,10 @@ func TestServerPolicyMoved(t *testing.T) {
 	asked("b", "asked")
 	o := bare.options()
 	o.Roots, o.Policy = []string{"site"}, policy
-	if st, err := StatusServer(t.Context(), o); err != nil || st[0].Reason != outdated {
+	if st, err := Status(t.Context(), onServer(o)); err != nil || st[0].Reason != outdated {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	_, err := InstallServer(t.Context(), o)
+	_, err := Install(t.Context(), onServer(o))
 	must(t, err)
 	asked("c", "")
 	asked("deliverables/b", "")

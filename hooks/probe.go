@@ -16,7 +16,7 @@ import (
 // Hooks of the config share their events with others, which a run would start, too; there Probe asks git which hooks it
 // would run.
 func Probe(ctx context.Context, o Options) error {
-	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
+	in, err := newInstaller(ctx, o)
 	if err != nil {
 		return fmt.Errorf("probe hooks: %w", err)
 	}

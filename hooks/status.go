@@ -19,7 +19,7 @@ type HookStatus struct {
 // Status returns the state of each hook of the gate, in a fixed order. It only looks at files and settings; Probe
 // proves it.
 func Status(ctx context.Context, o Options) ([]HookStatus, error) {
-	in, err := newInstaller(ctx, o, clientSpecs(o.Strict))
+	in, err := newInstaller(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("look at the hooks: %w", err)
 	}

@@ -607,9 +607,9 @@ func (r *repo) server(prepare func(bare *repo)) *repo {
 	bare.dir = r.path(".git", "origin.git")
 	must(r.t, os.MkdirAll(bare.path("hooks"), 0o755))
 	prepare(&bare)
-	_, err := InstallServer(r.t.Context(), bare.options())
+	_, err := Install(r.t.Context(), onServer(bare.options()))
 	must(r.t, err)
-	must(r.t, ProbeServer(r.t.Context(), bare.options()))
+	must(r.t, Probe(r.t.Context(), onServer(bare.options())))
 	return &bare
 }
 
@@ -674,7 +674,7 @@ func TestServer(t *testing.T) {
 			if own != "" {
 				write(t, bare.path("hooks", "pre-receive"), "#!/bin/sh\nexit 1\n", 0o755)
 				if name != "dispatcher" {
-					_, err := InstallServer(t.Context(), bare.options())
+					_, err := Install(t.Context(), onServer(bare.options()))
 					must(t, err)
 				}
 				if _, err := r.run("git", "push", "-q", "origin", head+":refs/heads/free"); err == nil {
@@ -682,11 +682,11 @@ func TestServer(t *testing.T) {
 				}
 				write(t, bare.path("hooks", "pre-receive"), strings.ReplaceAll(own, "%", seen), 0o755)
 				if name != "dispatcher" {
-					_, err := InstallServer(t.Context(), bare.options())
+					_, err := Install(t.Context(), onServer(bare.options()))
 					must(t, err)
 				}
 			}
-			all, err := StatusServer(t.Context(), bare.options())
+			all, err := Status(t.Context(), onServer(bare.options()))
 			if must(t, err); len(all) != 1 || !all[0].Active || all[0].Reason != "" {
 				t.Errorf("status %+v", all)
 			}
@@ -707,7 +707,7 @@ func TestServer(t *testing.T) {
 func TestServerNeedsBare(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	if _, err := InstallServer(t.Context(), r.options()); !errors.Is(err, ErrNotBare) {
+	if _, err := Install(t.Context(), onServer(r.options())); !errors.Is(err, ErrNotBare) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -32,7 +32,8 @@ func (s Setup) serverFindings(ctx context.Context) ([]audit.Finding, error) {
 	if err != nil {
 		return nil, ctx.Err() // the policy can't be read, which its own audit finds
 	}
-	all, err := hooks.StatusServer(ctx, o)
+	o.Server = true
+	all, err := hooks.Status(ctx, o)
 	if err != nil || !slices.ContainsFunc(all, func(h hooks.HookStatus) bool { return h.Mode != "" }) {
 		return nil, err
 	}

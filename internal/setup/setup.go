@@ -66,7 +66,8 @@ func (s Setup) Server(ctx context.Context, force bool) (hooks.Report, error) {
 	if err != nil {
 		return hooks.Report{}, err
 	}
-	report, err := hooks.InstallServer(ctx, o)
+	o.Server = true
+	report, err := hooks.Install(ctx, o)
 	if errors.Is(err, hooks.ErrNotBare) {
 		return report, fault.Usage("", "%w", err)
 	}
@@ -82,7 +83,7 @@ func (s Setup) Server(ctx context.Context, force bool) (hooks.Report, error) {
 			report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "set to true"})
 		}
 	}
-	return report, hooks.ProbeServer(ctx, o)
+	return report, hooks.Probe(ctx, o)
 }
 
 // Uninstall removes the hooks and the settings that init has made, and restores what was there.
