@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -254,7 +255,7 @@ func (a *auditor) forced(command string) string {
 }
 
 // History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of
-// the policy. Whether the policy allows them is policyHistory's.
+// the policy, by somebody who may make it.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
 	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
@@ -275,7 +276,15 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 		return nil, historyErr
 	}
 	b.ctx = ctx
-	more, err := policyHistory(ctx, store)
+	_, err = store.PolicyAt(ctx, string(tip))
+	if gitstore.IsAbsent(err) || ctx.Err() != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	if err != nil {
+		b.find("bad-policy", policyFile, b.goBackTo(policyFile), "%v", err)
+		return nameless(b.findings), b.settle()
+	}
+	more, err := PolicyMove(ctx, store, "", tip)
 	if err != nil {
 		return nil, err
 	}
@@ -288,13 +297,8 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 // policyID stands for the policy where a history has a plan's id.
 const policyID plan.ID = "policy"
 
-// policyFinding adds a finding of policyHistory with the way back, unless the history's own audit has it.
+// policyFinding adds a finding of PolicyMove with the way back.
 func (a *auditor) policyFinding(f Finding) {
-	for _, known := range a.findings {
-		if known.Code == f.Code && known.Place == f.Place {
-			return
-		}
-	}
 	if f.Code == codeUnguarded { // mended by a further change, not by going back
 		a.findings = append(a.findings, f)
 		return

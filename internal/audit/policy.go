@@ -103,23 +103,6 @@ func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
 	return p, err
 }
 
-// policyHistory audits the history of the policy: that records were only added, and that only maintainers changed it.
-func policyHistory(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
-	p, err := store.Policy(ctx)
-	if err != nil {
-		return []Finding{{Code: "bad-policy", Place: "policy.json", Message: err.Error(), Mend: "git wf policy log"}}, nil
-	}
-	if p.Commit == "" {
-		return nil, nil
-	}
-	findings, err := Move(ctx, store, gitstore.PolicyRef, "", p.Commit)
-	if err != nil {
-		return nil, err
-	}
-	more, err := PolicyMove(ctx, store, "", p.Commit)
-	return append(findings, more...), err
-}
-
 // FourEyes finds the reviews of a plan at one commit that were made by the version's own maker, which a policy of four
 // eyes does not allow. What was recorded at the commit before already, "" for none, is left out.
 func FourEyes(ctx context.Context, store *gitstore.Store, id plan.ID, before, commit plan.OID) ([]Finding, error) {

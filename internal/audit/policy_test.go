@@ -138,7 +138,7 @@ func TestFourEyes(t *testing.T) {
 func TestPolicyAudit(t *testing.T) {
 	p := newPolicies(t, "ann")
 	p.Git("update-ref", gitstore.PolicyRef, string(p.commit("", []string{"ann"}, p.commit("", []string{"ann"}))))
-	findings, err := policyHistory(context.Background(), p.Open())
+	findings, err := History(context.Background(), p.Open(), Options{})
 	if err != nil || len(findings) != 1 || findings[0].Code != "not-a-maintainer" {
 		t.Errorf("%v %v", findings, err)
 	}
