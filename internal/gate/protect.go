@@ -26,36 +26,13 @@ func MayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 	if err != nil {
 		return fmt.Errorf("list the branches: %w", err)
 	}
-	branches := strings.Fields(out)
-	var ask strings.Builder
-	for _, b := range branches {
-		ask.WriteString(b + ":" + dir + "\n")
-	}
-	// One process finds what all branches have there. Most have the same, which is listed once.
-	answers, err := store.GitIn(ctx, gitstore.Invocation{Stdin: strings.NewReader(ask.String()),
-		Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}})
-	if err != nil {
-		return fmt.Errorf("look for %s in the branches: %w", plan.OneLine(dir), err)
-	}
-	listed := map[string]bool{}
-	for i, answer := range strings.Split(string(answers), "\n") {
-		kind, oid, _ := strings.Cut(answer, " ")
-		if i >= len(branches) || listed[oid] || kind != "tree" && kind != "blob" {
-			continue
+	for _, ref := range strings.Fields(out) {
+		out, err := store.Git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, "--", dir)
+		if err != nil {
+			return fmt.Errorf("list the files below %s: %w", plan.OneLine(dir), err)
 		}
-		listed[oid] = true
-		paths := []string{dir}
-		if kind == "tree" {
-			if out, err = store.Git(ctx, "ls-tree", "-r", "-z", "--name-only", oid); err != nil {
-				return fmt.Errorf("list the files below %s: %w", plan.OneLine(dir), err)
-			}
-			paths = strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-			for i := range paths {
-				paths[i] = dir + "/" + paths[i]
-			}
-		}
-		if err := allInBundles(dir, "on the branch "+plan.OneLine(strings.TrimPrefix(branches[i], "refs/heads/")),
-			paths); err != nil {
+		where := "on the branch " + plan.OneLine(strings.TrimPrefix(ref, "refs/heads/"))
+		if err := allInBundles(dir, where, strings.Split(out, "\x00")); err != nil {
 			return err
 		}
 	}
