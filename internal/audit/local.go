@@ -21,9 +21,7 @@ const activeRef = "WORKFLOW_HEAD"
 
 // worktree is one of the repository's working trees, as git lists them.
 type worktree struct {
-	dir, gitDir string // gitDir is "" where it can't be found
-	gone        bool   // its directory is not there
-	locked      bool
+	dir, gitDir string
 }
 
 // pointers looks at the active plan of every working tree.
@@ -34,10 +32,6 @@ func (s *surroundings) pointers() error {
 	}
 	for _, w := range trees {
 		file := filepath.Join(w.gitDir, activeRef)
-		if w.gone {
-			s.goneWorktree(w, file)
-			continue
-		}
 		at := "--git-dir=" + w.gitDir
 		target, err := s.store.Git(s.ctx, at, "symbolic-ref", "--quiet", activeRef)
 		if ref, ok := gitstore.PointsTo(file); err != nil && ok {
@@ -68,21 +62,7 @@ func (s *surroundings) pointers() error {
 	return s.ctx.Err()
 }
 
-// goneWorktree reports what git keeps for a working tree that worked on a plan, and is no longer there. Others are not
-// ours to speak of.
-func (s *surroundings) goneWorktree(w worktree, file string) {
-	if _, err := os.Lstat(file); w.locked || err != nil && !strings.HasPrefix(filepath.Base(w.dir), "git-wf-") {
-		return
-	}
-	f := s.find("gone-worktree", plan.OneLine(w.dir), "git worktree remove --force "+shell.Word(w.dir),
-		"the working tree is gone, and git still keeps a place for it")
-	f.Fix = func(ctx context.Context) (string, error) {
-		_, err := s.store.Git(ctx, "worktree", "remove", "--force", w.dir)
-		return "gave its place up", err
-	}
-}
-
-// worktrees lists the working trees. What git prints is one line each, and a path with a newline in it can't be told
+// worktrees lists the working trees that are there. What git prints is one line each, and a path with a newline in it can't be told
 // apart: it is left out.
 func (s *surroundings) worktrees() ([]worktree, error) {
 	out, err := s.store.Git(s.ctx, "worktree", "list", "--porcelain")
@@ -95,19 +75,17 @@ func (s *surroundings) worktrees() ([]worktree, error) {
 		var w worktree
 		for line := range strings.Lines(block) {
 			key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-			switch key {
-			case "worktree":
+			if key == "worktree" {
 				w.dir = value
-			case "locked":
-				w.locked = true
 			}
 		}
 		if len(all) == 0 {
 			w.gitDir = s.store.CommonDir() // the main one comes first
 		} else {
 			w.gitDir = dirs[filepath.Clean(w.dir)]
-			_, err := os.Stat(w.dir)
-			w.gone = errors.Is(err, fs.ErrNotExist)
+			if _, err := os.Stat(w.dir); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 		}
 		if w.gitDir != "" {
 			all = append(all, w)
@@ -131,18 +109,6 @@ func (s *surroundings) adminDirs() map[string]string {
 		}
 	}
 	return dirs
-}
-
-// caches reports cache files that can't be what was written. One that another version wrote is none of them.
-func (s *surroundings) caches() {
-	for _, file := range s.store.DamagedCaches(s.Now) {
-		if s.many("bad-cache", file) {
-			return
-		}
-		f := s.find("bad-cache", plan.OneLine(file), "rm "+shell.Word(file),
-			"the cache is damaged; it is passed over, and made again when it is needed")
-		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
-	}
 }
 
 // oldLock is the age from which a lock of git's is taken for one that a dead git has left: git holds a lock for as long

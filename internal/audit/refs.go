@@ -22,8 +22,8 @@ type Around struct {
 	Standing func(plan.Claims) plan.Claims // those of the claims that hold
 }
 
-// Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, caches and locks
-// in the git directory, and what dead processes have left.
+// Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, locks in the git
+// directory, and what dead processes have left.
 func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Finding, error) {
 	s := surroundings{auditor: auditor{ctx: ctx, store: store}, Around: o, plans: map[plan.ID]bool{}}
 	if err := s.refs(); err != nil {
@@ -39,7 +39,6 @@ func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Findi
 		return nil, err
 	}
 	s.policyElsewhere()
-	s.caches()
 	s.locks()
 	s.leftovers()
 	return s.findings, ctx.Err()

@@ -219,7 +219,8 @@ func readCacheFile(path string, value any) bool {
 	return d.err == nil && d.s == ""
 }
 
-// writeCacheFile replaces the whole file at once, so a reader never sees half of one.
+// writeCacheFile replaces the whole file at once, so a reader never sees half of one: if two write it, the checksum tells.
+// The next writer takes over what a killed one has begun.
 func writeCacheFile(path string, value any) error {
 	v := reflect.ValueOf(value)
 	content, err := encode(nil, v)
@@ -229,7 +230,7 @@ func writeCacheFile(path string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.Create(filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path)))
 	if err != nil {
 		return err
 	}
