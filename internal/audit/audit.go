@@ -89,9 +89,6 @@ func (a *auditor) everything() error {
 			return err
 		}
 	}
-	if large, err := a.largePlan(); err != nil || large {
-		return err
-	}
 	snap, err := a.store.SnapshotAt(a.ctx, a.id, a.tip)
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return errors.Join(err, a.ctx.Err())
@@ -193,20 +190,6 @@ func (a *auditor) pruned() error {
 	defer func(tip plan.OID) { a.tip = tip }(a.tip)
 	a.tip = ""
 	return a.prunes("")
-}
-
-// largePlan finds a plan.json that is too large to hold in memory.
-func (a *auditor) largePlan() (bool, error) {
-	const most = 64 << 20
-	size, err := a.store.Git(a.ctx, "cat-file", "-s", string(a.tip)+":"+planFile)
-	if err != nil {
-		return false, a.ctx.Err() // that it is missing is found when it is read
-	}
-	if len(size) < len("67108864") || len(size) == len("67108864") && size <= "67108864" {
-		return false, nil
-	}
-	a.find("too-large", planFile, a.goBackTo(planFile), "has %s bytes, and no plan has more than %d", size, most)
-	return true, nil
 }
 
 // placeOf returns the part of a path that says whose it is, and whether the format knows that place.
