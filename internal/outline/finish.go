@@ -41,7 +41,6 @@ func (b *builder) findings() plan.Findings {
 // finish settles what can only be known when everything has been read.
 func (b *builder) finish() *Outline {
 	b.regroup()
-	b.renest()
 	b.merge()
 	nodes := b.all()
 	if len(nodes) == 0 {
@@ -136,22 +135,6 @@ func (b *builder) regroup() {
 	}
 }
 
-// renest hangs "2.1" below "2" where the source has both on one level.
-func (b *builder) renest() {
-	for _, n := range b.all() {
-		at := strings.LastIndexByte(n.label.id, '.')
-		if n.kind != fromItem || at < 0 || !numeric(n.label.id) {
-			continue
-		}
-		for _, other := range n.parent.kids {
-			if other.kind == fromItem && other != n && other.label.id == n.label.id[:at] {
-				n.move(other)
-				break
-			}
-		}
-	}
-}
-
 func norm(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isWord(r) || r == '.' {
@@ -215,26 +198,15 @@ func (b *builder) merge() {
 			}
 			switch {
 			case n == main || n.below(main) || main.below(n):
-			case n.kind != main.kind || n.kind == fromRow && n.parent != main.parent &&
-				norm(n.label.title) == norm(main.label.title):
+			case n.kind != main.kind, n.kind == fromItem && n.parent != main.parent && len(n.statuses) == 0 &&
+				len(n.acceptance) == 0 && len(n.kids) == 0: // it is only spoken of
 				main.take(n)
-			case n.parent != main.parent && n.kind != fromHeading && n.mentioned():
-				main.take(n)
-			case n.parent == main.parent && n.kind == main.kind:
-				b.duplicate(main, n)
+			case n.parent == main.parent:
+				b.find("duplicate-id", n.line, "two tasks have the same id", "an id of its own",
+					fmt.Sprintf("%s, also on line %d (%s)", n.label.id, main.line, main.label.title), "")
 			}
 		}
 	}
-}
-
-// mentioned reports an item that only speaks of a task: it says nothing of its own.
-func (n *node) mentioned() bool {
-	return len(n.statuses) == 0 && len(n.acceptance) == 0 && len(n.needs) == 0 && len(n.kids) == 0 && len(n.evidence) == 0
-}
-
-func (b *builder) duplicate(first, second *node) {
-	b.find("duplicate-id", second.line, "two tasks have the same id", "an id of its own",
-		fmt.Sprintf("%s, also on line %d (%s)", second.label.id, first.line, first.label.title), "")
 }
 
 // take moves what a lesser mention of the task knows into n, where n does not know it itself.
@@ -244,16 +216,9 @@ func (n *node) take(other *node) {
 		n.label.status = other.label.status
 	}
 	if len(n.acceptance) == 0 {
-		n.acceptance, n.checks = other.acceptance, other.checks
-	} else {
-		for _, c := range other.acceptance {
-			if c.Command != "" && !slices.ContainsFunc(n.acceptance, func(have Criterion) bool {
-				return have.Command == c.Command
-			}) {
-				n.acceptance = append(n.acceptance, c)
-			}
-		}
+		n.checks = other.checks
 	}
+	n.acceptance = append(n.acceptance, other.acceptance...)
 	n.evidence = append(n.evidence, other.evidence...)
 	if n.days == 0 {
 		n.days = other.days
@@ -264,9 +229,7 @@ func (n *node) take(other *node) {
 	n.paths = append(n.paths, other.paths...)
 	n.files = append(n.files, other.files...)
 	n.covers = append(n.covers, other.covers...)
-	if len(n.text) == 0 {
-		n.text = other.text
-	}
+	n.text = append(n.text, other.text...)
 	for _, kid := range slices.Clone(other.kids) {
 		kid.move(n)
 	}

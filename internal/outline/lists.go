@@ -95,7 +95,8 @@ func (r *reader) list(n *ast.List) []*block {
 	return out
 }
 
-// behind takes the lines off an item, from the first field or name of a task that stands no further to the right than its marker.
+// behind takes the lines off an item, from the first field or name of a task that stands no further to the right than
+// its marker.
 func (r *reader) behind(it *item) []line {
 	last := &it.lines
 	if k := len(it.kids); k > 0 {

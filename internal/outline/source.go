@@ -46,7 +46,8 @@ func checkSource(name string, data []byte) ([]byte, plan.Findings) {
 }
 
 // spelled writes what people put down as if it were Markdown the way that Markdown has it: other marks and numbers of
-// items, a box without a mark, a heading without its space, code in tags, definitions, and a threshold that is no quotation.
+// items, a box without a mark, a heading without its space, code in tags, definitions, and a threshold that is no
+// quotation.
 var spelled = []struct {
 	from *pattern.Pattern
 	to   string

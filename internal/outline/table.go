@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 type columns struct {
 	of    map[key]int
 	title int
-	width int
 }
 
 // titles is the order in which columns are taken for the title of a task, if no column is called that.
@@ -19,16 +19,10 @@ var titles = []key{keyTitle, keyDescription, keyDeliverable, keySteps, keyGroup,
 
 func columnsOf(rows [][]cell) columns {
 	header := rows[0]
-	c := columns{of: map[key]int{}, title: -1, width: len(header)}
+	c := columns{of: map[key]int{}, title: -1}
 	for i, h := range header {
 		k := lookup(h.text)
-		if limits.Get().MatchString(plainText(h.text)) && besides(header, i, keyAcceptance, keyVerify, keyCommand) {
-			k = keyExpect // "验收阈值" beside "验收命令"
-		}
-		if k == "" {
-			continue
-		}
-		if !c.has(k) {
+		if k != "" && !c.has(k) {
 			c.of[k] = i
 		}
 	}
@@ -37,12 +31,9 @@ func columnsOf(rows [][]cell) columns {
 			c.of[keyStatus] = i
 		}
 	}
-	if g, ok := c.of[keyGroup]; ok && !c.has(keyTitle) {
-		// Without a task beside it, the milestone is what the row is about.
-		if !c.has(keyID) && (c.has(keyDescription) || c.has(keyDeliverable)) {
-			c.of[keyID] = g
-			delete(c.of, keyGroup)
-		}
+	if g, ok := c.of[keyGroup]; ok && !c.has(keyTitle) && !c.has(keyID) && c.has(keyDescription) {
+		c.of[keyID] = g // without a task beside it, the milestone is what the row is about
+		delete(c.of, keyGroup)
 	}
 	for _, k := range titles {
 		if i, ok := c.of[k]; ok {
@@ -50,26 +41,13 @@ func columnsOf(rows [][]cell) columns {
 			break
 		}
 	}
-	if c.title < 0 && (c.has(keyStatus) || c.has(keyAcceptance)) && (c.width > 2 || lookup(header[0].text) == "") {
+	if c.title < 0 && (c.has(keyStatus) || c.has(keyAcceptance)) && (len(header) > 2 || lookup(header[0].text) == "") {
 		c.title = slices.IndexFunc(header, func(h cell) bool { return plainText(h.text) != "" && lookup(h.text) == "" })
 		if c.title >= 0 && !c.has(keyID) {
 			c.of[keyTitle] = c.title
 		}
 	}
 	return c
-}
-
-// limits are headers of columns that say what has to come of the commands in another one.
-var limits = pattern.Compile(`(?i)阈值|threshold|^(?:pass(?:es)?|passed|ok) (?:if|when)$`)
-
-// besides reports that another column than i is for one of the keys.
-func besides(header []cell, i int, keys ...key) bool {
-	for j, h := range header {
-		if j != i && slices.Contains(keys, lookup(h.text)) && !limits.Get().MatchString(plainText(h.text)) {
-			return true
-		}
-	}
-	return false
 }
 
 // statesOnly is the column under a header that says nothing whose cells all say a status, -1 if there is none. Symbols
@@ -102,16 +80,6 @@ var idCell = pattern.Compile(`^[\p{L}\p{N}._/-]{1,16}$`)
 
 func (c columns) has(k key) bool { _, ok := c.of[k]; return ok }
 
-// uses reports a column that has been read as the field that it is for.
-func (c columns) uses(i int) bool {
-	for k, at := range c.of {
-		if at == i && k != keyOther {
-			return true
-		}
-	}
-	return false
-}
-
 // tasks reports a table whose rows are tasks: something names them, and there is a status or an acceptance.
 func (c columns) tasks() bool {
 	named := c.has(keyTitle) || c.has(keyID) || c.has(keyGroup) || c.title >= 0 && c.has(keyStatus)
@@ -126,32 +94,25 @@ func (c columns) cell(row []cell, k key) (cell, bool) {
 	return row[i], true
 }
 
-// table reads a table that stands for itself: rows are tasks, or fields of the task that it stands in.
+// table reads a table that stands for itself: rows are tasks, or fields or criteria of the task that it stands in.
 func (b *builder) table(bl *block, n *node, m mode) {
 	c := columnsOf(bl.rows)
-	if m == inTask {
-		switch {
-		case len(bl.rows[0]) == 2 && pairs(bl.rows):
-			b.pairs(bl.rows, n)
-		case c.has(keyCommand), c.has(keyAcceptance) && !c.has(keyStatus), c.has(keyVerify) && !c.has(keyStatus):
-			b.criteriaRows(bl, n, c)
-		case c.tasks() && c.has(keyStatus) && (c.has(keyID) || c.has(keyTitle)):
-			b.rows(bl, n, c)
-		}
-		return
-	}
-	if c.tasks() {
-		b.rows(bl, n, c)
-		return
-	}
-	if m == inGoal && len(bl.rows[0]) == 2 && pairs(bl.rows) {
+	switch {
+	case m != inDoc && !(m == inGoal && c.tasks()) && pairs(bl.rows):
 		b.pairs(bl.rows, n)
+	case m == inTask && (c.has(keyCommand) || !c.has(keyStatus) && (c.has(keyAcceptance) || c.has(keyVerify))):
+		b.criteriaRows(bl, n, c)
+	case c.tasks() && (m != inTask || c.has(keyID) || c.has(keyTitle)):
+		b.rows(bl, n, c)
 	}
 }
 
 // pairs reports a table of two columns with keys in the first: the fields of one task.
 func pairs(rows [][]cell) bool {
 	known := 0
+	if len(rows[0]) != 2 {
+		return false
+	}
 	for _, r := range rows {
 		if k := lookup(r[0].text); k != "" && k != keyTitle {
 			known++
@@ -186,13 +147,16 @@ func (b *builder) cellValue(n *node, k key, c cell) {
 	}
 }
 
+// total begins the row that sums up a table.
+var total = pattern.Compile(`^(?i:total|sum|总计|合计|小计)$`)
+
 // rows makes a task of each row.
 func (b *builder) rows(bl *block, parent *node, c columns) {
-	group := "" // an empty cell goes on with the milestone above
 	b.took(bl.rows[0]...)
+	group := "" // an empty cell goes on with the milestone above
 	for _, row := range bl.rows[1:] {
-		if over, ok := groupRow(row); ok {
-			group = over
+		if all := prose(joinLines(row)); len(row) > 1 && readLabel(all).kind == goalWord && all == prose(row[0].text) {
+			group = plainText(all) // a row that is a heading over the rows below it
 			b.took(row...)
 			continue
 		}
@@ -201,95 +165,61 @@ func (b *builder) rows(bl *block, parent *node, c columns) {
 			name = row[c.title]
 		}
 		l := c.label(row, name)
-		if l.title == "" || isTotal(row) || placehold.Get().MatchString(strings.TrimSpace(name.text)) {
+		if l.title == "" || total.Get().MatchString(plainText(cmp.Or(row[0].text, name.text))) ||
+			placehold.Get().MatchString(strings.TrimSpace(name.text)) {
 			continue
 		}
 		n := b.add(parent, fromRow, l, row[0].no)
 		b.titleCriteria(n, line{name.text, row[0].no}, name.text)
-		for _, k := range []key{keyStatus, keyAcceptance, keyVerify, keyCommand, keyExpect, keyEvidence, keyDepends,
-			keyEstimate, keyDeliverable, keyFiles, keyCovers, keyRequire, keyDescription, keySteps} {
-			if v, ok := c.cell(row, k); ok && c.of[k] != c.title {
+		for i, v := range row[:min(len(row), len(bl.rows[0]))] {
+			h := bl.rows[0][i].text
+			switch k := c.key(i); {
+			case i == c.title || k == keyID || prose(v.text) == "":
+			case k == keyGroup:
+				group = plainText(v.text)
+			case k != "":
 				b.cellValue(n, k, v)
-			}
-		}
-		if c.has(keyGroup) && c.of[keyGroup] != c.title {
-			if g, ok := c.cell(row, keyGroup); ok && strings.Trim(plainText(g.text), `"″〃-—同上 `) != "" {
-				group = plainText(g.text)
+			case !isNothing(v.text) && plainText(h) != "":
+				b.describe(n, plainText(h)+": "+v.text)
 			}
 		}
 		n.group = group
-		b.otherCells(n, bl.rows[0], row, c)
 	}
+}
+
+// key is the field that a column has been read as.
+func (c columns) key(i int) key {
+	for k, at := range c.of {
+		if at == i && k != keyOther && k != keyTitle {
+			return k
+		}
+	}
+	return ""
 }
 
 // label is what a row says of its task, by its id and its name.
 func (c columns) label(row []cell, name cell) label {
 	l := readLabel(name.text)
-	if id, ok := c.cell(row, keyID); ok {
-		of := readLabel(id.text)
-		if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
-			l = of // the column that should hold ids holds names
-		} else {
-			l.id = clean(plainText(id.text))
-			l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
-		}
-		if of.id != "" && !dottedNumber.Get().MatchString(l.id) {
-			l.id, l.kind = of.id, max(l.kind, of.kind)
-		}
-		if of.status.State != "" && l.status.State == "" {
-			l.status = of.status
-		}
-		if plainText(name.text) == "" {
-			l.title = of.title
-		}
+	id, ok := c.cell(row, keyID)
+	if first := readLabel(row[0].text); !ok && c.title != 0 && first.strong && !numeric(first.id) {
+		id, ok = row[0], true
 	}
-	if first := readLabel(row[0].text); l.id == "" && l.kind == noWord && c.title != 0 && first.strong && !numeric(first.id) {
-		l.id, l.strong, l.kind = first.id, true, first.kind
+	if !ok || l.id != "" && !c.has(keyID) {
+		return l
+	}
+	of := readLabel(id.text)
+	if of.id == "" && !idCell.Get().MatchString(plainText(id.text)) {
+		return of // the column that should hold ids holds names
+	}
+	l.strong, l.kind = of.strong, max(l.kind, of.kind)
+	if l.id = of.id; l.id == "" || dottedNumber.Get().MatchString(plainText(id.text)) {
+		l.id = clean(plainText(id.text))
+		l.strong = of.strong || dottedNumber.Get().MatchString(l.id)
+	}
+	if plainText(name.text) == "" {
+		l.title = of.title
 	}
 	return l
-}
-
-// groupRow reports a row that is a heading over the rows below it: the name of a milestone, and nothing else.
-func groupRow(row []cell) (string, bool) {
-	name := ""
-	for _, c := range row {
-		if t := plainText(c.text); t != "" && name != "" {
-			return "", false
-		} else if t != "" {
-			name = t
-		}
-	}
-	return name, len(row) > 1 && readLabel(name).kind == goalWord
-}
-
-// otherCells keeps what stands in columns that the plan has no use for, under the name of the column.
-func (b *builder) otherCells(n *node, header, row []cell, c columns) {
-	for i, h := range header {
-		if i >= len(row) || i == c.title || c.uses(i) || prose(row[i].text) == "" || isNothing(row[i].text) ||
-			plainText(h.text) == "" {
-			continue
-		}
-		switch k := lookup(h.text); k {
-		case keyAcceptance, keyVerify, keyCommand, keyEvidence, keyDepends: // a second column for one thing
-			b.cellValue(n, k, row[i])
-		default:
-			b.describe(n, plainText(h.text)+": "+row[i].text)
-		}
-	}
-}
-
-// isTotal reports the row that sums up a table.
-func isTotal(row []cell) bool {
-	for i, c := range row[:min(2, len(row))] {
-		if i > 0 && prose(row[0].text) != "" {
-			return false
-		}
-		switch strings.ToLower(plainText(c.text)) {
-		case "total", "总计", "合计", "sum", "小计", "...", "…":
-			return true
-		}
-	}
-	return false
 }
 
 // criteriaRows makes a criterion of each row, with its command and expectation from their columns.
