@@ -226,12 +226,14 @@ func (a *auditor) strangers(s *step) {
 
 // taskPath divides the path of a record into its task and the rest.
 func taskPath(path string) (task plan.TaskID, rest string, ok bool) {
-	parts := strings.SplitN(path, "/", 4)
-	if len(parts) < 4 || parts[0] != "tasks" {
+	below, ok := strings.CutPrefix(path, "tasks/")
+	_, below, fanned := strings.Cut(below, "/")
+	id, rest, found := strings.Cut(below, "/")
+	if !ok || !fanned || !found {
 		return "", "", false
 	}
-	task = plan.TaskID(parts[2])
-	return task, parts[3], task.Valid() && task.Dir() == strings.Join(parts[:3], "/")
+	task = plan.TaskID(id)
+	return task, rest, task.Valid() && task.Dir() == path[:len(path)-len("/")-len(rest)]
 }
 
 // mayAdd says why an event of a kind can't add a path; "" if it can.

@@ -164,8 +164,12 @@ func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
 // lines is a list as git reads it from its standard input.
 func lines[T ~string](names []T) *strings.Reader {
 	var b strings.Builder
+	if len(names) > 0 {
+		b.Grow(len(names) * (len(names[0]) + 1)) // they are object ids, and may be many
+	}
 	for _, n := range names {
-		b.WriteString(string(n) + "\n")
+		b.WriteString(string(n))
+		b.WriteByte('\n')
 	}
 	return strings.NewReader(b.String())
 }

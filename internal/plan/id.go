@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-
-	"gitwf/internal/pattern"
 )
 
 // ID names a plan, and with it the ref refs/workflow/<id>: "WFS-" and a slug.
@@ -29,11 +27,35 @@ const (
 	idPrefix   = "WFS-"
 )
 
-var taskIDPattern = pattern.Compile(`^([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*$`)
-
-// Valid reports whether id has the form that docs/format.md gives to task ids.
+// Valid reports whether id has the form that docs/format.md gives to task ids: ([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*. It
+// is asked of each path of a plan, and a regexp would take four times as long.
 func (id TaskID) Valid() bool {
-	return len(id) <= maxTaskID && taskIDPattern.Get().MatchString(string(id))
+	dash := strings.LastIndexByte(string(id), '-')
+	if len(id) > maxTaskID || dash < 0 {
+		return false
+	}
+	for word := range strings.SplitSeq(string(id[:dash]), "-") {
+		if word == "" || isDigit(word[0]) || !only(word, func(c byte) bool { return isDigit(c) || 'A' <= c && c <= 'Z' }) {
+			return false
+		}
+	}
+	for number := range strings.SplitSeq(string(id[dash+1:]), ".") {
+		if number == "" || !only(number, isDigit) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func only(s string, is func(byte) bool) bool {
+	for i := range len(s) {
+		if !is(s[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Dir is the directory of the task's records in the plan's tree: tasks/<first byte of sha1(id), hex>/<id>. The extra

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -85,6 +86,31 @@ func TestTaskIDValid(t *testing.T) {
 	}
 	if dir := TaskID("IMPL-1.2").Dir(); dir != "tasks/8a/IMPL-1.2" {
 		t.Errorf("directory %s", dir)
+	}
+}
+
+// Valid says what the expression in docs/format.md says, of all short texts of the letters that matter.
+func TestTaskIDValidLikeFormat(t *testing.T) {
+	form := regexp.MustCompile(`^([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*$`)
+	valid := 0
+	var try func(id string)
+	try = func(id string) {
+		want := form.MatchString(id)
+		if got := TaskID(id).Valid(); got != want {
+			t.Errorf("%q: %v", id, got)
+		}
+		if want {
+			valid++
+		}
+		for _, c := range "A9-.a/" {
+			if len(id) < 6 {
+				try(id + string(c))
+			}
+		}
+	}
+	try("")
+	if valid == 0 {
+		t.Error("none is valid")
 	}
 }
 
