@@ -28,8 +28,6 @@ func (b *builder) criterion(n *node, c Criterion, check rune) {
 	}
 }
 
-var onlyRefs = pattern.Compile(`^(?:[A-Z]{1,5}(?:-[A-Z]{1,5})?-?\d+(?:\.\d+)*(?:\s*[,，、/;]\s*|\s+|\s*(?:\.\.|–` +
-	`|~|～)\s*|$))+$`)
 var softTags = pattern.Compile(`(?i)(?:^|[\s（(\[*])(?:optional|nice to have|should[:：]|可选|选做)(?:$|[\s）)\]*:：])`)
 
 // criteriaOf makes criteria of a text: one for each command in it, or one without a command.
@@ -42,10 +40,6 @@ func (b *builder) criteriaOf(n *node, k key, lines []line, check rune) {
 	if no := openTick(lines); no > 0 {
 		b.find("unclosed-code", no, "a backtick is never closed, so that the command has no end",
 			"`command` -> what it has to show", text, "`go test ./...` -> exit 0")
-		return
-	}
-	if onlyRefs.Get().MatchString(plainText(text)) {
-		n.covers = append(n.covers, refsIn(text)...)
 		return
 	}
 	if m := pointer.Get().FindString(text); m != "" && isThreshold(text[len(m):]) && len(n.acceptance) > 0 {

@@ -7,7 +7,7 @@
 //
 // The source goes through five steps:
 //
-//   - tidy lays it out so that Markdown reads it as its writer saw it;
+//   - checkSource refuses what no parser should see, and spells as Markdown what people write otherwise;
 //   - reader cuts it into blocks with goldmark: headings, paragraphs, lists, code, tables;
 //   - sectionsOf makes the tree of headings, and role says what each of them is;
 //   - builder makes goals and tasks of sections, items and rows, and fields of what stands in them;

@@ -47,10 +47,6 @@ var (
 	boxFirst = pattern.Compile(`^\[([ xX~\-/>!✓✔✅vV√])\]\s+(.*)$`)
 )
 
-func headingWords(s string) bool {
-	return readLabel(s).kind != noWord
-}
-
 // readLabel reads what names a goal or a task: a word, an id, a status, an estimate and a title, in whatever order
 // people put them.
 func readLabel(s string) label {

@@ -129,23 +129,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 		open = nil
 	}
 	tasks := m != inTask && slices.ContainsFunc(bl.items, explicitItem)
-	group, from := "", len(n.kids)
-	gather := func() {
-		for _, kid := range n.kids[min(from, len(n.kids)):] {
-			if kid.group == "" {
-				kid.group = group
-			}
-		}
-		from = len(n.kids)
-	}
-	defer gather()
 	for _, it := range bl.items {
-		if k, v := splitField(it.lines[0].text); k == keyGroup && v != "" && tasks && len(it.kids) == 0 {
-			gather() // "- Milestone: Core" stands over the tasks behind it
-			group = plainText(v)
-			b.took(it.lines...)
-			continue
-		}
 		parts := fieldsIn(it.lines)
 		field := len(parts) > 0 && parts[0].key != ""
 		if open != nil && (!field || !open.closes(parts[0].key)) && (it.check == 0 || !open.sibling || m == inTask) &&
@@ -159,7 +143,7 @@ func (b *builder) list(bl *block, n *node, m mode, open *openField) *openField {
 			continue
 		}
 		open = nil
-		if tasks && it.check != 0 && !isLegend(it) {
+		if tasks && it.check != 0 {
 			b.itemTask(it, n)
 			continue
 		}
@@ -203,9 +187,6 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 		b.process(it.kids, n, inTask, nil)
 	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 &&
 		!commandFirst(it):
-		if isLegend(it) {
-			return
-		}
 		b.itemTask(it, n)
 	case it.check != 0 || commandFirst(it) && m == inGoal:
 		b.valueItem(n, keyAcceptance, it)
@@ -257,21 +238,13 @@ func asStep(n *node, f func()) {
 func childTask(it *item) bool {
 	own := ownFields(it)
 	l := readLabel(it.lines[0].text)
-	return own.status || own.acceptance || l.kind == taskWord && l.id != "" && !isStep(it.lines[0].text) || l.strong &&
-		numeric(l.id) && strings.Contains(l.id, ".") || strings.Contains(it.number, ".") || l.strong && !numeric(l.id) &&
-		it.check != 0
+	return own.status || own.acceptance || l.kind == taskWord && l.id != "" && !isStep(it.lines[0].text) ||
+		it.check != 0 && (l.strong && !numeric(l.id) || strings.Contains(it.number, "."))
 }
 
 func isStep(s string) bool {
 	s = strings.ToLower(plainText(s))
-	return strings.HasPrefix(s, "step") || strings.HasPrefix(s, "步骤") || strings.HasPrefix(s, "第")
-}
-
-// isLegend reports "- [x] = done": an explanation of the marks.
-func isLegend(it *item) bool {
-	t := strings.TrimSpace(plainText(it.lines[0].text))
-	return t == "" || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "→") || statusAlone(t) ||
-		placehold.Get().MatchString(t)
+	return strings.HasPrefix(s, "step") || strings.HasPrefix(s, "步骤")
 }
 
 // itemTask makes a task of an item.

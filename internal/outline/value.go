@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 
 	"gitwf/internal/pattern"
@@ -61,8 +62,7 @@ func (b *builder) value(n *node, k key, lines []line, check rune) {
 	case keyCovers:
 		refs(&n.covers, refsIn)
 	case keyRequire:
-		if b.root == n || onlyRefs.Get().MatchString(plainText(text)) ||
-			strings.Trim(plainText(text), "0123456789., 、，") == "" {
+		if b.root == n || strings.Trim(plainText(text), "0123456789., 、，") == "" {
 			refs(&n.covers, refsIn)
 			return
 		}
@@ -150,28 +150,10 @@ func (b *builder) values(n *node, k key, blocks []*block) {
 	}
 }
 
-// stepsOf reads the items of a field of steps: those with a box may serve as criteria.
-func (b *builder) stepsOf(n *node, it *item) {
-	if it.check != 0 {
-		asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
-		return
-	}
-	b.value(n, keyDescription, it.lines, 0)
-	for _, bl := range it.kids {
-		if bl.kind == listBlock {
-			for _, kid := range bl.items {
-				b.stepsOf(n, kid)
-			}
-			continue
-		}
-		b.values(n, keyDescription, []*block{bl})
-	}
-}
-
 // valueItem takes an item in as part of a field's value, and what is nested below it.
 func (b *builder) valueItem(n *node, k key, it *item) {
-	if k == keySteps {
-		b.stepsOf(n, it)
+	if k == keySteps && it.check != 0 { // one with a box may serve as a criterion
+		asStep(n, func() { b.valueItem(n, keyAcceptance, it) })
 		return
 	}
 	criteria := k == keyAcceptance || k == keyVerify
@@ -186,15 +168,8 @@ func (b *builder) valueItem(n *node, k key, it *item) {
 	}
 	lead := criteria && len(it.kids) > 0 && len(n.acceptance) == before+1 && n.acceptance[before].Command == ""
 	b.values(n, k, it.kids)
-	if lead && len(n.acceptance) > before+1 && (endsInColon(joinLines(it.lines)) || onlyCode(it.kids)) {
-		// What only leads in is no criterion; its words stay with the command below it.
-		text := n.acceptance[before].Text
-		n.acceptance = append(n.acceptance[:before], n.acceptance[before+1:]...)
-		if onlyCode(it.kids) {
-			for i := before; i < len(n.acceptance); i++ {
-				n.acceptance[i].Text = short(text+" "+n.acceptance[i].Text, 2000)
-			}
-		}
+	if lead && len(n.acceptance) > before+1 && endsInColon(joinLines(it.lines)) {
+		n.acceptance = slices.Delete(n.acceptance, before, before+1) // what only leads in is no criterion
 	}
 }
 
@@ -227,24 +202,6 @@ func (b *builder) commandItem(n *node, k key, it *item) (last key) {
 		b.value(n, keyExpect, p.lines, 0)
 	}
 	return last
-}
-
-// onlyCode reports blocks that hold commands and nothing else: code, or items that name a command or a threshold.
-func onlyCode(blocks []*block) bool {
-	for _, bl := range blocks {
-		switch bl.kind {
-		case codeBlock:
-		case listBlock:
-			for _, it := range bl.items {
-				if k := keyOf(it.lines[0].text); k != keyCommand && k != keyExpect {
-					return false
-				}
-			}
-		default:
-			return false
-		}
-	}
-	return len(blocks) > 0
 }
 
 func (b *builder) describe(n *node, text string, at ...line) {
