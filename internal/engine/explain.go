@@ -148,11 +148,11 @@ func (x *explainer) cause(id plan.TaskID) *cause {
 	if c := x.known[id]; c != nil {
 		return c
 	}
-	c := fails("they wait for each other")
-	x.known[id] = &c
-	found := x.find(id)
-	x.known[id] = &found
-	return &found
+	c := new(cause)
+	*c = fails("they wait for each other")
+	x.known[id] = c
+	*c = x.find(id)
+	return c
 }
 
 func (x *explainer) find(id plan.TaskID) cause {

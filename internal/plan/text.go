@@ -23,7 +23,22 @@ func Printable(s string) string {
 
 // OneLine is Printable text on a single line.
 func OneLine(s string) string {
+	if isPlainLine(s) { // as nearly every text is, of thousands that are listed
+		return s
+	}
 	return strings.Join(strings.Fields(Printable(s)), " ")
+}
+
+// isPlainLine reports whether a text is of visible ASCII, with single spaces between words.
+func isPlainLine(s string) bool {
+	space := true
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || space && s[i] == ' ' {
+			return false
+		}
+		space = s[i] == ' '
+	}
+	return !space || s == ""
 }
 
 // Count is a number with its noun: 1 task, 2 tasks.

@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+// OneLine leaves a plain line as it is, and makes one of everything else, of all short texts of the characters that
+// matter.
+func TestOneLine(t *testing.T) {
+	var try func(s string)
+	try = func(s string) {
+		want := strings.Join(strings.Fields(Printable(s)), " ")
+		if got := OneLine(s); got != want {
+			t.Errorf("OneLine(%q) = %q, want %q", s, got, want)
+		}
+		for _, c := range "a~ \n\t\x1b\x7f\u0085\u202eé" {
+			if len(s) < 5 {
+				try(s + string(c))
+			}
+		}
+	}
+	try("")
+}
