@@ -180,14 +180,6 @@ var sectionsJSON []byte
 
 var sectionsSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(sectionsJSON) })
 
-// shown is a value of a section in a message.
-func (d documentRules) shown(v any) string {
-	if v == nil {
-		return "nothing"
-	}
-	return plan.Quote(asText(v))
-}
-
 // focusPath demands a path of the repository: relative, clean, without wildcards.
 func (d documentRules) focusPath(field, p string) {
 	example := "focus_paths: [" + strings.Trim(strings.TrimPrefix(strings.ReplaceAll(p, `\`, "/"), "./"), "/") + "]"
