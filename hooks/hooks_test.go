@@ -12,7 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gitwf/internal/repotest"
 )
+
+func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
 // A repo is a real repository with its own environment.
 type repo struct {

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"gitwf/internal/repotest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics})
+	testscript.Main(repotest.InMemory{M: m}, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics})
 }
 
 // TestScripts runs the scripts of testdata/script, which say what the command line does. Beside the commands of

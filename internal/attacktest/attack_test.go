@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"gitwf/internal/chaostest"
+	"gitwf/internal/repotest"
 )
+
+func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
 // The short form of go run -C bench ./chaos gate people.
 func TestAttack(t *testing.T) {

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 )
+
+func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
 // page is a plan of two deliverables.
 const page = `title: Page

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 )
+
+func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
 // site is a plan with two deliverables, the second made from the first, and a task that assembles them.
 const site = `title: Site

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
 )
+
+func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
 // page is a plan with two deliverables.
 const page = `title: Page

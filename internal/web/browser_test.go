@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gitwf/internal/repotest"
 )
 
 // These tests run browsertest/*.mjs in a real browser against a real git wf ui. They need a Chromium on PATH, node, and
@@ -119,7 +121,7 @@ var program = sync.OnceValues(func() (string, error) {
 var programDir string // "" unless a test asked for the program
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := repotest.InMemory{M: m}.Run()
 	if programDir != "" {
 		if err := os.RemoveAll(programDir); err != nil {
 			fmt.Fprintln(os.Stderr, err)

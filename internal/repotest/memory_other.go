@@ -1,0 +1,5 @@
+//go:build !linux
+
+package repotest
+
+func memory() string { return "" }
