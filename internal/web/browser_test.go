@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,19 +58,11 @@ func surroundings(t *testing.T) (env []string) {
 			t.Fatal(err)
 		}
 	}
-	wanted := []string{"SHOTS=" + shots, "STRICT_TIMES=" + os.Getenv("GIT_WF_TEST_STRICT_TIMES")}
+	env = []string{"SHOTS=" + shots, "STRICT_TIMES=" + os.Getenv("GIT_WF_TEST_STRICT_TIMES")}
 	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
-			t.Setenv(name, "") // restores it at the end
-			os.Unsetenv(name)
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "WF_") {
+			env = append(env, kv)
 		}
-	}
-	for _, name := range []string{"GOMODCACHE", "GOCACHE"} { // they follow HOME
-		out, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(name, strings.TrimSpace(string(out)))
 	}
 	home := t.TempDir()
 	config := filepath.Join(home, "gitconfig")
@@ -77,24 +70,21 @@ func surroundings(t *testing.T) (env []string) {
 	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOME", home)
-	t.Setenv("GIT_CONFIG_GLOBAL", config)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	scratch := t.TempDir()
-	return append(append(os.Environ(), wanted...), "TOOLS="+tools, "CHROMIUM="+chromium, "SCRATCH="+scratch,
-		"LANG=en_US.UTF-8")
+	return append(env, "HOME="+home, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "TOOLS="+tools,
+		"CHROMIUM="+chromium, "SCRATCH="+t.TempDir(), "LANG=en_US.UTF-8")
 }
 
 // lab is a repository with the program that works on it.
 type lab struct {
 	t       *testing.T
+	env     []string
 	dir     string
 	program string
 }
 
-func newLab(t *testing.T) *lab {
+func newLab(t *testing.T, env []string) *lab {
 	t.Helper()
-	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "repo")}
+	l := &lab{t: t, env: env, dir: filepath.Join(t.TempDir(), "repo")}
 	var err error
 	if l.program, err = program(); err != nil {
 		t.Fatal(err)
@@ -133,7 +123,7 @@ func TestMain(m *testing.M) {
 func (l *lab) do(dir string, args ...string) {
 	l.t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, l.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		l.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -155,7 +145,7 @@ func (l *lab) write(name, content string) {
 func (l *lab) serve() string {
 	l.t.Helper()
 	cmd := exec.Command(l.program, "ui", "--addr", "127.0.0.1:0", "--no-open")
-	cmd.Dir = l.dir
+	cmd.Dir, cmd.Env = l.dir, l.env
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -179,13 +169,13 @@ func (l *lab) serve() string {
 }
 
 // play runs one script and logs its output.
-func (l *lab) play(env []string, script string) {
+func (l *lab) play(script string, env ...string) {
 	l.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "node", filepath.Join("browsertest", script))
 	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(env, "ADDRESS="+l.serve(), "REPO="+l.dir, "GIT_WF="+l.program)
+	cmd.Env = append(slices.Concat(l.env, env), "ADDRESS="+l.serve(), "REPO="+l.dir, "GIT_WF="+l.program)
 	out, err := cmd.CombinedOutput()
 	l.t.Logf("%s", out)
 	if err != nil {
@@ -202,7 +192,7 @@ func (l *lab) release() {
 	}
 	l.wf("plan", "-f", plan)
 	run := exec.Command(l.program, "run")
-	run.Dir = l.dir
+	run.Dir, run.Env = l.dir, l.env
 	if out, err := run.CombinedOutput(); run.ProcessState.ExitCode() != 1 && run.ProcessState.ExitCode() != 3 {
 		l.t.Fatalf("git wf run: %v\n%s", err, out)
 	}
@@ -214,12 +204,11 @@ func (l *lab) release() {
 }
 
 func TestPersonInTheBrowser(t *testing.T) {
-	env := surroundings(t)
-	l := newLab(t)
+	t.Parallel()
+	l := newLab(t, surroundings(t))
 	l.release()
 	// PAGE-1 needs an approved note; the script's second process hands it in after that.
-	env = append(env, "PAGE_DIR="+l.pageDir())
-	l.play(env, "person.mjs")
+	l.play("person.mjs", "PAGE_DIR="+l.pageDir())
 }
 
 // pageDir is a directory next to the repository with what PAGE-1 hands in.
@@ -243,17 +232,17 @@ func (l *lab) pageDir() string {
 }
 
 func TestAttacksInTheBrowser(t *testing.T) {
-	env := surroundings(t)
-	l := newLab(t)
+	t.Parallel()
+	l := newLab(t, surroundings(t))
 	l.release()
 	l.wf("review", "NOTE-1", "--approve")
 	l.wf("submit", "PAGE-1", l.pageDir())
-	l.play(env, "attacks.mjs")
+	l.play("attacks.mjs")
 }
 
 func TestLargePlanInTheBrowser(t *testing.T) {
-	env := surroundings(t)
-	l := newLab(t)
+	t.Parallel()
+	l := newLab(t, surroundings(t))
 	var b strings.Builder
 	b.WriteString("title: Large\nconfig: {min_score: 1}\nroot_acceptance_criteria: [{id: R1, statement: Each piece has its file}]\ntasks:\n")
 	for i := range 1000 {
@@ -270,5 +259,5 @@ func TestLargePlanInTheBrowser(t *testing.T) {
 	}
 	l.write("plan.yaml", b.String())
 	l.wf("plan", "-f", "plan.yaml")
-	l.play(env, "large.mjs")
+	l.play("large.mjs")
 }
