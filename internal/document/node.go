@@ -20,11 +20,6 @@ const (
 	Object
 )
 
-// String is the name that JSON Schema has for the type.
-func (k Kind) String() string {
-	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
-}
-
 // Node is a value of a document. Everything after the syntax is the same for YAML and JSON.
 type Node struct {
 	Kind Kind

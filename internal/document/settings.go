@@ -28,7 +28,7 @@ func ReadSettings(file string, data []byte, into any) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
-	case err == nil && dec.Decode(new(yaml.Node)) == nil:
+	case err == nil && !errors.Is(dec.Decode(new(yaml.Node)), io.EOF):
 		return fmt.Errorf("%s: expected one YAML document, found a second one", file)
 	case err == nil:
 		return nil
@@ -42,5 +42,5 @@ func ReadSettings(file string, data []byte, into any) error {
 	return fmt.Errorf("%s: %s", file, text)
 }
 
-// goType is what only this program's authors understand in an error of yaml.v3.
+// goType is a Go type in an error of yaml.v3, which tells a user nothing.
 var goType = pattern.Compile(` in type \S+`)

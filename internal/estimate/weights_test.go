@@ -31,6 +31,7 @@ func TestParseWeightsErrors(t *testing.T) {
 		{"verbs as object", "verbs: {}", "w.yaml:1: cannot unmarshal !!map"},
 		{"named above each", "files: {each: 0.1, named: 0.4}", "w.yaml: files.named: 0.4 is more than files.each, 0.1"},
 		{"two documents", "base: 1\n---\nbase: 2", "w.yaml: expected one YAML document, found a second one"},
+		{"a broken second document", "base: 1\n---\n[", "w.yaml: expected one YAML document, found a second one"},
 		{"no YAML", "base: [", "w.yaml:1: did not find"},
 		{"escape sequence", "\"a\\e[31m\": 1", "w.yaml:1: field a\ufffd[31m not found"},
 		{"large", strings.Repeat("#", 2<<20), "w.yaml: 2097152 bytes; a table of settings has at most 1048576"},
