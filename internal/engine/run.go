@@ -246,7 +246,7 @@ type work struct {
 	do       func(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	what     string // attempt, review, ...
 	agent    string
-	worktree bool // the agent works in a linked worktree
+	worktree bool // the agent works in a checkout of the repository
 	since    time.Time
 	phase    *atomic.Int32
 }
@@ -322,7 +322,7 @@ func (r *run) may(t *plan.TaskState) bool {
 	return !waits || version != t.Active
 }
 
-// crossed reports whether work in a linked worktree would touch the same paths as current work in another.
+// crossed reports whether work in a checkout would touch the same paths as current work in another.
 func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 	if !w.worktree {
 		return false

@@ -10,9 +10,9 @@ import (
 )
 
 // A reference in a command line, [dependency_context], is found by reading the line as a shell would, as far as quotes
-// go. Its value never becomes part of the line: a variable of the environment takes its place, quoted as that place needs
-// it, and shells don't read the value of a variable as shell text. A reference is refused where a value would be read as
-// a program all the same (eval, sh -c, the name of a command), and behind what the reader does not follow.
+// go. Its value never becomes part of the line. A variable of the environment takes its place, quoted as that place
+// needs it, and shells don't read the value of a variable as shell text. A reference is refused where a value would be
+// read as a program all the same (eval, sh -c, the name of a command), and behind what the reader does not follow.
 
 // refName is the form of a reference's name.
 var refName = pattern.Compile(`^\[([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\]`)
