@@ -150,7 +150,7 @@ func (e *Engine) checkOut(ctx context.Context, w *workDir) error {
 	if w.source == "" {
 		return errors.New("the agent works in a checkout, and the repository has no commit yet")
 	}
-	if err := workspace.Make(ctx, e.Store, w.work, w.source); err != nil {
+	if _, err := workspace.Make(ctx, e.Store, w.work, w.source); err != nil {
 		return fmt.Errorf("make a checkout for the agent: %w", err)
 	}
 	w.checkout = true

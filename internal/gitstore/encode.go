@@ -72,6 +72,13 @@ func (s *Store) encodeStream(w io.Writer, kind plumbing.ObjectType, size int64, 
 	return plan.OID(hash.Sum().String()), nil
 }
 
+// HashBlob returns the id that content of the given size has as a blob.
+func HashBlob(content io.Reader, size int64) (plan.OID, error) {
+	hash := plumbing.NewHasher(plumbing.BlobObject, size)
+	_, err := io.Copy(hash, content)
+	return plan.OID(hash.Sum().String()), err
+}
+
 func looseHeader(kind plumbing.ObjectType, size int64) string {
 	return kind.String() + " " + strconv.FormatInt(size, 10) + "\x00"
 }

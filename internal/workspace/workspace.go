@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,29 +15,74 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Make checks a commit out into a new directory, with a git directory of its own for whoever works there. That borrows
-// the repository's objects, has no refs and no remotes, and runs no hooks: nothing done there reaches the user's
-// branches or configuration.
-func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OID) error {
-	own := filepath.Join(dir, ".git")
-	if err := os.Mkdir(dir, 0o777); err != nil {
+// Workspace is a checkout of a commit, in a directory of its own.
+type Workspace struct {
+	Dir string // the checkout
+
+	store *gitstore.Store
+	base  plan.OID // the tree that was checked out
+	index string   // as it was after the checkout
+}
+
+// Make checks a commit out into a new directory. It keeps an index beside it; the caller removes both.
+func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OID) (*Workspace, error) {
+	base, err := store.Resolve(ctx, string(commit)+"^{tree}")
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{Dir: dir, store: store, base: base, index: dir + ".index"}
+	if err := os.Mkdir(w.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	if _, err := w.git(ctx, w.index, nil, "read-tree", "-m", "-u", string(base)); err != nil {
+		return nil, fmt.Errorf("check out %.12s: %w", commit, err)
+	}
+	return w, w.addGitDir(ctx, commit)
+}
+
+// settings apply to every git that looks at a checkout: nothing starts a program that its content names, asks another
+// process, or refuses a file for its line ends.
+var settings = []string{
+	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+	"-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false",
+}
+
+// git runs git on the checkout, with the user's repository and an index.
+func (w *Workspace) git(ctx context.Context, index string, stdin io.Reader, args ...string) ([]byte, error) {
+	return w.store.GitIn(ctx, gitstore.Invocation{
+		Args: slices.Concat(settings, args), Stdin: stdin, Dir: w.Dir,
+		Env: []string{"GIT_DIR=" + w.store.GitDir(), "GIT_WORK_TREE=" + w.Dir, "GIT_INDEX_FILE=" + index, "GIT_LITERAL_PATHSPECS=1"},
+	})
+}
+
+// addGitDir gives the checkout a git directory for whoever works in it. It borrows the repository's objects, has no refs
+// and no remotes, and runs no hooks: nothing done there reaches the user's branches or configuration.
+func (w *Workspace) addGitDir(ctx context.Context, commit plan.OID) error {
+	own := func(args ...string) error {
+		_, err := w.store.GitIn(ctx, gitstore.Invocation{Args: args, Dir: w.Dir, Env: []string{
+			"GIT_DIR=" + filepath.Join(w.Dir, ".git"), "GIT_WORK_TREE=" + w.Dir,
+		}})
 		return err
 	}
-	if err := git(ctx, store, dir, own, "init", "-q", "--template="); err != nil {
+	if err := own("init", "-q", "--template="); err != nil {
 		return err
 	}
-	objects := filepath.Join(store.CommonDir(), "objects")
-	if err := os.MkdirAll(filepath.Join(own, "objects", "info"), 0o777); err != nil {
+	dir := filepath.Join(w.Dir, ".git")
+	objects := filepath.Join(w.store.CommonDir(), "objects")
+	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(own, "objects", "info", "alternates"), []byte(objects+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(objects+"\n"), 0o666); err != nil {
 		return err
 	}
-	text, err := config(ctx, store)
+	if err := copyIndex(w.index, filepath.Join(dir, "index")); err != nil {
+		return err
+	}
+	text, err := w.config(ctx)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(own, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -43,23 +90,7 @@ func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OI
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	// The user's git directory says which files are checked out, and where those come from that are not here.
-	if err := git(ctx, store, dir, store.GitDir(), "read-tree", "-m", "-u", string(commit)+"^{tree}"); err != nil {
-		return fmt.Errorf("check out %.12s: %w", commit, err)
-	}
-	return git(ctx, store, dir, own, "update-ref", "--no-deref", "HEAD", string(commit))
-}
-
-// git runs git on the checkout, with a git directory and the checkout's index. It starts nothing that the user
-// configured for their own worktree.
-func git(ctx context.Context, store *gitstore.Store, dir, gitDir string, args ...string) error {
-	_, err := store.GitIn(ctx, gitstore.Invocation{
-		Args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c",
-			"core.splitIndex=false", "-c", "submodule.recurse=false"}, args...),
-		Dir: dir,
-		Env: []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(dir, ".git", "index")},
-	})
-	return err
+	return own("update-ref", "--no-deref", "HEAD", string(commit))
 }
 
 // carried are the settings of the user's repository that decide what a checkout looks like, and who commits.
@@ -67,8 +98,8 @@ var carried = []string{"core.autocrlf", "core.eol", "core.filemode", "core.symli
 	"core.precomposeunicode", "core.excludesfile", "core.attributesfile", "user.name", "user.email"}
 
 // config is what the checkout's own configuration begins with.
-func config(ctx context.Context, store *gitstore.Store) (string, error) {
-	out, err := store.Git(ctx, "config", "--local", "--includes", "--null", "--list")
+func (w *Workspace) config(ctx context.Context) (string, error) {
+	out, err := w.store.Git(ctx, "config", "--local", "--includes", "--null", "--list")
 	if err != nil {
 		return "", err
 	}
@@ -91,4 +122,156 @@ func config(ctx context.Context, store *gitstore.Store) (string, error) {
 // quote writes a value or subsection as git reads it.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+// copyIndex copies an index and its time.
+func copyIndex(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	// Git reads a file again that is not older than the index, since both may be of one second.
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+// Candidate is what became of a checkout.
+type Candidate struct {
+	Base, Tree plan.OID // the tree that was checked out, and the tree of the files as they are
+	Nested     []string // repositories inside: their files are not in Tree
+	Vanished   []string // submodules whose directories are gone: Tree still has them
+}
+
+// Candidate stores the files as they are now in the user's repository. Nothing names the new objects yet.
+func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
+	c := &Candidate{Base: w.base}
+	index := w.index + ".now"
+	if err := copyIndex(w.index, index); err != nil {
+		return nil, err
+	}
+	changed, err := w.changed(ctx, index, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.stage(ctx, index, changed); err != nil {
+		return nil, err
+	}
+	if err := w.unstageUntouched(ctx, index); err != nil {
+		return nil, err
+	}
+	out, err := w.git(ctx, index, nil, "write-tree", "--missing-ok")
+	c.Tree = plan.OID(strings.TrimSpace(string(out)))
+	return c, err
+}
+
+// changed lists the files whose time, size, mode or kind is not that of the checkout, those that are gone, and new ones.
+func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) ([]string, error) {
+	var changed []string
+	out, err := w.git(ctx, index, nil, "diff-files", "--raw", "-z", "--ignore-submodules=dirty")
+	if err != nil {
+		return nil, err
+	}
+	fields := split(out)
+	for i := 0; i+1 < len(fields); i += 2 { // ":<modes> <ids> <status>", path
+		if strings.HasPrefix(fields[i], ":"+submodule) {
+			if strings.HasSuffix(fields[i], "D") {
+				c.Vanished = append(c.Vanished, fields[i+1])
+				continue
+			}
+		}
+		changed = append(changed, fields[i+1])
+	}
+	out, err = w.git(ctx, index, nil, "ls-files", "-z", "--others", "--exclude-standard")
+	for _, p := range split(out) {
+		if dir, nested := strings.CutSuffix(p, "/"); nested {
+			c.Nested = append(c.Nested, dir)
+			continue
+		}
+		changed = append(changed, p)
+	}
+	return changed, err
+}
+
+const submodule = "160000"
+
+func split(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// stage puts the files into the index, cleaned as git add cleans them.
+func (w *Workspace) stage(ctx context.Context, index string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err := w.git(ctx, index, strings.NewReader(strings.Join(paths, "\x00")+"\x00"), "update-index", "--add", "--remove",
+		"--replace", "-z", "--stdin")
+	return err
+}
+
+// unstageUntouched restores the entries of files that only cleaning changed: a checkout writes the same bytes for both,
+// so nobody touched them.
+func (w *Workspace) unstageUntouched(ctx context.Context, index string) error {
+	out, err := w.git(ctx, index, nil, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--diff-filter=M", string(w.base))
+	if err != nil {
+		return err
+	}
+	var restored bytes.Buffer
+	fields := split(out)
+	for i := 0; i+1 < len(fields); i += 2 { // ":<modes> <ids> <status>", path
+		f, path := strings.Fields(fields[i]), fields[i+1]
+		if len(f) != 5 || f[0] != ":"+f[1] || !strings.HasPrefix(f[1], "100") {
+			continue
+		}
+		file := filepath.Join(w.Dir, filepath.FromSlash(path))
+		as, err := hashOf(file)
+		if err != nil {
+			return err
+		}
+		if as == f[3] { // cleaning left it alone
+			continue
+		}
+		fresh, err := w.git(ctx, index, nil, "cat-file", "--filters", "--path="+path, f[2])
+		if err != nil {
+			return err
+		}
+		now, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(fresh, now) {
+			fmt.Fprintf(&restored, "%s %s\t%s\x00", f[1], f[2], path)
+		}
+	}
+	if restored.Len() == 0 {
+		return nil
+	}
+	_, err = w.git(ctx, index, &restored, "update-index", "-z", "--index-info")
+	return err
+}
+
+// hashOf returns the id that a file's bytes have as a blob.
+func hashOf(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	oid, err := gitstore.HashBlob(f, info.Size())
+	return string(oid), err
 }
