@@ -16,12 +16,14 @@ func (e *env) submitCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "hand in a candidate for a task",
-		ArgsUsage: "TASK PATH...",
+		ArgsUsage: "TASK [PATH...]",
 		Description: "The files become the task's next version and await review. A file keeps its name, below the declared output_dir;\n" +
-			"a directory gives everything in it, as it is.",
+			"a directory gives everything in it, as it is. A task that changes the repository takes a commit, or the worktree.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),
+			&cli.StringFlag{Name: "commit", Usage: "of a change of the repository: hand in what `REV` changes since its merge base"},
+			&cli.BoolFlag{Name: "worktree", Usage: "of a change of the repository: hand in the files of the worktree as they are"},
 			countFlag("claim", "hand it in under the claim `N` that git wf next --claim printed", ""),
 		},
 		Action: e.onTask(recordNear, e.submit),
@@ -65,6 +67,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	done, err := eng.Submit(ctx, snap.ID, engine.Submission{
 		Task: t.TaskID, Paths: e.absoluteAll(c.Args().Tail()), Person: person, Claim: c.Int("claim"),
 		Message: c.String("message"), Session: e.getenv("WF_SESSION"),
+		Commit: c.String("commit"), Worktree: c.Bool("worktree"),
 	})
 	end()
 	if err != nil {

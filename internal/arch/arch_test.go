@@ -88,7 +88,7 @@ var allowed = []struct {
 		"internal/shell"}},
 	{"internal/estimate", []string{"internal/document", "internal/pattern", "internal/plan"}},
 	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
-	{"internal/plandoc", []string{"internal/document", "internal/pattern", "internal/plan", "internal/policy",
+	{"internal/plandoc", []string{"internal/document", "internal/glob", "internal/pattern", "internal/plan", "internal/policy",
 		"internal/schema"}},
 	{"internal/secret", []string{"internal/pattern", "internal/plan"}},
 	{"internal/policy", []string{"internal/pattern", "internal/plan"}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -119,7 +120,7 @@ const Newer = "newer"
 func (a *auditor) newerPlan(err error) bool {
 	var version *plandoc.VersionError
 	if errors.As(err, &version) && !a.many(Newer, planFile) {
-		a.find(Newer, planFile, plan.UpgradeHint, "%v", version)
+		a.find(Newer, planFile, fault.UpgradeHint, "%v", version)
 	}
 	return version != nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -140,7 +141,7 @@ func (a *auditor) event(s *step) error {
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind) && onlyNewer(s, kind):
 		if place := fmt.Sprintf("%.12s", s.commit); !a.many(Newer, place) {
-			a.find(Newer, place, plan.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
+			a.find(Newer, place, fault.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
 		}
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind):

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -244,7 +245,7 @@ func (a *auditor) misfit(d document, why string) {
 // newer finds a record of a kind that this program does not know.
 func (a *auditor) newer(path string) {
 	if !a.many(Newer, path) {
-		a.find(Newer, path, plan.UpgradeHint,
+		a.find(Newer, path, fault.UpgradeHint,
 			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
 	}
 }

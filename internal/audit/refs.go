@@ -63,6 +63,7 @@ const (
 	claimRefs   = "refs/workflow-claims/"
 	remoteRefs  = "refs/workflow-remotes/"
 	archiveRefs = "refs/workflow-archive/"
+	keepRefs    = "refs/workflow-keep/"
 )
 
 // refs looks at every ref whose name begins as ours do.
@@ -100,7 +101,8 @@ func (s *surroundings) ref(r ref) {
 		s.plans[plan.ID(id)] = id != "policy"
 		return
 	case strings.HasPrefix(r.name, claimRefs), strings.HasPrefix(r.name, remoteRefs),
-		strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, damagedRefs):
+		strings.HasPrefix(r.name, archiveRefs), strings.HasPrefix(r.name, damagedRefs),
+		strings.HasPrefix(r.name, keepRefs):
 		return // claims are looked at by themselves; the others hold whatever was fetched or kept
 	default:
 		why = "no ref of this program begins so"

@@ -16,6 +16,8 @@ import (
 type Setup struct {
 	Candidate func(ctx context.Context, dir string) error // writes a copy of the candidate's files into dir
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
+	Base      func(ctx context.Context, dir string) error // of a change: writes what it begins with, and its tests
+	Outside   []string                                    // of a change: what it changes outside of its paths
 	Scratch   string                                      // a directory of our own for the copies
 	Discard   func(dir string)                            // gives a copy up; nil removes it
 	Environ   []string                                    // of the run lines
@@ -45,33 +47,80 @@ func Run(ctx context.Context, criteria []plan.Criterion, s Setup) ([]plan.Criter
 }
 
 func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
-	dir, err := os.MkdirTemp(s.Scratch, "check-")
-	if err != nil {
-		return plan.CriterionResult{}, err
+	if c.CheckMethod == plan.ChangedPaths {
+		return s.within(c), nil
 	}
-	defer s.discard(dir)
 	fill := s.Candidate
 	if c.CheckMethod == plan.RunSmokeTest {
 		fill = s.Bundle
 	}
+	out, _, err := s.run(ctx, c, fill)
+	if err != nil || !c.RedFirst() || !out.Passed() {
+		return out, err
+	}
+	before, ended, err := s.run(ctx, c, s.Base)
+	switch {
+	case err != nil:
+		return out, err
+	case before.Passed():
+		out.Result = plan.ResultFail
+		out.Evidence = "it passes before the work, too, so it proves nothing: " + before.Evidence
+	case !ended:
+		out.Result = plan.ResultFail
+		out.Evidence = "before the work it neither passes nor fails: " + before.Evidence
+	default:
+		out.Evidence = fmt.Sprintf("%s\nBefore the work: exit %d: %s", out.Evidence, *before.ExitCode, before.Evidence)
+		if len(out.Evidence) > maxEvidence {
+			out.Evidence = strings.ToValidUTF8(out.Evidence[:maxEvidence], "") + "..."
+		}
+	}
+	return out, nil
+}
+
+// within is the result of comparing what a change touches with its paths.
+func (s Setup) within(c plan.Criterion) plan.CriterionResult {
+	if len(s.Outside) == 0 {
+		return NewResult(c, plan.ReviewerChecks, plan.ResultPass, "every changed file is within the paths")
+	}
+	const most = 50
+	names := make([]string, 0, most)
+	for _, name := range s.Outside[:min(len(s.Outside), most)] {
+		names = append(names, plan.OneLine(name))
+	}
+	text := "outside of the paths: " + strings.Join(names, ", ")
+	if more := len(s.Outside) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return NewResult(c, plan.ReviewerChecks, plan.ResultFail, text)
+}
+
+// run runs a criterion's line in a directory of its own. ended reports whether the line came to an end of its own, with
+// an exit code that a command gives: 126 and 127 are the shell's, for one that could not be run.
+func (s Setup) run(ctx context.Context, c plan.Criterion, fill func(context.Context, string) error) (out plan.CriterionResult,
+	ended bool, err error) {
+	dir, err := os.MkdirTemp(s.Scratch, "check-")
+	if err != nil {
+		return out, false, err
+	}
+	defer s.discard(dir)
 	if err := fill(ctx, dir); err != nil {
-		return plan.CriterionResult{}, err
+		return out, false, err
 	}
 	res, err := process.Run(ctx, process.Command{
 		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
 	})
 	if err != nil {
-		return plan.CriterionResult{}, err
+		return out, false, err
 	}
 	if ctx.Err() != nil {
-		return plan.CriterionResult{}, ctx.Err()
+		return out, false, ctx.Err()
 	}
-	out := NewResult(c, plan.ReviewerChecks, plan.ResultFail, evidence(res, filepath.ToSlash(dir)))
+	out = NewResult(c, plan.ReviewerChecks, plan.ResultFail, evidence(res, filepath.ToSlash(dir)))
 	out.ExitCode, out.DurationMS = &res.ExitCode, res.Duration.Milliseconds()
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		out.Result = plan.ResultPass
 	}
-	return out, nil
+	return out, res.Reason == process.Exited && res.ExitCode < 126, nil
 }
 
 func (s Setup) discard(dir string) {

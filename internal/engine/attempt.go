@@ -85,6 +85,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if res.Kind == agent.NeedsInput && len(res.Needs) > 0 {
 		return e.needs(ctx, snap, t, h, res, e.Now().Sub(began), log.Bytes())
 	}
+	if res.Kind == agent.Artifact && w.change != nil {
+		return e.deliverChange(ctx, snap, t, h, w, res, e.Now().Sub(began), log.Bytes())
+	}
 	if res.Kind == agent.Artifact {
 		var refused *agent.CollectError
 		files, err := agent.Collect(w.out, t.DeliverableSpec, snap.Plan.Limits())
@@ -211,6 +214,13 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return err
 	}
+	return e.recordVersion(ctx, snap, t, h, w, batch, tree, infos, res, took, x)
+}
+
+// recordVersion records a new version whose files are in the batch.
+func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
+	batch *gitstore.Batch, tree plan.OID, infos []plan.FileInfo, res agent.Result, took time.Duration, x *early) error {
+	ctx = context.WithoutCancel(ctx)
 	by := res.MadeBy(h.claim.Agent)
 	a := plan.Artifact{
 		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
@@ -218,12 +228,20 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
 		Preparation: h.prepared,
 	}
+	count := countFiles(infos)
+	if w.change != nil {
+		a.Base, count = &w.change.base, plan.Count(len(plandoc.ChangedFiles(infos)), "changed file")
+	}
 	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
 	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
 	if err != nil {
 		return err
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, countFiles(infos), round(took)))
+	a.ArtifactID = artifactOf(done.Change)
+	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", a.ArtifactID, by, count, round(took)))
+	if a.Base != nil {
+		return e.keepBase(ctx, snap.ID, a)
+	}
 	return x.finish(ctx, snap.ID, t, done)
 }
 

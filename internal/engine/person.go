@@ -8,6 +8,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -20,6 +21,10 @@ type Submission struct {
 	Session string // of the agent that hands in its work
 	Message string
 	Claim   int // the number of its claim, zero for none
+
+	// instead of Paths, of a change of the repository
+	Commit   string // the change is what this commit's tree is beside its merge base
+	Worktree bool   // the change is what the files of the worktree are now
 }
 
 // Submit records a submission as the task's next version, under the claim that it names or else under a claim for just
@@ -73,18 +78,20 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	if t.Planning() {
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "makes the plan itself", Hint: "git wf plan -f FILE"}
 	}
-	files, err := agent.Gather(sub.Paths, t.DeliverableSpec, snap.Plan.Limits())
-	if err != nil {
-		return nil, err
-	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
-	tree, infos, err := batch.AddDir(ctx, "", fileRefs(files))
+	var tree, source plan.OID
+	var infos []plan.FileInfo
+	var base *plan.Base
+	if t.Changes() {
+		base, tree, infos, err = e.submittedChange(ctx, batch, snap, t, sub)
+	} else {
+		tree, infos, err = e.submittedFiles(ctx, batch, snap, t, sub)
+	}
 	if err != nil {
 		return nil, err
 	}
-	source, err := e.Store.Head(ctx)
-	if err != nil {
+	if source, err = e.Store.Head(ctx); err != nil {
 		return nil, err
 	}
 	by, author, session := sub.Person.Name, sub.Person, sub.Session
@@ -97,9 +104,27 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	a := plan.Artifact{
 		TaskID: sub.Task, Tree: tree, Agent: by, Session: session, CreatedAt: plan.Second(e.Now()),
 		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),
-		Summary: sub.Message,
+		Summary: sub.Message, Base: base,
 	}
-	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
+	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
+	if err != nil || base == nil {
+		return done, err
+	}
+	a.ArtifactID = artifactOf(done.Change)
+	return done, e.keepBase(ctx, id, a)
+}
+
+// submittedFiles adds the files of a submission.
+func (e *Engine) submittedFiles(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState,
+	sub Submission) (plan.OID, []plan.FileInfo, error) {
+	if len(sub.Paths) == 0 {
+		return "", nil, fault.Usage(fmt.Sprintf("git wf submit %s PATH...", t.TaskID), "%s: nothing is handed in", t.TaskID)
+	}
+	files, err := agent.Gather(sub.Paths, t.DeliverableSpec, snap.Plan.Limits())
+	if err != nil {
+		return "", nil, err
+	}
+	return batch.AddDir(ctx, "", fileRefs(files))
 }
 
 // PersonReview is a person's review of one version, which stays locked from beginning to end.

@@ -123,6 +123,9 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	d := e.promptData(w, snap, t)
 	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(name)
 	d.Inputs, d.Steps = w.told, w.steps
+	if w.change != nil {
+		d.Conflicts = w.change.conflicts
+	}
 	var err error
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
 		return d, err
@@ -268,14 +271,15 @@ func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot
 	a := ev.subject.Artifact
 	candidate := filepath.Join(w.work, "candidate")
 	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID), Ran: prompt.RanOf(ev.ran)}
-	if err := os.Mkdir(candidate, 0o777); err != nil {
-		return d, err
-	}
-	if err := e.Store.Export(ctx, a.Tree, candidate); err != nil {
-		return d, err
-	}
 	var err error
-	if d.Candidate.Files, err = filesOf(candidate, a.Files, "", mostJudged); err != nil {
+	if t.Changes() {
+		err = e.showChange(ctx, d.Candidate, a)
+	} else if err = os.Mkdir(candidate, 0o777); err == nil {
+		if err = e.Store.Export(ctx, a.Tree, candidate); err == nil {
+			d.Candidate.Files, err = filesOf(candidate, a.Files, "", mostJudged)
+		}
+	}
+	if err != nil {
 		return d, err
 	}
 	if err := e.lastReview(ctx, w, snap, t, d.Candidate.Version-1); err != nil {

@@ -154,8 +154,18 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return subject, nil, err
 	}
+	candidate := func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) }
+	var outside []string
+	if t.Changes() {
+		candidate = func(ctx context.Context, dir string) error { return e.checkOutVersion(ctx, subject.Artifact, dir) }
+		if outside, err = e.outside(ctx, t.Task, subject.Artifact); err != nil {
+			return subject, nil, err
+		}
+	}
 	results, err := check.Run(ctx, t.AcceptanceCriteria, check.Setup{
-		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
+		Candidate: candidate,
+		Base:      func(ctx context.Context, dir string) error { return e.checkOutRed(ctx, t.Task, subject.Artifact, dir) },
+		Outside:   outside,
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
 		Scratch:   w.dir,
 		Discard:   w.place.discard,

@@ -50,6 +50,7 @@ type workDir struct {
 	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
 	handIn    string           // how an outside agent hands in, "" for others
+	change    *changing        // of a task that changes the repository; else nil
 }
 
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
@@ -165,7 +166,9 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 		return err
 	}
 	name := e.agentOf(t.Task)
-	if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && w.role == contract.RoleAction {
+	if t.Changes() {
+		err = e.beginChange(ctx, w, snap, t)
+	} else if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && w.role == contract.RoleAction {
 		err = errors.Join(os.Mkdir(w.out, 0o777), e.checkOut(ctx, w))
 	} else {
 		err = w.makePlaces()
@@ -219,10 +222,16 @@ func (e *Engine) input(ctx context.Context, w *workDir, snap *gitstore.Snapshot,
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return agent.Input{}, err
 	}
-	if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
+	bundle := export.Dir(t)
+	if t.Changes() {
+		if a.Files, err = e.patch(ctx, a, dir); err != nil {
+			return agent.Input{}, err
+		}
+		bundle = ""
+	} else if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
 		return agent.Input{}, err
 	}
-	files, err := filesOf(dir, a.Files, export.Dir(t), prompt.MaxInputText)
+	files, err := filesOf(dir, a.Files, bundle, prompt.MaxInputText)
 	if err != nil {
 		return agent.Input{}, err
 	}
@@ -230,7 +239,11 @@ func (e *Engine) input(ctx context.Context, w *workDir, snap *gitstore.Snapshot,
 		Dir: string(t.TaskID), Files: files})
 	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
 	for _, f := range a.Files {
-		in.Files = append(in.Files, agent.InputFile{Path: f.Path, BundlePath: export.Dir(t) + "/" + f.Path})
+		file := agent.InputFile{Path: f.Path}
+		if bundle != "" {
+			file.BundlePath = bundle + "/" + f.Path
+		}
+		in.Files = append(in.Files, file)
 	}
 	if w.role == contract.RoleAction {
 		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {

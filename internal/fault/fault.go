@@ -16,6 +16,9 @@ const (
 	ExitInterrupted  = 130
 )
 
+// UpgradeHint says what to do about what a newer program has written.
+const UpgradeHint = "install a newer git wf (git wf --version says which this is)"
+
 // Fault is an error that knows how the command ends because of it.
 type Fault interface {
 	error

@@ -402,6 +402,9 @@ func (s *State) Reason(t *TaskState) string {
 	return "waits for " + JoinIDs(s.WaitsFor(t))
 }
 
+// Place is where a task is in the plan.
+func (s *State) Place(id TaskID) int { return s.Tasks[id].place }
+
 // JoinIDs lists ids for people: the first five, and how many more there are.
 func JoinIDs(ids []TaskID) string {
 	const most = 5

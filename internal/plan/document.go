@@ -43,6 +43,14 @@ type Artifact struct {
 	Thread      string     `json:"thread,omitempty"`
 	Usage       *Usage     `json:"usage,omitempty"`
 	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did
+	Base        *Base      `json:"base,omitempty"`        // of a change
+}
+
+// Base is what a change begins with. The trees a and b of the version say what it changes.
+type Base struct {
+	Commit OID `json:"commit"` // of the branch
+	Tree   OID `json:"tree"`   // the commit's, with the approved changes that the task builds on
+	After  OID `json:"after"`  // that tree with this change
 }
 
 // Usage is what an agent says that its work took. Zero is unknown.

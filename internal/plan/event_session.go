@@ -28,15 +28,12 @@ func (e *SessionError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf resume " + string(e.Plan)
 }
 
-// UpgradeHint says what to do about what a newer program has written.
-const UpgradeHint = "install a newer git wf (git wf --version says which this is)"
-
 // readOnly refuses to record anything in a plan with records that this program does not know: what it would decide
 // could contradict them.
 func (s *State) readOnly() error {
 	if n := len(s.Records.Newer); n > 0 {
 		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not know (%s): the plan can be read here, and nothing recorded in it",
-			Count(n, "record"), OneLine(s.Records.Newer[0])), UpgradeHint)
+			Count(n, "record"), OneLine(s.Records.Newer[0])), fault.UpgradeHint)
 	}
 	return nil
 }

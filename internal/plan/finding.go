@@ -56,7 +56,10 @@ func (f Finding) Error() string {
 type Findings []Finding
 
 // maxFindings is how many findings one run reports: more than anybody mends at once.
-const MaxFindings = 50
+const maxFindings = 50
+
+// Full reports whether there are more findings than are shown.
+func (fs Findings) Full() bool { return len(fs) > maxFindings }
 
 // Error has one line for each finding.
 func (fs Findings) Error() string {
@@ -87,11 +90,11 @@ func (fs Findings) Has(code string) bool {
 const CodeMore = "more"
 
 func (fs Findings) Capped() Findings {
-	if len(fs) <= MaxFindings {
+	if !fs.Full() {
 		return fs
 	}
-	rest := len(fs) - MaxFindings
-	fs = slices.Clip(fs[:MaxFindings])
+	rest := len(fs) - maxFindings
+	fs = slices.Clip(fs[:maxFindings])
 	return append(fs, Finding{Code: CodeMore, File: fs[0].File, Message: fmt.Sprintf("and %d more", rest)})
 }
 

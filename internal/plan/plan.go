@@ -105,11 +105,21 @@ type Requirement struct {
 	Count       int      `json:"count,omitempty"` // at least this many; zero means one
 }
 
-// FormatPlan is the deliverable format of the tasks that make plans: PLAN-1 and every split.
-const FormatPlan = "plan"
+// The formats of a deliverable that are not what its files are called.
+const (
+	FormatPlan   = "plan"   // of the tasks that make plans: PLAN-1 and every split
+	formatChange = "change" // of the tasks that change the repository itself
+)
+
+// Changes reports whether the task changes the repository itself.
+func (t *Task) Changes() bool { return t.DeliverableSpec != nil && t.DeliverableSpec.Changes() }
+
+// Changes reports whether the deliverable is a change of the repository itself.
+func (d *DeliverableSpec) Changes() bool { return d.Format == formatChange }
 
 // DeliverableSpec declares what an ACTION must produce (seed 2, section 3.1). Filename and Files are paths, or glob
-// patterns, below OutputDir, which itself is relative to the root of the artifact.
+// patterns, below OutputDir, which itself is relative to the root of the artifact. A change has Paths and Tests instead:
+// files of the repository, or patterns of them; one that names a directory stands for all below it.
 type DeliverableSpec struct {
 	Format      string   `json:"format"`
 	Filename    string   `json:"filename,omitempty"`
@@ -118,7 +128,8 @@ type DeliverableSpec struct {
 	SingleFile  bool     `json:"single_file"`
 	BundleMode  string   `json:"bundle_mode,omitempty"`
 	Description string   `json:"description,omitempty"`
-	LandAt      string   `json:"land_at,omitempty"`
+	Paths       []string `json:"paths,omitempty"` // that the task may change
+	Tests       []string `json:"tests,omitempty"` // of them, what tests the rest
 }
 
 // How a criterion is judged.
@@ -126,6 +137,7 @@ const (
 	ManualReview = "manual_review"  // by a person or a reviewing agent
 	StaticCheck  = "static_check"   // its run line, in a copy of the candidate
 	RunSmokeTest = "run_smoke_test" // its run line, in a preview of the whole bundle
+	ChangedPaths = "changed_paths"  // by comparing what changed with the paths that a change declares
 )
 
 // Severity of a criterion: a failed MUST rejects, a failed SHOULD costs points.
@@ -143,10 +155,17 @@ type Criterion struct {
 	Run         string   `json:"run,omitempty"`
 	Severity    string   `json:"severity"`
 	Covers      []string `json:"covers,omitempty"`
+	Red         string   `json:"red,omitempty"` // redBase or nothing
 }
 
+// redBase is what a criterion says whose run line must fail on what the change begins with.
+const redBase = "base"
+
+// RedFirst reports whether the run line must fail on what the change begins with, with the candidate's tests laid over.
+func (c Criterion) RedFirst() bool { return c.Red == redBase }
+
 // Manual reports whether only a reviewer can judge the criterion.
-func (c Criterion) Manual() bool { return c.Run == "" }
+func (c Criterion) Manual() bool { return c.Run == "" && c.CheckMethod != ChangedPaths }
 
 // RootCriterion is one item of the top task's own checklist.
 type RootCriterion struct {

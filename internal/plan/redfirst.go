@@ -6,11 +6,12 @@ import (
 )
 
 // RedFirst lists the ACTIONs whose criteria must be tried on an empty candidate before the plan is accepted: those
-// that only run lines judge. Where a person judges too, that person sees an empty candidate.
+// that only run lines judge. Where a person judges too, that person sees an empty candidate. A change has none: without
+// work it is the repository as it is, whose tests may well pass.
 func (p *Plan) RedFirst() []*Task {
 	var tasks []*Task
 	for _, t := range p.Tasks {
-		if t.NodeType == Action && !t.Planning() && len(t.AcceptanceCriteria) > 0 && !t.hasManual() {
+		if t.NodeType == Action && !t.Planning() && !t.Changes() && len(t.AcceptanceCriteria) > 0 && !t.hasManual() {
 			tasks = append(tasks, t)
 		}
 	}

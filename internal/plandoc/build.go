@@ -120,6 +120,7 @@ func (b *builder) defaults(t *plan.Task, n *document.Node) {
 	if t.DeliverableSpec != nil {
 		spec := n.Child("deliverable_spec")
 		completeSpec(t.DeliverableSpec, spec.Child("single_file") != nil)
+		completeChange(t)
 	}
 	for i := range t.AcceptanceCriteria {
 		completeCriterion(&t.AcceptanceCriteria[i])
@@ -127,6 +128,9 @@ func (b *builder) defaults(t *plan.Task, n *document.Node) {
 }
 
 func completeSpec(s *plan.DeliverableSpec, saysSingle bool) {
+	if s.Changes() {
+		return
+	}
 	if !saysSingle {
 		s.SingleFile = s.Filename != "" && !plan.IsPattern(s.Filename) && len(s.Files) == 0
 	}

@@ -3,7 +3,6 @@ package plandoc
 import (
 	"fmt"
 	"gitwf/internal/plan"
-	"path"
 	"strings"
 )
 
@@ -34,14 +33,14 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 			if !leadsTo(focus, lands) {
 				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
 					"is not in the repository, and no task that this one builds on lands there",
-					"a file or directory of HEAD, or what a dependency lands (deliverable_spec.land_at)", plan.Quote(focus), "")
+					"a file or directory of HEAD, or one that the task or a dependency may add (deliverable_spec.paths)", plan.Quote(focus), "")
 			}
 		}
 	}
 	return v.fs.Capped()
 }
 
-// landing are the paths in the repository that the task, and those that it builds on, declare for their files.
+// landing are the paths in the repository that the task, and those that it builds on, may add.
 func (v *validator) landing(t *plan.Task) []string {
 	paths := []string{}
 	seen := map[plan.TaskID]bool{}
@@ -53,12 +52,8 @@ func (v *validator) landing(t *plan.Task) []string {
 			continue
 		}
 		seen[at.TaskID] = true
-		if s := at.DeliverableSpec; s != nil && s.LandAt != "" {
-			for _, f := range append([]string{s.Filename}, s.Files...) {
-				if f != "" {
-					paths = append(paths, path.Join(s.LandAt, s.OutputDir, f))
-				}
-			}
+		if at.Changes() {
+			paths = append(paths, at.DeliverableSpec.Paths...)
 		}
 		for _, d := range at.DependsOn {
 			todo = append(todo, v.get(d))

@@ -179,7 +179,7 @@ func (v *validator) leavesOf(ids []plan.TaskID) map[int]bool {
 }
 
 // targets refuses two files that would go to one place: twice in one task, or, for tasks that say where their files
-// go, at one path of the repository or of an output_dir that both name. Otherwise each task's files are apart.
+// go, at one path of an output_dir that both name. Otherwise each task's files are apart.
 func (v *validator) targets() {
 	taken := map[string]plan.TaskID{}
 	for i, t := range v.plan.Tasks {
@@ -196,18 +196,16 @@ func (v *validator) targets() {
 				continue
 			}
 			own[key] = plan.Quote(f.path)
-			for _, place := range []struct{ kind, dir string }{{"land_at", s.LandAt}, {"output_dir", s.OutputDir}} {
-				if place.dir == "" {
-					continue
-				}
-				k := place.kind + "\x00" + plan.FoldPath(place.dir+"/"+f.path)
-				if other, twice := taken[k]; twice && other != t.TaskID {
-					v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path", "a path of its own",
-						plan.Quote(place.dir+"/"+f.path)+", also of "+string(other),
-						place.kind+": "+place.dir+"/"+strings.ToLower(string(t.TaskID)))
-				} else {
-					taken[k] = t.TaskID
-				}
+			if s.OutputDir == "" {
+				continue
+			}
+			k := plan.FoldPath(s.OutputDir + "/" + f.path)
+			if other, twice := taken[k]; twice && other != t.TaskID {
+				v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path", "a path of its own",
+					plan.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
+					"output_dir: "+s.OutputDir+"/"+strings.ToLower(string(t.TaskID)))
+			} else {
+				taken[k] = t.TaskID
 			}
 		}
 		v.nested(i, own)

@@ -113,7 +113,7 @@ func (v *validator) above(t *plan.Task, id plan.TaskID) bool {
 // similar is an example with the known id that is nearest to a misspelt one.
 func (v *validator) similar(id plan.TaskID, before, after string) string {
 	const enough = 2000 // beyond this many tasks the search costs more than the hint is worth
-	if len(v.plan.Tasks) > enough || len(v.fs) > plan.MaxFindings {
+	if len(v.plan.Tasks) > enough || v.fs.Full() {
 		return ""
 	}
 	var known []string
@@ -172,6 +172,14 @@ func (v *validator) action(i int, t *plan.Task) {
 
 func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 	const at = "deliverable_spec."
+	if s.Changes() {
+		v.change(i, s)
+		return
+	}
+	if len(s.Paths) > 0 || len(s.Tests) > 0 {
+		v.add(i, "wrong-field", at+"paths", "only a change has paths and tests", "format: change, or filename or files",
+			plan.Quote(s.Format), "format: change")
+	}
 	if badLine(s.Format) != "" {
 		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", plan.Quote(s.Format),
 			"format: md")
@@ -198,9 +206,6 @@ func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 	}
 	if s.OutputDir != "" {
 		check("output_dir", s.OutputDir, plan.CheckPath(s.OutputDir))
-	}
-	if s.LandAt != "" {
-		check("land_at", s.LandAt, plan.CheckPath(s.LandAt))
 	}
 	if s.SingleFile && (len(s.Files) > 1 || len(s.Files) == 1 && s.Filename != "" && s.Files[0] != s.Filename) {
 		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file",
@@ -229,7 +234,7 @@ func (v *validator) criteria(i int, t *plan.Task) {
 			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing",
 				"statement: report.md has a summary")
 		}
-		v.method(i, at, c)
+		v.method(i, at, t, c)
 		if c.Severity == plan.Must {
 			musts++
 		}
@@ -240,12 +245,26 @@ func (v *validator) criteria(i int, t *plan.Task) {
 	}
 }
 
-func (v *validator) method(i int, at string, c plan.Criterion) {
+func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
+	if c.Red != "" && (!c.RedFirst() || c.Run == "" || !t.Changes()) {
+		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done", "base, at a criterion with a run line",
+			plan.Quote(c.Red), "red: base")
+	}
 	if c.Severity != plan.Must && c.Severity != plan.Should {
 		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plan.Quote(c.Severity), "severity: MUST")
 	}
 	switch c.CheckMethod {
-	case plan.StaticCheck, plan.RunSmokeTest:
+	case plan.StaticCheck:
+	case plan.RunSmokeTest:
+		if t.Changes() {
+			v.add(i, "check-method", at+"check_method", "a change is in no bundle", "static_check: the line runs in a checkout with the change",
+				c.CheckMethod, "check_method: static_check")
+		}
+	case plan.ChangedPaths:
+		if c.Run != "" || c.Severity != plan.Must || !t.Changes() {
+			v.add(i, "check-method", at+"check_method", "compares a change with its paths", "a MUST of a change, without a run line",
+				c.CheckMethod, "check_method: static_check")
+		}
 	case plan.ManualReview:
 		if c.Run != "" {
 			v.add(i, "check-method", at+"check_method", "a criterion with a run line is judged by that line, not by a person",

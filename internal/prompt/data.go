@@ -23,11 +23,13 @@ type Data struct {
 	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
 	Answers  []Answer   // to earlier questions, oldest first
 	Steps    []Step     // of the task's preparation, in order; of an action
-	Notes    []Note     // oldest first
-	Shell    bool       // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
-	HandIn   string     // the command for handing in files, for an agent that git wf did not start; else ""
-	Contract string     // the form of the answer: Markdown, printed as it is. Binding
-	Way      string     // what the plan's type says to this role: Markdown, printed as it is. Binding
+	// paths at which the approved changes that a change builds on contradict each other, and why
+	Conflicts []string
+	Notes     []Note // oldest first
+	Shell     bool   // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
+	HandIn    string // the command for handing in files, for an agent that git wf did not start; else ""
+	Contract  string // the form of the answer: Markdown, printed as it is. Binding
+	Way       string // what the plan's type says to this role: Markdown, printed as it is. Binding
 
 	// check, plan-review
 	Candidate *Candidate
@@ -67,7 +69,8 @@ type Spec struct {
 	Dir         string   // output_dir: below WF_OUT
 	Files       []string // paths or patterns below Dir
 	Single      bool     // exactly one file
-	LandAt      string
+	Paths       []string // of a change of the repository: what it may touch
+	Tests       []string // of them, what tests the rest
 	Description Text
 }
 
@@ -165,6 +168,7 @@ type Candidate struct {
 	Version  int
 	Dir      string // where an agent with a shell finds Files; "" if nowhere
 	Files    []File
+	Change   Text  // of a change of the repository: the change, unified; Files has none then
 	DiffFrom int   // the last reviewed version; zero if there is none
 	Diff     Text  // unified, from that version to this one
 	Ran      []Ran // what the engine ran. Results are binding, output is not

@@ -69,6 +69,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	}
 	if c := d.Candidate; c != nil {
 		s.files(aCandidate, fmt.Sprintf("candidate v%d", c.Version), c.Files)
+		c.Change = s.text(aCandidate, c.Change, "change v%d", c.Version)
 		c.Diff = s.text(theDiff, c.Diff, "difference from v%d to v%d", c.DiffFrom, c.Version)
 		for i, r := range c.Ran {
 			c.Ran[i].Output = s.text(anOutput, r.Output, "output of %s", r.ID)

@@ -20,7 +20,7 @@ func sample(role contract.Role) Data {
 		Context:     map[string]any{"audience": "children"}, EstimatedPersonDays: 14, Covers: []string{"R1", "R2"},
 		DependsOn: []plan.TaskID{"IMPL-1"},
 		DeliverableSpec: &plan.DeliverableSpec{Format: "html", Filename: "index.html", OutputDir: "site", SingleFile: true,
-			LandAt: "web", Description: "It opens from a disk."},
+			Description: "It opens from a disk."},
 		AcceptanceCriteria: []plan.Criterion{
 			{ID: "A1", Statement: "It links the style.", Severity: plan.Must, CheckMethod: plan.StaticCheck,
 				Run: "grep -q style.css index.html"},

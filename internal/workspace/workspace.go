@@ -24,14 +24,14 @@ type Workspace struct {
 	index string   // as it was after the checkout
 }
 
-// Make checks a commit out into a new directory. It keeps an index beside it; the caller removes both.
+// Make checks a commit out into a new or empty directory. It keeps an index beside it; the caller removes both.
 func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OID) (*Workspace, error) {
 	base, err := store.Resolve(ctx, string(commit)+"^{tree}")
 	if err != nil {
 		return nil, err
 	}
 	w := &Workspace{Dir: dir, store: store, base: base, index: dir + ".index"}
-	if err := os.Mkdir(w.Dir, 0o777); err != nil {
+	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
 		return nil, err
 	}
 	if _, err := w.git(ctx, w.index, nil, "read-tree", "-m", "-u", string(base)); err != nil {
@@ -44,7 +44,7 @@ func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OI
 // process, or refuses a file for its line ends.
 var settings = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
-	"-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false",
+	"-c", "core.fsync=loose-object", "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false",
 }
 
 // git runs git on the checkout, with the user's repository and an index.

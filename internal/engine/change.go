@@ -1,0 +1,361 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/export"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/prompt"
+	"gitwf/internal/threeway"
+	"gitwf/internal/workspace"
+)
+
+// changing is the checkout in which an attempt changes the repository.
+type changing struct {
+	checkout  *workspace.Workspace
+	base      plan.Base // After is known when the attempt has ended
+	conflicts []string  // of the approved changes that the task builds on: its first job
+}
+
+// beginChange makes the directory in which an attempt works a checkout of what its change begins with.
+func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base, conflicts, err := e.baseOf(ctx, batch, snap, t.TaskID)
+	if err != nil {
+		return err
+	}
+	w.change = &changing{base: base}
+	for _, c := range conflicts {
+		w.change.conflicts = append(w.change.conflicts, c.String())
+	}
+	w.change.checkout, err = e.checkOutTree(ctx, batch, w.work, base.Commit, base.Tree)
+	w.source, w.out, w.checkout = base.Commit, w.work, true
+	return err
+}
+
+// checkOutTree checks a tree out into a directory of its own, as a commit on top of the one that it grew from.
+func (e *Engine) checkOutTree(ctx context.Context, batch *gitstore.Batch, dir string, commit,
+	tree plan.OID) (*workspace.Workspace, error) {
+	own, err := e.Store.TreeOf(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	if own != tree {
+		commit = e.startOf(batch, plan.Base{Commit: commit, Tree: tree})
+		if err := batch.Flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return workspace.Make(ctx, e.Store, dir, commit)
+}
+
+// baseOf computes what a task's change begins with: the tip of the branch when the plan's first change began, with the
+// approved changes of all that the task depends on.
+func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
+	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	base, err := e.firstBase(ctx, snap)
+	if err != nil {
+		return base, nil, err
+	}
+	if base.Tree, err = e.Store.TreeOf(ctx, base.Commit); err != nil {
+		return base, nil, err
+	}
+	if base.Tree == "" {
+		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id, base.Commit)
+	}
+	var conflicts []threeway.Conflict
+	for _, version := range changesBelow(snap, id) {
+		tree, met, err := batch.ApplyChange(ctx, version, base.Tree)
+		if err != nil {
+			return base, nil, err
+		}
+		base.Tree, conflicts = tree, append(conflicts, met...)
+	}
+	return base, conflicts, nil
+}
+
+// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, else HEAD.
+func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.Base, error) {
+	for _, t := range snap.Plan.Tasks {
+		if list := snap.Records.Of(t.TaskID).Artifacts; t.Changes() && len(list) > 0 {
+			a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, list[0].Version)
+			if err == nil && a.Base == nil {
+				err = fmt.Errorf("%s %s does not say what it is a change of", t.TaskID, a.ArtifactID)
+			}
+			if err != nil {
+				return plan.Base{}, err
+			}
+			return plan.Base{Commit: a.Base.Commit}, nil
+		}
+	}
+	head, err := e.Store.Head(ctx)
+	if errors.Is(err, gitstore.ErrUnborn) {
+		return plan.Base{}, fault.Refused("git commit --allow-empty -m 'First commit'",
+			"a change of the repository begins with a commit, and it has none")
+	}
+	return plan.Base{Commit: head}, err
+}
+
+// changesBelow lists the approved changes that a task builds on, directly or not, each after those that it builds on
+// itself, else in the order of the plan.
+func changesBelow(snap *gitstore.Snapshot, id plan.TaskID) []plan.OID {
+	s := snap.State()
+	var list []plan.OID
+	seen := map[plan.TaskID]bool{id: true}
+	var visit func(id plan.TaskID)
+	visit = func(id plan.TaskID) {
+		inputs := slices.Clone(s.Inputs(id))
+		slices.SortStableFunc(inputs, func(a, b plan.TaskID) int { return s.Place(a) - s.Place(b) })
+		for _, in := range inputs {
+			if seen[in] {
+				continue
+			}
+			seen[in] = true
+			visit(in)
+			t := s.Tasks[in]
+			if v, ok := snap.Records.Of(in).Version(t.Approved); ok && t.Changes() {
+				list = append(list, v.Files)
+			}
+		}
+	}
+	visit(id)
+	return list
+}
+
+// errNothingChanged is the end of an attempt that left the checkout as it was.
+var errNothingChanged = errors.New("nothing was changed in the checkout of the repository")
+
+// ended reads what an attempt made of its checkout. A *changeError says what can't be a change.
+func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan.Config) (plan.OID, []plan.FileInfo, error) {
+	done, err := c.checkout.Candidate(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(done.Nested) > 0 {
+		return "", nil, &changeError{"is a repository of its own, whose files can't be part of the change: move them out of it, or delete its .git",
+			done.Nested}
+	}
+	if len(done.Vanished) > 0 {
+		return "", nil, &changeError{"is the directory of a submodule and is gone: leave it, even empty", done.Vanished}
+	}
+	c.base.After = done.Tree
+	tree, files, err := batch.AddChange(ctx, c.base.Tree, done.Tree)
+	if err != nil {
+		return "", nil, err
+	}
+	if tree == "" {
+		return "", nil, errNothingChanged
+	}
+	if n := len(plandoc.ChangedFiles(files)); n > limits.MaxArtifactFiles {
+		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d", limits.MaxArtifactFiles),
+			[]string{plan.Count(n, "file")}}
+	}
+	if size := totalSize(files); size > limits.MaxArtifactBytes {
+		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_bytes is %d", limits.MaxArtifactBytes),
+			[]string{plan.Count(int(size), "byte")}}
+	}
+	return tree, files, nil
+}
+
+// changeError says what can't be part of a change.
+type changeError struct {
+	rule  string
+	paths []string
+}
+
+func (e *changeError) Error() string {
+	const most = 10
+	shown := make([]string, 0, most)
+	for _, p := range e.paths[:min(len(e.paths), most)] {
+		shown = append(shown, plan.OneLine(p))
+	}
+	if more := len(e.paths) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(shown, ", ") + ": " + e.rule
+}
+
+// deliverChange records what an attempt made of its checkout as a version, or why there is none.
+func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
+	res agent.Result, took time.Duration, log []byte) error {
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	tree, files, err := w.change.ended(ctx, batch, snap.Plan.Limits())
+	var wrong *changeError
+	switch {
+	case errors.Is(err, errNothingChanged):
+		res.Kind, res.Message = agent.Noop, err.Error()
+		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+	case errors.As(err, &wrong):
+		res.Kind, res.Message = agent.Error, err.Error()
+		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+	case err != nil:
+		return err
+	}
+	return e.recordVersion(ctx, snap, t, h, w, batch, tree, files, res, took, nil)
+}
+
+// submittedChange computes the change that a person hands in: what a commit's tree is beside where it left the history
+// that the task's change begins with.
+func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState,
+	sub Submission) (*plan.Base, plan.OID, []plan.FileInfo, error) {
+	hint := fmt.Sprintf("git wf submit %s --commit HEAD", t.TaskID)
+	if len(sub.Paths) > 0 || sub.Worktree == (sub.Commit != "") {
+		return nil, "", nil, fault.Usage(hint, "%s changes the repository: hand in a commit, or the worktree as it is", t.TaskID)
+	}
+	base, _, err := e.baseOf(ctx, batch, snap, t.TaskID)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	from := base.Commit
+	if start := e.startOf(batch, base); start != from {
+		if err := batch.Flush(ctx); err != nil {
+			return nil, "", nil, err
+		}
+		from = start
+	}
+	before, after, err := e.Store.Beside(ctx, from, sub.Commit)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	tree, files, err := batch.AddChange(ctx, before, after)
+	if err == nil && tree == "" {
+		err = fault.Refused("", "%s: %s changes nothing", t.TaskID, submitted(sub))
+	}
+	if err != nil {
+		return nil, "", nil, err
+	}
+	var conflicts []threeway.Conflict
+	if base.After, conflicts, err = batch.ApplyChange(ctx, tree, base.Tree); err == nil && len(conflicts) > 0 {
+		err = fault.Refused(fmt.Sprintf("git rebase %.12s", from), "%s: what is handed in conflicts with what the task begins with: %s",
+			t.TaskID, conflicts[0])
+	}
+	return &base, tree, files, err
+}
+
+func submitted(sub Submission) string {
+	if sub.Worktree {
+		return "the worktree"
+	}
+	return sub.Commit
+}
+
+// startOf is the commit that a task's change begins with: the branch's, or one with the approved changes on top of it.
+func (e *Engine) startOf(batch *gitstore.Batch, base plan.Base) plan.OID {
+	return batch.AddCommit(base.Tree, base.Commit, "What the task begins with", time.Unix(0, 0))
+}
+
+// checkOutVersion checks out the repository with a version of a change. Where its trees are not here, they are made
+// again.
+func (e *Engine) checkOutVersion(ctx context.Context, a plan.Artifact, dir string) error {
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base, err := e.baseTree(ctx, a)
+	if err != nil {
+		return err
+	}
+	after, conflicts, err := batch.ApplyChange(ctx, a.Tree, base)
+	if err == nil && (len(conflicts) > 0 || after != a.Base.After) {
+		err = fmt.Errorf("%s %s does not lead to the tree %.12s that it names", a.TaskID, a.ArtifactID, a.Base.After)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.checkOutTree(ctx, batch, dir, a.Base.Commit, after)
+	return err
+}
+
+// baseTree is the tree that a version changes.
+func (e *Engine) baseTree(ctx context.Context, a plan.Artifact) (plan.OID, error) {
+	if a.Base == nil {
+		return "", fmt.Errorf("%s %s does not say what it is a change of", a.TaskID, a.ArtifactID)
+	}
+	base, err := e.Store.TreeOf(ctx, a.Base.Tree)
+	if err == nil && base == "" {
+		err = fault.Refused("git fetch", "%s %s changes the tree %.12s, which is not here", a.TaskID, a.ArtifactID, a.Base.Tree)
+	}
+	return base, err
+}
+
+// checkOutRed checks out what a change begins with, with the candidate's tests laid over it.
+func (e *Engine) checkOutRed(ctx context.Context, t *plan.Task, a plan.Artifact, dir string) error {
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base, err := e.baseTree(ctx, a)
+	if err != nil {
+		return err
+	}
+	tests, err := batch.PartOfChange(ctx, a.Tree, func(path string) bool { return plandoc.Covers(t.DeliverableSpec.Tests, path) })
+	if err != nil {
+		return err
+	}
+	tree, _, err := batch.ApplyChange(ctx, tests, base)
+	if err != nil {
+		return err
+	}
+	_, err = e.checkOutTree(ctx, batch, dir, a.Base.Commit, tree)
+	return err
+}
+
+// outside lists what a version changes outside of the paths that its task declares.
+func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]string, error) {
+	entries, err := e.Store.ListTree(ctx, a.Tree, "")
+	if err != nil {
+		return nil, err
+	}
+	files := make([]plan.FileInfo, len(entries))
+	for i, f := range entries {
+		files[i].Path = f.Path
+	}
+	return slices.DeleteFunc(plandoc.ChangedFiles(files), func(path string) bool {
+		return plandoc.Covers(t.DeliverableSpec.Paths, path)
+	}), nil
+}
+
+// showChange gives a reviewer a checkout of the repository with a version, and the change as a patch.
+func (e *Engine) showChange(ctx context.Context, c *prompt.Candidate, a plan.Artifact) error {
+	if err := e.checkOutVersion(ctx, a, c.Dir); err != nil {
+		return err
+	}
+	patch, err := e.Store.ChangeDiff(ctx, a.Tree)
+	c.Change = prompt.Text(patch)
+	return err
+}
+
+// keepBase keeps the objects that a version names from git gc; they are not part of the plan.
+func (e *Engine) keepBase(ctx context.Context, id plan.ID, a plan.Artifact) error {
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base := e.startOf(batch, *a.Base)
+	after := batch.AddCommit(a.Base.After, base, "With the change", time.Unix(0, 0))
+	if err := batch.Flush(ctx); err != nil {
+		return err
+	}
+	return e.Store.KeepRef(ctx, id, a.TaskID, a.ArtifactID, after)
+}
+
+// patch writes an input that is a change as a patch, for those who read it, and describes the file.
+func (e *Engine) patch(ctx context.Context, a plan.Artifact, dir string) ([]plan.FileInfo, error) {
+	out, err := e.Store.ChangeDiff(ctx, a.Tree)
+	if err != nil {
+		return nil, err
+	}
+	const name = "change.patch"
+	sum := sha256.Sum256(out)
+	return []plan.FileInfo{{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: hex.EncodeToString(sum[:])}},
+		os.WriteFile(filepath.Join(dir, name), out, 0o666)
+}

@@ -1,0 +1,236 @@
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/threeway"
+)
+
+// The two trees of a version that changes the repository: the paths that it changes, as they were and as they are.
+const (
+	ChangeBefore = "a"
+	ChangeAfter  = "b"
+)
+
+// AddChange adds the change between two trees, as the files of a version. It returns no tree if nothing differs.
+func (b *Batch) AddChange(ctx context.Context, before, after plan.OID) (plan.OID, []FileInfo, error) {
+	old, now, err := threeway.Cut(ctx, &treeObjects{b}, before, after)
+	if err != nil || old == now {
+		return "", nil, err
+	}
+	var sides []rawEntry
+	var files []FileInfo
+	for _, side := range []rawEntry{{modeTree, ChangeBefore, old}, {modeTree, ChangeAfter, now}} {
+		if side.oid == "" {
+			continue
+		}
+		sides = append(sides, side)
+		if err := b.describe(ctx, side.name, side.oid, &files); err != nil {
+			return "", nil, err
+		}
+	}
+	tree, err := b.addTree(sides)
+	return tree, files, err
+}
+
+// describe lists the files below a tree. A submodule has neither size nor hash.
+func (b *Batch) describe(ctx context.Context, path string, tree plan.OID, files *[]FileInfo) error {
+	objects := &treeObjects{b}
+	entries, err := objects.Tree(ctx, tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path + "/" + e.Name
+		if e.Mode == modeTree {
+			if err := b.describe(ctx, name, e.OID, files); err != nil {
+				return err
+			}
+			continue
+		}
+		info := FileInfo{Path: name, Mode: e.Mode, OID: e.OID}
+		if e.Mode != modeSubmodule {
+			data, err := objects.read(ctx, e.OID, "blob")
+			if err != nil {
+				return fmt.Errorf("read %s: %w", name, err)
+			}
+			sum := sha256.Sum256(data)
+			info.SHA256, info.Size = hex.EncodeToString(sum[:]), int64(len(data))
+		}
+		*files = append(*files, info)
+	}
+	return nil
+}
+
+// ApplyChange applies a version that changes the repository to a tree. The result has the tree's own content at each
+// conflict.
+func (b *Batch) ApplyChange(ctx context.Context, version, to plan.OID) (plan.OID, []threeway.Conflict, error) {
+	objects := &treeObjects{b}
+	sides, err := objects.Tree(ctx, version)
+	if err != nil {
+		return "", nil, err
+	}
+	var before, after plan.OID
+	for _, e := range sides {
+		switch {
+		case e.Name == ChangeBefore && e.Mode == modeTree:
+			before = e.OID
+		case e.Name == ChangeAfter && e.Mode == modeTree:
+			after = e.OID
+		default:
+			return "", nil, fmt.Errorf("%.12s is no change: it has %s", version, plan.Quote(e.Name))
+		}
+	}
+	return threeway.Merge(ctx, objects, before, to, after)
+}
+
+// PartOfChange adds the part of a version that changes the repository whose paths are kept.
+func (b *Batch) PartOfChange(ctx context.Context, version plan.OID, keep func(path string) bool) (plan.OID, error) {
+	objects := &treeObjects{b}
+	var part func(prefix string, tree plan.OID) (plan.OID, error)
+	part = func(prefix string, tree plan.OID) (plan.OID, error) {
+		entries, err := objects.Tree(ctx, tree)
+		if err != nil {
+			return "", err
+		}
+		var kept []threeway.Entry
+		for _, e := range entries {
+			path := prefix + e.Name
+			switch {
+			case e.Mode != modeTree:
+				if _, of, _ := strings.Cut(path, "/"); !keep(of) {
+					continue
+				}
+			default:
+				if e.OID, err = part(path+"/", e.OID); err != nil {
+					return "", err
+				}
+				if e.OID == "" {
+					continue
+				}
+			}
+			kept = append(kept, e)
+		}
+		if len(kept) == 0 && prefix != "" {
+			return "", nil
+		}
+		return objects.WriteTree(kept)
+	}
+	return part("", version)
+}
+
+// ChangeDiff returns what a version changes in the repository as a patch.
+func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error) {
+	var sides [2]string
+	for i, name := range []string{ChangeBefore, ChangeAfter} {
+		oid, err := s.Resolve(ctx, string(version)+":"+name)
+		if errors.Is(err, fs.ErrNotExist) {
+			oid, err = emptyTree, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = string(oid)
+	}
+	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv", "--no-color",
+		"--end-of-options", sides[0], sides[1]}})
+}
+
+// emptyTree is the tree without entries, which git has everywhere.
+const emptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// Beside returns two trees: that of the merge base of a commit and a revision, and that of the revision. An empty
+// revision is the worktree as it is, without ignored files.
+func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (before, after plan.OID, err error) {
+	at := revision
+	if revision == "" {
+		at = "HEAD"
+	}
+	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", at+"^{commit}")
+	if err != nil {
+		return "", "", fmt.Errorf("%s is no commit", plan.Quote(at))
+	}
+	base, err := s.Git(ctx, "merge-base", string(commit), tip)
+	if err != nil {
+		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with", plan.Quote(at), commit)
+	}
+	if before, err = s.TreeOf(ctx, plan.OID(base)); err != nil {
+		return "", "", err
+	}
+	if revision == "" {
+		after, err = s.worktree(ctx)
+	} else {
+		after, err = s.TreeOf(ctx, plan.OID(tip))
+	}
+	return before, after, err
+}
+
+// worktree writes the files of the worktree as a tree, as git add -A and a commit would, and leaves the index alone.
+func (s *Store) worktree(ctx context.Context) (plan.OID, error) {
+	dir, release, err := s.Scratch(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	index, err := s.Git(ctx, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(index) {
+		index = filepath.Join(s.dir, index)
+	}
+	own := filepath.Join(dir, "index")
+	data, err := os.ReadFile(index)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := os.WriteFile(own, data, 0o600); err != nil {
+		return "", err
+	}
+	env := []string{"GIT_INDEX_FILE=" + own}
+	if _, err := s.GitIn(ctx, Invocation{Dir: s.WorkTree(), Env: env, Args: []string{"-c", "core.fsync=loose-object", "add", "-A"}}); err != nil {
+		return "", err
+	}
+	tree, err := s.GitIn(ctx, Invocation{Dir: s.WorkTree(), Env: env, Args: []string{"write-tree"}})
+	return plan.OID(strings.TrimSpace(string(tree))), err
+}
+
+// KeepRef keeps a commit that a version names from git gc. Such refs are local.
+func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, version string, commit plan.OID) error {
+	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+version, string(commit))
+	return err
+}
+
+// keepRefs are the refs of KeepRef.
+const keepRefs = "refs/workflow-keep/"
+
+// AddCommit adds a commit that makes a tree a starting point for work. No ref names it.
+func (b *Batch) AddCommit(tree, parent plan.OID, message string, at time.Time) plan.OID {
+	who := fmt.Sprintf("git wf <git-wf@agents.git-wf.invalid> %d +0000", at.Unix())
+	return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n", tree, parent,
+		who, who, message))
+}
+
+// TreeOf returns a commit's tree, "" if the commit is not here.
+func (s *Store) TreeOf(ctx context.Context, commit plan.OID) (plan.OID, error) {
+	if !isOID(commit) {
+		return "", fmt.Errorf("%q is no object id", commit)
+	}
+	o, err := s.objects.one(ctx, string(commit)+"^{tree}")
+	if err != nil {
+		return "", err
+	}
+	return o.OID, nil
+}
