@@ -17,11 +17,13 @@ func (e *env) trustCommand() *cli.Command {
 		Name:  "trust",
 		Usage: "show the plan's command lines that may not run here yet, and allow them",
 		Description: "A plan from elsewhere runs nothing on this machine until you have seen its command lines. This shows the new ones\n" +
-			"in full and asks; --yes is for scripts that have shown them.",
+			"in full and asks; --yes is for scripts that have shown them. A trusted line such as a test runs what it tests: where\n" +
+			"tasks change the code itself, that is code that nobody has reviewed yet. --code allows it, for this repository.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("yes,y", "trust them without asking"),
 			boolFlag("list,l", "only show them"),
+			boolFlag("code", "let trusted lines run code that a task of any plan has just changed here"),
 		},
 		Action: e.onPlan(wholePlan, e.trust),
 	}
@@ -31,6 +33,12 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
+	}
+	if c.Bool("code") {
+		if err := eng.Trust.AddCode(); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.stdout, "allowed in this repository: trusted lines run code that tasks have just changed")
 	}
 	fresh, err := eng.NewLines(c.Context, snap)
 	if err != nil {

@@ -155,9 +155,8 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 	if t.Active == 0 {
 		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " + string(task)}
 	}
-	if !e.Trust.AllCriteria(t.Task) {
-		return nil, &plan.RefusedError{Task: task, Reason: "the command lines of its criteria are not trusted here",
-			Hint: "git wf trust"}
+	if w := e.Trust.lacks(t.Task); w.Text != "" {
+		return nil, &plan.RefusedError{Task: task, Reason: w.Text, Hint: w.Command}
 	}
 	h, work, err := e.claim(ctx, id, c.TaskID, plan.ReviewerPerson)
 	if errors.Is(err, gitstore.ErrClaimed) {

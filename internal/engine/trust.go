@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,14 +54,31 @@ func (t *Trust) Has(line string) bool {
 	return t.lines[lineHash(line)]
 }
 
+// codeEntry stands in the set for leave to run code that was just written. It is no hash, so no line can have it.
+const codeEntry = "code"
+
+// Code reports whether trusted lines may run code that a task has just changed.
+func (t *Trust) Code() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lines[codeEntry]
+}
+
 // AllCriteria reports whether every run line of the task's criteria may run.
-func (t *Trust) AllCriteria(task *plan.Task) bool {
+func (t *Trust) AllCriteria(task *plan.Task) bool { return t.lacks(task).Text == "" }
+
+// lacks says what keeps the run lines of a task's criteria from running here.
+func (t *Trust) lacks(task *plan.Task) Wait {
 	for _, c := range task.AcceptanceCriteria {
-		if c.Run != "" && !t.Has(c.Run) {
-			return false
+		switch {
+		case c.Run == "":
+		case !t.Has(c.Run):
+			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}
+		case task.Changes() && !t.Code():
+			return Wait{Text: "its criteria run code that was just written, as you and unreviewed", Command: "git wf trust --code"}
 		}
 	}
-	return true
+	return Wait{}
 }
 
 // Preparation reports whether every command line of the task's preparation may run.
@@ -88,9 +104,21 @@ func (t *Trust) New(p *plan.Plan) []plandoc.CommandLine {
 	return lines
 }
 
-// Add trusts the lines from now on. The file only grows, by whole lines, so that two processes can add at once.
+// Add trusts the lines from now on.
 func (t *Trust) Add(lines []plandoc.CommandLine) error {
-	if len(lines) == 0 {
+	entries := make([]string, len(lines))
+	for i, l := range lines {
+		entries[i] = lineHash(l.Line)
+	}
+	return t.add(entries)
+}
+
+// AddCode lets trusted lines run code that a task has just changed.
+func (t *Trust) AddCode() error { return t.add([]string{codeEntry}) }
+
+// add adds entries to the set. The file only grows, by whole lines, so that two processes can add at once.
+func (t *Trust) add(entries []string) error {
+	if len(entries) == 0 {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(t.path), 0o777); err != nil {
@@ -100,14 +128,12 @@ func (t *Trust) Add(lines []plandoc.CommandLine) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteByte('\n') // ends a line that a killed writer left unfinished; an empty line trusts nothing
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, l := range lines {
-		fmt.Fprintln(&b, lineHash(l.Line))
-		t.lines[lineHash(l.Line)] = true
+	for _, entry := range entries {
+		t.lines[entry] = true
 	}
-	_, err = f.WriteString(b.String())
+	// The first newline ends a line that a killed writer left unfinished; an empty line trusts nothing.
+	_, err = f.WriteString("\n" + strings.Join(entries, "\n") + "\n")
 	return errors.Join(err, f.Close())
 }

@@ -162,8 +162,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			Command: "git wf review " + string(target.TaskID) + " --approve|--reject",
 		}, true, nil
 	case plan.StepRunChecks:
-		if !e.Trust.AllCriteria(target.Task) {
-			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}, true, nil
+		if w := e.Trust.lacks(target.Task); w.Text != "" {
+			return w, true, nil
 		}
 	case plan.StepPlan:
 		c, err := e.candidate(ctx, snap, target)
@@ -208,12 +208,20 @@ func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	case t.Planning():
 		return Wait{Text: "the plan was rejected", Command: "git wf plan -f FILE, or git wf plan --edit"}, true
 	case name == agent.NameManual:
-		return Wait{Text: "a person does this task", Command: "git wf submit " + string(t.TaskID) + " PATH..."}, true
+		return Wait{Text: "a person does this task", Command: handIn(t.Task)}, true
 	case name != agent.NameExec:
 		_, err := e.Agents.Lookup(name)
-		return Wait{Text: err.Error(), Command: "git wf agents; git wf submit " + string(t.TaskID) + " PATH..."}, true
+		return Wait{Text: err.Error(), Command: "git wf agents; " + handIn(t.Task)}, true
 	case !e.Trust.Has(t.Run):
 		return Wait{Text: "its command line is not trusted here", Command: "git wf trust"}, true
 	}
 	return Wait{}, false
+}
+
+// handIn is the command with which a person hands in what a task wants.
+func handIn(t *plan.Task) string {
+	if t.Changes() {
+		return "git wf submit " + string(t.TaskID) + " --commit HEAD"
+	}
+	return "git wf submit " + string(t.TaskID) + " PATH..."
 }
