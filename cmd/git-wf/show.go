@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +15,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 func (e *env) showCommand() *cli.Command {
@@ -129,7 +131,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 	}
 	if spec := t.DeliverableSpec; spec != nil {
 		st.heading(w, "Deliverable")
-		names := append([]string{}, spec.Files...)
+		names := slices.Concat(spec.Files, spec.Paths)
 		if spec.Filename != "" {
 			names = append([]string{spec.Filename}, names...)
 		}
@@ -208,6 +210,12 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		}
 		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt),
 			a.Size)
+		if t.Changes() {
+			printSome(w, plandoc.Changed(a.Files), 20, "      and %d more files\n", func(f plandoc.ChangedFile) {
+				fmt.Fprintf(w, "      %c %s\n", f.How, plan.OneLine(f.Path))
+			})
+			a.Files = nil
+		}
 		printSome(w, a.Files, 20, "      and %d more files\n", func(f plan.FileInfo) {
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plan.OneLine(f.Path), f.Mode, f.SHA256)
 		})

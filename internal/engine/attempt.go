@@ -230,7 +230,7 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 	}
 	count := countFiles(infos)
 	if w.change != nil {
-		a.Base, count = &w.change.base, plan.Count(len(plandoc.ChangedFiles(infos)), "changed file")
+		a.Base, count = &w.change.base, plan.Count(len(plandoc.Changed(infos)), "changed file")
 	}
 	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
 	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})

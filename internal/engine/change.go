@@ -160,7 +160,7 @@ func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan
 	if tree == "" {
 		return "", nil, errNothingChanged
 	}
-	if n := len(plandoc.ChangedFiles(files)); n > limits.MaxArtifactFiles {
+	if n := len(plandoc.Changed(files)); n > limits.MaxArtifactFiles {
 		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d", limits.MaxArtifactFiles),
 			[]string{plan.Count(n, "file")}}
 	}
@@ -321,9 +321,13 @@ func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]
 	for i, f := range entries {
 		files[i].Path = f.Path
 	}
-	return slices.DeleteFunc(plandoc.ChangedFiles(files), func(path string) bool {
-		return plandoc.Covers(t.DeliverableSpec.Paths, path)
-	}), nil
+	var outside []string
+	for _, f := range plandoc.Changed(files) {
+		if !plandoc.Covers(t.DeliverableSpec.Paths, f.Path) {
+			outside = append(outside, f.Path)
+		}
+	}
+	return outside, nil
 }
 
 // showChange gives a reviewer a checkout of the repository with a version, and the change as a patch.

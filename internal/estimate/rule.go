@@ -86,6 +86,9 @@ func (w Weights) criteria(sum *tally, all []plan.Criterion) {
 		if c.Severity == plan.Should {
 			i = 2
 		}
+		if c.CheckMethod == plan.ChangedPaths {
+			continue // every change has it
+		}
 		if c.Run == "" {
 			i++
 		}

@@ -167,11 +167,19 @@ type builder struct {
 
 // wanted returns the tasks whose deliverables belong in the bundle and, for an assembled plan, the assembling task.
 func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
+	ids, final = b.included()
+	return slices.DeleteFunc(ids, func(id plan.TaskID) bool {
+		t := b.state.Tasks[id]
+		return t != nil && t.Changes() // it lands in the repository itself
+	}), final
+}
+
+func (b *builder) included() (ids []plan.TaskID, final plan.TaskID) {
 	root := b.state.Root()
 	if root == nil {
 		return nil, ""
 	}
-	leaves := b.state.Leaves(root.TaskID)
+	leaves := slices.Clone(b.state.Leaves(root.TaskID))
 	spec := root.FinalDeliverableSpec
 	switch {
 	case spec == nil:

@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,17 +95,32 @@ func Covers(patterns []string, path string) bool {
 	})
 }
 
-// ChangedFiles lists the files of the repository that a version changes, sorted. The version has them below a and b, as
-// they were and as they are.
-func ChangedFiles(files []plan.FileInfo) []string {
-	var paths []string
+// ChangedFile is a file of the repository that a version changes.
+type ChangedFile struct {
+	Path string
+	How  byte // as git diff --name-status says it: A, M or D
+}
+
+// Changed lists the files of the repository that a version changes, by path. The version has them below a and b, as they
+// were and as they are.
+func Changed(files []plan.FileInfo) []ChangedFile {
+	how := map[string]byte{}
 	for _, f := range files {
-		if _, path, ok := strings.Cut(f.Path, "/"); ok {
-			paths = append(paths, path)
+		side, path, _ := strings.Cut(f.Path, "/")
+		switch {
+		case how[path] != 0:
+			how[path] = 'M'
+		case side == "a":
+			how[path] = 'D'
+		default:
+			how[path] = 'A'
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	list := make([]ChangedFile, 0, len(how))
+	for _, path := range slices.Sorted(maps.Keys(how)) {
+		list = append(list, ChangedFile{path, how[path]})
+	}
+	return list
 }
 
 // badRepoPath says what is wrong with a path or pattern of files of the repository; "" if nothing. They are what git
