@@ -47,11 +47,11 @@ func (e *env) groups() []group {
 			e.planCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
-			e.runCommand(), e.nextCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),
+			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.statusCommand(), e.showCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
+			e.statusCommand(), e.showCommand(), e.diffCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),

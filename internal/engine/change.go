@@ -50,15 +50,9 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 // checkOutTree checks a tree out into a directory of its own, as a commit on top of the one that it grew from.
 func (e *Engine) checkOutTree(ctx context.Context, batch *gitstore.Batch, dir string, commit,
 	tree plan.OID) (*workspace.Workspace, error) {
-	own, err := e.Store.TreeOf(ctx, commit)
+	commit, err := e.begin(ctx, batch, plan.Base{Commit: commit, Tree: tree})
 	if err != nil {
 		return nil, err
-	}
-	if own != tree {
-		commit = e.startOf(batch, plan.Base{Commit: commit, Tree: tree})
-		if err := batch.Flush(ctx); err != nil {
-			return nil, err
-		}
 	}
 	return workspace.Make(ctx, e.Store, dir, commit)
 }
@@ -88,13 +82,14 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 	return base, conflicts, nil
 }
 
-// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, else HEAD.
+// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first one
+// began. If none has, it is the tip of the branch.
 func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.Base, error) {
 	for _, t := range snap.Plan.Tasks {
 		if list := snap.Records.Of(t.TaskID).Artifacts; t.Changes() && len(list) > 0 {
 			a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, list[0].Version)
 			if err == nil && a.Base == nil {
-				err = fmt.Errorf("%s %s does not say what it is a change of", t.TaskID, a.ArtifactID)
+				err = baseless(a)
 			}
 			if err != nil {
 				return plan.Base{}, err
@@ -102,12 +97,23 @@ func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.B
 			return plan.Base{Commit: a.Base.Commit}, nil
 		}
 	}
-	head, err := e.Store.Head(ctx)
+	commit, err := e.Store.BaseOf(ctx, snap.ID)
+	if err != nil || commit != "" {
+		return plan.Base{Commit: commit}, err
+	}
+	_, tip, err := e.Store.Trunk(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
 		return plan.Base{}, fault.Refused("git commit --allow-empty -m 'First commit'",
 			"a change of the repository begins with a commit, and it has none")
 	}
-	return plan.Base{Commit: head}, err
+	if err == nil {
+		commit, err = e.Store.KeepBase(ctx, snap.ID, tip)
+	}
+	return plan.Base{Commit: commit}, err
+}
+
+func baseless(a plan.Artifact) error {
+	return fmt.Errorf("%s %s does not say what it is a change of", a.TaskID, a.ArtifactID)
 }
 
 // changesBelow lists the approved changes that a task builds on, directly or not, each after those that it builds on
@@ -221,12 +227,9 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if err != nil {
 		return nil, "", nil, err
 	}
-	from := base.Commit
-	if start := e.startOf(batch, base); start != from {
-		if err := batch.Flush(ctx); err != nil {
-			return nil, "", nil, err
-		}
-		from = start
+	from, err := e.begin(ctx, batch, base)
+	if err != nil {
+		return nil, "", nil, err
 	}
 	before, after, err := e.Store.Beside(ctx, from, sub.Commit)
 	if err != nil {
@@ -252,6 +255,40 @@ func submitted(sub Submission) string {
 		return "the worktree"
 	}
 	return sub.Commit
+}
+
+// Start makes the commit with which a person begins a task that changes the repository, and says which of the approved
+// changes that it builds on contradict each other. No ref names the commit yet.
+func (e *Engine) Start(ctx context.Context, id plan.ID, task plan.TaskID) (plan.OID, []string, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return "", nil, err
+	}
+	if t := snap.State().Tasks[task]; t.Status == plan.StatusPending || t.Waits() {
+		return "", nil, &plan.RefusedError{Task: task, Reason: snap.State().Reason(t), Hint: "git wf status"}
+	}
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base, met, err := e.baseOf(ctx, batch, snap, task)
+	if err != nil {
+		return "", nil, err
+	}
+	var conflicts []string
+	for _, c := range met {
+		conflicts = append(conflicts, c.String())
+	}
+	commit, err := e.begin(ctx, batch, base)
+	return commit, conflicts, err
+}
+
+// begin returns the commit that has a base's tree: the branch's own, or a new one on top of it.
+func (e *Engine) begin(ctx context.Context, batch *gitstore.Batch, base plan.Base) (plan.OID, error) {
+	own, err := e.Store.TreeOf(ctx, base.Commit)
+	if err != nil || own == base.Tree {
+		return base.Commit, err
+	}
+	commit := e.startOf(batch, base)
+	return commit, batch.Flush(ctx)
 }
 
 // startOf is the commit that a task's change begins with: the branch's, or one with the approved changes on top of it.
@@ -282,7 +319,7 @@ func (e *Engine) checkOutVersion(ctx context.Context, a plan.Artifact, dir strin
 // baseTree is the tree that a version changes.
 func (e *Engine) baseTree(ctx context.Context, a plan.Artifact) (plan.OID, error) {
 	if a.Base == nil {
-		return "", fmt.Errorf("%s %s does not say what it is a change of", a.TaskID, a.ArtifactID)
+		return "", baseless(a)
 	}
 	base, err := e.Store.TreeOf(ctx, a.Base.Tree)
 	if err == nil && base == "" {

@@ -131,25 +131,34 @@ func (b *Batch) PartOfChange(ctx context.Context, version plan.OID, keep func(pa
 	return part("", version)
 }
 
-// ChangeDiff returns what a version changes in the repository as a patch.
-func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error) {
-	var sides [2]string
-	for i, name := range []string{ChangeBefore, ChangeAfter} {
+// ChangeSides returns the two trees of a version that changes the repository: the changed paths as they were, and as they
+// are.
+func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, after plan.OID, err error) {
+	before, after = EmptyTree, EmptyTree
+	for name, side := range map[string]*plan.OID{ChangeBefore: &before, ChangeAfter: &after} {
 		oid, err := s.Resolve(ctx, string(version)+":"+name)
-		if errors.Is(err, fs.ErrNotExist) {
-			oid, err = emptyTree, nil
+		switch {
+		case err == nil:
+			*side = oid
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", "", err
 		}
-		if err != nil {
-			return nil, err
-		}
-		sides[i] = string(oid)
 	}
-	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv", "--no-color",
-		"--end-of-options", sides[0], sides[1]}})
+	return before, after, nil
 }
 
-// emptyTree is the tree without entries, which git has everywhere.
-const emptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+// ChangeDiff returns what a version changes in the repository as a patch.
+func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error) {
+	before, after, err := s.ChangeSides(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv", "--no-color",
+		"--end-of-options", string(before), string(after)}})
+}
+
+// EmptyTree is the tree without entries, which git has everywhere.
+const EmptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // Beside returns two trees: that of the merge base of a commit and a revision, and that of the revision. An empty
 // revision is the worktree as it is, without ignored files.
@@ -205,6 +214,58 @@ func (s *Store) worktree(ctx context.Context) (plan.OID, error) {
 	}
 	tree, err := s.GitIn(ctx, Invocation{Dir: s.WorkTree(), Env: env, Args: []string{"write-tree"}})
 	return plan.OID(strings.TrimSpace(string(tree))), err
+}
+
+// Trunk returns the branch that changes of the repository begin with and land on, and its tip: the setting wf.branch,
+// else the remote's, else the one that new repositories begin with, else what is checked out. The branch is "" where HEAD
+// is on none.
+func (s *Store) Trunk(ctx context.Context) (branch string, tip plan.OID, err error) {
+	names := []string{}
+	for _, key := range []string{"wf.branch", "init.defaultBranch"} {
+		name, set, err := s.Config(ctx, key)
+		if err != nil {
+			return "", "", err
+		}
+		if !set {
+			continue
+		}
+		names = append(names, name)
+		if key == "wf.branch" {
+			if tip, err = s.CommitOf(ctx, "refs/heads/"+name); err == nil && tip == "" {
+				err = fmt.Errorf("wf.branch is %s, and there is no such branch", plan.Quote(name))
+			}
+			return name, tip, err
+		}
+	}
+	if remote, err := s.Git(ctx, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
+		names = append([]string{strings.TrimPrefix(remote, "origin/")}, names...)
+	}
+	for _, name := range append(names, "main", "master") {
+		if tip, err := s.CommitOf(ctx, "refs/heads/"+name); err != nil || tip != "" {
+			return name, tip, err
+		}
+	}
+	branch, _ = s.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	tip, err = s.Head(ctx)
+	return branch, tip, err
+}
+
+// BaseOf returns the commit with which the changes of a plan begin, as this repository recorded it; "" if none began.
+func (s *Store) BaseOf(ctx context.Context, id plan.ID) (plan.OID, error) {
+	return s.Ref(ctx, keepRefs+string(id)+"/base")
+}
+
+// KeepBase records the commit with which the changes of a plan begin, unless another was recorded first.
+func (s *Store) KeepBase(ctx context.Context, id plan.ID, commit plan.OID) (plan.OID, error) {
+	const none = "0000000000000000000000000000000000000000"
+	_, err := s.Git(ctx, "update-ref", keepRefs+string(id)+"/base", string(commit), none)
+	if err == nil {
+		return commit, nil
+	}
+	if first, readErr := s.BaseOf(ctx, id); readErr == nil && first != "" {
+		return first, nil
+	}
+	return "", err
 }
 
 // KeepRef keeps a commit that a version names from git gc. Such refs are local.
