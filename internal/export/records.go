@@ -69,6 +69,12 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 	return nil
 }
 
+// ApprovedBy returns the newest review that approved the version.
+func ApprovedBy(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
+	version int) (plan.Review, error) {
+	return approval(ctx, store, snap, id, version)
+}
+
 // approval returns the newest review that approved the version.
 func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review,
 	error) {

@@ -62,6 +62,7 @@ const (
 	EventWaiver   = "waiver"   // a criterion of a version passes on a person's word
 	eventQuestion = "question" // a task can't go on without an answer
 	eventAnswer   = "answer"   // a question has its answer
+	eventLanding  = "landing"  // a version came to a branch, or did not
 	eventInput    = "input"    // files handed in for a task
 	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
 	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
@@ -170,6 +171,7 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, EventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
+		eventLanding,
 		EventReplan,
 		EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
 		eventAbandoned, eventRestored,

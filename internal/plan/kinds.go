@@ -229,6 +229,22 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
+			Dir: "landings", Events: []string{eventLanding}, Reads: "no", Document: Landing{},
+			Forms: []form{{Text: "lN-vV-KIND.json", take: func(x reading) bool {
+				return (x.word == landed || x.word == refused) && keep(&x.to.Landings, landingRecord{x.n, x.version, x.word})
+			}}},
+			Says: says(func(d *Landing) said {
+				kind := landed
+				if d.Commit == "" {
+					kind = refused
+				}
+				return said{
+					Name: "landings/" + d.LandingID + "-" + d.ArtifactID + "-" + kind + ".json", Task: d.TaskID, Version: d.ArtifactID,
+					Tree: d.Tree,
+				}
+			}),
+		},
+		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
 			Named: true, Reads: "the newest, for the session (section 8)",
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {

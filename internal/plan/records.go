@@ -67,6 +67,7 @@ type TaskRecords struct {
 	Inputs    map[string]int // number of files handed in, by the requirement's name
 	Waivers   []WaiverRecord
 	Marks     []MarkRecord
+	Landings  []landingRecord
 	Newer     []string // names of records of a kind that this program does not know; they have no effect
 	Foreign   []string // names that docs/format.md does not know; doctor reports them
 }
@@ -385,6 +386,7 @@ func (t *TaskRecords) sort() {
 	byNumber(t.Resets)
 	byNumber(t.Waivers)
 	byNumber(t.Marks)
+	byNumber(t.Landings)
 	slices.Sort(t.Questions)
 	slices.Sort(t.Answers)
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) landCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "land",
+		Usage: "apply approved changes of the repository to its branch",
+		Description: "Each change becomes one commit, in the order in which they build on each other. Its criteria run on the tree that\n" +
+			"lands, unless it is the one that was approved. The branch moves once, when all have passed. A change that conflicts\n" +
+			"or fails there does not land; why is recorded.",
+		ArgsUsage: "[TASK...]",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
+		},
+		Action: e.onPlan(wholePlan, e.land),
+	}
+}
+
+func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	var tasks []plan.TaskID
+	for _, name := range c.Args().Slice() {
+		t, err := findTask(snap.State(), name)
+		if err != nil {
+			return err
+		}
+		tasks = append(tasks, t.TaskID)
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	done, err := eng.Land(c.Context, snap.ID, engine.LandOptions{Tasks: tasks, Branch: c.String("branch"), Person: person})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		if err := e.printJSON(done); err != nil {
+			return err
+		}
+	} else {
+		e.printLanded(done)
+	}
+	for _, l := range done.Tasks {
+		if l.Commit == "" {
+			return fault.Refused("git wf show "+string(l.TaskID), "not everything landed on %s", done.Branch)
+		}
+	}
+	return nil
+}
+
+func (e *env) printLanded(done engine.Landed) {
+	if len(done.Tasks) == 0 {
+		fmt.Fprintf(e.stdout, "%s has everything that is approved already\n", done.Branch)
+	}
+	for _, l := range done.Tasks {
+		if l.Commit != "" {
+			fmt.Fprintf(e.stdout, "%s %s landed on %s as %.12s\n", l.TaskID, l.ArtifactID, done.Branch, l.Commit)
+			continue
+		}
+		fmt.Fprintf(e.stdout, "%s %s did not land: %s\n", l.TaskID, l.ArtifactID, plan.OneLine(l.Reason))
+		for _, conflict := range l.Conflicts {
+			fmt.Fprintf(e.stdout, "  %s\n", plan.OneLine(conflict))
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Landing is the content of landings/lN-vM-KIND.json: how a version that changes the repository came to a branch, or
+// why it did not. It proves nothing: what is on a branch, the branch says.
+type Landing struct {
+	TaskID     TaskID            `json:"task_id"`
+	LandingID  string            `json:"landing_id"`
+	ArtifactID string            `json:"artifact_id"`
+	Tree       OID               `json:"tree"`             // the version's identity
+	Branch     string            `json:"branch"`           // without refs/heads/
+	On         OID               `json:"on"`               // the branch's tip, to which the change was applied
+	Commit     OID               `json:"commit,omitempty"` // that landed
+	Reason     string            `json:"reason,omitempty"` // why nothing landed
+	Conflicts  []string          `json:"conflicts,omitempty"`
+	Flaky      bool              `json:"flaky,omitempty"`    // a criterion failed once and passed once
+	Criteria   []CriterionResult `json:"criteria,omitempty"` // what was run on the result
+	By         string            `json:"by"`
+	CreatedAt  time.Time         `json:"created_at"`
+}
+
+// The kinds of landing, in the record's name.
+const (
+	landed  = "landed"
+	refused = "refused"
+)
+
+// landingRecord is a landing, or a refused one.
+type landingRecord struct {
+	N       int
+	Version int
+	Kind    string
+}
+
+func (l landingRecord) number() int { return l.N }
+
+// Path is where the record is, below the task's directory.
+func (l landingRecord) Path() string {
+	return recordPath("landings", false, 0, values{n: l.N, version: l.Version, word: l.Kind})
+}
+
+// Land records how an approved version came to a branch, or why it did not.
+type Land struct {
+	Landing Landing // LandingID is assigned by Apply
+	Author  Actor
+}
+
+// Apply is refused unless the version is one that changes the repository, and was approved.
+func (e Land) Apply(s *State) (Change, error) {
+	l := e.Landing
+	t, err := s.actionNamed(l.TaskID)
+	if err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(l.TaskID)
+	version := VersionNumber(l.ArtifactID)
+	v, ok := r.Version(version)
+	switch {
+	case !t.Changes():
+		return Change{}, refuse(l.TaskID, "changes nothing that could land on a branch")
+	case !ok || v.Files != l.Tree:
+		return Change{}, refuse(l.TaskID, "%s is not the version that was to land", l.ArtifactID)
+	case s.VersionVerdict(l.TaskID, l.ArtifactID) != Approved:
+		return Change{}, refuse(l.TaskID, "%s is not approved", l.ArtifactID)
+	case (l.Commit == "") == (l.Reason == ""):
+		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
+	}
+	rec := landingRecord{N: following(r.Landings), Version: version, Kind: landed}
+	what := fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, OneLine(l.Branch), l.Commit)
+	if l.Commit == "" {
+		rec.Kind = refused
+		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, OneLine(l.Branch))
+	}
+	l.LandingID = fmt.Sprintf("l%d", rec.N)
+	body := strings.Join(slices.Concat([]string{l.Reason}, l.Conflicts), "\n")
+	return Change{
+		Subject:  fmt.Sprintf("%s: %s", l.TaskID, what),
+		Body:     strings.TrimSpace(body),
+		Trailers: trailers(eventLanding, l.TaskID, "Wf-Artifact", l.ArtifactID),
+		Author:   e.Author,
+		Add:      []Entry{{Path: l.TaskID.Dir() + "/" + rec.Path(), Data: Document(l)}},
+	}, nil
+}
