@@ -50,6 +50,17 @@ func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, e
 	if err != nil {
 		return l.Landed, err
 	}
+	base, err := e.firstBase(ctx, snap)
+	if err != nil {
+		return l.Landed, err
+	}
+	there, err := e.Store.LandedOn(ctx, snap.ID, base.Commit, l.tip)
+	if err != nil {
+		return l.Landed, err
+	}
+	queue = slices.DeleteFunc(queue, func(id plan.TaskID) bool {
+		return there[id] == plan.VersionID(snap.State().Tasks[id].Approved)
+	})
 	for _, id := range queue {
 		if err := l.land(ctx, id); err != nil {
 			return l.Landed, err

@@ -47,6 +47,23 @@ func (s *Store) AuthorOf(ctx context.Context, snap *Snapshot, task plan.TaskID, 
 	return plan.Actor{Name: name, Email: email}, err
 }
 
+// LandedOn returns the versions of a plan that commits between base and tip say they are, by task. Landing goes by it;
+// it proves nothing.
+func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (map[plan.TaskID]string, error) {
+	const format = "%(trailers:key=Wf-Plan,valueonly,separator=)%x00%(trailers:key=Wf-Task,valueonly,separator=)%x00" +
+		"%(trailers:key=Wf-Artifact,valueonly,separator=)"
+	out, err := s.Git(ctx, "-c", "log.showSignature=false", "log", "--reverse", "--no-color", "--format="+format,
+		"--end-of-options", string(base)+".."+string(tip))
+	landed := map[plan.TaskID]string{}
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "\x00")
+		if len(f) == 3 && f[0] == string(id) {
+			landed[plan.TaskID(f[1])] = f[2]
+		}
+	}
+	return landed, err
+}
+
 // Advance moves a branch forward from one commit to another, once for all commits between them, with the worktree that
 // has it checked out. It fails, and moves nothing, if the branch moved meanwhile, is being rebased or bisected, or if a
 // file that is not committed is in the way.
