@@ -104,7 +104,7 @@ func TestCompletionRefusesAnUnknownShell(t *testing.T) {
 
 // completions are lines with the cursor at their end, and what must be offered there, sorted.
 var completions = []struct{ name, line, want string }{
-	{"command", "git-wf st", "status"},
+	{"command", "git-wf stat", "status"},
 	{"two commands", "git-wf re", "resume retry review"},
 	{"help is one", "git-wf hel", "help"},
 	{"command of a group", "git-wf hooks in", "install"},
@@ -267,7 +267,7 @@ func TestCompletionKnowsEveryOperand(t *testing.T) {
 			want := 0
 			for _, word := range strings.Fields(strings.ReplaceAll(c.ArgsUsage, " | ", "|")) {
 				switch strings.TrimSuffix(strings.Trim(word, "[]"), "...") {
-				case "TEXT", "NAME", "AGENT", "WHAT": // what nobody can guess
+				case "TEXT", "NAME", "AGENT", "WHAT", "VERSION": // what nobody can guess
 				default:
 					want++
 				}

@@ -18,7 +18,7 @@ func (e *env) startCommand() *cli.Command {
 		Usage: "make a worktree and a branch in which to do a task that changes the repository",
 		Description: "The branch begins with what the task's change begins with: the branch that the plan changes, and the approved\n" +
 			"changes that the task builds on. Hand the work in with git wf submit TASK --commit BRANCH.",
-		ArgsUsage: "TASK [DIRECTORY]",
+		ArgsUsage: "TASK [DIR]",
 		Flags:     []cli.Flag{planFlag(), jsonFlag()},
 		Action:    e.onTask(recordNear, e.start),
 	}

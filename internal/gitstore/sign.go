@@ -62,7 +62,7 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 			}}, nil
 		}
 	}
-	if a.s.writing.signs && (author == a.person || kind == plan.EventReview || kind == plan.EventWaiver) {
+	if a.s.writing.signs && (author == a.person || trailer(change, "Wf-Verdict") != "" || kind == plan.EventWaiver) {
 		return &signing{}, nil
 	}
 	return nil, nil

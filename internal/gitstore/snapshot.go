@@ -83,14 +83,14 @@ func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	return oid
 }
 
-// Listed are the records of a task that show lists by name (plan.IsListed).
+// Listed are the records of a task that show lists by name (plan.Name.Listed).
 func (s *Snapshot) Listed(task plan.TaskID) []string {
 	names := []string{}
 	if s.index == nil || !task.Valid() {
 		return names
 	}
 	for _, n := range s.index.task(task).names {
-		if plan.IsListed(n.Path) {
+		if n.Listed() {
 			names = append(names, n.Path)
 		}
 	}

@@ -54,7 +54,7 @@ const (
 	EventPlan     = "plan"     // the plan begins, with the first version of its plan
 	eventArtifact = "artifact" // a version of a deliverable
 	eventCheck    = "check"    // what the engine ran, while the rest of a review waits
-	EventReview   = "review"   // a verdict
+	eventReview   = "review"   // a verdict
 	eventAttempt  = "attempt"  // an attempt that left nothing
 	eventRetry    = "retry"    // counters start anew
 	EventGraft    = "graft"    // an approved plan becomes part of plan.json
@@ -62,7 +62,6 @@ const (
 	EventWaiver   = "waiver"   // a criterion of a version passes on a person's word
 	eventQuestion = "question" // a task can't go on without an answer
 	eventAnswer   = "answer"   // a question has its answer
-	eventLanding  = "landing"  // a version came to a branch, or did not
 	eventInput    = "input"    // files handed in for a task
 	EventReplan   = "replan"   // a task begins that splits a leaf or amends the plan
 	EventPruned   = "pruned"   // a new history begins with what is kept of the old one
@@ -74,6 +73,7 @@ const (
 	eventCompleted = "completed" // nothing is open, and nothing is added
 	eventAbandoned = "abandoned" // tasks are out of the plan
 	eventRestored  = "restored"  // and in again
+	eventLanding   = "landing"   // a version came to a branch, or did not
 )
 
 // RefusedError says why an event does not apply to the state.
@@ -162,7 +162,7 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, eventArtifact, EventReview, EventGraft, EventWaiver, EventPruned, eventAbandoned,
+	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, eventAbandoned,
 		eventRestored}
 }
 
@@ -170,10 +170,8 @@ func BundleEvents() []string {
 // them.
 func EventKinds() []string {
 	return []string{
-		EventPlan, eventArtifact, eventCheck, EventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding,
-		EventReplan,
-		EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
-		eventAbandoned, eventRestored,
+		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
+		EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
+		eventAbandoned, eventRestored, eventLanding,
 	}
 }

@@ -54,7 +54,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
 	dir := t.TaskID.Dir() + "/"
 	verb := map[Verdict]string{Approved: "approve", Rejected: "reject"}[rev.Verdict]
-	tr := trailers(EventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
+	tr := trailers(eventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
 		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.Reviewer)
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, rev.Why()),

@@ -127,7 +127,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
-			Dir: "reviews", Shown: true, Events: []string{EventReview, EventWaiver}, Reads: "yes",
+			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
 			Forms: []form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
@@ -346,12 +346,12 @@ func (k *RecordKind) values(rest string) (values, bool) {
 	return values{}, false
 }
 
-// IsListed reports whether show lists a record of a task by its name: one of a kind that it has no section for, or that
+// Listed reports whether show lists a record of a task by its name: one of a kind that it has no section for, or that
 // this program does not know.
-func IsListed(name string) bool {
-	dir, rest, _ := strings.Cut(name, "/")
+func (n Name) Listed() bool {
+	dir, rest, _ := strings.Cut(n.Path, "/")
 	k := KindOf(dir, false)
-	return k == nil && isNewRecord(name, false) || k != nil && !k.Shown && k.Known(rest)
+	return k == nil && isNewRecord(n.Path, false) || k != nil && !k.Shown && k.Known(rest)
 }
 
 // OwnerOf is the document of the record that a path below a task's directory belongs to, where that has several files;

@@ -27,7 +27,7 @@ tasks:
       - task_id: IMPL-1.1
         title: Keys
         estimated_person_days: 1
-        deliverable_spec: {filename: keys.md, land_at: docs}
+        deliverable_spec: {format: change, paths: [docs/keys.md]}
         acceptance_criteria: [{id: A1, statement: It is there, run: test -s keys.md}]
         meta: {type: docs}
         context: {requirements: [Keys], focus_paths: [docs], acceptance: [They rotate]}
