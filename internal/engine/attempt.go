@@ -220,7 +220,6 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 // recordVersion records a new version whose files are in the batch.
 func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
 	batch *gitstore.Batch, tree plan.OID, infos []plan.FileInfo, res agent.Result, took time.Duration, x *early) error {
-	ctx = context.WithoutCancel(ctx)
 	by := res.MadeBy(h.claim.Agent)
 	a := plan.Artifact{
 		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
@@ -231,17 +230,16 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 	count := countFiles(infos)
 	if w.change != nil {
 		a.Base, count = &w.change.base, plan.Count(len(plandoc.Changed(infos)), "changed file")
+		if err := e.keepBase(context.WithoutCancel(ctx), batch, snap.ID, a); err != nil {
+			return err
+		}
 	}
 	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
 	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
 	if err != nil {
 		return err
 	}
-	a.ArtifactID = artifactOf(done.Change)
-	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", a.ArtifactID, by, count, round(took)))
-	if a.Base != nil {
-		return e.keepBase(ctx, snap.ID, a)
-	}
+	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took)))
 	return x.finish(ctx, snap.ID, t, done)
 }
 

@@ -200,7 +200,7 @@ func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *
 	res agent.Result, took time.Duration, log []byte) error {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	tree, files, err := w.change.ended(ctx, batch, snap.Plan.Limits())
+	tree, files, err := w.change.ended(context.WithoutCancel(ctx), batch, snap.Plan.Limits())
 	var wrong *changeError
 	switch {
 	case errors.Is(err, errNothingChanged):
@@ -377,16 +377,15 @@ func (e *Engine) showChange(ctx context.Context, c *prompt.Candidate, a plan.Art
 	return err
 }
 
-// keepBase keeps the objects that a version names from git gc; they are not part of the plan.
-func (e *Engine) keepBase(ctx context.Context, id plan.ID, a plan.Artifact) error {
-	batch := e.Store.NewBatch()
-	defer batch.Discard()
+// keepBase keeps the objects that a version names from git gc; they are not part of the plan. It comes before the
+// version is recorded: what is recorded stays whole, whenever the program is killed.
+func (e *Engine) keepBase(ctx context.Context, batch *gitstore.Batch, id plan.ID, a plan.Artifact) error {
 	base := e.startOf(batch, *a.Base)
 	after := batch.AddCommit(a.Base.After, base, "With the change", time.Unix(0, 0))
 	if err := batch.Flush(ctx); err != nil {
 		return err
 	}
-	return e.Store.KeepRef(ctx, id, a.TaskID, a.ArtifactID, after)
+	return e.Store.KeepRef(ctx, id, a.TaskID, a.Tree, after)
 }
 
 // patch writes an input that is a change as a patch, for those who read it, and describes the file.

@@ -106,12 +106,12 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),
 		Summary: sub.Message, Base: base,
 	}
-	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
-	if err != nil || base == nil {
-		return done, err
+	if base != nil {
+		if err := e.keepBase(ctx, batch, id, a); err != nil {
+			return nil, err
+		}
 	}
-	a.ArtifactID = artifactOf(done.Change)
-	return done, e.keepBase(ctx, id, a)
+	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
 }
 
 // submittedFiles adds the files of a submission.

@@ -268,9 +268,9 @@ func (s *Store) KeepBase(ctx context.Context, id plan.ID, commit plan.OID) (plan
 	return "", err
 }
 
-// KeepRef keeps a commit that a version names from git gc. Such refs are local.
-func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, version string, commit plan.OID) error {
-	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+version, string(commit))
+// KeepRef keeps what a version, known by its tree, names from git gc. Such refs are local.
+func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, version, commit plan.OID) error {
+	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+string(version), string(commit))
 	return err
 }
 
