@@ -179,9 +179,9 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// TestMap holds docs/code.md, the map that people read, to the table.
+// TestMap holds docs/map.md, the map that people read, to the table.
 func TestMap(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "docs", "code.md"))
+	data, err := os.ReadFile(filepath.Join(root, "docs", "map.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestMap(t *testing.T) {
 		}
 	}
 	if want := append(program, others...); !slices.Equal(onMap, want) {
-		t.Errorf("docs/code.md has the packages\n%q, want\n%q", onMap, want)
+		t.Errorf("docs/map.md has the packages\n%q, want\n%q", onMap, want)
 	}
 }
 

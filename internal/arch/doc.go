@@ -2,5 +2,5 @@
 // and how heavy the program may become.
 //
 // It hides nothing and has no code of its own. A package that is not in the test's table fails the test, so that
-// nobody adds one without saying where it belongs. The map that people read is docs/code.md.
+// nobody adds one without saying where it belongs. The map that people read is docs/map.md.
 package arch
