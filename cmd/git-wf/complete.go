@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -58,6 +59,9 @@ func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 			Metrics   plan.Metrics    `json:"metrics"`
 			Tasks     []plan.TaskCost `json:"tasks"`
 		}{id, sessionOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks})
+	}
+	if _, _, open := export.Kinds(done.Snapshot.State()); len(open) > 0 {
+		defer fmt.Fprintf(e.stdout, "%s of it did not land yet: git wf land --plan %s\n", plan.Count(len(open), "change"), id)
 	}
 	m := doc.Metrics
 	fmt.Fprintf(e.stdout, "%s: completed\n", id)

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -185,6 +186,7 @@ type nextDocument struct {
 	Task   *offerDocument      `json:"task"`
 	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
+	Next   []string            `json:"next,omitempty"` // of a plan that is done: the commands that land it
 }
 
 func describeNext(s *plan.State) nextDocument {
@@ -299,6 +301,9 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 func (x explained) document() nextDocument {
 	d := describeNext(x.state)
 	d.Open, d.Claims = x.open, x.claims
+	if finished(x.state, x.waits) {
+		d.Next = export.Next(x.state)
+	}
 	return d
 }
 
@@ -324,7 +329,9 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", d.PlanID, d.Status, d.Done, d.Total)
 		printOpen(w, x.open, mostShown)
 		e.printClaims(w, x.claims)
-		err = w.Flush()
+		if err = w.Flush(); finished(x.state, x.waits) {
+			e.printNext(x.state)
+		}
 	}
 	if err != nil || len(x.open) == 0 {
 		return err

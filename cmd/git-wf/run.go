@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -167,11 +168,18 @@ func (p printer) printOutcome(x explained) {
 		p.printWait(w)
 	}
 	if finished(s, waits) {
-		fmt.Fprintln(p.stdout, "next: git wf export --commit")
+		p.printNext(s)
 		return
 	}
 	p.printHeldUp(p.stdout, x.open)
 	p.printClaims(p.stdout, x.claims)
+}
+
+// printNext says with which commands the deliverables of a plan land that is done.
+func (p printer) printNext(s *plan.State) {
+	for _, command := range export.Next(s) {
+		fmt.Fprintln(p.stdout, "next: "+command)
+	}
 }
 
 // printWait says what a task waits for, and the command that helps. A question is printed once.

@@ -72,7 +72,9 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
+	landings := d.Landings
 	d.taskSummary, d.Task = describeTask(s, t), t.Task
+	d.Landings = landings
 	if c.Bool("json") {
 		return e.printJSON(d)
 	}
@@ -103,6 +105,9 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
 	var err error
 	if d.Work, err = docs.Work(); err != nil {
+		return d, err
+	}
+	if d.Landings, err = docs.Landings(); err != nil {
 		return d, err
 	}
 	if d.Questions, err = export.All(snap.Records.Of(t.TaskID).Questions, docs.Question); err != nil {
@@ -225,6 +230,10 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 			}
 		}
 	}
+	if t.Changes() && t.Approved > 0 {
+		st.heading(w, "Landing")
+		printLandings(w, t, d.Landings)
+	}
 	if len(d.Work.Attempts) > 0 {
 		st.heading(w, "Attempts without a result")
 	}
@@ -236,6 +245,28 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		}
 		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath,
 			s.Records.Of(t.TaskID).Attempts[i].Path())
+	}
+}
+
+func printLandings(w io.Writer, t *plan.TaskState, list []plan.Landing) {
+	for _, l := range list {
+		if l.Commit != "" {
+			fmt.Fprintf(w, "  %s  landed on %s as %.12s, by %s at %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.Commit, plan.OneLine(l.By),
+				date(l.CreatedAt))
+			continue
+		}
+		fmt.Fprintf(w, "  %s  did not land on %s (%.12s): %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.On, plan.OneLine(l.Reason))
+		for _, c := range l.Conflicts {
+			fmt.Fprintf(w, "      %s\n", plan.OneLine(c))
+		}
+		for _, c := range l.Criteria {
+			if c.Result == plan.ResultFail {
+				fmt.Fprintf(w, "      %s  %s  %s\n", c.ID, c.Result, clip(plan.OneLine(c.Evidence), 110))
+			}
+		}
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(w, "  git wf land %s\n", t.TaskID)
 	}
 }
 

@@ -56,6 +56,7 @@ type standing struct {
 	explained
 	checklist []export.RootCriterion
 	stale     map[plan.TaskID]string // why
+	landings  map[plan.TaskID][]plan.Landing
 	evidence  *export.Evidence
 	policy    policy.Policy
 }
@@ -75,6 +76,9 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if st.stale, err = export.Stale(c.Context, store, snap, st.state); err != nil {
 		return st, err
 	}
+	if st.landings, err = export.Standing(c.Context, store, snap); err != nil {
+		return st, err
+	}
 	st.policy = eng.Policy
 	st.evidence, err = proofUnder(c.Context, store, snap, eng.Policy)
 	return st, err
@@ -86,7 +90,7 @@ func (st standing) document() statusDocument {
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
-		t.Stale = st.stale[t.TaskID]
+		t.Stale, t.Landings = st.stale[t.TaskID], st.landings[t.TaskID]
 		if t.Approved != nil {
 			t.Approvals, t.Unproven = st.evidence.Of(t.TaskID, *t.Approved), whyNot(st.evidence.Missing(t.TaskID, *t.Approved))
 		}
@@ -95,11 +99,17 @@ func (st standing) document() statusDocument {
 }
 
 func (st style) printStanding(w io.Writer, at standing) {
-	st.printProven(w, at.state, at.stale, at.evidence)
+	st.printProven(w, at)
 	st.printChecklist(w, at.checklist)
 	st.printWaits(w, at.waits)
 	st.printHeldUp(w, at.open)
 	st.printClaims(w, staleClaims(at.claims))
+	if _, _, open := export.Kinds(at.state); len(open) > 0 && finished(at.state, at.waits) {
+		st.heading(w, "Next")
+		for _, command := range export.Next(at.state) {
+			fmt.Fprintf(w, "  %s\n", command)
+		}
+	}
 }
 
 // statusDocument is what status --json prints.
@@ -116,6 +126,7 @@ type statusDocument struct {
 	WaitsUpon    []engine.Wait          `json:"waits"`
 	HeldUp       []engine.Wait          `json:"held_up,omitempty"` // by a task that waits, and how
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
+	Next         []string               `json:"next,omitempty"` // of a plan that is done: the commands that land it
 }
 
 type taskSummary struct {
@@ -138,6 +149,7 @@ type taskSummary struct {
 	Approvals []export.Approval `json:"approvals,omitempty"`
 	Unproven  []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
 	Review    *reviewSummary    `json:"review"`
+	Landings  []plan.Landing    `json:"landings,omitempty"` // of the approved version; show: of all
 }
 
 type reviewSummary struct {
@@ -155,6 +167,9 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		d.WaitsUpon = []engine.Wait{}
 	}
 	d.Done, d.Total = s.Progress()
+	if finished(s, waits) {
+		d.Next = export.Next(s)
+	}
 	reasons := map[plan.TaskID]string{}
 	for _, w := range waits {
 		reasons[w.Task] = w.Text
@@ -227,17 +242,18 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 // printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: its target's line shows what
 // it says.
 func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
-	st.printProven(w, s, stale, &export.Evidence{})
+	st.printProven(w, standing{explained: explained{state: s}, stale: stale, evidence: &export.Evidence{}})
 }
 
-// printProven prints the tree with what the policy's keys prove.
-func (st style) printProven(w io.Writer, s *plan.State, stale map[plan.TaskID]string, proof *export.Evidence) {
+// printProven prints the tree with what the policy's keys prove and where changes landed.
+func (st style) printProven(w io.Writer, at standing) {
+	s := at.state
 	done, all := s.Progress()
 	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
-		st.status(s.Root().Status), done, all, proof.Worth(s))
+		st.status(s.Root().Status), done, all, at.evidence.Worth(s))
 	printSession(w, s)
 	fmt.Fprintln(w)
-	treePrinter{style: st, w: w, s: s, stale: stale, proof: proof}.task(s.Plan.RootTaskID, "", "")
+	treePrinter{style: st, w: w, s: s, at: at}.task(s.Plan.RootTaskID, "", "")
 }
 
 // printWaits lists what only a person can do, and the commands for it.
@@ -277,10 +293,9 @@ func (st style) printChecklist(w io.Writer, list []export.RootCriterion) {
 
 type treePrinter struct {
 	style
-	w     io.Writer
-	s     *plan.State
-	stale map[plan.TaskID]string // why
-	proof *export.Evidence
+	w  io.Writer
+	s  *plan.State
+	at standing
 }
 
 func (p treePrinter) task(id plan.TaskID, lead, under string) {
@@ -307,12 +322,13 @@ func (p treePrinter) task(id plan.TaskID, lead, under string) {
 func (p treePrinter) notes(t *plan.TaskState) string {
 	var proof []string
 	if version := plan.VersionID(t.Approved); version != "" {
-		if signed := p.proof.Of(t.TaskID, version); len(signed) > 0 {
+		if signed := p.at.evidence.Of(t.TaskID, version); len(signed) > 0 {
 			proof = append(proof, "signed by "+signedBy(signed))
 		}
-		for _, u := range p.proof.Missing(t.TaskID, version) {
+		for _, u := range p.at.evidence.Missing(t.TaskID, version) {
 			proof = append(proof, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
 	}
-	return p.s.Notes(t, proof, p.stale[t.TaskID])
+	proof = append(proof, export.LandingNotes(t, p.at.landings[t.TaskID])...)
+	return p.s.Notes(t, proof, p.at.stale[t.TaskID])
 }

@@ -85,7 +85,7 @@ func (w *watcher) tasks(st standing) []watch.Task {
 			neededBy[d] = append(neededBy[d], t.TaskID)
 		}
 	}
-	printer := treePrinter{s: s, stale: st.stale, proof: st.evidence}
+	printer := treePrinter{s: s, at: st}
 	var all []watch.Task
 	seen := map[plan.TaskID]bool{}
 	var add func(id plan.TaskID, depth int)

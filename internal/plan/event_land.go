@@ -40,6 +40,9 @@ type landingRecord struct {
 
 func (l landingRecord) number() int { return l.N }
 
+// Landed reports whether the version came to the branch.
+func (l landingRecord) Landed() bool { return l.Kind == landed }
+
 // Path is where the record is, below the task's directory.
 func (l landingRecord) Path() string {
 	return recordPath("landings", false, 0, values{n: l.N, version: l.Version, word: l.Kind})
@@ -50,6 +53,9 @@ type Land struct {
 	Landing Landing // LandingID is assigned by Apply
 	Author  Actor
 }
+
+// Repairs says that a completed plan takes the event: what it made may land later.
+func (Land) Repairs() {}
 
 // Apply is refused unless the version is one that changes the repository, and was approved.
 func (e Land) Apply(s *State) (Change, error) {

@@ -33,6 +33,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 				flags = append(flags, "--"+flag)
 			}
 		}
+	case "land": // every approved change
 	case "pause", "resume":
 		flags = given(r, "message")
 	default:

@@ -25,6 +25,9 @@ type planPage struct {
 	Many        bool // the list is so long that the browser should not lay out what is out of sight
 	Waits       []engine.Wait
 	Checklist   []export.RootCriterion
+	Changes     bool // some of it lands by git wf land
+	Documents   bool // some of it is exported
+	Open        int  // approved changes that did not land yet
 	Running     []running
 	Classes     []tally
 	Critical    []plan.TaskID
@@ -99,7 +102,14 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 			p.Days += days
 		}
 	}
-	p.Rows = s.rows(p.page, state, critical, state.Plan.RootTaskID, map[plan.TaskID]bool{})
+	landings, err := export.Standing(r.Context(), s.Store, snap)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, documents, open := export.Kinds(state)
+	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
+	p.Rows = rows{page: p.page, state: state, critical: critical, landings: landings}.below(state.Plan.RootTaskID,
+		map[plan.TaskID]bool{})
 	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
 	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
 	if at != nil {
@@ -128,18 +138,25 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 	return p
 }
 
-// rows are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
-func (s *Server) rows(p page, state *plan.State, critical map[plan.TaskID]bool, id plan.TaskID,
-	seen map[plan.TaskID]bool) []*row {
-	t := state.Tasks[id]
+// rows makes the list of a plan's tasks.
+type rows struct {
+	page     page
+	state    *plan.State
+	critical map[plan.TaskID]bool
+	landings map[plan.TaskID][]plan.Landing
+}
+
+// below are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
+func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
+	t := l.state.Tasks[id]
 	if t == nil || seen[id] {
 		return nil
 	}
 	seen[id] = true
-	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Notes: state.Notes(t, nil, ""), Critical: critical[id],
-		URL: p.TaskURL(id)}
-	for _, c := range state.Children(id) {
-		out.Children = append(out.Children, s.rows(p, state, critical, c, seen)...)
+	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
+		Notes: l.state.Notes(t, export.LandingNotes(t, l.landings[id]), "")}
+	for _, c := range l.state.Children(id) {
+		out.Children = append(out.Children, l.below(c, seen)...)
 	}
 	return []*row{out}
 }
