@@ -147,19 +147,12 @@ var errNothingChanged = errors.New("nothing was changed in the checkout of the r
 
 // ended reads what an attempt made of its checkout. A *changeError says what can't be a change.
 func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan.Config) (plan.OID, []plan.FileInfo, error) {
-	done, err := c.checkout.Candidate(ctx)
+	after, err := treeAsIs(ctx, c.checkout)
 	if err != nil {
 		return "", nil, err
 	}
-	if len(done.Nested) > 0 {
-		return "", nil, &changeError{"is a repository of its own, whose files can't be part of the change: move them out of it, or delete its .git",
-			done.Nested}
-	}
-	if len(done.Vanished) > 0 {
-		return "", nil, &changeError{"is the directory of a submodule and is gone: leave it, even empty", done.Vanished}
-	}
-	c.base.After = done.Tree
-	tree, files, err := batch.AddChange(ctx, c.base.Tree, done.Tree)
+	c.base.After = after
+	tree, files, err := batch.AddChange(ctx, c.base.Tree, after)
 	if err != nil {
 		return "", nil, err
 	}
@@ -175,6 +168,35 @@ func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan
 			[]string{plan.Count(int(size), "byte")}}
 	}
 	return tree, files, nil
+}
+
+// treeAsIs is the tree of a checkout as it is. A *changeError says what can't be part of it.
+func treeAsIs(ctx context.Context, w *workspace.Workspace) (plan.OID, error) {
+	done, err := w.Candidate(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(done.Nested) > 0:
+		return "", &changeError{"is a repository of its own, whose files can't be part of the change: move them out of it, " +
+			"or delete its .git", done.Nested}
+	case len(done.Vanished) > 0:
+		return "", &changeError{"is the directory of a submodule and is gone: leave it, even empty", done.Vanished}
+	}
+	return done.Tree, nil
+}
+
+// here is the tree of the user's working tree as it is, beside the tree of its HEAD.
+func (e *Engine) here(ctx context.Context, head plan.OID) (plan.OID, error) {
+	dir, release, err := e.Store.Scratch(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	w, err := workspace.Here(ctx, e.Store, dir, head)
+	if err != nil {
+		return "", err
+	}
+	return treeAsIs(ctx, w)
 }
 
 // changeError says what can't be part of a change.
@@ -231,7 +253,14 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if err != nil {
 		return nil, "", nil, err
 	}
-	before, after, err := e.Store.Beside(ctx, from, sub.Commit)
+	revision := sub.Commit
+	if sub.Worktree {
+		revision = "HEAD"
+	}
+	before, after, err := e.Store.Beside(ctx, from, revision)
+	if err == nil && sub.Worktree {
+		after, err = e.here(ctx, after)
+	}
 	if err != nil {
 		return nil, "", nil, err
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -160,60 +158,22 @@ func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error
 // EmptyTree is the tree without entries, which git has everywhere.
 const EmptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// Beside returns two trees: that of the merge base of a commit and a revision, and that of the revision. An empty
-// revision is the worktree as it is, without ignored files.
-func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (before, after plan.OID, err error) {
-	at := revision
-	if revision == "" {
-		at = "HEAD"
-	}
-	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", at+"^{commit}")
+// Beside returns the trees of a revision, and of its merge base with a commit.
+func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (before, tree plan.OID, err error) {
+	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
-		return "", "", fmt.Errorf("%s is no commit", plan.Quote(at))
+		return "", "", fmt.Errorf("%s is no commit", plan.Quote(revision))
 	}
 	base, err := s.Git(ctx, "merge-base", string(commit), tip)
 	if err != nil {
-		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with", plan.Quote(at), commit)
+		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with", plan.Quote(revision),
+			commit)
 	}
 	if before, err = s.TreeOf(ctx, plan.OID(base)); err != nil {
 		return "", "", err
 	}
-	if revision == "" {
-		after, err = s.worktree(ctx)
-	} else {
-		after, err = s.TreeOf(ctx, plan.OID(tip))
-	}
-	return before, after, err
-}
-
-// worktree writes the files of the worktree as a tree, as git add -A and a commit would, and leaves the index alone.
-func (s *Store) worktree(ctx context.Context) (plan.OID, error) {
-	dir, release, err := s.Scratch(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	index, err := s.Git(ctx, "rev-parse", "--git-path", "index")
-	if err != nil {
-		return "", err
-	}
-	if !filepath.IsAbs(index) {
-		index = filepath.Join(s.dir, index)
-	}
-	own := filepath.Join(dir, "index")
-	data, err := os.ReadFile(index)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	if err := os.WriteFile(own, data, 0o600); err != nil {
-		return "", err
-	}
-	env := []string{"GIT_INDEX_FILE=" + own}
-	if _, err := s.GitIn(ctx, Invocation{Dir: s.WorkTree(), Env: env, Args: []string{"-c", "core.fsync=loose-object", "add", "-A"}}); err != nil {
-		return "", err
-	}
-	tree, err := s.GitIn(ctx, Invocation{Dir: s.WorkTree(), Env: env, Args: []string{"write-tree"}})
-	return plan.OID(strings.TrimSpace(string(tree))), err
+	tree, err = s.TreeOf(ctx, plan.OID(tip))
+	return before, tree, err
 }
 
 // Trunk returns the branch that changes of the repository begin with and land on, and its tip: the setting wf.branch,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,21 @@ func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OI
 		return nil, fmt.Errorf("check out %.12s: %w", commit, err)
 	}
 	return w, w.addGitDir(ctx, commit)
+}
+
+// Here is the user's own working tree, as if it had been checked out from a tree. The copy of its index lies in scratch;
+// the user's stays as it is.
+func Here(ctx context.Context, store *gitstore.Store, scratch string, base plan.OID) (*Workspace, error) {
+	w := &Workspace{Dir: store.WorkTree(), store: store, base: base, index: filepath.Join(scratch, "index")}
+	from, err := store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	if err != nil {
+		return nil, err
+	}
+	if err := copyIndex(from, w.index); !errors.Is(err, fs.ErrNotExist) {
+		return w, err
+	}
+	_, err = w.git(ctx, w.index, nil, "read-tree", "--empty")
+	return w, err
 }
 
 // settings apply to every git that looks at a checkout: nothing starts a program that its content names, asks another
