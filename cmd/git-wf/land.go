@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/hooks"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -16,12 +18,16 @@ func (e *env) landCommand() *cli.Command {
 		Name:  "land",
 		Usage: "apply approved changes of the repository to its branch",
 		Description: "Each change becomes one commit, in the order in which they build on each other. Its criteria run on the tree that\n" +
-			"lands, unless it is the one that was approved. The branch moves once, when all have passed. A change that conflicts\n" +
-			"or fails there does not land; why is recorded.",
+			"lands, unless it is the one that was approved, and so do wf.land.check and the lines of landed tasks that changed the\n" +
+			"same files. The branch moves once, when all have passed. A change that conflicts or fails there does not land; why is\n" +
+			"recorded, and the next run moves it onto the branch as it is then.",
 		ArgsUsage: "[TASK...]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
+			boolFlag("one", "land all changes in one commit, judged as a whole"),
+			boolFlag("push", "push the branch and the plan, both or neither; judge anew if somebody else was faster"),
+			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),
 		},
 		Action: e.onPlan(wholePlan, e.land),
 	}
@@ -44,16 +50,35 @@ func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	done, err := eng.Land(c.Context, snap.ID, engine.LandOptions{Tasks: tasks, Branch: c.String("branch"), Person: person})
-	if err != nil {
+	return e.landWith(c, store, eng, snap.ID, engine.LandOptions{
+		Tasks: tasks, Branch: c.String("branch"), Person: person, One: c.Bool("one"), Push: c.Bool("push"),
+	}, c.Bool("no-verify"))
+}
+
+// landWith lands and says what became of each change.
+func (e *env) landWith(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions, skip bool) error {
+	o.Hook = func(ctx context.Context, name string) (string, error) { return hooks.Own(ctx, store.Git, name) }
+	if skip {
+		for _, name := range []string{"pre-commit", "commit-msg"} {
+			if own, err := o.Hook(c.Context, name); err != nil || own != "" {
+				fmt.Fprintf(e.stderr, "%s is skipped: --no-verify\n", name)
+			}
+		}
+		o.Hook = nil
+	}
+	done, err := eng.Land(c.Context, id, o)
+	if done.After == "" {
 		return err
 	}
 	if c.Bool("json") {
 		if err := e.printJSON(done); err != nil {
 			return err
 		}
-	} else {
+	} else if err == nil || len(done.Tasks) > 0 {
 		e.printLanded(done)
+	}
+	if err != nil {
+		return err
 	}
 	for _, l := range done.Tasks {
 		if l.Commit == "" {

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
-	"gitwf/internal/check"
-	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/process"
-	"gitwf/internal/workspace"
+	"gitwf/internal/shell"
 )
 
 // LandOptions say what lands where.
@@ -23,6 +21,11 @@ type LandOptions struct {
 	Tasks  []plan.TaskID // none: every approved change
 	Branch string        // "" means gitstore.Store.Trunk
 	Person plan.Actor    // who lands
+	One    bool          // in one commit
+	Push   bool          // the branch and the plan, together
+
+	// Hook finds the user's own hook of a name, "" if there is none; nil runs no hooks.
+	Hook func(ctx context.Context, name string) (string, error)
 }
 
 // Landed is the outcome of landing: the branch, where it was and is, and what became of each change.
@@ -30,49 +33,182 @@ type Landed struct {
 	Branch string         `json:"branch"`
 	Before plan.OID       `json:"before"`
 	After  plan.OID       `json:"after"`
-	Tasks  []plan.Landing `json:"tasks"` // in the order of landing; those that were there already are left out
+	Remote string         `json:"remote,omitempty"` // that was pushed to
+	Tasks  []plan.Landing `json:"tasks"`            // in the order of landing; those that were there already are left out
 }
 
+// mostRounds is how often landing begins again because somebody else moved the branch.
+const mostRounds = 10
+
 // Land applies approved changes to a branch, one commit each, in the order in which they build on each other. Each
-// commit's tree passes its task's criteria before the branch moves, once for all of them. A change that conflicts with
-// the branch or fails on it is recorded as refused, and so are those that build on it.
+// commit's tree passes its checks before the branch moves, once for all of them. A change that conflicts with the branch
+// or fails on it is recorded as refused. If the branch moves meanwhile, all is judged anew on its new tip.
+//
+// An error beside a result says why landing stopped after what the result has.
 func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, error) {
-	snap, err := e.Store.Snapshot(ctx, id)
+	passed, err := e.openPassed()
 	if err != nil {
 		return Landed{}, err
 	}
-	l := landing{engine: e, snap: snap, options: o, held: map[plan.TaskID]string{}}
-	if l.branch, l.tip, err = e.landsOn(ctx, o.Branch); err != nil {
-		return Landed{}, err
-	}
-	l.Landed = Landed{Branch: l.branch, Before: l.tip}
-	queue, err := l.queue()
-	if err != nil {
-		return l.Landed, err
-	}
-	base, err := e.firstBase(ctx, snap)
-	if err != nil {
-		return l.Landed, err
-	}
-	there, err := e.Store.LandedOn(ctx, snap.ID, base.Commit, l.tip)
-	if err != nil {
-		return l.Landed, err
-	}
-	queue = slices.DeleteFunc(queue, func(id plan.TaskID) bool {
-		return there[id] == plan.VersionID(snap.State().Tasks[id].Approved)
-	})
-	for _, id := range queue {
-		if err := l.land(ctx, id); err != nil {
+	for round := 1; ; round++ {
+		l := landing{engine: e, options: o, passed: passed}
+		err := l.round(ctx, id)
+		if !errors.Is(err, gitstore.ErrBranchMoved) || round == mostRounds {
 			return l.Landed, err
 		}
-	}
-	if l.tip != l.Before {
-		if err := e.Store.Advance(ctx, l.branch, l.Before, l.tip); err != nil {
-			return l.Landed, err
+		select { // two that race must not do it in step
+		case <-time.After(time.Duration(rand.IntN(round*50)) * time.Millisecond):
+		case <-ctx.Done():
+			return l.Landed, ctx.Err()
 		}
+	}
+}
+
+// landing is one round of Land.
+type landing struct {
+	Landed
+	engine  *Engine
+	options LandOptions
+	snap    *gitstore.Snapshot
+	batch   *gitstore.Batch
+	passed  *passed
+	makers  map[string]plan.Actor // of the versions; read on demand
+	there   map[plan.TaskID]gitstore.LandedCommit
+	theirs  plan.OID // the tip of the remote's branch, if it is pushed
+	tip     plan.OID // what the next commit builds on
+	tipTree plan.OID
+	tree    plan.OID // of the tip, with the group applied
+	group   []arrival
+	landed  []arrival              // that are there, or will be
+	held    map[plan.TaskID]string // tasks whose changes did not land, and why
+	silent  map[plan.TaskID]bool   // those of them that no record is about
+	checked int                    // landed tasks whose record was looked for
+	hooks   *[2]string             // the user's pre-commit and commit-msg; nil: not looked for yet
+}
+
+// arrival is an approved version that is to land.
+type arrival struct {
+	task *plan.TaskState
+	plan.Artifact
+	paths map[string]bool // what it changes; filled on demand
+}
+
+func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
+	e := l.engine
+	l.held, l.silent = map[plan.TaskID]string{}, map[plan.TaskID]bool{}
+	if l.snap, err = e.Store.Snapshot(ctx, id); err != nil {
+		return err
+	}
+	if l.Branch, l.Before, err = e.landsOn(ctx, l.options.Branch); err != nil {
+		return err
+	}
+	l.tip, l.After = l.Before, l.Before
+	if l.options.Push {
+		if err := l.fetch(ctx); err != nil {
+			return err
+		}
+	}
+	if l.tipTree, err = e.Store.TreeOf(ctx, l.tip); err != nil {
+		return err
+	}
+	l.tree = l.tipTree
+	l.batch = e.Store.NewBatch()
+	defer func() { l.batch.Discard() }()
+	queue, err := l.queue(ctx)
+	if err != nil {
+		return err
+	}
+	stopped := l.all(ctx, queue)
+	var stop *stopError
+	if stopped != nil && !errors.As(stopped, &stop) {
+		l.Landed = Landed{}
+		return stopped
+	}
+	if err := l.move(ctx); err != nil {
+		l.Landed = Landed{}
+		return err
+	}
+	err = l.record(ctx)
+	if err == nil && l.Remote != "" && len(l.Tasks) > 0 {
+		err = e.Store.PushLanded(ctx, l.Remote, l.Branch, "", id)
+	}
+	return errors.Join(err, stopped)
+}
+
+// fetch begins landing where the remote's branch is, which takes the branch along.
+func (l *landing) fetch(ctx context.Context) (err error) {
+	store := l.engine.Store
+	if l.Remote, err = store.RemoteOf(ctx, l.Branch); err != nil {
+		return err
+	}
+	if l.theirs, err = store.RemoteTip(ctx, l.Remote, l.Branch); err != nil || l.theirs == "" {
+		return err
+	}
+	behind, err := store.Descends(ctx, l.theirs, l.Before)
+	if err != nil {
+		return err
+	}
+	if behind {
+		l.tip = l.theirs
+		return nil
+	}
+	if ahead, err := store.Descends(ctx, l.Before, l.theirs); err != nil || ahead {
+		return err
+	}
+	return fault.Refused("git pull --rebase "+shell.Word(l.Remote)+" "+shell.Word(l.Branch), "%s and that of %s have diverged", l.Branch,
+		plan.Quote(l.Remote))
+}
+
+// push pushes the new tip and the plan. If somebody else pushed first, all is judged anew.
+func (l *landing) push(ctx context.Context) error {
+	store := l.engine.Store
+	if err := store.MayAdvance(ctx, l.Branch, l.tip); err != nil {
+		return err
+	}
+	err := store.PushLanded(ctx, l.Remote, l.Branch, l.tip, l.snap.ID)
+	if err == nil {
+		return nil
+	}
+	if now, askErr := store.RemoteTip(ctx, l.Remote, l.Branch); askErr == nil && now != l.theirs {
+		return gitstore.ErrBranchMoved
+	}
+	return fmt.Errorf("nothing landed: %w", err)
+}
+
+// all tries the queue until landing stops.
+func (l *landing) all(ctx context.Context, queue []arrival) error {
+	for _, c := range queue {
+		if err := l.apply(ctx, c); err != nil {
+			return err
+		}
+		if !l.options.One {
+			if err := l.commitGroup(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return l.commitGroup(ctx)
+}
+
+// move moves the branch, once for all commits.
+func (l *landing) move(ctx context.Context) error {
+	if err := l.batch.Flush(ctx); err != nil {
+		return err
+	}
+	if l.Remote != "" {
+		if err := l.push(ctx); err != nil {
+			return err
+		}
+	}
+	if l.tip == l.Before {
+		return nil
+	}
+	if err := l.engine.Store.Advance(ctx, l.Branch, l.Before, l.tip); err != nil {
+		return err
 	}
 	l.After = l.tip
-	return l.Landed, l.record(ctx)
+	_, err := l.batch.Keep(context.WithoutCancel(ctx))
+	return err
 }
 
 // landsOn is the branch that changes land on, and its tip.
@@ -91,97 +227,54 @@ func (e *Engine) landsOn(ctx context.Context, branch string) (string, plan.OID, 
 	return branch, tip, err
 }
 
-// landing is one run of Land.
-type landing struct {
-	Landed
-	engine  *Engine
-	snap    *gitstore.Snapshot
-	options LandOptions
-	branch  string
-	tip     plan.OID
-	held    map[plan.TaskID]string // tasks whose changes did not land, and why
-}
-
-// queue lists the tasks to land, each after those that it builds on.
-func (l *landing) queue() ([]plan.TaskID, error) {
-	s := l.snap.State()
+// queue lists the versions to land, each after those that it builds on, without those that are there.
+func (l *landing) queue(ctx context.Context) ([]arrival, error) {
+	e, s := l.engine, l.snap.State()
 	for _, id := range l.options.Tasks {
 		switch t := s.Tasks[id]; {
 		case !t.Changes():
-			return nil, fault.Refused("git wf export "+string(l.snap.ID), "%s: does not change the repository", id)
+			return nil, fault.Refused("git wf export --plan "+string(l.snap.ID), "%s: does not change the repository", id)
 		case t.Approved == 0:
 			return nil, fault.Refused("git wf status", "%s: no version of it is approved", id)
 		}
 	}
-	var queue []plan.TaskID
-	for _, id := range changesOf(l.snap, l.options.Tasks) {
-		if s.Tasks[id].Approved > 0 {
-			queue = append(queue, id)
+	base, err := e.firstBase(ctx, l.snap)
+	if err != nil {
+		return nil, err
+	}
+	if l.there, err = e.Store.LandedOn(ctx, l.snap.ID, base.Commit, l.tip); err != nil {
+		return nil, err
+	}
+	wanted := changesOf(l.snap, l.options.Tasks)
+	approved := 0
+	var queue []arrival
+	for _, id := range changesOf(l.snap, nil) {
+		t := s.Tasks[id]
+		if t.Approved == 0 {
+			continue
+		}
+		a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
+		if err == nil && a.Base == nil {
+			err = baseless(a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c := arrival{task: t, Artifact: a}
+		switch isWanted := slices.Contains(wanted, id); {
+		case l.there[id].Version == a.ArtifactID:
+			l.landed = append(l.landed, c)
+			approved++
+		case isWanted:
+			queue = append(queue, c)
+			approved++
 		}
 	}
-	if len(queue) == 0 {
+	if approved == 0 {
 		return nil, fault.Refused("git wf status", "%s: no change of it is approved", l.snap.ID)
 	}
+	l.checked = len(l.landed)
 	return queue, nil
-}
-
-// land makes the commit of one task's approved version on top of the tip.
-func (l *landing) land(ctx context.Context, id plan.TaskID) error {
-	e, s := l.engine, l.snap.State()
-	a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, s.Tasks[id].Approved)
-	if err != nil {
-		return err
-	}
-	doc := plan.Landing{
-		TaskID: id, ArtifactID: a.ArtifactID, Tree: a.Tree, Branch: l.branch, On: l.tip, By: l.options.Person.Name,
-		CreatedAt: plan.Second(e.Now()),
-	}
-	for _, in := range s.Inputs(id) {
-		if why := l.held[in]; why != "" {
-			return l.refuse(doc, fmt.Sprintf("it builds on %s, which did not land", in))
-		}
-	}
-	batch := e.Store.NewBatch()
-	defer batch.Discard()
-	on, err := e.Store.TreeOf(ctx, l.tip)
-	if err != nil {
-		return err
-	}
-	tree, conflicts, err := batch.ApplyChange(ctx, a.Tree, on)
-	if err != nil {
-		return err
-	}
-	if len(conflicts) > 0 {
-		for _, c := range conflicts {
-			doc.Conflicts = append(doc.Conflicts, c.String())
-		}
-		return l.refuse(doc, "it conflicts with the branch")
-	}
-	if tree == on {
-		return nil // it is there already
-	}
-	if err := batch.Flush(ctx); err != nil {
-		return err
-	}
-	commit, err := l.commit(ctx, s.Tasks[id].Task, a, tree)
-	if err != nil {
-		return err
-	}
-	if why, err := l.judge(ctx, s.Tasks[id], a, commit, tree, &doc); err != nil || why != "" {
-		return errors.Join(err, l.refuse(doc, why))
-	}
-	doc.Commit, l.tip = commit, commit
-	l.Tasks = append(l.Tasks, doc)
-	return nil
-}
-
-func (l *landing) refuse(doc plan.Landing, why string) error {
-	if why == "" {
-		return nil
-	}
-	doc.Reason, l.held[doc.TaskID] = why, why
-	l.Tasks = append(l.Tasks, doc)
-	return nil
 }
 
 // changesOf lists tasks that change the repository, and the ones that they build on, each after those that it builds on
@@ -216,100 +309,170 @@ func changesOf(snap *gitstore.Snapshot, tasks []plan.TaskID) []plan.TaskID {
 	return list
 }
 
-// commit makes the commit of a version on top of the tip: by who made the version, with the task as its subject.
-func (l *landing) commit(ctx context.Context, t *plan.Task, a plan.Artifact, tree plan.OID) (plan.OID, error) {
-	review, err := export.ApprovedBy(ctx, l.engine.Store, l.snap, t.TaskID, plan.VersionNumber(a.ArtifactID))
-	if err != nil {
-		return "", err
-	}
-	message := plan.OneLine(t.Title)
-	if body := strings.TrimSpace(plan.Printable(a.Summary)); body != "" {
-		message += "\n\n" + body
-	}
-	message += fmt.Sprintf("\n\nWf-Plan: %s\nWf-Task: %s\nWf-Artifact: %s\nWf-Review: %s\n", l.snap.ID, t.TaskID, a.ArtifactID,
-		review.ReviewID)
-	author, err := l.engine.Store.AuthorOf(ctx, l.snap, t.TaskID, a.ArtifactID)
-	if err != nil {
-		return "", err
-	}
-	return l.engine.Store.CommitTree(ctx, gitstore.NewCommit{Tree: tree, Parent: l.tip, Author: author, Time: a.CreatedAt,
-		Message: message})
-}
-
-// judge runs the task's criteria on the tree that would land, unless they were run on just that tree when the version was
-// approved. It returns why the change may not land, "" if it may. What fails is run once more: only what passes both
-// times has passed. What fails on the branch as it is, too, is nobody's fault, and landing stops.
-func (l *landing) judge(ctx context.Context, t *plan.TaskState, a plan.Artifact, commit, tree plan.OID,
-	doc *plan.Landing) (string, error) {
-	if a.Base != nil && a.Base.After == tree || !t.HasRun() {
-		return "", nil
-	}
-	results, err := l.run(ctx, t, a, commit)
-	doc.Criteria = results
-	if err != nil || !failedAny(results) {
-		return "", err
-	}
-	again, err := l.run(ctx, t, a, commit)
-	if err != nil {
-		return "", err
-	}
-	if !failedAny(again) {
-		doc.Flaky = true
-		return "a criterion failed once and passed once on the result", nil
-	}
-	bare, err := l.run(ctx, t, a, l.tip)
-	if err != nil {
-		return "", err
-	}
-	for i, r := range again {
-		if r.Result == plan.ResultFail && r.Severity == plan.Must && bare[i].Result != plan.ResultFail {
-			return fmt.Sprintf("%s fails on the result", r.ID), nil
+// apply adds a version to the group that becomes the next commit, or says why it can't be.
+func (l *landing) apply(ctx context.Context, c arrival) error {
+	for _, in := range l.snap.State().Inputs(c.TaskID) {
+		if l.held[in] != "" {
+			l.silent[c.TaskID] = true
+			l.refuse(l.doc(c), fmt.Sprintf("it builds on %s, which did not land", in))
+			return nil
 		}
 	}
-	return "", fault.Refused("git log "+l.branch, "%s: its criteria fail on %s without it, too: %s", t.TaskID, l.branch,
-		plan.OneLine(firstLine(bare[0].Evidence)))
-}
-
-// run runs the criteria of a task in a checkout of a commit.
-func (l *landing) run(ctx context.Context, t *plan.TaskState, a plan.Artifact, commit plan.OID) ([]plan.CriterionResult, error) {
-	e := l.engine
-	if w := e.Trust.lacks(t.Task); w.Text != "" {
-		return nil, fault.Waiting(w.Command, "%s: %s", t.TaskID, w.Text)
-	}
-	w, err := e.prepare(ctx, l.snap, t, contract.RoleCheck, a.Inputs)
-	if err != nil {
-		return nil, err
-	}
-	defer w.remove()
-	var criteria []plan.Criterion
-	for _, c := range t.AcceptanceCriteria {
-		if c.Red = ""; c.Run != "" {
-			criteria = append(criteria, c)
+	tree, conflicts, err := l.batch.ApplyChange(ctx, c.Tree, l.tree)
+	if err == nil && len(conflicts) > 0 {
+		// Renames are found in trees that are written.
+		if err = l.batch.Flush(ctx); err == nil {
+			_, conflicts, err = l.engine.Store.NewBatch().ApplyChange(ctx, c.Tree, l.tree)
 		}
-	}
-	environ, err := e.commandEnv()
-	if err != nil {
-		return nil, err
-	}
-	return check.Run(ctx, criteria, check.Setup{
-		Candidate: func(ctx context.Context, dir string) error {
-			_, err := workspace.Make(ctx, e.Store, dir, commit)
-			return err
-		},
-		Scratch: w.dir, Discard: w.place.discard, Environ: process.Environ(environ, w.environ(l.snap, t)...),
-		Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-	})
-}
-
-// record records what became of each change.
-func (l *landing) record(ctx context.Context) error {
-	for _, doc := range l.Tasks {
-		if doc.Reason == "" && l.After == l.Before {
-			continue
+		doc := l.doc(c)
+		for _, met := range conflicts {
+			doc.Conflicts = append(doc.Conflicts, met.String())
 		}
-		if _, err := l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil); err != nil {
-			return err
-		}
+		l.refuse(doc, "it conflicts with the branch")
+		return err
 	}
+	if err != nil || tree == l.tree {
+		return err // what it changes is there already
+	}
+	l.tree = tree
+	l.group = append(l.group, c)
 	return nil
+}
+
+// doc is the record of a landing, before its outcome is known.
+func (l *landing) doc(c arrival) plan.Landing {
+	return plan.Landing{
+		TaskID: c.TaskID, ArtifactID: c.ArtifactID, Tree: c.Tree, Branch: l.Branch, On: l.tip, By: l.options.Person.Name,
+		CreatedAt: plan.Second(l.engine.Now()),
+	}
+}
+
+func (l *landing) refuse(doc plan.Landing, why string) {
+	doc.Reason, l.held[doc.TaskID] = why, why
+	l.Tasks = append(l.Tasks, doc)
+}
+
+// commitGroup makes the commit of the group on top of the tip, if it passes its checks.
+func (l *landing) commitGroup(ctx context.Context) error {
+	group := l.group
+	if len(group) == 0 {
+		return nil
+	}
+	l.group = nil
+	draft, err := l.draft(ctx, group)
+	if err != nil {
+		return err
+	}
+	verdict, err := l.judge(ctx, group, draft)
+	if err == nil && verdict.why == "" {
+		verdict.why, err = l.runHooks(ctx, &draft)
+		verdict.silent = verdict.why != "" // it is the user's setup that says no
+	}
+	if err == nil && verdict.why == "" {
+		return l.accept(ctx, group, draft, verdict)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range group {
+		doc := l.doc(c)
+		doc.Criteria, doc.Flaky = verdict.results, verdict.flaky
+		l.silent[c.TaskID] = verdict.silent || len(group) > 1 && !verdict.flaky // nobody knows whose fault it is
+		l.refuse(doc, verdict.why)
+	}
+	l.tree = l.tipTree
+	return nil
+}
+
+// accept makes the commit the tip.
+func (l *landing) accept(ctx context.Context, group []arrival, draft gitstore.NewCommit, v verdict) error {
+	commit, err := l.batch.AddUserCommit(ctx, draft, l.engine.Now())
+	if err != nil {
+		return err
+	}
+	for _, c := range group {
+		doc := l.doc(c)
+		doc.Commit, doc.Criteria = commit, v.results
+		l.Tasks = append(l.Tasks, doc)
+	}
+	l.tip, l.tipTree, l.landed = commit, draft.Tree, append(l.landed, group...)
+	return nil
+}
+
+// draft is the commit of the group: by who made its versions, with the task as its subject.
+func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommit, error) {
+	draft := gitstore.NewCommit{Tree: l.tree, Parent: l.tip, Time: group[0].CreatedAt}
+	if l.makers == nil {
+		var err error
+		if l.makers, err = l.engine.Store.Makers(ctx, l.snap); err != nil {
+			return draft, err
+		}
+	}
+	subject, body := group[0].task.Title, group[0].Summary
+	if len(group) > 1 {
+		subject, body = l.snap.Plan.Title, ""
+	}
+	var brought []gitstore.Brought
+	var authors []plan.Actor
+	for _, c := range group {
+		version := plan.VersionNumber(c.ArtifactID)
+		review, err := export.ApprovedBy(ctx, l.engine.Store, l.snap, c.TaskID, version)
+		if err != nil {
+			return draft, err
+		}
+		brought = append(brought, gitstore.Brought{Plan: l.snap.ID, Task: c.TaskID, Artifact: c.ArtifactID, Review: review.ReviewID})
+		by := l.makers[c.TaskID.Dir()+"/"+plan.ArtifactRecord{Version: version}.Path()]
+		if by.Name == "" {
+			return draft, fmt.Errorf("%s %s was recorded by nobody", c.TaskID, c.ArtifactID)
+		}
+		if !slices.Contains(authors, by) {
+			authors = append(authors, by)
+		}
+		if len(group) > 1 {
+			body += fmt.Sprintf("* %s: %s\n", c.TaskID, plan.OneLine(c.task.Title))
+		}
+	}
+	if draft.Author = authors[0]; len(authors) > 1 { // of several makers none is the author
+		draft.Author = l.options.Person
+		for _, by := range authors {
+			body += fmt.Sprintf("\nMade by %s", plan.OneLine(by.Name))
+		}
+	}
+	draft.Message = gitstore.LandingMessage(subject, body, brought)
+	return draft, nil
+}
+
+// record records what became of each change, and what landed before without a record: landing may have been killed then.
+func (l *landing) record(ctx context.Context) error {
+	docs := slices.Clone(l.Tasks)
+	docs = slices.DeleteFunc(docs, func(d plan.Landing) bool { return l.silent[d.TaskID] || d.Reason != "" && l.refusedBefore(ctx, d) })
+	for _, c := range l.landed[:l.checked] {
+		if last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID); err != nil || last.Commit == "" || last.Branch != l.Branch {
+			at := l.there[c.TaskID]
+			doc := l.doc(c)
+			doc.Commit, doc.On = at.Commit, at.Parent
+			docs = append(docs, doc)
+		}
+	}
+	// The store records all that wait with one flush.
+	errs := make([]error, len(docs))
+	var wg sync.WaitGroup
+	for i, doc := range docs {
+		wg.Go(func() {
+			_, errs[i] = l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// refusedBefore reports whether a version was refused before on the same tip of the branch.
+func (l *landing) refusedBefore(ctx context.Context, d plan.Landing) bool {
+	last, err := l.lastRecord(ctx, d.TaskID, d.ArtifactID)
+	return err == nil && last.Reason == d.Reason && last.Branch == d.Branch && last.On == d.On
+}
+
+// lastRecord reads the newest landing of a version; it is empty if there is none.
+func (l *landing) lastRecord(ctx context.Context, id plan.TaskID, version string) (plan.Landing, error) {
+	return export.LastLanding(ctx, l.engine.Store, l.snap, id, plan.VersionNumber(version))
 }

@@ -58,6 +58,17 @@ func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord,
 	return nil
 }
 
+// LastLanding reads the newest landing of a version, as the snapshot has it; it is empty if there is none.
+func LastLanding(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Landing, error) {
+	var l plan.Landing
+	for _, rec := range slices.Backward(snap.Records.Of(id).Landings) {
+		if rec.Version == version {
+			return l, readJSON(ctx, store, snap.Commit, id.Dir()+"/"+rec.Path(), &l)
+		}
+	}
+	return l, nil
+}
+
 func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v any) error {
 	data, err := store.ReadFile(ctx, commit, path)
 	if err != nil {

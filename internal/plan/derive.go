@@ -236,6 +236,8 @@ func (s *State) action(t *TaskState) {
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
 		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
+	case t.Verdict == Approved && r.NeedsNewBase():
+		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" did not land"
 	case t.Verdict == Approved:
 		t.Status = StatusDone
 	default:

@@ -28,8 +28,33 @@ type Landing struct {
 // The kinds of landing, in the record's name.
 const (
 	landed  = "landed"
-	refused = "refused"
+	refused = "refused" // it conflicts with the branch or fails there: the task needs a new base
+	flaky   = "flaky"   // a criterion failed once and passed once, which says nothing
 )
+
+func (l *Landing) kind() string {
+	switch {
+	case l.Commit != "":
+		return landed
+	case l.Flaky:
+		return flaky
+	}
+	return refused
+}
+
+// NeedsNewBase reports whether the newest version was refused where it was to land and has landed nowhere.
+func (r *TaskRecords) NeedsNewBase() bool {
+	needs := false
+	for _, l := range r.Landings {
+		if l.Version == r.Active() {
+			if l.Kind == landed {
+				return false
+			}
+			needs = needs || l.Kind == refused
+		}
+	}
+	return needs
+}
 
 // landingRecord is a landing, or a refused one.
 type landingRecord struct {
@@ -77,10 +102,9 @@ func (e Land) Apply(s *State) (Change, error) {
 	case (l.Commit == "") == (l.Reason == ""):
 		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}
-	rec := landingRecord{N: following(r.Landings), Version: version, Kind: landed}
+	rec := landingRecord{N: following(r.Landings), Version: version, Kind: l.kind()}
 	what := fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, OneLine(l.Branch), l.Commit)
 	if l.Commit == "" {
-		rec.Kind = refused
 		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, OneLine(l.Branch))
 	}
 	l.LandingID = fmt.Sprintf("l%d", rec.N)

@@ -184,8 +184,12 @@ var actionConditions = map[string]condition{
 	"newest version awaits review": {verdictIs(""), "verdict"},
 	"newest version rejected":      {verdictIs(Rejected), "verdict"},
 	"newest version approved":      {verdictIs(Approved), "verdict"},
-	"a dependency is not DONE":     {make: func(x *situation) { x.closed = false }},
-	"otherwise":                    {make: func(*situation) {}},
+	"newest version approved, refused where it was to land, and landed nowhere": {func(x *situation) {
+		x.version("IMPL-1", Approved)
+		x.add("IMPL-1", fmt.Sprintf("landings/l%d-v%[1]d-refused.json", x.last["IMPL-1"]))
+	}, "verdict"},
+	"a dependency is not DONE": {make: func(x *situation) { x.closed = false }},
+	"otherwise":                {make: func(*situation) {}},
 }
 
 const secondInput = "inputs/the%20logo/2.json"

@@ -155,7 +155,8 @@ type Criterion struct {
 	Run         string   `json:"run,omitempty"`
 	Severity    string   `json:"severity"`
 	Covers      []string `json:"covers,omitempty"`
-	Red         string   `json:"red,omitempty"` // redBase or nothing
+	Red         string   `json:"red,omitempty"`        // redBase or nothing
+	Supersedes  []string `json:"supersedes,omitempty"` // TASK:CRITERION of earlier tasks, whose lines need not pass any more
 }
 
 // redBase is what a criterion says whose run line must fail on what the change begins with.

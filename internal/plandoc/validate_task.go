@@ -235,6 +235,7 @@ func (v *validator) criteria(i int, t *plan.Task) {
 				"statement: report.md has a summary")
 		}
 		v.method(i, at, t, c)
+		v.supersedes(i, at, t, c)
 		if c.Severity == plan.Must {
 			musts++
 		}
@@ -242,6 +243,21 @@ func (v *validator) criteria(i int, t *plan.Task) {
 	if n := len(t.AcceptanceCriteria); n > 0 && float64(musts) < v.floors.MustShare*float64(n) {
 		v.add(i, "looser-than-policy", "acceptance_criteria", "has fewer MUST criteria than the repository's policy demands",
 			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n), "severity: MUST")
+	}
+}
+
+// supersedes checks that a criterion names run lines of other changes, which this one depends on: only then do they land
+// first.
+func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion) {
+	for j, name := range c.Supersedes {
+		id, criterion, _ := strings.Cut(name, ":")
+		other := v.plan.Task(plan.TaskID(id))
+		named := other != nil && other != t && other.Changes() && t.Changes() &&
+			slices.ContainsFunc(other.AcceptanceCriteria, func(k plan.Criterion) bool { return k.ID == criterion && k.Run != "" })
+		if !named {
+			v.add(i, "bad-value", fmt.Sprintf("%ssupersedes[%d]", at, j), "names no run line of another change",
+				"TASK:CRITERION of another task with format: change", plan.Quote(name), "supersedes: [IMPL-1:A2]")
+		}
 	}
 }
 

@@ -1,0 +1,323 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gitwf/internal/check"
+	"gitwf/internal/contract"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/process"
+	"gitwf/internal/workspace"
+)
+
+// landCheck is the setting with a command line that every tree passes before it lands.
+const landCheck = "wf.land.check"
+
+// line is a command line that a tree must pass to land.
+type line struct {
+	of        arrival // whose criterion it is; without a task it is the user's own
+	criterion plan.Criterion
+	own       bool // of a version that is to land
+	red       bool // it fails without the change
+}
+
+// name is the line's, beside those of its own task.
+func (l line) name() string {
+	switch {
+	case l.of.task == nil:
+		return landCheck
+	case l.own:
+		return l.criterion.ID
+	}
+	return string(l.of.TaskID) + ":" + l.criterion.ID
+}
+
+// verdict is what the lines say of a tree.
+type verdict struct {
+	why     string // it may not land; "" if it may
+	flaky   bool
+	silent  bool // no record is made of it
+	results []plan.CriterionResult
+}
+
+// stopError says that the branch fails without the change, too, so nobody is to blame.
+type stopError struct{ error }
+
+// Exit is a refusal's.
+func (e *stopError) Exit() (int, string) { return fault.ExitRefused, "git log" }
+
+func (e *stopError) Unwrap() error { return e.error }
+
+// judge runs the lines that the tree of a group must pass. A line that fails is run once more: only what passes both
+// times has passed. What fails on the branch as it is, too, though it passed before, stops the landing.
+func (l *landing) judge(ctx context.Context, group []arrival, draft gitstore.NewCommit) (v verdict, err error) {
+	lines, err := l.lines(ctx, group, draft.Tree)
+	if err != nil || len(lines) == 0 {
+		return v, err
+	}
+	commit := l.batch.AddCommit(draft.Tree, l.tip, "What would land", time.Unix(0, 0))
+	if err := l.batch.Flush(ctx); err != nil {
+		return v, err
+	}
+	var failed []line
+	for _, x := range lines {
+		r, err := l.try(ctx, x, commit, draft.Tree)
+		if err != nil {
+			return v, err
+		}
+		if r.Result == plan.ResultFail && r.Severity == plan.Must {
+			failed = append(failed, x)
+		}
+		r.ID = x.name()
+		v.results = append(v.results, r)
+	}
+	for _, x := range failed {
+		again, err := l.run(ctx, x, commit)
+		switch {
+		case err != nil:
+			return v, err
+		case again.Result != plan.ResultFail:
+			v.flaky = true
+			v.why = x.name() + " failed once and passed once on the result"
+		default:
+			v.flaky, v.why = false, x.name()+" fails on the result"
+			return v, l.blame(ctx, x)
+		}
+	}
+	return v, nil
+}
+
+// blame looks whether a line fails on the tip of the branch, too, and is no line that fails there because the change is
+// missing: then landing stops.
+func (l *landing) blame(ctx context.Context, x line) error {
+	if x.red {
+		return nil
+	}
+	bare, err := l.run(ctx, x, l.tip)
+	if err != nil || bare.Result != plan.ResultFail {
+		return err
+	}
+	if x.own {
+		base, err := l.engine.begin(ctx, l.batch, *x.of.Base)
+		if err != nil {
+			return err
+		}
+		if before, err := l.run(ctx, x, base); err != nil || before.Result == plan.ResultFail {
+			return err
+		}
+	}
+	return &stopError{fmt.Errorf("landing stops: %s fails on %s without any change, too: %s", x.name(), l.Branch,
+		firstLine(bare.Evidence))}
+}
+
+// lines are those that a tree must pass: the run lines of the versions that are to land, unless they were approved on
+// just that tree; the user's own; and those of the plan's landed tasks that change the same files, unless a task that
+// landed later, or is to land, supersedes them.
+func (l *landing) lines(ctx context.Context, group []arrival, tree plan.OID) ([]line, error) {
+	e := l.engine
+	var lines []line
+	superseded := map[string]bool{}
+	for _, c := range slices.Concat(l.landed, group) {
+		for _, k := range c.task.AcceptanceCriteria {
+			for _, name := range k.Supersedes {
+				superseded[name] = true
+			}
+		}
+	}
+	add := func(c arrival, own bool) error {
+		if w := e.Trust.lacks(c.task.Task); w.Text != "" {
+			return fault.Waiting(w.Command, "%s: %s", c.TaskID, w.Text)
+		}
+		for _, k := range c.task.AcceptanceCriteria {
+			waived := slices.ContainsFunc(l.snap.Records.Of(c.TaskID).Waivers, func(w plan.WaiverRecord) bool {
+				return plan.VersionID(w.Version) == c.ArtifactID && w.Criterion == plan.EscapeName(k.ID)
+			})
+			if k.Run == "" || waived || !own && (superseded[string(c.TaskID)+":"+k.ID] || k.Severity != plan.Must) {
+				continue
+			}
+			red := k.RedFirst()
+			k.Red = ""
+			lines = append(lines, line{c, k, own, red})
+		}
+		return nil
+	}
+	for _, c := range group {
+		if c.Base.After != tree {
+			if err := add(c, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	own, set, err := e.Store.Config(ctx, landCheck)
+	if err != nil {
+		return nil, err
+	}
+	if set && own != "" {
+		if !e.Trust.Code() {
+			return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed", landCheck)
+		}
+		lines = append(lines, line{criterion: plan.Criterion{ID: landCheck, Statement: "What lands passes " + landCheck + ".",
+			CheckMethod: plan.StaticCheck, Severity: plan.Must, Run: own}})
+	}
+	for i := range l.landed {
+		if meets(&l.landed[i], group) {
+			if err := add(l.landed[i], false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return lines, nil
+}
+
+// meets reports whether a landed version changes a file that the group changes, too.
+func meets(landed *arrival, group []arrival) bool {
+	mine := landed.changes()
+	for i := range group {
+		for path := range group[i].changes() {
+			if mine[path] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *arrival) changes() map[string]bool {
+	if c.paths == nil {
+		c.paths = map[string]bool{}
+		for _, f := range plandoc.Changed(c.Files) {
+			c.paths[f.Path] = true
+		}
+	}
+	return c.paths
+}
+
+// try runs a line, unless it has passed on the same tree in the same environment.
+func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.CriterionResult, error) {
+	environ, err := l.engine.commandEnv()
+	if err != nil {
+		return plan.CriterionResult{}, err
+	}
+	key := []string{x.criterion.Run, string(tree)}
+	if strings.Contains(x.criterion.Run, "WF_") { // it looks at the task that it is a line of
+		key = append(key, string(l.snap.ID), string(x.of.TaskID), string(x.of.Tree))
+	}
+	slices.Sort(environ)
+	sum := sha256.Sum256([]byte(strings.Join(append(key, environ...), "\x00")))
+	id := hex.EncodeToString(sum[:])
+	if l.passed.has(id, l.engine.Now()) {
+		return check.NewResult(x.criterion, plan.ReviewerChecks, plan.ResultPass, "passed on this tree before"), nil
+	}
+	r, err := l.run(ctx, x, commit)
+	if err == nil && r.Result == plan.ResultPass {
+		err = l.passed.add(id, l.engine.Now())
+	}
+	return r, err
+}
+
+// run runs a line in a checkout of a commit.
+func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.CriterionResult, error) {
+	e := l.engine
+	environ, err := e.commandEnv()
+	if err != nil {
+		return plan.CriterionResult{}, err
+	}
+	setup := check.Setup{
+		Candidate: func(ctx context.Context, dir string) error {
+			_, err := workspace.Make(ctx, e.Store, dir, commit)
+			return err
+		},
+		Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
+	}
+	if x.of.task != nil {
+		w, err := e.prepare(ctx, l.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
+		if err != nil {
+			return plan.CriterionResult{}, err
+		}
+		defer w.remove()
+		setup.Scratch, setup.Discard, setup.Environ = w.dir, w.place.discard, process.Environ(environ, w.environ(l.snap, x.of.task)...)
+	} else {
+		place, err := e.newScratch(ctx)
+		if err != nil {
+			return plan.CriterionResult{}, err
+		}
+		defer place.remove()
+		if setup.Scratch, err = place.mkdir(); err != nil {
+			return plan.CriterionResult{}, err
+		}
+		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
+	}
+	results, err := check.Run(ctx, []plan.Criterion{x.criterion}, setup)
+	if err != nil || len(results) != 1 {
+		return plan.CriterionResult{}, errors.Join(err, ctx.Err())
+	}
+	return results[0], nil
+}
+
+// passed are the lines that passed on a tree in an environment, and when: a file of the common git directory. A line
+// that failed is run again.
+type passed struct {
+	path string
+	at   map[string]time.Time
+}
+
+// passedFor is how long a line that passed need not run again: what it runs with may change without a trace.
+const passedFor = 12 * time.Hour
+
+func (e *Engine) openPassed() (*passed, error) {
+	p := &passed{path: filepath.Join(e.Store.CommonDir(), "wf", "cache", "passed"), at: map[string]time.Time{}}
+	f, err := os.Open(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		id, when, _ := strings.Cut(s.Text(), " ")
+		if seconds, err := strconv.ParseInt(when, 10, 64); err == nil && len(id) == 2*sha256.Size {
+			p.at[id] = time.Unix(seconds, 0)
+		}
+	}
+	const most = 10_000
+	if len(p.at) < most {
+		return p, nil
+	}
+	p.at = map[string]time.Time{} // most are too old to count
+	return p, os.Remove(p.path)
+}
+
+func (p *passed) has(id string, now time.Time) bool {
+	since := now.Sub(p.at[id])
+	return since >= 0 && since < passedFor
+}
+
+// add appends whole lines, so that two processes can add at once.
+func (p *passed) add(id string, now time.Time) error {
+	p.at[id] = now
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(p.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s %d\n", id, now.Unix())
+	return errors.Join(err, f.Close())
+}

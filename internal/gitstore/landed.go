@@ -1,0 +1,153 @@
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"gitwf/internal/plan"
+)
+
+// NewCommit is a commit to be made on a branch of the user's. The committer is the user.
+type NewCommit struct {
+	Tree, Parent plan.OID
+	Author       plan.Actor
+	Time         time.Time // of the author
+	Message      string
+}
+
+// AddUserCommit adds a commit of the user's, signed if commit.gpgSign says so. No ref names it yet.
+func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (plan.OID, error) {
+	committer, err := b.s.Person(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := b.s.prepareWriting(ctx); err != nil {
+		return "", err
+	}
+	author, committer := cleanActor(c.Author), cleanActor(committer)
+	made, when := fmt.Sprintf("%d +0000", c.Time.Unix()), fmt.Sprintf("%d %s", now.Unix(), now.Local().Format("-0700"))
+	if !b.s.writing.signs {
+		return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s %s\ncommitter %s %s\n\n%s", c.Tree,
+			c.Parent, ident(author), made, ident(committer), when, c.Message)), nil
+	}
+	if err := b.Flush(ctx); err != nil { // git signs only a commit whose tree and parent exist
+		return "", err
+	}
+	out, err := b.s.GitIn(ctx, Invocation{
+		Args:  []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", string(c.Parent), string(c.Tree)},
+		Stdin: strings.NewReader(c.Message),
+		Env: []string{
+			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=@" + made,
+			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=@" + when,
+		},
+	})
+	if err != nil {
+		return "", signingFailed(ctx, &signing{}, err)
+	}
+	oid := plan.OID(strings.TrimSpace(string(out)))
+	if !isOID(oid) {
+		return "", fmt.Errorf("git commit-tree printed %q", out)
+	}
+	return oid, nil
+}
+
+// Makers returns who recorded each version of a plan, by the path of its artifact.json.
+func (s *Store) Makers(ctx context.Context, snap *Snapshot) (map[string]plan.Actor, error) {
+	out, err := s.Git(ctx, "-c", "log.showSignature=false", "-c", "core.quotePath=false", "log", "--no-color", "--no-renames",
+		"--diff-filter=A", "--name-only", "--format=%x01%an%x02%ae", "--end-of-options", string(snap.Commit), "--",
+		":(top,glob)tasks/*/*/artifacts/*/artifact.json")
+	makers := map[string]plan.Actor{}
+	var by plan.Actor
+	for line := range strings.Lines(out) {
+		line = strings.TrimRight(line, "\n")
+		if who, ok := strings.CutPrefix(line, "\x01"); ok {
+			by.Name, by.Email, _ = strings.Cut(who, "\x02")
+			continue
+		}
+		if _, known := makers[line]; line != "" && !known {
+			makers[line] = by
+		}
+	}
+	return makers, err
+}
+
+// LandedCommit is a commit that says it brought a version to a branch.
+type LandedCommit struct {
+	Version        string
+	Commit, Parent plan.OID
+}
+
+// LandedOn returns the versions of a plan that commits between base and tip say they brought, by task. A squash indents
+// the lines that say so. Landing goes by them; they prove nothing.
+func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (map[plan.TaskID]LandedCommit, error) {
+	out, err := s.Git(ctx, "-c", "log.showSignature=false", "log", "--reverse", "--no-color", "-z", "--fixed-strings",
+		"--grep="+trailerPlan+": "+string(id), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
+	landed := map[plan.TaskID]LandedCommit{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		ids, message, _ := strings.Cut(entry, "\n")
+		commit, parents, _ := strings.Cut(ids, " ")
+		parent, _, _ := strings.Cut(parents, " ")
+		var of, task string
+		for line := range strings.Lines(message) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			switch key {
+			case trailerPlan:
+				of, task = value, ""
+			case trailerTask:
+				task = value
+			case trailerArtifact:
+				if of == string(id) && task != "" {
+					landed[plan.TaskID(task)] = LandedCommit{value, plan.OID(commit), plan.OID(parent)}
+				}
+			}
+		}
+	}
+	return landed, err
+}
+
+// The lines of a landed commit that name what it brought.
+const (
+	trailerPlan     = "Wf-Plan"
+	trailerTask     = "Wf-Task"
+	trailerArtifact = "Wf-Artifact"
+)
+
+// Brought is a version that a commit brings to a branch.
+type Brought struct {
+	Plan     plan.ID
+	Task     plan.TaskID
+	Artifact string
+	Review   string
+}
+
+// LandingMessage is the message of a commit that brings versions to a branch. Nothing in the body can be taken for the
+// lines that name them.
+func LandingMessage(subject, body string, brought []Brought) string {
+	message := plan.OneLine(subject) + "\n\n"
+	if body = quoteTrailers(strings.TrimSpace(plan.Printable(body))); body != "" {
+		message += body + "\n\n"
+	}
+	for _, b := range brought {
+		message += fmt.Sprintf("%s: %s\n%s: %s\n%s: %s\nWf-Review: %s\n", trailerPlan, b.Plan, trailerTask, b.Task, trailerArtifact,
+			b.Artifact, b.Review)
+	}
+	return message
+}
+
+// quoteTrailers marks the lines of a text that begin as ours do, wherever a squash or a quotation moves them, and the
+// lines at which git am ends a message.
+func quoteTrailers(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		word := strings.TrimSpace(line)
+		if len(word) >= 3 && (strings.EqualFold(word[:3], "wf-") || word[:3] == "---") {
+			b.WriteString("> ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,87 @@
+package gitstore
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/plan"
+)
+
+// RemoteOf returns the remote that a branch is pushed to, as git push chooses it: the branch's, or the only one.
+func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
+	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch + ".remote"} {
+		if name, set, err := s.Config(ctx, key); err != nil || set && name != "." {
+			return name, err
+		}
+	}
+	out, err := s.Git(ctx, "remote")
+	if names := strings.Fields(out); err == nil && len(names) == 1 {
+		return names[0], nil
+	}
+	if strings.Contains("\n"+out+"\n", "\norigin\n") {
+		return "origin", err
+	}
+	if err == nil {
+		err = fault.Refused("git config branch."+branch+".remote NAME", "nothing says which remote %s is pushed to", branch)
+	}
+	return "", err
+}
+
+// RemoteTip asks a remote for the tip of a branch and fetches it if it is not here; "" if the remote has no such branch.
+func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID, error) {
+	ref := "refs/heads/" + branch
+	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, ref)
+	var tip plan.OID
+	for line := range strings.Lines(out) {
+		if oid, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref { // it lists longer names, too
+			tip = plan.OID(oid)
+		}
+	}
+	if err != nil || tip == "" {
+		return "", err
+	}
+	if _, err := s.Git(ctx, "cat-file", "-e", string(tip)+"^{commit}"); err == nil {
+		return tip, nil
+	}
+	_, err = s.Git(ctx, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", remote, ref)
+	return tip, err
+}
+
+// Descends reports whether a commit is another, or has it in its history.
+func (s *Store) Descends(ctx context.Context, commit, from plan.OID) (bool, error) {
+	_, err := s.Git(ctx, "merge-base", "--is-ancestor", string(from), string(commit))
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// PushLanded pushes a commit as a branch together with a plan, both or neither. No commit means the plan alone.
+func (s *Store) PushLanded(ctx context.Context, remote, branch string, commit plan.OID, id plan.ID) error {
+	specs := []string{RefName(id) + ":" + RefName(id)}
+	if commit != "" {
+		specs = append(specs, string(commit)+":refs/heads/"+branch)
+	}
+	_, err := s.Git(ctx, append([]string{"push", "-q", "--atomic", "--end-of-options", remote}, specs...)...)
+	return err
+}
+
+// MayAdvance fails if a file of the worktree that has a branch checked out is in the way of its move to a commit.
+func (s *Store) MayAdvance(ctx context.Context, branch string, to plan.OID) error {
+	ref := "refs/heads/" + branch
+	if busy, err := s.busyBranch(ref, branch); err != nil || busy != "" {
+		return cmp.Or(err, fault.Refused("git status", "%s: %s", branch, busy))
+	}
+	dir, err := s.worktreeOf(ctx, ref)
+	if err != nil || dir == "" {
+		return err
+	}
+	_, _ = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"update-index", "-q", "--refresh"}})
+	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"read-tree", "-n", "-m", "-u", "HEAD", string(to)}})
+	if err != nil {
+		return inTheWay(branch, err)
+	}
+	return nil
+}
