@@ -16,12 +16,16 @@ import (
 type Setup struct {
 	Candidate func(ctx context.Context, dir string) error // writes a copy of the candidate's files into dir
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
-	Base      func(ctx context.Context, dir string) error // of a change: writes what it begins with, and its tests
 	Outside   []string                                    // of a change: what it changes outside of its paths
-	Scratch   string                                      // a directory of our own for the copies
-	Discard   func(dir string)                            // gives a copy up; nil removes it
-	Environ   []string                                    // of the run lines
-	Timeout   time.Duration                               // of one run line
+
+	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
+	// the change begins with and its tests, that nothing has run in. It is good until the next call.
+	Checkout func(ctx context.Context, before bool) (dir string, err error)
+
+	Scratch string           // a directory of our own for the copies
+	Discard func(dir string) // gives a copy up; nil removes it
+	Environ []string         // of the run lines
+	Timeout time.Duration    // of one run line
 }
 
 // maxEvidence bounds what a review keeps of a run line's output, in bytes.
@@ -50,15 +54,11 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 	if c.CheckMethod == plan.ChangedPaths {
 		return s.within(c), nil
 	}
-	fill := s.Candidate
-	if c.CheckMethod == plan.RunSmokeTest {
-		fill = s.Bundle
-	}
-	out, _, err := s.run(ctx, c, fill)
+	out, _, err := s.run(ctx, c, false)
 	if err != nil || !c.RedFirst() || !out.Passed() {
 		return out, err
 	}
-	before, ended, err := s.run(ctx, c, s.Base)
+	before, ended, err := s.run(ctx, c, true)
 	switch {
 	case err != nil:
 		return out, err
@@ -94,18 +94,36 @@ func (s Setup) within(c plan.Criterion) plan.CriterionResult {
 	return NewResult(c, plan.ReviewerChecks, plan.ResultFail, text)
 }
 
-// run runs a criterion's line in a directory of its own. ended reports whether the line came to an end of its own, with
-// an exit code that a command gives: 126 and 127 are the shell's, for one that could not be run.
-func (s Setup) run(ctx context.Context, c plan.Criterion, fill func(context.Context, string) error) (out plan.CriterionResult,
-	ended bool, err error) {
-	dir, err := os.MkdirTemp(s.Scratch, "check-")
+// place returns a directory for a criterion's line that nothing has run in, and what gives it up.
+func (s Setup) place(ctx context.Context, c plan.Criterion, before bool) (dir string, leave func(), err error) {
+	if s.Checkout != nil && c.CheckMethod != plan.RunSmokeTest {
+		dir, err = s.Checkout(ctx, before)
+		return dir, func() {}, err
+	}
+	if dir, err = os.MkdirTemp(s.Scratch, "check-"); err != nil {
+		return "", nil, err
+	}
+	fill := s.Candidate
+	if c.CheckMethod == plan.RunSmokeTest {
+		fill = s.Bundle
+	}
+	if err := fill(ctx, dir); err != nil {
+		s.discard(dir)
+		return "", nil, err
+	}
+	return dir, func() { s.discard(dir) }, nil
+}
+
+// run runs a criterion's line in a directory of its own, with the candidate or with what was before it. ended reports
+// whether the line came to an end of its own, with an exit code that a command gives: 126 and 127 are the shell's, for
+// one that could not be run.
+func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan.CriterionResult, ended bool,
+	err error) {
+	dir, leave, err := s.place(ctx, c, before)
 	if err != nil {
 		return out, false, err
 	}
-	defer s.discard(dir)
-	if err := fill(ctx, dir); err != nil {
-		return out, false, err
-	}
+	defer leave()
 	res, err := process.Run(ctx, process.Command{
 		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
 	})

@@ -42,19 +42,17 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	for _, c := range conflicts {
 		w.change.conflicts = append(w.change.conflicts, c.String())
 	}
-	w.change.checkout, err = e.checkOutTree(ctx, batch, w.work, base.Commit, base.Tree)
+	commit, err := e.begin(ctx, batch, base)
+	if err != nil {
+		return err
+	}
+	if w.change.checkout, err = e.takeCheckout(string(snap.ID) + "/" + string(t.TaskID)); err != nil {
+		return err
+	}
+	err = w.change.checkout.CheckOut(ctx, commit, true)
+	w.work = w.change.checkout.Dir
 	w.source, w.out, w.checkout = base.Commit, w.work, true
 	return err
-}
-
-// checkOutTree checks a tree out into a directory of its own, as a commit on top of the one that it grew from.
-func (e *Engine) checkOutTree(ctx context.Context, batch *gitstore.Batch, dir string, commit,
-	tree plan.OID) (*workspace.Workspace, error) {
-	commit, err := e.begin(ctx, batch, plan.Base{Commit: commit, Tree: tree})
-	if err != nil {
-		return nil, err
-	}
-	return workspace.Make(ctx, e.Store, dir, commit)
 }
 
 // baseOf computes what a task's change begins with: the tip of the branch when the plan's first change began, with the
@@ -325,58 +323,6 @@ func (e *Engine) startOf(batch *gitstore.Batch, base plan.Base) plan.OID {
 	return batch.AddCommit(base.Tree, base.Commit, "What the task begins with", time.Unix(0, 0))
 }
 
-// checkOutVersion checks out the repository with a version of a change. Where its trees are not here, they are made
-// again.
-func (e *Engine) checkOutVersion(ctx context.Context, a plan.Artifact, dir string) error {
-	batch := e.Store.NewBatch()
-	defer batch.Discard()
-	base, err := e.baseTree(ctx, a)
-	if err != nil {
-		return err
-	}
-	after, conflicts, err := batch.ApplyChange(ctx, a.Tree, base)
-	if err == nil && (len(conflicts) > 0 || after != a.Base.After) {
-		err = fmt.Errorf("%s %s does not lead to the tree %.12s that it names", a.TaskID, a.ArtifactID, a.Base.After)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = e.checkOutTree(ctx, batch, dir, a.Base.Commit, after)
-	return err
-}
-
-// baseTree is the tree that a version changes.
-func (e *Engine) baseTree(ctx context.Context, a plan.Artifact) (plan.OID, error) {
-	if a.Base == nil {
-		return "", baseless(a)
-	}
-	base, err := e.Store.TreeOf(ctx, a.Base.Tree)
-	if err == nil && base == "" {
-		err = fault.Refused("git fetch", "%s %s changes the tree %.12s, which is not here", a.TaskID, a.ArtifactID, a.Base.Tree)
-	}
-	return base, err
-}
-
-// checkOutRed checks out what a change begins with, with the candidate's tests laid over it.
-func (e *Engine) checkOutRed(ctx context.Context, t *plan.Task, a plan.Artifact, dir string) error {
-	batch := e.Store.NewBatch()
-	defer batch.Discard()
-	base, err := e.baseTree(ctx, a)
-	if err != nil {
-		return err
-	}
-	tests, err := batch.PartOfChange(ctx, a.Tree, func(path string) bool { return plandoc.Covers(t.DeliverableSpec.Tests, path) })
-	if err != nil {
-		return err
-	}
-	tree, _, err := batch.ApplyChange(ctx, tests, base)
-	if err != nil {
-		return err
-	}
-	_, err = e.checkOutTree(ctx, batch, dir, a.Base.Commit, tree)
-	return err
-}
-
 // outside lists what a version changes outside of the paths that its task declares.
 func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]string, error) {
 	entries, err := e.Store.ListTree(ctx, a.Tree, "")
@@ -398,7 +344,11 @@ func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]
 
 // showChange gives a reviewer a checkout of the repository with a version, and the change as a patch.
 func (e *Engine) showChange(ctx context.Context, c *prompt.Candidate, a plan.Artifact) error {
-	if err := e.checkOutVersion(ctx, a, c.Dir); err != nil {
+	commit, err := e.commitOfVersion(ctx, a)
+	if err != nil {
+		return err
+	}
+	if _, err := workspace.Make(ctx, e.Store, c.Dir, commit); err != nil {
 		return err
 	}
 	patch, err := e.Store.ChangeDiff(ctx, a.Tree)

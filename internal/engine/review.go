@@ -154,24 +154,22 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return subject, nil, err
 	}
-	candidate := func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) }
-	var outside []string
-	if t.Changes() {
-		candidate = func(ctx context.Context, dir string) error { return e.checkOutVersion(ctx, subject.Artifact, dir) }
-		if outside, err = e.outside(ctx, t.Task, subject.Artifact); err != nil {
-			return subject, nil, err
-		}
-	}
-	results, err := check.Run(ctx, t.AcceptanceCriteria, check.Setup{
-		Candidate: candidate,
-		Base:      func(ctx context.Context, dir string) error { return e.checkOutRed(ctx, t.Task, subject.Artifact, dir) },
-		Outside:   outside,
+	setup := check.Setup{
+		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
 		Scratch:   w.dir,
 		Discard:   w.place.discard,
 		Environ:   process.Environ(environ, w.environ(snap, t)...),
 		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-	})
+	}
+	if t.Changes() {
+		leave, err := e.checkChange(ctx, &setup, t.Task, subject.Artifact)
+		if err != nil {
+			return subject, nil, err
+		}
+		defer leave()
+	}
+	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
 	return subject, results, err
 }
 

@@ -91,6 +91,9 @@ func (e *Engine) repo() string {
 
 func (w *workDir) remove() {
 	w.onlookers.end()
+	if w.change != nil && w.change.checkout != nil {
+		w.change.checkout.Close()
+	}
 	if w.ownPlace {
 		w.place.remove()
 		return

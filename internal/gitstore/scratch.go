@@ -101,6 +101,15 @@ func (s *Store) RemoveScratch(note string) error {
 	return nil
 }
 
+// TryLock locks the file that belongs to a path, which ends in .lock. unlock is nil if somebody holds it.
+func TryLock(path string) (unlock func()) {
+	held := lockDead(path)
+	if held == nil {
+		return nil
+	}
+	return func() { held.Close() }
+}
+
 // lockDead takes the lock of a note's owner; it returns nil if somebody holds it or it can't be locked.
 func lockDead(note string) *flock.Flock {
 	held := flock.New(note+lockSuffix, flock.SetPermissions(0o666))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -23,22 +24,43 @@ type Workspace struct {
 	store *gitstore.Store
 	base  plan.OID // the tree that was checked out
 	index string   // as it was after the checkout
+
+	// Of a checkout that a pool keeps; else zero.
+	pool   *Pool
+	unlock func()
+	task   string    // whom it is for
+	same   bool      // it was for the same one before
+	used   time.Time // when it was taken last; zero: never
 }
 
 // Make checks a commit out into a new or empty directory. It keeps an index beside it; the caller removes both.
 func Make(ctx context.Context, store *gitstore.Store, dir string, commit plan.OID) (*Workspace, error) {
-	base, err := store.Resolve(ctx, string(commit)+"^{tree}")
+	w := &Workspace{Dir: dir, store: store, index: dir + ".index"}
+	tree, err := w.treeOf(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Dir: dir, store: store, base: base, index: dir + ".index"}
+	return w, w.fresh(ctx, commit, tree)
+}
+
+func (w *Workspace) treeOf(ctx context.Context, commit plan.OID) (plan.OID, error) {
+	tree, err := w.store.TreeOf(ctx, commit)
+	if err == nil && tree == "" {
+		err = fmt.Errorf("commit %.12s is not here", commit)
+	}
+	return tree, err
+}
+
+// fresh writes the files of a commit.
+func (w *Workspace) fresh(ctx context.Context, commit, tree plan.OID) error {
 	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
-		return nil, err
+		return err
 	}
-	if _, err := w.git(ctx, w.index, nil, "read-tree", "-m", "-u", string(base)); err != nil {
-		return nil, fmt.Errorf("check out %.12s: %w", commit, err)
+	if _, err := w.git(ctx, w.index, nil, "read-tree", "-m", "-u", string(tree)); err != nil {
+		return fmt.Errorf("check out %.12s: %w", commit, err)
 	}
-	return w, w.addGitDir(ctx, commit)
+	w.base = tree
+	return w.addGitDir(ctx, commit)
 }
 
 // Here is the user's own working tree, as if it had been checked out from a tree. The copy of its index lies in scratch;
@@ -60,7 +82,9 @@ func Here(ctx context.Context, store *gitstore.Store, scratch string, base plan.
 // process, or refuses a file for its line ends.
 var settings = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
-	"-c", "core.fsync=loose-object", "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false",
+	"-c", "core.fsync=loose-object", "-c", "core.splitIndex=false", "-c", "index.version=2", "-c", "index.sparse=false",
+	"-c", "core.trustctime=true", "-c", "core.checkStat=default", // what somebody sets back is seen all the same
+	"-c", "core.safecrlf=false", "-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false",
 }
 
 // git runs git on the checkout, with the user's repository and an index.
@@ -74,39 +98,26 @@ func (w *Workspace) git(ctx context.Context, index string, stdin io.Reader, args
 // addGitDir gives the checkout a git directory for whoever works in it. It borrows the repository's objects, has no refs
 // and no remotes, and runs no hooks: nothing done there reaches the user's branches or configuration.
 func (w *Workspace) addGitDir(ctx context.Context, commit plan.OID) error {
-	own := func(args ...string) error {
-		_, err := w.store.GitIn(ctx, gitstore.Invocation{Args: args, Dir: w.Dir, Env: []string{
-			"GIT_DIR=" + filepath.Join(w.Dir, ".git"), "GIT_WORK_TREE=" + w.Dir,
-		}})
-		return err
-	}
-	if err := own("init", "-q", "--template="); err != nil {
-		return err
-	}
 	dir := filepath.Join(w.Dir, ".git")
-	objects := filepath.Join(w.store.CommonDir(), "objects")
-	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o777); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(objects+"\n"), 0o666); err != nil {
-		return err
-	}
-	if err := copyIndex(w.index, filepath.Join(dir, "index")); err != nil {
-		return err
-	}
-	text, err := w.config(ctx)
+	config, err := w.config(ctx)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
+	for _, d := range []string{filepath.Join(dir, "objects", "info"), filepath.Join(dir, "refs")} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			return err
+		}
 	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+	for name, text := range map[string]string{
+		"objects/info/alternates": filepath.Join(w.store.CommonDir(), "objects") + "\n",
+		"config":                  config,
+		"HEAD":                    string(commit) + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
 	}
-	return own("update-ref", "--no-deref", "HEAD", string(commit))
+	return copyIndex(w.index, filepath.Join(dir, "index"))
 }
 
 // carried are the settings of the user's repository that decide what a checkout looks like, and who commits.
@@ -115,13 +126,14 @@ var carried = []string{"core.autocrlf", "core.eol", "core.filemode", "core.symli
 
 // config is what the checkout's own configuration begins with.
 func (w *Workspace) config(ctx context.Context) (string, error) {
-	out, err := w.store.Git(ctx, "config", "--local", "--includes", "--null", "--list")
+	all, err := w.store.Settings(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	text := "[core]\n\thooksPath = " + os.DevNull + "\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
-	for entry := range strings.SplitSeq(out, "\x00") {
-		key, value, _ := strings.Cut(entry, "\n")
+	text := "[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\thooksPath = " + os.DevNull +
+		"\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+	for _, entry := range all {
+		key, value := entry[0], entry[1]
 		if !slices.Contains(carried, key) && !strings.HasPrefix(key, "filter.") {
 			continue
 		}

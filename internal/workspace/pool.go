@@ -1,0 +1,287 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Pool keeps the checkouts of a repository, for the next attempt or check to move to another commit: most files stay as
+// they are. Each is a directory with the checkout and its index, beside a file that its user locks; so the checkouts of
+// killed processes are free like any others.
+//
+// They are in the user's cache directory and not below the git directory: tools look for their settings and modules in
+// the directories above, and would find those of the user's worktree. Git would find the user's repository, if somebody
+// removes the checkout's.
+type Pool struct {
+	store *gitstore.Store
+	dir   string
+}
+
+// Idle checkouts go after this time.
+const unused = 7 * 24 * time.Hour
+
+// ownerFile, beside the checkouts of a repository, holds the path of its git directory.
+const ownerFile = "repository"
+
+// OpenPool opens the pool of a repository in the user's cache directory. It removes the pools of repositories that are
+// gone.
+func OpenPool(store *gitstore.Store) (*Pool, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	all := filepath.Join(cache, "git-wf", "checkouts")
+	sum := sha256.Sum256([]byte(store.CommonDir()))
+	p := &Pool{store: store, dir: filepath.Join(all, hex.EncodeToString(sum[:8]))}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, err
+	}
+	owner := filepath.Join(p.dir, ownerFile)
+	if data, err := os.ReadFile(owner); err != nil || string(data) != store.CommonDir() {
+		if err := os.WriteFile(owner, []byte(store.CommonDir()), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	others, _ := filepath.Glob(filepath.Join(all, "*", ownerFile))
+	for _, other := range others {
+		data, err := os.ReadFile(other)
+		if err != nil || !filepath.IsAbs(string(data)) {
+			continue
+		}
+		if _, err := os.Stat(string(data)); errors.Is(err, fs.ErrNotExist) {
+			_ = removeAll(filepath.Dir(other))
+		}
+	}
+	return p, nil
+}
+
+// What a directory of the pool holds.
+const (
+	filesDir  = "files" // the checkout
+	indexFile = "index" // as it was after the checkout
+	taskFile  = "task"  // whom it was last for; its time is when
+)
+
+// Take returns a checkout that nobody uses, with whatever is in it: see CheckOut. It is the last one of the same
+// task, else the one unused for longest, else a new one. No task means a check: checks and attempts don't share any.
+// Close gives it back.
+func (p *Pool) Take(task string) (*Workspace, error) {
+	var free []*Workspace
+	entries, err := os.ReadDir(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if w := p.lock(e.Name()); w != nil {
+				free = append(free, w)
+			}
+		}
+	}
+	slices.SortFunc(free, func(a, b *Workspace) int { return a.used.Compare(b.used) })
+	at := slices.IndexFunc(free, func(w *Workspace) bool { return w.task == task })
+	if at < 0 {
+		at = slices.IndexFunc(free, func(w *Workspace) bool { return (w.task == "") == (task == "") })
+	}
+	var taken *Workspace
+	for i, w := range free {
+		switch {
+		case i == at:
+			taken = w
+		case time.Since(w.used) > unused:
+			_ = w.discard()
+		default:
+			w.Close()
+		}
+	}
+	if taken == nil {
+		if taken, err = p.add(); err != nil {
+			return nil, err
+		}
+	}
+	taken.same, taken.task = taken.task == task, task
+	return taken, os.WriteFile(filepath.Join(filepath.Dir(taken.Dir), taskFile), []byte(task), 0o666)
+}
+
+// lock takes a checkout of the pool, nil if somebody else has it.
+func (p *Pool) lock(name string) *Workspace {
+	dir := filepath.Join(p.dir, name)
+	unlock := gitstore.TryLock(dir)
+	if unlock == nil {
+		return nil
+	}
+	if _, err := os.Stat(dir); err != nil { // its last user has removed it
+		unlock()
+		_ = os.Remove(dir + ".lock")
+		return nil
+	}
+	w := &Workspace{Dir: filepath.Join(dir, filesDir), store: p.store, index: filepath.Join(dir, indexFile)}
+	w.pool, w.unlock = p, unlock
+	if task, err := os.ReadFile(filepath.Join(dir, taskFile)); err == nil {
+		w.task = string(task)
+	}
+	if info, err := os.Stat(filepath.Join(dir, taskFile)); err == nil {
+		w.used = info.ModTime()
+	}
+	return w
+}
+
+// add makes a new directory of the pool.
+func (p *Pool) add() (*Workspace, error) {
+	for {
+		dir, err := os.MkdirTemp(p.dir, "")
+		if err != nil {
+			return nil, err
+		}
+		if w := p.lock(filepath.Base(dir)); w != nil { // nobody was faster
+			return w, nil
+		}
+	}
+}
+
+// Close gives a checkout back to its pool.
+func (w *Workspace) Close() {
+	if w.unlock != nil {
+		w.unlock()
+	}
+}
+
+// discard removes a checkout from its pool.
+func (w *Workspace) discard() error {
+	err := removeAll(filepath.Dir(w.Dir))
+	w.Close()
+	_ = os.Remove(filepath.Dir(w.Dir) + ".lock")
+	return err
+}
+
+// CheckOut makes the checkout of a pool one of the commit. What somebody left in it goes, down to its git directory;
+// ignored files of the same task stay if kept is set. Where that can't be done, a new checkout takes its place, in
+// another directory.
+func (w *Workspace) CheckOut(ctx context.Context, commit plan.OID, kept bool) error {
+	tree, err := w.treeOf(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if w.used.IsZero() {
+		return w.fresh(ctx, commit, tree)
+	}
+	if err := w.reuse(ctx, commit, tree, kept && w.same); err == nil || ctx.Err() != nil {
+		return err
+	}
+	next, err := w.pool.add()
+	if err != nil {
+		return err
+	}
+	old := *w
+	next.task, next.same = w.task, true
+	*w = *next
+	_ = old.discard()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(w.Dir), taskFile), []byte(w.task), 0o666); err != nil {
+		return err
+	}
+	return w.fresh(ctx, commit, tree)
+}
+
+// errNotReusable is the answer to a checkout of which nobody can say what is in it.
+var errNotReusable = errors.New("not reusable")
+
+// reuse moves the checkout to another tree and removes all else.
+func (w *Workspace) reuse(ctx context.Context, commit, tree plan.OID, kept bool) error {
+	for name, isDir := range map[string]bool{w.Dir: true, w.index: false} {
+		if info, err := os.Lstat(name); err != nil || info.IsDir() != isDir || !isDir && !info.Mode().IsRegular() {
+			return errNotReusable
+		}
+	}
+	if _, err := os.Lstat(w.index + ".lock"); err == nil { // a git of a killed process may still write
+		return errNotReusable
+	}
+	if err := removeAll(filepath.Join(w.Dir, ".git")); err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, w.index, nil, "read-tree", "--reset", "-u", string(tree)); err != nil {
+		return err
+	}
+	clean := []string{"clean", "-ffdq"}
+	if !kept {
+		clean = append(clean, "-x")
+	}
+	if _, err := w.git(ctx, w.index, nil, clean...); err != nil {
+		return err
+	}
+	submodules, sparse, err := readIndex(w.index)
+	if err != nil || sparse { // git does not look for what is in the place of a file that is left out
+		return cmp.Or(err, errNotReusable)
+	}
+	for _, path := range submodules { // git does not look inside
+		dir := filepath.Join(w.Dir, filepath.FromSlash(path))
+		if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o777)); err != nil {
+			return err
+		}
+	}
+	w.base = tree
+	return w.addGitDir(ctx, commit)
+}
+
+// readIndex lists the submodules of an index, and reports whether it leaves files out of the checkout. The format is
+// that of gitformat-index, version 2 or 3.
+func readIndex(name string) (submodules []string, sparse bool, err error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, false, err
+	}
+	const header, fixed = 12, 62
+	bad := fmt.Errorf("%s: not an index of version 2 or 3", name)
+	if len(data) < header || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:])>>1 != 1 {
+		return nil, false, bad
+	}
+	count, rest := binary.BigEndian.Uint32(data[8:]), data[header:]
+	for range count {
+		if len(rest) < fixed+2 {
+			return nil, false, bad
+		}
+		begin := fixed
+		if rest[60]&0x40 != 0 { // extended flags
+			sparse = sparse || rest[62]&0x40 != 0
+			begin += 2
+		}
+		n := bytes.IndexByte(rest[begin:], 0)
+		next := (begin + n + 8) &^ 7
+		if n < 0 || next > len(rest) {
+			return nil, false, bad
+		}
+		if binary.BigEndian.Uint32(rest[24:])>>12 == 0o16 {
+			submodules = append(submodules, string(rest[begin:begin+n]))
+		}
+		rest = rest[next:]
+	}
+	return submodules, sparse, nil
+}
+
+// removeAll removes a directory, also where somebody took away the right to.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
