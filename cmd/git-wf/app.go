@@ -51,7 +51,7 @@ func (e *env) groups() []group {
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.statusCommand(), e.showCommand(), e.diffCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
+			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),

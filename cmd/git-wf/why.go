@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) whyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "why",
+		Usage: "say which task, version and review brought a line of a file in",
+		Description: "Git blame finds the commit of a line, and the commit names a version. It says approved only where the plan's records\n" +
+			"say so and the commit has of the file what the version makes of it. PATH:LINE asks for one line, PATH for all of them,\n" +
+			"by where they come from. A file of an exported bundle is answered for by the manifest beside it.",
+		ArgsUsage: "PATH",
+		Flags:     []cli.Flag{&cli.StringFlag{Name: "at", Usage: "the file as of `REV`", DefaultText: "the worktree"}, jsonFlag()},
+		Action:    e.onStore(e.why),
+	}
+}
+
+func (e *env) why(c *cli.Context, store *gitstore.Store) error {
+	file, line := e.lineOf(c.Args().First())
+	if info, err := os.Stat(e.absolute(file)); err == nil && info.IsDir() && c.String("at") == "" {
+		return usage("%s is a directory; name a file, or a line of it as PATH:LINE", plan.OneLine(file))
+	}
+	policy, err := store.Policy(c.Context)
+	if err != nil {
+		return err
+	}
+	origins, err := engine.Why(c.Context, store, policy, c.String("at"), file, line)
+	var failed *gitstore.GitError
+	if errors.As(err, &failed) {
+		return fault.Usage("git ls-files", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(append([]engine.Origin{}, origins...))
+	}
+	w := bufio.NewWriter(e.stdout)
+	if line > 0 && len(origins) == 1 {
+		e.printOrigin(w, origins[0])
+	} else {
+		e.printOrigins(w, origins)
+	}
+	return w.Flush()
+}
+
+// lineOf splits PATH:LINE. A file whose name ends that way is a file.
+func (e *env) lineOf(arg string) (file string, line int) {
+	at := strings.LastIndexByte(arg, ':')
+	if at <= 0 {
+		return arg, 0
+	}
+	n, err := strconv.Atoi(arg[at+1:])
+	if _, statErr := os.Lstat(e.absolute(arg)); err != nil || n < 1 || statErr == nil {
+		return arg, 0
+	}
+	return arg[:at], n
+}
+
+// printOrigin prints where one line comes from.
+func (st style) printOrigin(w io.Writer, o engine.Origin) {
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-9s %s\n", name, plan.OneLine(fmt.Sprintf(format, args...)))
+	}
+	row(fmt.Sprintf("%d:", o.Lines[0][0]), "%s", o.Text)
+	if o.Commit != "" {
+		row("commit", "%.12s %s (%s, %s)", o.Commit, o.Subject, o.Author, date(*o.Time))
+	}
+	if o.Answer != engine.OriginApproved {
+		row("answer", "%s", answer(o))
+		if o.Hint != "" {
+			row("hint", "%s", o.Hint)
+		}
+		return
+	}
+	row("task", "%s of %s: %s", o.Task, o.Plan, o.Title)
+	row("version", "%s by %s, approved", o.Artifact, o.Agent)
+	row("review", "%s by %s, score %d: %s", o.Review.ReviewID, o.Review.Reviewer, o.Review.Score, o.Review.Reason)
+	for _, c := range o.Review.Criteria {
+		row("criterion", "%s %s: %s", c.ID, c.Result, c.Statement)
+		if c.Evidence != "" {
+			row("", "  %s", clip(plan.OneLine(c.Evidence), 100))
+		}
+	}
+	row("next", "git wf show --plan %s %s", o.Plan, o.Task)
+}
+
+// printOrigins prints a row for each commit and version that a file's lines come from.
+func (st style) printOrigins(w io.Writer, origins []engine.Origin) {
+	for _, o := range origins {
+		n := 0
+		for _, r := range o.Lines {
+			n += r[1] - r[0] + 1
+		}
+		fmt.Fprintf(w, "%9s from %-5d %s  %s\n", plan.Count(n, "line"), o.Lines[0][0],
+			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plan.OneLine(answer(o)))
+	}
+}
+
+// answer says in a line where lines come from.
+func answer(o engine.Origin) string {
+	named := fmt.Sprintf("%s %s of %s", o.Task, o.Artifact, o.Plan)
+	switch o.Answer {
+	case engine.OriginApproved:
+		return fmt.Sprintf("%s, approved in %s by %s: %s", named, o.Review.ReviewID, o.Review.Reviewer, o.Title)
+	case engine.OriginUnproven:
+		return fmt.Sprintf("the commit says %s, but %s", named, o.Reason)
+	case engine.OriginByHand:
+		return fmt.Sprintf("by hand, no task is named: %s (%s)", o.Subject, o.Author)
+	case engine.OriginUnknown:
+		return "not known: " + o.Reason
+	}
+	return "not committed yet"
+}
