@@ -91,18 +91,9 @@ func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (m
 		ids, message, _ := strings.Cut(entry, "\n")
 		commit, parents, _ := strings.Cut(ids, " ")
 		parent, _, _ := strings.Cut(parents, " ")
-		var of, task string
-		for line := range strings.Lines(message) {
-			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			switch key {
-			case trailerPlan:
-				of, task = value, ""
-			case trailerTask:
-				task = value
-			case trailerArtifact:
-				if of == string(id) && task != "" {
-					landed[plan.TaskID(task)] = LandedCommit{value, plan.OID(commit), plan.OID(parent)}
-				}
+		for _, b := range Brings(message) {
+			if b.Plan == id {
+				landed[b.Task] = LandedCommit{b.Artifact, plan.OID(commit), plan.OID(parent)}
 			}
 		}
 	}
@@ -116,12 +107,12 @@ const (
 	trailerArtifact = "Wf-Artifact"
 )
 
-// Brought is a version that a commit brings to a branch.
+// Brought is a version that a commit brings to a branch, or says so.
 type Brought struct {
 	Plan     plan.ID
 	Task     plan.TaskID
 	Artifact string
-	Review   string
+	Review   string // only in what is written
 }
 
 // LandingMessage is the message of a commit that brings versions to a branch. Nothing in the body can be taken for the
@@ -150,4 +141,26 @@ func quoteTrailers(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names prove
+// nothing.
+func Brings(message string) []Brought {
+	var list []Brought
+	var now Brought
+	for line := range strings.Lines(message) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch value = strings.TrimSpace(value); key {
+		case trailerPlan:
+			now = Brought{Plan: plan.ID(value)}
+		case trailerTask:
+			now.Task, now.Artifact = plan.TaskID(value), ""
+		case trailerArtifact:
+			now.Artifact = value
+			if now.Plan.Valid() && now.Task.Valid() && plan.VersionNumber(value) > 0 {
+				list = append(list, now)
+			}
+		}
+	}
+	return list
 }
