@@ -171,7 +171,7 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
-		eventAbandoned, eventRestored, eventLanding,
+		eventLanding, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
+		eventAbandoned, eventRestored,
 	}
 }
