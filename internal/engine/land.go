@@ -412,7 +412,7 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 	if len(group) > 1 {
 		subject, body = l.snap.Plan.Title, ""
 	}
-	var brought []gitstore.Brought
+	var brought []gitstore.Lands
 	var authors []plan.Actor
 	for _, c := range group {
 		version := plan.VersionNumber(c.ArtifactID)
@@ -420,7 +420,9 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 		if err != nil {
 			return draft, err
 		}
-		brought = append(brought, gitstore.Brought{Plan: l.snap.ID, Task: c.TaskID, Artifact: c.ArtifactID, Review: review.ReviewID})
+		brought = append(brought, gitstore.Lands{
+			Brought: gitstore.Brought{Plan: l.snap.ID, Task: c.TaskID, Artifact: c.ArtifactID}, Review: review.ReviewID,
+		})
 		by := l.makers[c.TaskID.Dir()+"/"+plan.ArtifactRecord{Version: version}.Path()]
 		if by.Name == "" {
 			return draft, fmt.Errorf("%s %s was recorded by nobody", c.TaskID, c.ArtifactID)

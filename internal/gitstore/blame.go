@@ -98,6 +98,13 @@ type SaidCommit struct {
 	Brings  []Brought
 }
 
+// Brought is a version that a commit's message names.
+type Brought struct {
+	Plan     plan.ID
+	Task     plan.TaskID
+	Artifact string
+}
+
 // Said reads commits and what they say they bring, by their ids.
 func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]SaidCommit, error) {
 	ends, err := s.shallowEnds()
@@ -126,6 +133,28 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 		said[c.Commit] = c
 	}
 	return said, nil
+}
+
+// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names prove
+// nothing.
+func Brings(message string) []Brought {
+	var list []Brought
+	var now Brought
+	for line := range strings.Lines(message) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch value = strings.TrimSpace(value); key {
+		case "Wf-Plan":
+			now = Brought{Plan: plan.ID(value)}
+		case "Wf-Task":
+			now.Task, now.Artifact = plan.TaskID(value), ""
+		case "Wf-Artifact":
+			now.Artifact = value
+			if now.Plan.Valid() && now.Task.Valid() && plan.VersionNumber(value) > 0 {
+				list = append(list, now)
+			}
+		}
+	}
+	return list
 }
 
 // EntryAt returns what a tree or commit has at a path; the zero Entry if nothing.

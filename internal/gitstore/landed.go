@@ -81,11 +81,11 @@ type LandedCommit struct {
 	Commit, Parent plan.OID
 }
 
-// LandedOn returns the versions of a plan that commits between base and tip say they brought, by task. A squash indents
-// the lines that say so. Landing goes by them; they prove nothing.
+// LandedOn returns the versions of a plan that commits between base and tip say they brought, by task. Landing goes
+// by that; it proves nothing.
 func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (map[plan.TaskID]LandedCommit, error) {
 	out, err := s.Git(ctx, "-c", "log.showSignature=false", "log", "--reverse", "--no-color", "-z", "--fixed-strings",
-		"--grep="+trailerPlan+": "+string(id), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
+		"--grep=Wf-Plan: "+string(id), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
 	landed := map[plan.TaskID]LandedCommit{}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		ids, message, _ := strings.Cut(entry, "\n")
@@ -100,31 +100,21 @@ func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (m
 	return landed, err
 }
 
-// The lines of a landed commit that name what it brought.
-const (
-	trailerPlan     = "Wf-Plan"
-	trailerTask     = "Wf-Task"
-	trailerArtifact = "Wf-Artifact"
-)
-
-// Brought is a version that a commit brings to a branch, or says so.
-type Brought struct {
-	Plan     plan.ID
-	Task     plan.TaskID
-	Artifact string
-	Review   string // only in what is written
+// Lands is a version that a commit is to bring, and the review that approved it.
+type Lands struct {
+	Brought
+	Review string
 }
 
 // LandingMessage is the message of a commit that brings versions to a branch. Nothing in the body can be taken for the
 // lines that name them.
-func LandingMessage(subject, body string, brought []Brought) string {
+func LandingMessage(subject, body string, brought []Lands) string {
 	message := plan.OneLine(subject) + "\n\n"
 	if body = quoteTrailers(strings.TrimSpace(plan.Printable(body))); body != "" {
 		message += body + "\n\n"
 	}
 	for _, b := range brought {
-		message += fmt.Sprintf("%s: %s\n%s: %s\n%s: %s\nWf-Review: %s\n", trailerPlan, b.Plan, trailerTask, b.Task, trailerArtifact,
-			b.Artifact, b.Review)
+		message += fmt.Sprintf("Wf-Plan: %s\nWf-Task: %s\nWf-Artifact: %s\nWf-Review: %s\n", b.Plan, b.Task, b.Artifact, b.Review)
 	}
 	return message
 }
@@ -141,26 +131,4 @@ func quoteTrailers(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names prove
-// nothing.
-func Brings(message string) []Brought {
-	var list []Brought
-	var now Brought
-	for line := range strings.Lines(message) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch value = strings.TrimSpace(value); key {
-		case trailerPlan:
-			now = Brought{Plan: plan.ID(value)}
-		case trailerTask:
-			now.Task, now.Artifact = plan.TaskID(value), ""
-		case trailerArtifact:
-			now.Artifact = value
-			if now.Plan.Valid() && now.Task.Valid() && plan.VersionNumber(value) > 0 {
-				list = append(list, now)
-			}
-		}
-	}
-	return list
 }
