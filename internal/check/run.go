@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ const maxEvidence = 2000
 
 // Run tries every criterion that has a run line, each in a fresh copy, so that none sees what another left behind. A
 // criterion passes when its line exits with 0; the end of its output is the evidence. A line that ends in no exit of
-// its own (time-out, output without end) has not passed. An error means that the judging itself failed and nothing is
+// its own (time-out, output without end) has not passed; nor has one of a change that says that no test ran. An error means that the judging itself failed and nothing is
 // known about the candidate.
 func Run(ctx context.Context, criteria []plan.Criterion, s Setup) ([]plan.CriterionResult, error) {
 	var results []plan.CriterionResult
@@ -124,9 +125,14 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 		return out, false, err
 	}
 	defer leave()
-	res, err := process.Run(ctx, process.Command{
+	var said bytes.Buffer
+	cmd := process.Command{
 		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
-	})
+	}
+	if s.Checkout != nil {
+		cmd.Output, cmd.MaxOutput = &said, 0
+	}
+	res, err := process.Run(ctx, cmd)
 	if err != nil {
 		return out, false, err
 	}
@@ -138,8 +144,15 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		out.Result = plan.ResultPass
 	}
-	return out, res.Reason == process.Exited && res.ExitCode < 126, nil
+	ended = res.Reason == process.Exited && res.ExitCode < 126
+	if s.Checkout != nil && ended && res.Dropped == 0 && noTestsRan(process.Printable(said.Bytes())) {
+		out.Result, out.Evidence, ended = plan.ResultFail, out.Evidence+"\n"+noTests, false
+	}
+	return out, ended, nil
 }
+
+// noTests is the evidence of a line that is neither red nor green.
+const noTests = "no tests ran"
 
 func (s Setup) discard(dir string) {
 	if s.Discard != nil {
