@@ -56,7 +56,7 @@ func (e *env) groups() []group {
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
 		}},
-		{"land what is approved", []*cli.Command{e.landCommand(), e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
+		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
 		{"set up and maintain", []*cli.Command{
 			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
 			e.demoCommand(), e.completionCommand(),

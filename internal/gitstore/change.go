@@ -75,12 +75,29 @@ func (b *Batch) describe(ctx context.Context, path string, tree plan.OID, files 
 // ApplyChange applies a version that changes the repository to a tree. The result has the tree's own content at each
 // conflict.
 func (b *Batch) ApplyChange(ctx context.Context, version, to plan.OID) (plan.OID, []threeway.Conflict, error) {
-	objects := &treeObjects{b}
-	sides, err := objects.Tree(ctx, version)
+	before, after, err := b.changeSides(ctx, version)
 	if err != nil {
 		return "", nil, err
 	}
-	var before, after plan.OID
+	return threeway.Merge(ctx, &treeObjects{b}, before, to, after)
+}
+
+// RevertChange takes a version that changes the repository back out of a tree. The result has the tree's own content at
+// each conflict.
+func (b *Batch) RevertChange(ctx context.Context, version, from plan.OID) (plan.OID, []threeway.Conflict, error) {
+	before, after, err := b.changeSides(ctx, version)
+	if err != nil {
+		return "", nil, err
+	}
+	return threeway.Merge(ctx, &treeObjects{b}, after, from, before)
+}
+
+// changeSides are the two trees of a version that changes the repository, "" for one without files.
+func (b *Batch) changeSides(ctx context.Context, version plan.OID) (before, after plan.OID, err error) {
+	sides, err := (&treeObjects{b}).Tree(ctx, version)
+	if err != nil {
+		return "", "", err
+	}
 	for _, e := range sides {
 		switch {
 		case e.Name == ChangeBefore && e.Mode == modeTree:
@@ -88,10 +105,10 @@ func (b *Batch) ApplyChange(ctx context.Context, version, to plan.OID) (plan.OID
 		case e.Name == ChangeAfter && e.Mode == modeTree:
 			after = e.OID
 		default:
-			return "", nil, fmt.Errorf("%.12s is no change: it has %s", version, plan.Quote(e.Name))
+			return "", "", fmt.Errorf("%.12s is no change: it has %s", version, plan.Quote(e.Name))
 		}
 	}
-	return threeway.Merge(ctx, objects, before, to, after)
+	return before, after, nil
 }
 
 // PartOfChange adds the part of a version that changes the repository whose paths are kept.

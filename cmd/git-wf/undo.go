@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+func (e *env) undoCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "undo",
+		Usage: "plan to take a landed change back out of the branch",
+		Description: "Makes a plan with one task, whose change is the task's own the other way round, and makes it active. It is\n" +
+			"reviewed like any other and lands with git wf land. Where later commits are in the way, an agent or a person does it.",
+		ArgsUsage: "TASK",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "branch", Usage: "take it back on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
+		},
+		Action: e.onTask(wholePlan, e.undo),
+	}
+}
+
+func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	ctx := c.Context
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := eng.Undo(ctx, snap, t, c.String("branch"))
+	if err != nil {
+		return err
+	}
+	d, err := draft("undo.json", u.Document(), eng.Policy.Floors)
+	if err != nil {
+		return err
+	}
+	d.Author, d.Source = person, u.Tip
+	id, state, err := eng.CreatePlan(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := store.SetActive(ctx, id); err != nil {
+		return err
+	}
+	u.Plan = id
+	later := !state.Plan.Grafted(plan.PlanTaskID) // the policy has the plan reviewed first
+	if err := eng.HandInUndo(ctx, u, person, later); err != nil {
+		return err
+	}
+	if later {
+		if u.Commit != "" {
+			fmt.Fprintf(e.stderr, "when the plan is approved and git wf run waits for %[1]s: git wf submit %[1]s --commit %.12[2]s\n", engine.UndoTask, u.Commit)
+		}
+		return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
+	}
+	if c.Bool("json") {
+		return e.printJSON(u)
+	}
+	e.printUndoing(u)
+	return nil
+}
+
+func (p printer) printUndoing(u *engine.Undoing) {
+	for _, id := range u.Builds {
+		fmt.Fprintf(p.stderr, "warning: %s builds on %s\n", id, u.Task)
+	}
+	if len(u.Conflicts) == 0 {
+		fmt.Fprintf(p.stdout, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
+			plan.Count(len(u.Paths), "file"))
+		fmt.Fprintf(p.stdout, "next: git wf diff %s, git wf review %[1]s, git wf land\n", engine.UndoTask)
+		return
+	}
+	fmt.Fprintf(p.stdout, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task, u.Artifact,
+		u.Branch)
+	for _, conflict := range u.Conflicts {
+		fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(conflict))
+	}
+	fmt.Fprintf(p.stdout, "next: git wf run, or git wf start %s\n", engine.UndoTask)
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/export"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+)
+
+// UndoTask is the task of a plan that takes a change back.
+const UndoTask plan.TaskID = "UNDO-1"
+
+// Undoing is what it takes to take a change back out of a branch.
+type Undoing struct {
+	Plan      plan.ID       `json:"plan_id"` // that takes it back
+	Of        plan.ID       `json:"of_plan_id"`
+	Task      plan.TaskID   `json:"task_id"` // that made the change
+	Artifact  string        `json:"artifact_id"`
+	Branch    string        `json:"branch"`
+	Tip       plan.OID      `json:"tip"`
+	Paths     []string      `json:"paths"`
+	Builds    []plan.TaskID `json:"built_on_by"` // tasks that build on the change, and have approved changes themselves
+	Conflicts []string      `json:"conflicts"`   // why the engine can't do it alone
+	// the tip with the change taken back; no ref names it. "" if there are conflicts
+	Commit plan.OID `json:"commit,omitempty"`
+
+	title string
+}
+
+// Undo computes what takes the change of a task back out of a branch: the version that landed last, by the records, or
+// else the approved one. The merge function does it, with the sides of the change exchanged. It records nothing.
+func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, branch string) (*Undoing, error) {
+	version := t.Approved
+	for _, l := range snap.Records.Of(t.TaskID).Landings {
+		if l.Landed() {
+			version = l.Version
+		}
+	}
+	switch {
+	case !t.Changes():
+		return nil, fault.Refused("git wf export "+string(snap.ID), "%s: does not change the repository", t.TaskID)
+	case version == 0:
+		return nil, fault.Refused("git wf show "+string(t.TaskID), "%s: no version of it is approved or has landed", t.TaskID)
+	}
+	u := &Undoing{Of: snap.ID, Task: t.TaskID, Artifact: plan.VersionID(version), title: plan.OneLine(t.Title),
+		Builds: []plan.TaskID{}, Conflicts: []string{}}
+	var err error
+	if u.Branch, u.Tip, err = e.landsOn(ctx, branch); err != nil {
+		return nil, err
+	}
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, version)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range plandoc.Changed(a.Files) {
+		u.Paths = append(u.Paths, f.Path)
+	}
+	for _, id := range snap.State().Dependents(t.TaskID) {
+		if b := snap.State().Tasks[id]; b.Changes() && b.Approved > 0 {
+			u.Builds = append(u.Builds, id)
+		}
+	}
+	return u, e.takeBack(ctx, u, a)
+}
+
+// takeBack makes the commit that takes a version back, if nothing contradicts it.
+func (e *Engine) takeBack(ctx context.Context, u *Undoing, a plan.Artifact) error {
+	on, err := e.Store.TreeOf(ctx, u.Tip)
+	if err != nil {
+		return err
+	}
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	tree, conflicts, err := batch.RevertChange(ctx, a.Tree, on)
+	if err != nil {
+		return err
+	}
+	for _, c := range conflicts {
+		u.Conflicts = append(u.Conflicts, c.String())
+		if c.Renamed != "" {
+			u.Paths = append(u.Paths, c.Renamed)
+		}
+	}
+	switch {
+	case len(conflicts) > 0:
+		return nil
+	case tree == on:
+		return fault.Refused("git log "+u.Branch, "%s has nothing of %s %s that could be taken back", u.Branch, u.Task, u.Artifact)
+	}
+	u.Commit = batch.AddCommit(tree, u.Tip, u.what(), time.Unix(0, 0))
+	return batch.Flush(ctx)
+}
+
+func (u *Undoing) what() string {
+	return fmt.Sprintf("Take back %s %s of %s", u.Task, u.Artifact, u.Of)
+}
+
+// Document is the plan that takes the change back, as a person could have written it: one task, reviewed like any other.
+func (u *Undoing) Document() []byte {
+	text := fmt.Sprintf("%s (%s) on %s, and keep everything that came later.", u.what(), u.title, u.Branch)
+	if len(u.Builds) > 0 {
+		text += " These tasks build on it: " + joinIDs(u.Builds) + "."
+	}
+	if len(u.Conflicts) > 0 {
+		text += " It can't be taken back as it is, because the files have changed since. Resolve:\n" + strings.Join(u.Conflicts, "\n") +
+			fmt.Sprintf("\nThe change: git wf diff --plan %s %s %s", u.Of, u.Task, u.Artifact)
+	}
+	paths := make([]string, len(u.Paths))
+	for i, p := range u.Paths {
+		paths[i] = literal.Replace(p)
+	}
+	slices.Sort(paths)
+	doc := map[string]any{
+		"title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "top_task": u.what() + ".",
+		"tasks": []any{map[string]any{
+			"task_id": UndoTask, "title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "description": text, "estimated_person_days": 0.5,
+			"deliverable_spec": map[string]any{"format": "change", "paths": slices.Compact(paths)},
+			"acceptance_criteria": []any{map[string]any{"id": "undone", "check_method": plan.ManualReview,
+				"statement": fmt.Sprintf("What %s %s changed is as it was before, and nothing else is changed.", u.Task, u.Artifact)}},
+		}},
+	}
+	data, _ := json.MarshalIndent(doc, "", "  ") // of strings and numbers
+	return append(data, '\n')
+}
+
+// literal escapes what would make a pattern of a path.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+
+func joinIDs(ids []plan.TaskID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(id)
+	}
+	return strings.Join(names, ", ")
+}
+
+// HandInUndo records the commit of an Undoing as the first version of its plan's task. If that waits until the plan is
+// approved, the commit is kept so that a person can hand it in.
+func (e *Engine) HandInUndo(ctx context.Context, u *Undoing, person plan.Actor, later bool) error {
+	if _, err := e.Store.KeepBase(ctx, u.Plan, u.Tip); err != nil || u.Commit == "" {
+		return err
+	}
+	if later {
+		return e.Store.KeepRef(ctx, u.Plan, UndoTask, "v1", u.Commit)
+	}
+	_, err := e.Submit(ctx, u.Plan, Submission{Task: UndoTask, Person: person, Commit: string(u.Commit), Message: u.what() + "."})
+	return err
+}
