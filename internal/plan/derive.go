@@ -237,7 +237,7 @@ func (s *State) action(t *TaskState) {
 	case t.Verdict == Rejected:
 		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
 	case t.Verdict == Approved && r.NeedsNewBase():
-		t.Status, t.reason = StatusToBeModified, "to be moved onto the branch"
+		t.Status, t.reason = StatusToBeModified, "run moves it onto the branch"
 	case t.Verdict == Approved:
 		t.Status = StatusDone
 	default:
