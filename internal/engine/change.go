@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +29,7 @@ type changing struct {
 	checkout  *workspace.Workspace
 	base      plan.Base // After is known when the attempt has ended
 	conflicts []string  // of the approved changes that the task builds on: its first job
+	refused   []string  // why its approved version did not land; that is its job then
 }
 
 // beginChange makes the directory in which an attempt works a checkout of what its change begins with.
@@ -41,6 +43,9 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	w.change = &changing{base: base}
 	for _, c := range conflicts {
 		w.change.conflicts = append(w.change.conflicts, c.String())
+	}
+	if err := e.showRefused(ctx, w, snap, t); err != nil {
+		return err
 	}
 	commit, err := e.begin(ctx, batch, base)
 	if err != nil {
@@ -56,10 +61,12 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 }
 
 // baseOf computes what a task's change begins with: the tip of the branch when the plan's first change began, with the
-// approved changes of all that the task depends on.
+// approved changes of all that the task depends on. One that came to a branch, or did not, begins with the tip of that
+// branch as it is now; and so do those that build on it.
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
-	base, err := e.firstBase(ctx, snap)
+	below := changesBelow(snap, id)
+	base, there, err := e.beginning(ctx, snap, id, below)
 	if err != nil {
 		return base, nil, err
 	}
@@ -70,14 +77,53 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id, base.Commit)
 	}
 	var conflicts []threeway.Conflict
-	for _, version := range changesBelow(snap, id) {
-		tree, met, err := batch.ApplyChange(ctx, version, base.Tree)
+	for _, in := range below {
+		approved := snap.State().Tasks[in].Approved
+		version, ok := snap.Records.Of(in).Version(approved)
+		if !ok || there[in].Version == plan.VersionID(approved) {
+			continue
+		}
+		tree, met, err := batch.ApplyChange(ctx, version.Files, base.Tree)
 		if err != nil {
 			return base, nil, err
 		}
 		base.Tree, conflicts = tree, append(conflicts, met...)
 	}
 	return base, conflicts, nil
+}
+
+// beginning is the commit with which a task's change begins, and the versions that it brings along.
+func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID,
+	below []plan.TaskID) (base plan.Base, there map[plan.TaskID]gitstore.LandedCommit, err error) {
+	if base, err = e.firstBase(ctx, snap); err != nil {
+		return base, nil, err
+	}
+	first := base.Commit
+	if all := snap.Records.Of(id).Landings; len(all) > 0 {
+		last, err := export.LastLanding(ctx, e.Store, snap, id, all[len(all)-1].Version)
+		if err != nil {
+			return base, nil, err
+		}
+		if base.Commit, err = e.Store.CommitOf(ctx, "refs/heads/"+last.Branch); err != nil || base.Commit == "" {
+			return base, nil, cmp.Or(err, fault.Refused("git branch", "%s: its branch %s is not here", id, plan.Quote(last.Branch)))
+		}
+	} else if slices.ContainsFunc(below, func(in plan.TaskID) bool { return len(snap.Records.Of(in).Landings) > 0 }) {
+		for _, in := range below {
+			a, err := export.ReadArtifact(ctx, e.Store, snap, in, snap.State().Tasks[in].Approved)
+			if err != nil || a.Base == nil || a.Base.Commit == base.Commit {
+				continue
+			}
+			if later, err := e.Store.Descends(ctx, a.Base.Commit, base.Commit); err != nil {
+				return base, nil, err
+			} else if later {
+				base.Commit = a.Base.Commit
+			}
+		}
+	}
+	if base.Commit != first {
+		there, err = e.Store.LandedOn(ctx, snap.ID, first, base.Commit)
+	}
+	return base, there, err
 }
 
 // firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first one
@@ -116,9 +162,9 @@ func baseless(a plan.Artifact) error {
 
 // changesBelow lists the approved changes that a task builds on, directly or not, each after those that it builds on
 // itself, else in the order of the plan.
-func changesBelow(snap *gitstore.Snapshot, id plan.TaskID) []plan.OID {
+func changesBelow(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	s := snap.State()
-	var list []plan.OID
+	var list []plan.TaskID
 	seen := map[plan.TaskID]bool{id: true}
 	var visit func(id plan.TaskID)
 	visit = func(id plan.TaskID) {
@@ -130,9 +176,8 @@ func changesBelow(snap *gitstore.Snapshot, id plan.TaskID) []plan.OID {
 			}
 			seen[in] = true
 			visit(in)
-			t := s.Tasks[in]
-			if v, ok := snap.Records.Of(in).Version(t.Approved); ok && t.Changes() {
-				list = append(list, v.Files)
+			if t := s.Tasks[in]; t.Changes() && t.Approved > 0 {
+				list = append(list, in)
 			}
 		}
 	}

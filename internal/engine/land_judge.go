@@ -22,7 +22,6 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
-	"gitwf/internal/workspace"
 )
 
 // landCheck is the setting with a command line that every tree passes before it lands.
@@ -237,11 +236,16 @@ func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.Criter
 	if err != nil {
 		return plan.CriterionResult{}, err
 	}
+	if l.checkout == nil {
+		if l.checkout, err = e.takeCheckout(""); err != nil {
+			return plan.CriterionResult{}, err
+		}
+	}
 	setup := check.Setup{
-		Candidate: func(ctx context.Context, dir string) error {
-			_, err := workspace.Make(ctx, e.Store, dir, commit)
-			return err
+		Checkout: func(ctx context.Context, _ bool) (string, error) {
+			return l.checkout.Dir, l.checkout.CheckOut(ctx, commit, false)
 		},
+		Environ: process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID)),
 		Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	}
 	if x.of.task != nil {
@@ -250,17 +254,7 @@ func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.Criter
 			return plan.CriterionResult{}, err
 		}
 		defer w.remove()
-		setup.Scratch, setup.Discard, setup.Environ = w.dir, w.place.discard, process.Environ(environ, w.environ(l.snap, x.of.task)...)
-	} else {
-		place, err := e.newScratch(ctx)
-		if err != nil {
-			return plan.CriterionResult{}, err
-		}
-		defer place.remove()
-		if setup.Scratch, err = place.mkdir(); err != nil {
-			return plan.CriterionResult{}, err
-		}
-		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
+		setup.Environ = process.Environ(environ, w.environ(l.snap, x.of.task)...)
 	}
 	results, err := check.Run(ctx, []plan.Criterion{x.criterion}, setup)
 	if err != nil || len(results) != 1 {

@@ -124,7 +124,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(name)
 	d.Inputs, d.Steps = w.told, w.steps
 	if w.change != nil {
-		d.Conflicts = w.change.conflicts
+		d.Conflicts, d.NotLanded = w.change.conflicts, w.change.refused
 	}
 	var err error
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {

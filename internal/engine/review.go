@@ -144,15 +144,22 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return subject, nil, err
 	}
-	t := s.Tasks[id]
+	results, err := e.examine(ctx, snap, s, subject)
+	return subject, results, err
+}
+
+// examine runs the criteria with a run line on a version that may not be recorded yet.
+func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
+	subject check.Subject) ([]plan.CriterionResult, error) {
+	t := s.Tasks[subject.Task.TaskID]
 	w, err := e.prepare(ctx, snap, t, contract.RoleCheck, subject.Artifact.Inputs)
 	if err != nil {
-		return subject, nil, err
+		return nil, err
 	}
 	defer w.remove()
 	environ, err := e.commandEnv()
 	if err != nil {
-		return subject, nil, err
+		return nil, err
 	}
 	setup := check.Setup{
 		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
@@ -165,12 +172,11 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if t.Changes() {
 		leave, err := e.checkChange(ctx, &setup, t.Task, subject.Artifact)
 		if err != nil {
-			return subject, nil, err
+			return nil, err
 		}
 		defer leave()
 	}
-	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
-	return subject, results, err
+	return check.Run(ctx, t.AcceptanceCriteria, setup)
 }
 
 // subject reads what a review of a version is about.

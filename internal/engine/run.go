@@ -353,10 +353,20 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	}
 	name := e.agentOf(t.Task)
 	w = work{task: t, do: e.attempt, what: "attempt", agent: name, worktree: e.inWorktree(t.Task)}
-	if name == agent.NameExec {
-		return w, e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
+	if t.Changes() && s.Records.Of(t.TaskID).NeedsNewBase() {
+		w.do = e.move
+		return w, true
 	}
-	return w, e.Agents.Knows(name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
+	return w, e.mayAttempt(t)
+}
+
+// mayAttempt reports whether the engine itself can have a task's next version made.
+func (e *Engine) mayAttempt(t *plan.TaskState) bool {
+	name := e.agentOf(t.Task)
+	if name == agent.NameExec {
+		return e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
+	}
+	return e.Agents.Knows(name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
 }
 
 func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {

@@ -25,11 +25,12 @@ type Data struct {
 	Steps    []Step     // of the task's preparation, in order; of an action
 	// paths at which the approved changes that a change builds on contradict each other, and why
 	Conflicts []string
-	Notes     []Note // oldest first
-	Shell     bool   // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
-	HandIn    string // the command for handing in files, for an agent that git wf did not start; else ""
-	Contract  string // the form of the answer: Markdown, printed as it is. Binding
-	Way       string // what the plan's type says to this role: Markdown, printed as it is. Binding
+	NotLanded []string // why an approved version of a change did not land, which is to be made again
+	Notes     []Note   // oldest first
+	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
+	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
+	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
+	Way       string   // what the plan's type says to this role: Markdown, printed as it is. Binding
 
 	// check, plan-review
 	Candidate *Candidate

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gitwf/internal/check"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/prompt"
+)
+
+// move brings a version that did not land onto the branch as it is now. If it applies there and its lines pass, that is
+// the task's next version, and nobody is asked. Else the task's agent makes it again, if the engine can start one.
+func (e *Engine) move(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	version := t.Active
+	moved, err := e.tryMove(ctx, id, t)
+	if err != nil || moved {
+		return err
+	}
+	if !e.mayAttempt(t) {
+		return &untrustedError{task: t.TaskID, version: version} // once a run is enough
+	}
+	return e.attempt(ctx, id, t)
+}
+
+func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (moved bool, err error) {
+	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: e.agentOf(t.Task)})
+	if err != nil {
+		return false, err
+	}
+	defer e.release(ctx, id, h)
+	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
+	if err != nil || t == nil {
+		return true, err
+	}
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	a, ok, err := e.moved(work, batch, snap, t)
+	if err != nil || !ok {
+		return false, err
+	}
+	if !e.Trust.AllCriteria(t.Task) {
+		return false, nil
+	}
+	if err := batch.Flush(work); err != nil {
+		return false, err
+	}
+	results, err := e.examine(work, snap, state, check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID)})
+	if work.Err() != nil {
+		return false, e.broken(ctx, h)
+	}
+	if err != nil || failedAny(results) {
+		return false, err
+	}
+	makers, err := e.Store.Makers(ctx, snap)
+	if err != nil {
+		return false, err
+	}
+	by := makers[t.TaskID.Dir()+"/"+plan.ArtifactRecord{Version: t.Active}.Path()]
+	if err := e.keepBase(context.WithoutCancel(ctx), batch, id, a); err != nil {
+		return false, err
+	}
+	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: by}, h, batch)
+	if err != nil {
+		return false, err
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s moves %s onto the branch, %s", artifactOf(done.Change), plan.VersionID(t.Active),
+		plan.Count(len(plandoc.Changed(a.Files)), "changed file")))
+	return true, nil
+}
+
+// moved computes a task's newest version on the base that it would have now. ok is false if it conflicts there, or if the
+// branch is where the version did not land.
+func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState) (a plan.Artifact,
+	ok bool, err error) {
+	if a, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active); err != nil {
+		return a, false, err
+	}
+	last, err := export.LastLanding(ctx, e.Store, snap, t.TaskID, t.Active)
+	if err != nil {
+		return a, false, err
+	}
+	base, conflicts, err := e.baseOf(ctx, batch, snap, t.TaskID)
+	if err != nil || len(conflicts) > 0 || base.Commit == last.On {
+		return a, false, err
+	}
+	if base.After, conflicts, err = batch.ApplyChange(ctx, a.Tree, base.Tree); err != nil || len(conflicts) > 0 {
+		return a, false, err
+	}
+	tree, files, err := batch.AddChange(ctx, base.Tree, base.After)
+	if err != nil || tree == "" {
+		return a, false, err
+	}
+	a.Base, a.Tree, a.Files, a.Size = &base, tree, files, totalSize(files)
+	a.Inputs, a.CreatedAt, a.SourceCommit = approvedInputs(snap, snap.State(), t.TaskID), plan.Second(e.Now()), base.Commit
+	a.Usage, a.Preparation, a.DurationMS = nil, nil, 0
+	return a, true, nil
+}
+
+// showRefused tells whoever makes a change again why its approved version did not land, and gives it as a patch.
+func (e *Engine) showRefused(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	if !snap.Records.Of(t.TaskID).NeedsNewBase() {
+		return nil
+	}
+	last, err := export.LastLanding(ctx, e.Store, snap, t.TaskID, t.Active)
+	if err != nil {
+		return err
+	}
+	why := []string{fmt.Sprintf("%s did not land on %s: %s", last.ArtifactID, last.Branch, last.Reason)}
+	why = append(why, last.Conflicts...)
+	for _, r := range last.Criteria {
+		if r.Result == plan.ResultFail {
+			why = append(why, fmt.Sprintf("%s: %s: %s", r.ID, r.Statement, r.Evidence))
+		}
+	}
+	w.change.refused = why
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(w.in, string(t.TaskID))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	infos, err := e.patch(ctx, a, dir)
+	if err != nil {
+		return err
+	}
+	files, err := filesOf(dir, infos, "", prompt.MaxInputText)
+	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID), Files: files})
+	return err
+}
