@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,8 +22,9 @@ func (e *env) diffCommand() *cli.Command {
 		Description: "Without a version, the newest. Of a task that changes the repository, one version is that change, and of two versions\n" +
 			"the files that they lead to are compared. Of another task, one version is compared with the one before it.",
 		ArgsUsage: "TASK [VERSION] [VERSION]",
-		Flags:     []cli.Flag{planFlag(), boolFlag("stat", "list the files, and how much of each is changed")},
-		Action:    e.onReadable(nearTask, e.diff),
+		Flags: []cli.Flag{planFlag(), boolFlag("stat", "list the files, and how much of each is changed"),
+			boolFlag("remarks", "below each line, what reviews of the version say of it; such a diff can't be applied")},
+		Action: e.onReadable(nearTask, e.diff),
 	}
 }
 
@@ -41,51 +44,82 @@ func (p printer) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 		}
 		versions = append(versions[:i], n)
 	}
-	from, to, err := p.sides(c, store, snap, t, versions)
+	from, to, err := export.Sides(c.Context, store, snap, t, versions)
 	if err != nil {
 		return err
 	}
+	var remarks []export.Remark
+	if c.Bool("remarks") {
+		if remarks, err = export.RemarksOn(c.Context, store, snap, t.TaskID, versions[len(versions)-1]); err != nil {
+			return err
+		}
+	}
 	options := []string{"diff", "-M", "--no-ext-diff", "--no-textconv", "--no-color"}
-	if p.colour {
+	if p.colour && !c.Bool("remarks") {
 		options[len(options)-1] = "--color"
 	}
 	if c.Bool("stat") {
 		options = append(options, "--stat")
 	}
 	return store.Follow(c.Context, nil, func(out *bufio.Reader) error {
-		_, err := io.Copy(p.stdout, out)
-		return err
+		if !c.Bool("remarks") {
+			_, err := io.Copy(p.stdout, out)
+			return err
+		}
+		return p.diffWithRemarks(out, remarks)
 	}, append(options, "--end-of-options", string(from), string(to))...)
 }
 
-// sides are the trees to compare.
-func (p printer) sides(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
-	versions []int) (from, to plan.OID, err error) {
-	last := versions[len(versions)-1]
-	first := last - 1
-	if len(versions) > 1 {
-		first = versions[0]
-	}
-	now, _ := snap.Records.Of(t.TaskID).Version(last)
-	before, _ := snap.Records.Of(t.TaskID).Version(first) // none before the first one
-	switch {
-	case t.Changes() && len(versions) == 1:
-		return store.ChangeSides(c.Context, now.Files)
-	case t.Changes():
-		var after [2]plan.OID
-		for i, v := range versions {
-			a, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, v)
-			if err == nil && a.Base == nil {
-				err = fmt.Errorf("%s %s does not say what it is a change of", t.TaskID, a.ArtifactID)
+// diffWithRemarks copies a patch and puts what was said of a line below it. A line of the new file is meant; in a file
+// that is gone, one of the old.
+func (p printer) diffWithRemarks(patch *bufio.Reader, remarks []export.Remark) error {
+	w := bufio.NewWriter(p.stdout)
+	var path string
+	var gone bool
+	var old, now int
+	for {
+		line, err := patch.ReadString('\n')
+		w.WriteString(line)
+		at := 0
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			path, gone, old, now = "", false, 0, 0
+		case now == 0 && strings.HasPrefix(line, "--- a/"):
+			path = strings.TrimRight(line[len("--- a/"):], "\t\n")
+		case now == 0 && strings.HasPrefix(line, "+++ /dev/null"):
+			gone = true
+		case now == 0 && strings.HasPrefix(line, "+++ b/"):
+			path = strings.TrimRight(line[len("+++ b/"):], "\t\n")
+		case strings.HasPrefix(line, "@@ "):
+			if _, scanErr := fmt.Sscanf(line, "@@ -%d", &old); scanErr != nil {
+				return scanErr
 			}
-			if err != nil {
-				return "", "", err
+			if _, after, ok := strings.Cut(line, " +"); ok {
+				fmt.Sscanf(after, "%d", &now)
 			}
-			after[i] = a.Base.After
+			now = max(now, 1)
+		case now > 0 && strings.HasPrefix(line, "-"):
+			if gone {
+				at = old
+			}
+			old++
+		case now > 0 && strings.HasPrefix(line, "+"):
+			at = now
+			now++
+		case now > 0 && strings.HasPrefix(line, " "):
+			at = now
+			old, now = old+1, now+1
 		}
-		return after[0], after[1], nil
-	case first == 0:
-		return gitstore.EmptyTree, now.Files, nil
+		for _, r := range remarks {
+			if at > 0 && r.Path == path && r.Line == at {
+				fmt.Fprintf(w, "# %s %s: %s\n", r.ReviewID, plan.OneLine(r.Reviewer), r.Text)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return w.Flush()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return before.Files, now.Files, nil
 }

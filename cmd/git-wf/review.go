@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/check"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -82,6 +83,12 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 			return err
 		}
 	}
+	if err := checkRemarks(c.Context, store, t, r.Subject.Artifact, opinion); err != nil {
+		if !given {
+			fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
+		}
+		return err
+	}
 	opinion.Reviewer = person.Name
 	if name := c.String("reviewer"); name != person.Name {
 		opinion.For = name
@@ -103,6 +110,18 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plan.OneLine(done.Change.Subject))
 	return nil
+}
+
+// checkRemarks refuses what is said of a line, as PATH:LINE, that a changed file does not have.
+func checkRemarks(ctx context.Context, store *gitstore.Store, t *plan.TaskState, a plan.Artifact, o check.Opinion) error {
+	if !t.Changes() {
+		return nil
+	}
+	said := plan.Review{Reason: o.Message}
+	for id, r := range o.Criteria {
+		said.Criteria = append(said.Criteria, plan.CriterionResult{ID: id, Evidence: r.Evidence})
+	}
+	return export.CheckRemarks(ctx, store, a, said)
 }
 
 // opinionFromFlags reads a verdict from the command line; given is false when there is none and the editor must ask.

@@ -25,20 +25,33 @@ func (e *env) trustCommand() *cli.Command {
 			boolFlag("list,l", "only show them"),
 			boolFlag("code", "let trusted lines run code that a task of any plan has just changed here"),
 		},
-		Action: e.onPlan(wholePlan, e.trust),
+		Action: func(c *cli.Context) error {
+			if c.Bool("code") {
+				return e.onStore(e.trustCode)(c)
+			}
+			return e.onPlan(wholePlan, e.trust)(c)
+		},
 	}
+}
+
+// trustCode lets trusted lines run what tasks have just changed. It is about the repository, and needs no plan.
+func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	if err := eng.Trust.AddCode(); err != nil {
+		return err
+	}
+	return e.say(c, struct {
+		Code bool `json:"code"`
+	}{true}, "allowed in this repository: trusted lines run code that tasks have just changed, as you")
 }
 
 func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
-	}
-	if c.Bool("code") {
-		if err := eng.Trust.AddCode(); err != nil {
-			return err
-		}
-		fmt.Fprintln(e.stdout, "allowed in this repository: trusted lines run code that tasks have just changed")
 	}
 	fresh, err := eng.NewLines(c.Context, snap)
 	if err != nil {

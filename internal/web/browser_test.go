@@ -231,6 +231,46 @@ func (l *lab) pageDir() string {
 	return dir
 }
 
+func TestChangeInTheBrowser(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, surroundings(t))
+	l.do(l.dir, "mkdir", "src")
+	l.write("src/calc.sh", "# a calculator\n# it calculates\n")
+	l.write("src/old.txt", "one\ntwo\nthree\n")
+	l.write("src/gone.txt", "gone\n")
+	l.do(l.dir, "git", "add", "src")
+	l.do(l.dir, "git", "commit", "-q", "-m", "files")
+	l.write("plan.yaml", `
+title: Calculator
+tasks:
+  - task_id: ADD-1
+    title: Add
+    description: The calculator adds.
+    estimated_person_days: 0.5
+    run: |
+      name=badname; test -z "$WF_FEEDBACK" || name=add
+      printf '# a calculator\n%s() { echo $(($1 + $2)); }\n# end\n' $name >src/calc.sh
+      chmod +x src/calc.sh; git mv src/old.txt 'src/new name.txt'; git rm -q src/gone.txt; printf '\0\1' >src/logo.bin
+    deliverable_spec: {format: change, paths: [src]}
+    acceptance_criteria:
+      - {id: A1, statement: It is a script., run: sh -n src/calc.sh}
+      - {id: A2, statement: It reads well.}
+`)
+	l.wf("trust", "--code")
+	run := func() {
+		cmd := exec.Command(l.program, "run")
+		cmd.Dir, cmd.Env = l.dir, l.env
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 3 {
+			l.t.Fatalf("git wf run: %v\n%s", err, out)
+		}
+	}
+	l.wf("plan", "-f", "plan.yaml")
+	run()
+	l.wf("review", "ADD-1", "--reject", "--criterion", "A2=fail:src/calc.sh:2: name it well")
+	run()
+	l.play("change.mjs")
+}
+
 func TestAttacksInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))

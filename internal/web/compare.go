@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -17,15 +18,20 @@ type comparePage struct {
 	A, B     string
 	Whole    bool // show unchanged lines, too
 	Files    []change
+	Change   bool // of the repository: A may be "", what B is a change of
 }
 
-// change is one file in two versions.
+// change is one file in two versions, or in what a version of a change is made of.
 type change struct {
-	Path  string
-	Kind  string // added, removed, changed, same
-	A, B  *preview
-	Lines []pair // of a text
-	Large bool   // too large to compare line by line
+	Path    string
+	Kind    string // added, removed, changed, renamed, same
+	A, B    *preview
+	Lines   []pair // of a text
+	Large   bool   // too large to compare line by line
+	Counted bool   // a file of the repository, which Changed describes
+	Link    string // to its lines
+	gitstore.Changed
+	Remarks []export.Remark // what reviews say of lines that are not shown
 }
 
 // pair is one row: a line of each side. A number of zero means no line.
@@ -34,6 +40,7 @@ type pair struct {
 	Left, Right []span
 	Gap         bool // unchanged lines were left out before this one
 	Changed     bool
+	Remarks     []export.Remark // what reviews say of the line
 }
 
 // span is a part of a line, marked where the other side differs.
@@ -62,6 +69,9 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 	for _, v := range rec.Artifacts {
 		p.Versions = append(p.Versions, plan.VersionID(v.Version))
 	}
+	if t.Changes() {
+		return s.changePage(w, r, snap, rec, &p)
+	}
 	if n := len(p.Versions); p.A == "" && p.B == "" && n > 1 {
 		p.A, p.B = p.Versions[n-2], p.Versions[n-1]
 	}
@@ -76,6 +86,45 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.show(w, r, http.StatusOK, "compare", p)
+}
+
+// changePage shows what a version changes in the repository, with what its reviews say of its lines; or what changed
+// between two such versions.
+func (s *Server) changePage(w http.ResponseWriter, r *http.Request, snap *gitstore.Snapshot, rec *plan.TaskRecords,
+	p *comparePage) error {
+	t := p.Task
+	p.Change = true
+	if p.A == "" && p.B == "" {
+		p.B = plan.VersionID(t.Active)
+	}
+	b, okB := rec.Version(plan.VersionNumber(p.B))
+	a, okA := rec.Version(plan.VersionNumber(p.A))
+	if !okB || !okA && p.A != "" {
+		return notFound("%s has no versions %s and %s to compare", t.TaskID, plan.OneLine(p.A), plan.OneLine(p.B))
+	}
+	versions := []int{b.Version}
+	p.B, p.Title = plan.VersionID(b.Version), string(t.TaskID)+" "+plan.VersionID(b.Version)
+	if okA {
+		versions = []int{a.Version, b.Version}
+		p.A = plan.VersionID(a.Version)
+		p.Title = string(t.TaskID) + " " + p.A + " | " + p.B
+	}
+	from, to, err := export.Sides(r.Context(), s.Store, snap, t, versions)
+	if err != nil {
+		return err
+	}
+	if p.Files, err = s.changed(r, from, to, p.Whole); err != nil {
+		return err
+	}
+	docs := export.DocumentsOf(r.Context(), s.Store, snap, t.TaskID)
+	var reviews []plan.Review
+	for _, rev := range rec.Reviews {
+		if doc, err := docs.Review(rev); err == nil && rev.Version == b.Version { // the task's page names what can't be read
+			reviews = append(reviews, doc)
+		}
+	}
+	place(p.Files, reviews)
+	return s.show(w, r, http.StatusOK, "compare", *p)
 }
 
 func (s *Server) compare(r *http.Request, a, b plan.OID, whole bool) ([]change, error) {

@@ -16,6 +16,7 @@ type version struct {
 	Verdict  plan.Verdict // "" while it awaits review
 	Artifact plan.Artifact
 	Files    []file
+	Changed  []change // instead of Files, of a task that changes the repository
 	Reviews  []review
 	Checks   []plan.Checked // what the engine ran, while a person's part is awaited
 	Waived   []string
@@ -110,7 +111,11 @@ func (r *reading) versions() {
 		var err error
 		v.Artifact, err = r.Artifact(a)
 		r.ok(err)
-		r.files(&v)
+		if t.Changes() {
+			r.changedIn(&v)
+		} else {
+			r.files(&v)
+		}
 		for _, rev := range slices.Backward(rec.Reviews) {
 			if rev.Version == a.Version {
 				r.review(&v, rev)

@@ -1,0 +1,121 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+)
+
+// Remark is what a review says of one line of a changed file. A review names it as PATH:LINE, in any of its texts.
+type Remark struct {
+	Path, Text         string
+	Line               int
+	ReviewID, Reviewer string
+}
+
+// Remarks finds the lines that a review names, of the files that its version changes.
+func Remarks(r plan.Review, paths []string) []Remark {
+	texts := []string{r.Reason}
+	for _, c := range r.Criteria {
+		if c.Evidence != "" {
+			texts = append(texts, c.ID+": "+c.Evidence)
+		}
+	}
+	for _, s := range r.Suggestions {
+		texts = append(texts, s.Text)
+	}
+	var found []Remark
+	for _, text := range texts {
+		for line := range strings.Lines(text) {
+			for _, path := range paths {
+				if n := lineNamed(line, path); n > 0 {
+					found = append(found, Remark{path, plan.OneLine(strings.TrimSpace(line)), n, r.ReviewID, r.Reviewer})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// lineNamed returns the line of a file that a text names, 0 if none.
+func lineNamed(text, path string) int {
+	for at := 0; ; {
+		i := strings.Index(text[at:], path+":")
+		if i < 0 {
+			return 0
+		}
+		begin := at + i
+		at = begin + len(path) + 1
+		if begin > 0 && !strings.ContainsRune(" \t\"'`(<[,;:", rune(text[begin-1])) {
+			continue // the end of a longer path
+		}
+		digits := text[at:]
+		for j, c := range digits {
+			if c < '0' || c > '9' {
+				digits = digits[:j]
+				break
+			}
+		}
+		if n, err := strconv.Atoi(digits); err == nil {
+			return n
+		}
+	}
+}
+
+// RemarksOn returns what the reviews of a version say of its lines.
+func RemarksOn(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) ([]Remark, error) {
+	docs := DocumentsOf(ctx, store, snap, id)
+	rec := snap.Records.Of(id)
+	v, _ := rec.Version(version)
+	a, err := docs.Artifact(v)
+	if err != nil {
+		return nil, err
+	}
+	var all []Remark
+	for _, r := range rec.Reviews {
+		if r.Version != version {
+			continue
+		}
+		doc, err := docs.Review(r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Remarks(doc, changedPaths(a))...)
+	}
+	return all, nil
+}
+
+func changedPaths(a plan.Artifact) []string {
+	var paths []string
+	for _, f := range plandoc.Changed(a.Files) {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
+// CheckRemarks refuses a review that names a line which a changed file does not have.
+func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Review) error {
+	for _, m := range Remarks(r, changedPaths(a)) {
+		data, err := store.ReadFile(ctx, a.Tree, gitstore.ChangeAfter+"/"+m.Path)
+		if err != nil {
+			if data, err = store.ReadFile(ctx, a.Tree, gitstore.ChangeBefore+"/"+m.Path); err != nil {
+				continue // a submodule, or nothing that has lines
+			}
+		}
+		lines := bytes.Count(data, []byte("\n"))
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			lines++
+		}
+		if m.Line > lines {
+			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plan.OneLine(m.Text),
+				plan.OneLine(m.Path), plan.Count(lines, "line"), a.ArtifactID)
+		}
+	}
+	return nil
+}

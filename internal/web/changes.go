@@ -1,0 +1,184 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+const submodule = "160000"
+
+// changed compares two trees of the repository file by file: renames, modes and lines.
+func (s *Server) changed(r *http.Request, from, to plan.OID, whole bool) ([]change, error) {
+	list, err := s.Store.Changed(r.Context(), from, to)
+	if err != nil {
+		return nil, err
+	}
+	var all []change
+	for i, f := range list {
+		c := describeChanged(f, "", i)
+		if len(all) < mostCompared {
+			if err := s.changedLines(r, &c, from, to, whole); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// describeChanged describes a file of the repository; page is where the lines of the nth one are.
+func describeChanged(f gitstore.Changed, page string, n int) change {
+	return change{Path: f.Path, Kind: kindOf(f.How), Changed: f, Counted: true, Link: fmt.Sprintf("%s#file-%d", page, n)}
+}
+
+func kindOf(how byte) string {
+	switch how {
+	case 'A':
+		return "added"
+	case 'D':
+		return "removed"
+	case 'R':
+		return "renamed"
+	}
+	return "changed"
+}
+
+// changedLines fills in the lines of a text, or both sides of an image.
+func (s *Server) changedLines(r *http.Request, c *change, from, to plan.OID, whole bool) error {
+	if c.OldMode == submodule || c.Mode == submodule {
+		return nil
+	}
+	if c.Binary() {
+		return s.binarySides(r, c, from, to)
+	}
+	if c.OldOID == c.OID {
+		return nil // its name or its mode alone
+	}
+	var text []byte
+	for _, side := range []struct {
+		oid plan.OID
+		not byte
+	}{{c.OldOID, 'A'}, {c.OID, 'D'}} {
+		if c.How == side.not {
+			continue
+		}
+		data, all, err := s.Store.BlobHead(r.Context(), side.oid, largestCompared)
+		if err != nil || !all {
+			c.Large = err == nil
+			return err
+		}
+		text = data
+	}
+	var err error
+	switch c.How {
+	case 'A':
+		c.Lines = oneSide("@@ -0,0 +1 @@\n", '+', text)
+	case 'D':
+		c.Lines = oneSide("@@ -1 +0,0 @@\n", '-', text)
+	default:
+		c.Lines, c.Large, err = s.lines(r.Context(), c.OldOID, c.OID, whole)
+	}
+	if len(c.Lines) > mostRows {
+		c.Lines, c.Large = c.Lines[:mostRows], true
+	}
+	return err
+}
+
+// oneSide makes rows of a file that is new or gone.
+func oneSide(hunk string, sign byte, text []byte) []pair {
+	var b strings.Builder
+	b.WriteString(hunk)
+	for line := range strings.Lines(string(text)) {
+		b.WriteByte(sign)
+		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return sideBySide(b.String())
+}
+
+func (s *Server) binarySides(r *http.Request, c *change, from, to plan.OID) error {
+	for _, side := range []struct {
+		tree  plan.OID
+		entry gitstore.TreeEntry
+		not   byte
+		to    **preview
+	}{
+		{from, gitstore.TreeEntry{Path: c.OldPath, Mode: c.OldMode, OID: c.OldOID}, 'A', &c.A},
+		{to, gitstore.TreeEntry{Path: c.Path, Mode: c.Mode, OID: c.OID}, 'D', &c.B},
+	} {
+		if c.How == side.not {
+			continue
+		}
+		p, err := s.preview(r, side.tree, side.entry)
+		if err != nil {
+			return err
+		}
+		*side.to = &p
+	}
+	return nil
+}
+
+// Binary reports whether git compares the file as bytes.
+func (c change) Binary() bool { return c.Counted && c.Added < 0 }
+
+// Modes says how the file's mode changed: "" if it did not, or if the file is new or gone.
+func (c change) Modes() string {
+	if !c.Counted || c.How == 'A' || c.How == 'D' || c.OldMode == c.Mode {
+		return ""
+	}
+	return c.OldMode + " → " + c.Mode
+}
+
+// Renamed is the name that the file had, "" if it kept it.
+func (c change) Renamed() string {
+	if !c.Counted || c.OldPath == c.Path {
+		return ""
+	}
+	return c.OldPath
+}
+
+// place puts what reviews say of a version's lines below those lines. What names a line that is not shown stands above
+// the file's lines.
+func place(files []change, reviews []plan.Review) {
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	for _, r := range reviews {
+		for _, p := range export.Remarks(r, paths) {
+			for i := range files {
+				if files[i].Path == p.Path {
+					files[i].place(p)
+				}
+			}
+		}
+	}
+}
+
+func (c *change) place(p export.Remark) {
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		if at := l.B; at == p.Line || c.How == 'D' && l.A == p.Line {
+			l.Remarks = append(l.Remarks, p)
+			return
+		}
+	}
+	c.Remarks = append(c.Remarks, p)
+}
+
+// changedIn lists what a version changes in the repository.
+func (r *reading) changedIn(v *version) {
+	from, to, err := r.store.ChangeSides(r.ctx, v.ArtifactRecord.Files)
+	if !r.ok(err) {
+		return
+	}
+	list, err := r.store.Changed(r.ctx, from, to)
+	r.ok(err)
+	for i, f := range list {
+		v.Changed = append(v.Changed, describeChanged(f, planURL(r.snap.ID, "task", string(r.id), "compare")+"?b="+v.ID, i))
+	}
+}
