@@ -16,6 +16,9 @@ const ignorable = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\
 // Wide returns the pathspecs that find everything protected in an index: Pathspecs, Globs, and whatever stands in place
 // of a directory that contains a root.
 func Wide(roots []string) []string {
+	if slices.Contains(roots, everywhere) {
+		return []string{":(top)"}
+	}
 	specs := append(Pathspecs(roots), Globs(roots)...)
 	for _, root := range roots {
 		for i, c := range root {
@@ -30,6 +33,9 @@ func Wide(roots []string) []string {
 // TreePathspecs returns the pathspecs for trees: there a name may contain a slash, which no path of an index does.
 func TreePathspecs(roots []string) []string {
 	specs := Wide(roots)
+	if slices.Contains(roots, everywhere) {
+		return specs
+	}
 	for _, root := range roots {
 		specs = addSpecs(specs, append(itself(root), escapeGlob(root)+"/**"))
 	}
@@ -158,6 +164,13 @@ func Alike(roots []string, path string) bool {
 	}
 	return false
 }
+
+// Plain is a name without what file systems ignore, in lower case: two names that some file system takes for one are
+// equal, except for the short names of NTFS.
+func Plain(name string) string { return plainName(name) }
+
+// Folded is a pattern in the case and composition of Plain.
+func Folded(pattern string) string { return fold(pattern) }
 
 // AlikeName reports whether some file system takes a name for a component of a root, or for a path that begins with it.
 func AlikeName(component, name string) bool {

@@ -17,12 +17,15 @@ type Git func(ctx context.Context, args ...string) (stdout string, err error)
 type Options struct {
 	Git     Git      // runs git in the repository
 	Program string   // absolute path of git-wf, used if PATH has none; may be empty
-	Roots   []string // protected roots, relative to the top of the worktree; empty means DefaultRoot
+	Roots   []string // protected, relative to the top of the worktree; empty means DefaultRoot, "." everything
 	Policy  string   // the policy commit that the roots come from; empty if there is none
 	Server  bool     // the hooks of a bare repository that others push to, instead of a client's
 	Force   bool     // take over a hooks directory that is tracked, or that is configured outside this repository
 	Strict  bool     // judge every move of a branch or a plan, too (the reference-transaction hook); not for a server
 }
+
+// everywhere, among the roots, stands for the whole worktree.
+const everywhere = "."
 
 // DefaultRoot is the protected root of a repository whose policy names none.
 const DefaultRoot = "deliverables"
@@ -126,6 +129,9 @@ func checkedRoots(roots []string) ([]string, error) {
 	var out []string
 	for _, r := range roots {
 		clean := path.Clean(r)
+		if r == everywhere {
+			return []string{everywhere}, nil
+		}
 		bad := r == "" || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) ||
 			strings.ContainsFunc(r, unicode.IsControl)
 		if bad {

@@ -40,14 +40,22 @@ func (e *env) policyCommand() *cli.Command {
 				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyBaseline),
 			},
 			{
-				Name: "protect", Usage: "protect another directory", ArgsUsage: "DIR",
+				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "PATTERN...",
+				Description: "Below a protected directory only bundles may land. With --changes, files that match the patterns, which are those\n" +
+					"of .gitignore, may only change as approved changes of the repository say. A pattern that begins with ! is an\n" +
+					"exception. The history so far is not judged.",
 				Flags: []cli.Flag{
 					message,
+					boolFlag("changes", "protect code: only approved changes may land there"),
 					countFlag("min-score", "least score of each item's review", ""),
 					countFlag("quorum", "least number of reviewers of each item", ""),
 					listFlag("reviewer", "one of these must have approved each item; may be repeated"),
 				},
 				Action: e.onStore(e.policyProtect),
+			},
+			{
+				Name: "land.revert", Usage: "say whether protected code may go back to what it was before an approved change",
+				ArgsUsage: "yes|no", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
 			},
 			{
 				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
@@ -173,6 +181,12 @@ func (e *env) policyBaseline(c *cli.Context, store *gitstore.Store) error {
 }
 
 func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
+	if c.Bool("changes") {
+		return e.policyProtectCode(c, store)
+	}
+	if c.NArg() > 1 {
+		return usage("protect takes one directory; --changes takes patterns")
+	}
 	dir := strings.Trim(filepath.ToSlash(filepath.Clean(c.Args().First())), "/")
 	root := policy.Root{Path: dir, MinScore: c.Int("min-score"), Quorum: c.Int("quorum"),
 		Reviewers: c.StringSlice("reviewer")}

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -39,7 +40,7 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	branch := "wf/" + strings.ToLower(string(t.TaskID))
+	branch := gate.WorkBranches + strings.ToLower(string(t.TaskID))
 	dir := filepath.Clean(store.WorkTree()) + "." + strings.ToLower(string(t.TaskID))
 	if c.Args().Len() > 1 {
 		dir = e.absolute(c.Args().Get(1))

@@ -174,14 +174,36 @@ func (p printer) printBundles(r *gate.Report) {
 		}
 		fmt.Fprintln(p.stdout, plan.Printable(text))
 	}
+	p.printChanges(r.Changes)
 	for _, w := range r.Waived {
 		fmt.Fprintln(p.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
 	}
 	switch {
 	case r.Empty:
 		fmt.Fprintln(p.stdout, gate.NoCommits)
-	case len(r.Bundles) == 0 && len(r.Waived) == 0:
+	case len(r.Bundles) == 0 && len(r.Changes) == 0 && len(r.Waived) == 0:
 		fmt.Fprintln(p.stdout, "nothing protected is touched")
+	}
+}
+
+// printChanges prints each approved change of protected code once.
+func (p printer) printChanges(all []gate.Landed) {
+	told := map[string]bool{}
+	for _, c := range all {
+		text := fmt.Sprintf("%s: %s %s as approved, %s", c.PlanID, c.TaskID, c.Version, c.Signatures)
+		if c.Reverted {
+			text = fmt.Sprintf("%s: %s %s taken back", c.PlanID, c.TaskID, c.Version)
+		}
+		if len(c.SignedBy) > 0 && !c.Reverted {
+			text += " by " + strings.Join(c.SignedBy, ", ")
+		}
+		if c.Overturned {
+			text += "; rejected since, and gone"
+		}
+		if !told[text] {
+			told[text] = true
+			fmt.Fprintln(p.stdout, plan.Printable(text))
+		}
 	}
 }
 

@@ -104,3 +104,18 @@ func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.
 	}
 	return plan.ReviewRecord{}, false
 }
+
+// RecordedApproval returns the commit that recorded the newest review that approved the version; "" if none shows it.
+func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.OID,
+	error) {
+	rec, ok := newestApproval(snap, id, version)
+	if !ok {
+		return "", nil
+	}
+	ref := gitstore.ReviewRef{Task: id, Review: rec}
+	by, err := store.RecordedBy(ctx, snap, []gitstore.ReviewRef{ref})
+	if err != nil || len(by[ref]) == 0 {
+		return "", err
+	}
+	return by[ref][0].Commit, nil
+}

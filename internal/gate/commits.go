@@ -24,6 +24,7 @@ type logged struct {
 // visit is one commit of a walk.
 type visit struct {
 	commit  plan.OID
+	tree    plan.OID // its root tree
 	parents []plan.OID
 	top     *way
 }
@@ -35,7 +36,7 @@ func (g *Gate) visits(ctx context.Context, a *atlas, steps chan<- step, revs []s
 	var newer *way
 	err := g.store.WalkTrees(ctx, revs, func(w gitstore.Walked) error {
 		top := a.scan("", w.Tree, w.Data)
-		all = append(all, visit{w.Commit, w.Parents, top})
+		all = append(all, visit{w.Commit, w.Tree, w.Parents, top})
 		if newer != nil && top != newer {
 			select {
 			case steps <- step{old: top, new: newer}:
@@ -182,7 +183,7 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	return r, g.judgeCode(ctx, visits, r)
 }
 
 // tipViews returns the views of the commits that are no other commit's parent.

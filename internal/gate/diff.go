@@ -61,6 +61,7 @@ type differ struct {
 	g       *Gate
 	changes []Change
 	flaws   []flaw
+	skip    func(path string) bool // what does not concern the caller
 }
 
 // pair is what two trees have at one path.
@@ -111,15 +112,19 @@ func (d *differ) level(ctx context.Context, level []pair, depth int) error {
 		for _, p := range level {
 			if !p.new.isTree() && p.new.exists() {
 				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid, Replaces: p.old.exists() &&
-					!p.old.isTree()})
+					!p.old.isTree(), was: p.old})
 			} else if !p.old.isTree() && p.old.exists() {
-				d.changes = append(d.changes, Change{Path: p.path})
+				d.changes = append(d.changes, Change{Path: p.path, was: p.old})
 			}
 			before, after := d.children(p.old), d.children(p.new)
 			if after.flaw != nil {
 				d.flaws = append(d.flaws, flaw{join(p.path, after.flaw.Name), after.flaw.Why})
 			}
-			deeper = append(deeper, pairs(p.path, before.entries, after.entries)...)
+			below := pairs(p.path, before.entries, after.entries)
+			if d.skip != nil {
+				below = slices.DeleteFunc(below, func(p pair) bool { return d.skip(p.path) })
+			}
+			deeper = append(deeper, below...)
 		}
 		if depth >= deepest {
 			d.flaws = append(d.flaws, flaw{fmt.Sprintf("%.200s", level[0].path),

@@ -25,6 +25,9 @@ var ruleTexts = map[string]string{
 	"no-manifest":     "A bundle has no manifest that would prove it.",
 	"no-plan":         "The plan that would prove a bundle is not in this repository.",
 	"not-a-bundle":    "A path below a protected directory belongs to no bundle.",
+	codePart:          "A commit has a part of an approved change.",
+	codeUnapproved:    "Protected code is not what approved changes make of it.",
+	codeMerge:         "A merge solves a conflict in protected code in a way that nobody approved.",
 	"overturned":      "A version was rejected after it had been approved.",
 	"policy":          "A version lacks approvals that the policy demands.",
 }

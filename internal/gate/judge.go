@@ -47,9 +47,10 @@ type Report struct {
 	Shared   []Finding `json:"shared,omitempty"` // in commits that a remote-tracking branch has: reported, not refused
 	Waived   []Finding `json:"waived"`           // findings that a waiver of exactly these bytes lets pass
 	Bundles  []Bundle  `json:"bundles"`
-	Commits  int       `json:"commits"`        // that touch a protected root; 0 for the index
-	Note     string    `json:"note,omitempty"` // why the gate judged something other than what was asked for
-	Empty    bool      `json:"empty"`          // the range selects no commit
+	Changes  []Landed  `json:"changes,omitempty"` // approved changes of protected code
+	Commits  int       `json:"commits"`           // that touch a protected root; 0 for the index
+	Note     string    `json:"note,omitempty"`    // why the gate judged something other than what was asked for
+	Empty    bool      `json:"empty"`             // the range selects no commit
 }
 
 // OK reports whether everything may land.
@@ -79,6 +80,8 @@ type Gate struct {
 	nodes map[plan.OID]*node // trees below protected roots
 
 	arriving bool     // the commits judged are not on any branch yet
+	atWork   bool     // the commits judged are work on a change that nobody has approved yet
+	code     *code    // nil until code is judged
 	before   plan.OID // where the branch was before it got the commits judged, "" if nowhere
 }
 
@@ -101,6 +104,7 @@ type Change struct {
 	OID  plan.OID
 
 	Replaces bool // the other side of the comparison has a file there, too
+	was      entry
 }
 
 // Deleted reports whether the tree no longer has the path.
@@ -165,11 +169,13 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	return nil
 }
 
+const malformedCode = "malformed-tree"
+
 // malformed reports trees that can't be judged. No waiver covers them, because nobody can name their bytes.
 func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
 	for _, f := range flaws {
 		r.Findings = append(r.Findings, Finding{
-			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(f.path, "."),
+			Code: malformedCode, Commit: t.commit, Path: cmp.Or(f.path, "."),
 			Message: "an entry of a malformed tree: it " + f.why + ", and programs don't agree what such a tree holds",
 			Hint:    "git fsck names the tree; git commit makes a sound one of what is checked out",
 		})

@@ -90,7 +90,9 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		if err != nil {
 			return nil, err
 		}
+		g.atWork = !server && isWorkRef(m.Ref)
 		more, err := g.rangeFrom(ctx, before, revs...)
+		g.atWork = false
 		if err == nil && !server {
 			err = g.setShared(ctx, more, revs...)
 		}
@@ -207,5 +209,6 @@ func (r *Report) merge(more *Report) {
 	r.Shared = append(r.Shared, more.Shared...)
 	r.Waived = append(r.Waived, more.Waived...)
 	r.Bundles = append(r.Bundles, more.Bundles...)
+	r.Changes = append(r.Changes, more.Changes...)
 	r.Commits += more.Commits
 }

@@ -21,7 +21,20 @@ type Lacking struct {
 func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l Lacking, err error) {
 	told := map[plan.ID]bool{}
 	var missing []string
-	for _, b := range r.Bundles {
+	rests := slices.Clone(r.Bundles)
+	for _, c := range r.Changes {
+		if told[c.PlanID] || strings.Contains(pushed, " "+gitstore.RefName(c.PlanID)+" ") {
+			continue
+		}
+		told[c.PlanID] = true
+		approved, err := g.ofCode().approval(ctx, c)
+		if err != nil {
+			return l, err
+		}
+		rests = append(rests, Bundle{PlanID: c.PlanID, PlanCommit: approved})
+	}
+	clear(told)
+	for _, b := range rests {
 		ref := gitstore.RefName(b.PlanID)
 		if told[b.PlanID] || b.PlanCommit == "" || strings.Contains(pushed, " "+ref+" ") {
 			continue

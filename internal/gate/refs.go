@@ -92,7 +92,7 @@ func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error)
 	case !server && m.Old != "":
 		return []string{string(m.Old)}, nil
 	case !server:
-		return []string{"--branches"}, nil
+		return []string{"--exclude=" + WorkBranches + "*", "--branches"}, nil
 	}
 	revs := []string{"--branches", "--tags"}
 	if m.Old != "" {

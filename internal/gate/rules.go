@@ -2,11 +2,13 @@ package gate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // rules checks each item of a bundle against what the policy demands of the approvals that count: floors, and the
@@ -15,26 +17,53 @@ import (
 func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) error {
 	p := c.gate.policy
 	root, _ := p.RootOf(c.dir)
-	minScore, quorum := max(p.Floors.MinScore, root.MinScore), max(p.Floors.Quorum, root.Quorum)
-	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.FourEyes {
-		return nil
+	versions := make([]export.Version, len(b.Manifest.Items))
+	for i, item := range b.Manifest.Items {
+		versions[i] = export.Version{TaskID: item.TaskID, Number: plan.VersionNumber(item.Version())}
 	}
-	approvals, err := c.approvals(ctx, b, snap)
+	lacks, err := c.gate.lacks(ctx, snap, root, versions)
 	if err != nil {
 		return err
 	}
 	for i := range b.Manifest.Items {
 		item := &b.Manifest.Items[i]
-		author := ""
-		if p.FourEyes {
-			a, err := export.ReadArtifact(ctx, c.gate.store, snap, item.TaskID, plan.VersionNumber(item.Version()))
+		if what := lacks[versions[i]]; what != "" {
+			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit,
+				"git wf review "+string(item.TaskID)+" --approve")
 			if err != nil {
 				return err
+			}
+			c.findItem("policy", item, mend,
+				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(), root.Path, what, why)
+		}
+	}
+	return nil
+}
+
+// lacks says which versions lack approvals that the policy and a root demand, and what those are.
+func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.Root,
+	versions []export.Version) (map[export.Version]string, error) {
+	p := g.policy
+	minScore, quorum := max(p.Floors.MinScore, root.MinScore), max(p.Floors.Quorum, root.Quorum)
+	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.FourEyes {
+		return nil, nil
+	}
+	approvals, err := g.approvals(ctx, versions, snap)
+	if err != nil {
+		return nil, err
+	}
+	lacking := map[export.Version]string{}
+	for _, v := range versions {
+		author := ""
+		if p.FourEyes {
+			a, err := export.ReadArtifact(ctx, g.store, snap, v.TaskID, v.Number)
+			if err != nil {
+				return nil, err
 			}
 			author = a.Agent
 		}
 		names := map[string]bool{}
-		for _, r := range approvals[item.TaskID] {
+		for _, r := range approvals[v] {
 			allowed := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, r.Reviewer)
 			own := p.FourEyes && (r.SelfReviewed || r.Reviewer == author)
 			if allowed && !own && r.Score >= minScore {
@@ -43,17 +72,10 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 		}
 		inRoot := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool { return names[n] })
 		if len(names) < max(quorum, 1) || !inRoot {
-			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit,
-				"git wf review "+string(item.TaskID)+" --approve")
-			if err != nil {
-				return err
-			}
-			c.findItem("policy", item, mend,
-				"%s %s lacks the approvals that the policy demands below %s/ (score at least %d, %d reviewers%s)%s",
-				item.TaskID, item.Version(), root.Path, minScore, max(quorum, 1), fourEyes(p.FourEyes), why)
+			lacking[v] = fmt.Sprintf("score at least %d, %d reviewers%s", minScore, max(quorum, 1), fourEyes(p.FourEyes))
 		}
 	}
-	return nil
+	return lacking, nil
 }
 
 func fourEyes(on bool) string {
@@ -63,32 +85,32 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals returns the reviews that count for each item: each reviewer's newest review of the version, if it approves.
+// approvals returns the reviews that count for each version: each reviewer's newest review of the version, if it approves.
 // The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
 // another's name. If that commit is missing because a prune's archive is not here, the review does not count.
-func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle,
-	snap *gitstore.Snapshot) (map[plan.TaskID][]plan.Review, error) {
+func (g *Gate) approvals(ctx context.Context, versions []export.Version,
+	snap *gitstore.Snapshot) (map[export.Version][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
-	for _, item := range b.Manifest.Items {
+	for _, v := range versions {
 		of := map[string]plan.ReviewRecord{}
-		for _, rec := range snap.Records.Of(item.TaskID).Reviews {
-			if plan.VersionID(rec.Version) == item.Version() {
+		for _, rec := range snap.Records.Of(v.TaskID).Reviews {
+			if rec.Version == v.Number {
 				of[rec.Reviewer] = rec
 			}
 		}
 		for _, rec := range of {
 			if rec.Verdict == plan.Approved {
-				newest = append(newest, gitstore.ReviewRef{Task: item.TaskID, Review: rec})
+				newest = append(newest, gitstore.ReviewRef{Task: v.TaskID, Review: rec})
 			}
 		}
 	}
-	recorded, err := c.gate.store.RecordedBy(ctx, snap, newest)
+	recorded, err := g.store.RecordedBy(ctx, snap, newest)
 	if err != nil {
 		return nil, err
 	}
-	reviews := map[plan.TaskID][]plan.Review{}
+	reviews := map[export.Version][]plan.Review{}
 	for _, ref := range newest {
-		r, err := export.ReadReview(ctx, c.gate.store, snap, ref.Task, ref.Review)
+		r, err := export.ReadReview(ctx, g.store, snap, ref.Task, ref.Review)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +121,8 @@ func (c *bundleCase) approvals(ctx context.Context, b *export.Bundle,
 		if !by[0].Names(r.Reviewer) {
 			r.Reviewer = by[0].Reviewer
 		}
-		reviews[ref.Task] = append(reviews[ref.Task], r)
+		v := export.Version{TaskID: ref.Task, Number: ref.Review.Version}
+		reviews[v] = append(reviews[v], r)
 	}
 	return reviews, nil
 }

@@ -37,6 +37,15 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	for _, m := range merged {
 		parents = append(parents, string(m))
 	}
+	r, err := g.indexBundles(ctx, staged, parents, merged)
+	if err != nil {
+		return nil, err
+	}
+	return r, g.indexCode(ctx, plan.OID(staged), parents, r)
+}
+
+// indexBundles judges the bundles of the staged tree.
+func (g *Gate) indexBundles(ctx context.Context, staged string, parents []string, merged []plan.OID) (*Report, error) {
 	views, err := g.viewsOf(ctx, append(parents, staged))
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ type Policy struct {
 	NoWaivers     bool       `json:"no_waivers"`
 	PlanReviewers []string   `json:"plan_reviewers"` // agents and people who must approve a plan besides plan-review
 
-	Prune PruneRules `json:"prune,omitzero"` // how much a prune keeps, and whose decision it is
+	Changes Changes    `json:"changes,omitzero"` // code that only approved changes may alter
+	Prune   PruneRules `json:"prune,omitzero"`   // how much a prune keeps, and whose decision it is
 }
 
 // DefaultRoot is the protected directory of a repository whose policy names none.
@@ -125,6 +126,7 @@ func (p *Policy) Check() plan.Findings {
 	}
 	p.checkKeys(bad)
 	p.checkPrune(bad)
+	p.checkChanges(bad)
 	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
 		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1",
 			"")
@@ -140,6 +142,9 @@ func Encode(p *Policy) []byte {
 	c.Maintainers, c.Keys = orEmpty(c.Maintainers), orEmpty(c.Keys)
 	c.Floors.Reviewers = orEmpty(c.Floors.Reviewers)
 	c.PlanReviewers = orEmpty(c.PlanReviewers)
+	if len(c.Changes.Paths) > 0 {
+		c.Changes.Since = orEmpty(c.Changes.Since)
+	}
 	return plan.Document(c)
 }
 

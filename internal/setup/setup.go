@@ -31,7 +31,7 @@ func (s Setup) Options(ctx context.Context, force bool) (hooks.Options, error) {
 		return hooks.Options{}, err
 	}
 	return hooks.Options{
-		Git: s.Store.Git, Program: s.Program, Roots: policy.RootPaths(), Policy: string(policy.Commit), Force: force,
+		Git: s.Store.Git, Program: s.Program, Roots: policy.Watched(), Policy: string(policy.Commit), Force: force,
 		Strict: strict,
 	}, nil
 }
@@ -138,7 +138,7 @@ func (s Setup) Expect(ctx context.Context, policy plan.OID) (failed, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, root := range next.RootPaths() {
+	for _, root := range next.Watched() {
 		if !slices.Contains(o.Roots, root) {
 			o.Roots = append(o.Roots, root)
 		}

@@ -120,49 +120,54 @@ func (m *merging) node(ctx context.Context, path string, base, ours, theirs node
 
 // file merges one path.
 func (m *merging) file(ctx context.Context, path string, base, ours, theirs Entry) (Entry, error) {
-	why := Why("")
+	merged, why, err := MergeEntry(ctx, m, base, ours, theirs)
+	if err != nil {
+		return Entry{}, fmt.Errorf("merge %s: %w", path, err)
+	}
+	if why != "" {
+		m.conflicts = append(m.conflicts, Conflict{Path: path, Why: why})
+	}
+	return merged, nil
+}
+
+// MergeEntry merges what three trees have at one path; an entry without an id is nothing. It returns our side, and why, at a
+// conflict.
+func MergeEntry(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry, Why, error) {
 	switch {
 	case base.same(theirs) || ours.same(theirs):
-		return ours, nil
+		return ours, "", nil
 	case base.same(ours):
-		return theirs, nil
+		return theirs, "", nil
 	case !base.exists():
-		why = Added
+		return ours, Added, nil
 	case !ours.exists() || !theirs.exists():
-		why = Deleted
+		return ours, Deleted, nil
 	case base.regular() && ours.regular() && theirs.regular():
-		return m.lines(ctx, path, base, ours, theirs)
-	default:
-		why = Kinds
+		return lines(ctx, o, base, ours, theirs)
 	}
-	m.conflicts = append(m.conflicts, Conflict{Path: path, Why: why})
-	return ours, nil
+	return ours, Kinds, nil
 }
 
 // lines merges three regular files. Their modes are merged like their content: with two modes there is never a
 // conflict.
-func (m *merging) lines(ctx context.Context, path string, base, ours, theirs Entry) (Entry, error) {
+func lines(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry, Why, error) {
 	merged := ours
 	if base.Mode == ours.Mode {
 		merged.Mode = theirs.Mode
 	}
 	switch {
 	case base.OID == theirs.OID || ours.OID == theirs.OID:
-		return merged, nil
+		return merged, "", nil
 	case base.OID == ours.OID:
 		merged.OID = theirs.OID
-		return merged, nil
+		return merged, "", nil
 	}
-	oid, clean, err := m.MergeFiles(ctx, base.OID, ours.OID, theirs.OID)
-	if err != nil {
-		return Entry{}, fmt.Errorf("merge %s: %w", path, err)
-	}
-	if !clean {
-		m.conflicts = append(m.conflicts, Conflict{Path: path, Why: Lines})
-		return ours, nil
+	oid, clean, err := o.MergeFiles(ctx, base.OID, ours.OID, theirs.OID)
+	if err != nil || !clean {
+		return ours, Lines, err
 	}
 	merged.OID = oid
-	return merged, nil
+	return merged, "", nil
 }
 
 // explain says of a file that one side deleted where that side has it now.
