@@ -40,7 +40,7 @@ func (e *env) policyCommand() *cli.Command {
 				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyBaseline),
 			},
 			{
-				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "PATTERN...",
+				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "DIR...",
 				Description: "Below a protected directory only bundles may land. With --changes, files that match the patterns, which are those\n" +
 					"of .gitignore, may only change as approved changes of the repository say. A pattern that begins with ! is an\n" +
 					"exception. The history so far is not judged.",
@@ -54,8 +54,8 @@ func (e *env) policyCommand() *cli.Command {
 				Action: e.onStore(e.policyProtect),
 			},
 			{
-				Name: "land.revert", Usage: "say whether protected code may go back to what it was before an approved change",
-				ArgsUsage: "yes|no", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
+				Name: "land.revert", Usage: "say yes or no: may protected code go back to what it was before an approved change",
+				ArgsUsage: "WHAT", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
 			},
 			{
 				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
