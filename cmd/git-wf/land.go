@@ -42,21 +42,21 @@ func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		tasks = append(tasks, t.TaskID)
 	}
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return err
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
-	return e.landWith(c, store, eng, snap.ID, engine.LandOptions{
-		Tasks: tasks, Branch: c.String("branch"), Person: person, One: c.Bool("one"), Push: c.Bool("push"),
+	return e.landTasks(c, store, eng, snap.ID, engine.LandOptions{
+		Tasks: tasks, Branch: c.String("branch"), One: c.Bool("one"), Push: c.Bool("push"),
 	}, c.Bool("no-verify"))
 }
 
-// landWith lands and says what became of each change.
-func (e *env) landWith(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions, skip bool) error {
+// landTasks lands and says what became of each change.
+func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions, skip bool) error {
+	var err error
+	if o.Person, err = store.Person(c.Context); err != nil {
+		return err
+	}
 	o.Hook = func(ctx context.Context, name string) (string, error) { return hooks.Own(ctx, store.Git, name) }
 	if skip {
 		for _, name := range []string{"pre-commit", "commit-msg"} {

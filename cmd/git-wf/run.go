@@ -30,6 +30,7 @@ func (e *env) runCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
 			boolFlag("step", "do exactly one thing"),
+			boolFlag("land", "then land the approved changes of the repository (git wf land)"),
 			executorFlag(), reviewerFlag(),
 			boolFlag("quiet,q", "do not print a line for each event"),
 		},
@@ -47,6 +48,9 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
+	}
+	if c.Bool("land") && c.Bool("json") {
+		return usage("--land with --json: run git wf land --json after it")
 	}
 	eng, err := e.engine(c, store)
 	if err != nil {
@@ -73,6 +77,13 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		}
 	} else {
 		e.printOutcome(x)
+	}
+	if c.Bool("land") {
+		if _, _, open := export.Kinds(x.state); len(open) > 0 {
+			if err := e.landTasks(c, store, eng, id, engine.LandOptions{}, false); err != nil {
+				return err
+			}
+		}
 	}
 	return runResult(x)
 }

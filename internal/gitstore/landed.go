@@ -2,12 +2,14 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -46,7 +48,12 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 		},
 	})
 	if err != nil {
-		return "", signingFailed(ctx, &signing{}, err)
+		var g *GitError
+		if ctx.Err() == nil && errors.As(err, &g) {
+			err = fault.Waiting("git wf land on a terminal, if the key has a passphrase; "+setSigning+" sets a key",
+				"commit.gpgSign wants the commit signed, and git can't sign it: %s", lastLines(g.Stderr))
+		}
+		return "", err
 	}
 	oid := plan.OID(strings.TrimSpace(string(out)))
 	if !isOID(oid) {
