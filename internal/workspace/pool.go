@@ -177,6 +177,7 @@ func (w *Workspace) CheckOut(ctx context.Context, commit plan.OID, kept bool) er
 		return err
 	}
 	if w.used.IsZero() {
+		w.used, w.same = time.Now(), true
 		return w.fresh(ctx, commit, tree)
 	}
 	if err := w.reuse(ctx, commit, tree, kept && w.same); err == nil || ctx.Err() != nil {
@@ -187,7 +188,7 @@ func (w *Workspace) CheckOut(ctx context.Context, commit plan.OID, kept bool) er
 		return err
 	}
 	old := *w
-	next.task, next.same = w.task, true
+	next.task, next.same, next.used = w.task, true, time.Now()
 	*w = *next
 	_ = old.discard()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(w.Dir), taskFile), []byte(w.task), 0o666); err != nil {

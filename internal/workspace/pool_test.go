@@ -109,6 +109,23 @@ func TestPoolClean(t *testing.T) {
 	}
 }
 
+// It is clean for the next check of the same user, too, also where it was new.
+func TestPoolCleanAgain(t *testing.T) {
+	r := repotest.New(t)
+	p := poolOf(t, r)
+	w := take(t, p, r, "")
+	defer w.Close()
+	for range 2 {
+		sh(t, w, "echo x >left; rm README")
+		if err := w.CheckOut(t.Context(), plan.OID(r.Git("rev-parse", "HEAD")), false); err != nil {
+			t.Fatal(err)
+		}
+		if got := files(t, w); got != "./README" {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 // A task's next attempt keeps what is ignored, and nothing else; another task gets none of it.
 func TestPoolKeeps(t *testing.T) {
 	r := repotest.New(t)
