@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/shell"
 )
 
 func (e *env) trustCommand() *cli.Command {
@@ -40,7 +44,7 @@ func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := eng.Trust.AddCode(); err != nil {
+	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(c.Context, store)); err != nil {
 		return err
 	}
 	return e.say(c, struct {
@@ -90,5 +94,26 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return err
 	}
 	fmt.Fprintf(e.stdout, "trusted on this machine: %s\n", plan.Count(len(fresh), "command line"))
+	return nil
+}
+
+// bubblewrap is the setting wf.sandbox for a machine that has it: all is read-only but the checkout, and a cache and
+// temporary files that go with the command.
+const bubblewrap = `bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --ro-bind "$WF_REPO" "$WF_REPO" ` +
+	`--tmpfs "${XDG_CACHE_HOME:-$HOME/.cache}" --ro-bind "$WF_SCRATCH" "$WF_SCRATCH" --bind "$PWD" "$PWD" --setenv TMPDIR /tmp ` +
+	`--unshare-pid --die-with-parent`
+
+// suggestSandbox says how to confine code that was just written, if nothing does yet.
+func (e *env) suggestSandbox(ctx context.Context, store *gitstore.Store) error {
+	_, set, err := store.Config(ctx, engine.SandboxKey)
+	if err != nil || set {
+		return err
+	}
+	text := "without wf.sandbox that code runs as you"
+	if _, err := exec.LookPath("bwrap"); err == nil {
+		text += "; with bubblewrap, which is here, it writes to its checkout alone:\n  git config --global " +
+			engine.SandboxKey + " " + shell.Quote(bubblewrap)
+	}
+	fmt.Fprintln(e.stderr, text)
 	return nil
 }

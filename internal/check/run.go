@@ -22,6 +22,7 @@ type Setup struct {
 	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
 	// the change begins with and its tests, that nothing has run in. It is good until the next call.
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
+	Wrap     func(line string) string // makes a line one that runs in the user's sandbox; nil if there is none
 
 	Scratch string           // a directory of our own for the copies
 	Discard func(dir string) // gives a copy up; nil removes it
@@ -128,6 +129,9 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	var said bytes.Buffer
 	cmd := process.Command{
 		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
+	}
+	if s.Wrap != nil {
+		cmd.Line = s.Wrap(c.Run)
 	}
 	if s.Checkout != nil {
 		cmd.Output, cmd.MaxOutput = &said, 0

@@ -19,6 +19,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/process"
 	"gitwf/internal/prompt"
 	"gitwf/internal/threeway"
 	"gitwf/internal/workspace"
@@ -54,7 +55,17 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if w.change.checkout, err = e.takeCheckout(string(snap.ID) + "/" + string(t.TaskID)); err != nil {
 		return err
 	}
-	err = w.change.checkout.CheckOut(ctx, commit, true)
+	environ, err := e.commandEnv()
+	if err != nil {
+		return err
+	}
+	kept, err := e.kept(ctx, snap, w.dir, process.Environ(environ, "WF_REPO="+w.repo, "WF_SCRATCH="+w.dir))
+	if err != nil {
+		return err
+	}
+	if err = w.change.checkout.CheckOut(ctx, commit, true); err == nil && kept != "" {
+		err = w.change.checkout.Restore(kept)
+	}
 	w.work = w.change.checkout.Dir
 	w.source, w.out, w.checkout = base.Commit, w.work, true
 	return err

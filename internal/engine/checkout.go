@@ -1,13 +1,20 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"gitwf/internal/check"
 	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/process"
+	"gitwf/internal/shell"
 	"gitwf/internal/workspace"
 )
 
@@ -20,30 +27,143 @@ func (e *Engine) takeCheckout(task string) (*workspace.Workspace, error) {
 	return pool.Take(task)
 }
 
-// checkChange sets the checks of a change up: they run in one checkout, which is clean for each of them. leave gives it
-// up.
-func (e *Engine) checkChange(ctx context.Context, setup *check.Setup, t *plan.Task,
+// checkChange sets the checks of a change up.
+func (e *Engine) checkChange(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot, t *plan.Task,
 	a plan.Artifact) (leave func(), err error) {
 	if setup.Outside, err = e.outside(ctx, t, a); err != nil {
 		return nil, err
 	}
+	return e.runCode(ctx, setup, snap, func(ctx context.Context, before bool) (plan.OID, error) {
+		if before {
+			return e.commitBefore(ctx, t, a)
+		}
+		return e.commitOfVersion(ctx, a)
+	})
+}
+
+// runCode sets checks up that run code which was just written: in one checkout, clean for each of them, with what
+// wf.prepare made of landed code, and under the user's sandbox. leave gives it up.
+func (e *Engine) runCode(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot,
+	commitOf func(ctx context.Context, before bool) (plan.OID, error)) (leave func(), err error) {
 	checkout, err := e.takeCheckout("")
 	if err != nil {
 		return nil, err
 	}
-	setup.Checkout = func(ctx context.Context, before bool) (string, error) {
-		commitOf := e.commitOfVersion
-		if before {
-			commitOf = func(ctx context.Context, a plan.Artifact) (plan.OID, error) { return e.commitBefore(ctx, t, a) }
-		}
-		commit, err := commitOf(ctx, a)
+	defer func() {
 		if err != nil {
-			return "", err
+			checkout.Close()
 		}
-		err = checkout.CheckOut(ctx, commit, false)
+	}()
+	setup.Environ = append(setup.Environ, "WF_SCRATCH="+setup.Scratch)
+	if setup.Wrap, err = e.sandbox(ctx, setup.Scratch, setup.Environ); err != nil {
+		return nil, err
+	}
+	kept, err := e.kept(ctx, snap, setup.Scratch, setup.Environ)
+	if err != nil {
+		return nil, err
+	}
+	setup.Checkout = func(ctx context.Context, before bool) (string, error) {
+		commit, err := commitOf(ctx, before)
+		if err == nil {
+			err = checkout.CheckOut(ctx, commit, false)
+		}
+		if err == nil && kept != "" {
+			err = checkout.Restore(kept)
+		}
 		return checkout.Dir, err
 	}
 	return checkout.Close, nil
+}
+
+// The settings of runs of code that was just written.
+const (
+	SandboxKey = "wf.sandbox" // a prefix of each
+	prepareKey = "wf.prepare"
+	keepKey    = "wf.keep"
+)
+
+// sandbox returns how a command line becomes one that the user's sandbox runs; nil if there is none. It tries the
+// sandbox: one that does not work says nothing about the code.
+func (e *Engine) sandbox(ctx context.Context, dir string, environ []string) (func(line string) string, error) {
+	prefix, set, err := e.Store.Config(ctx, SandboxKey)
+	if err != nil || !set || prefix == "" {
+		return nil, err
+	}
+	wrap := func(line string) string { return prefix + " /bin/sh -c " + shell.Quote(line) }
+	res, err := process.Run(ctx, process.Command{
+		Line: wrap("exit 42"), Dir: dir, Env: append(environ, "PWD="+dir), Timeout: time.Minute,
+	})
+	if err == nil && res.ExitCode != 42 && ctx.Err() == nil {
+		err = fault.Refused("git config --show-origin "+SandboxKey, "%s runs no command: %s", SandboxKey,
+			cmp.Or(firstLine(res.Tail), fmt.Sprintf("exit %d", res.ExitCode)))
+	}
+	return wrap, cmp.Or(err, ctx.Err())
+}
+
+// kept returns the directory with what wf.prepare made, of what wf.keep names, of the code that the plan's changes
+// begin with; "" if there is none. It runs once for each such commit, in a clean checkout.
+func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch string, environ []string) (string, error) {
+	line, _, err := e.Store.Config(ctx, prepareKey)
+	if err != nil || line == "" || !e.Trust.Code() {
+		return "", err
+	}
+	settings, err := e.Store.Settings(ctx, keepKey)
+	if err != nil {
+		return "", err
+	}
+	var patterns []string
+	for _, kv := range settings {
+		if kv[0] == keepKey {
+			patterns = append(patterns, kv[1])
+		}
+	}
+	base, err := e.firstBase(ctx, snap)
+	if err != nil || len(patterns) == 0 {
+		return "", err
+	}
+	pool, err := workspace.OpenPool(e.Store)
+	if err != nil {
+		return "", err
+	}
+	key := lineHash(strings.Join(append(patterns, line, string(base.Commit)), "\x00"))
+	dir, there, filled, err := pool.Kept(ctx, key)
+	if err != nil || there {
+		return dir, err
+	}
+	run := process.Command{Line: line, Env: environ, Timeout: time.Duration(snap.Plan.Limits().TimeoutSeconds) * time.Second}
+	wrap, err := e.sandbox(ctx, scratch, environ)
+	if wrap != nil {
+		run.Line = wrap(line)
+	}
+	if err == nil {
+		err = e.fillKept(ctx, base.Commit, run, patterns, dir)
+	}
+	return dir, errors.Join(err, filled(err == nil))
+}
+
+// fillKept runs wf.prepare on a commit, and copies what wf.keep names to a directory.
+func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Command, patterns []string, to string) error {
+	checkout, err := e.takeCheckout("")
+	if err != nil {
+		return err
+	}
+	defer checkout.Close()
+	if err := checkout.CheckOut(ctx, commit, false); err != nil {
+		return err
+	}
+	run.Dir, run.Env = checkout.Dir, append(run.Env, "PWD="+checkout.Dir)
+	res, err := process.Run(ctx, run)
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return err
+	}
+	if res.Reason != process.Exited || res.ExitCode != 0 {
+		return fault.Refused("git config --show-origin "+prepareKey, "%s failed on %.12s: %s", prepareKey, commit,
+			plan.OneLine(cmp.Or(res.Tail, string(res.Reason))))
+	}
+	if err := checkout.Keep(ctx, patterns, to); err != nil {
+		return fault.Refused("git config --show-origin --get-all "+keepKey, "%s: %w", keepKey, err)
+	}
+	return nil
 }
 
 // commitOfVersion returns a commit of the repository with a version of a change. Where its trees are not here, they are

@@ -14,7 +14,6 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
-	"gitwf/internal/workspace"
 )
 
 // LandOptions say what lands where.
@@ -68,24 +67,23 @@ func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, e
 // landing is one round of Land.
 type landing struct {
 	Landed
-	engine   *Engine
-	options  LandOptions
-	snap     *gitstore.Snapshot
-	batch    *gitstore.Batch
-	passed   *passed
-	makers   map[string]plan.Actor // of the versions; read on demand
-	there    map[plan.TaskID]gitstore.LandedCommit
-	theirs   plan.OID // the tip of the remote's branch, if it is pushed
-	tip      plan.OID // what the next commit builds on
-	tipTree  plan.OID
-	tree     plan.OID // of the tip, with the group applied
-	group    []arrival
-	landed   []arrival              // that are there, or will be
-	held     map[plan.TaskID]string // tasks whose changes did not land, and why
-	silent   map[plan.TaskID]bool   // those of them that no record is about
-	checked  int                    // landed tasks whose record was looked for
-	checkout *workspace.Workspace   // in which lines run; nil until the first does
-	hooks    *[2]string             // the user's pre-commit and commit-msg; nil: not looked for yet
+	engine  *Engine
+	options LandOptions
+	snap    *gitstore.Snapshot
+	batch   *gitstore.Batch
+	passed  *passed
+	makers  map[string]plan.Actor // of the versions; read on demand
+	there   map[plan.TaskID]gitstore.LandedCommit
+	theirs  plan.OID // the tip of the remote's branch, if it is pushed
+	tip     plan.OID // what the next commit builds on
+	tipTree plan.OID
+	tree    plan.OID // of the tip, with the group applied
+	group   []arrival
+	landed  []arrival              // that are there, or will be
+	held    map[plan.TaskID]string // tasks whose changes did not land, and why
+	silent  map[plan.TaskID]bool   // those of them that no record is about
+	checked int                    // landed tasks whose record was looked for
+	hooks   *[2]string             // the user's pre-commit and commit-msg; nil: not looked for yet
 }
 
 // arrival is an approved version that is to land.
@@ -115,12 +113,7 @@ func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	}
 	l.tree = l.tipTree
 	l.batch = e.Store.NewBatch()
-	defer func() {
-		l.batch.Discard()
-		if l.checkout != nil {
-			l.checkout.Close()
-		}
-	}()
+	defer l.batch.Discard()
 	queue, err := l.queue(ctx)
 	if err != nil {
 		return err

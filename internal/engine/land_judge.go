@@ -236,26 +236,28 @@ func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.Criter
 	if err != nil {
 		return plan.CriterionResult{}, err
 	}
-	if l.checkout == nil {
-		if l.checkout, err = e.takeCheckout(""); err != nil {
-			return plan.CriterionResult{}, err
-		}
-	}
-	setup := check.Setup{
-		Checkout: func(ctx context.Context, _ bool) (string, error) {
-			return l.checkout.Dir, l.checkout.CheckOut(ctx, commit, false)
-		},
-		Environ: process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID)),
-		Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-	}
+	setup := check.Setup{Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second}
 	if x.of.task != nil {
 		w, err := e.prepare(ctx, l.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
 		if err != nil {
 			return plan.CriterionResult{}, err
 		}
 		defer w.remove()
-		setup.Environ = process.Environ(environ, w.environ(l.snap, x.of.task)...)
+		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(l.snap, x.of.task)...)
+	} else {
+		place, err := e.newScratch(ctx)
+		if err != nil {
+			return plan.CriterionResult{}, err
+		}
+		defer place.remove()
+		setup.Scratch = place.root
+		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
 	}
+	leave, err := e.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	if err != nil {
+		return plan.CriterionResult{}, err
+	}
+	defer leave()
 	results, err := check.Run(ctx, []plan.Criterion{x.criterion}, setup)
 	if err != nil || len(results) != 1 {
 		return plan.CriterionResult{}, errors.Join(err, ctx.Err())

@@ -170,7 +170,7 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	}
 	if t.Changes() {
-		leave, err := e.checkChange(ctx, &setup, t.Task, subject.Artifact)
+		leave, err := e.checkChange(ctx, &setup, snap, t.Task, subject.Artifact)
 		if err != nil {
 			return nil, err
 		}

@@ -86,14 +86,19 @@ func (p *Pool) Take(task string) (*Workspace, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && e.Name() != keptDir {
 			if w := p.lock(e.Name()); w != nil {
 				free = append(free, w)
 			}
 		}
 	}
 	slices.SortFunc(free, func(a, b *Workspace) int { return a.used.Compare(b.used) })
-	at := slices.IndexFunc(free, func(w *Workspace) bool { return w.task == task })
+	at := -1
+	for i, w := range free {
+		if w.task == task {
+			at = i // the newest has most files in common
+		}
+	}
 	if at < 0 {
 		at = slices.IndexFunc(free, func(w *Workspace) bool { return (w.task == "") == (task == "") })
 	}
