@@ -130,7 +130,9 @@ func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch stri
 	if err != nil || there {
 		return dir, err
 	}
-	run := process.Command{Line: line, Env: environ, Timeout: time.Duration(snap.Plan.Limits().TimeoutSeconds) * time.Second}
+	run := process.Command{
+		Line: line, Env: environ, Timeout: time.Duration(snap.Plan.Limits().TimeoutSeconds) * time.Second,
+	}
 	wrap, err := e.sandbox(ctx, scratch, environ)
 	if wrap != nil {
 		run.Line = wrap(line)
@@ -142,7 +144,8 @@ func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch stri
 }
 
 // fillKept runs wf.prepare on a commit, and copies what wf.keep names to a directory.
-func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Command, patterns []string, to string) error {
+func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Command, patterns []string,
+	to string) error {
 	checkout, err := e.takeCheckout("")
 	if err != nil {
 		return err
