@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,6 +36,7 @@ func (e *env) nextCommand() *cli.Command {
 			countFlag("renew", "let the claim `N` of TASK end later", ""),
 			countFlag("release", "give the claim `N` of TASK back", ""),
 			messageFlag("with --release: why it can't be done; recorded as an attempt that failed"),
+			boolFlag("worktree", "with --claim, of a task that changes the repository: make a worktree to do it in"),
 			boolFlag("explain", "say what each open task waits for, or TASK alone"),
 		},
 		Action: e.onPlan(warmPlan, e.next),
@@ -55,6 +57,8 @@ func nextUsage(c *cli.Context) error {
 		return usage("%s exclude each other", strings.Join(modes, " and "))
 	case moves && !c.Args().Present():
 		return usage("%s: expected the task whose claim it is, as in git wf next IMPL-1 %s 1", modes[0], modes[0])
+	case c.Bool("worktree") && !c.Bool("claim"):
+		return usage("--worktree goes with --claim; git wf start TASK makes one for a person")
 	case c.IsSet("message") && !c.IsSet("release"):
 		return usage("--message goes with --release")
 	case c.IsSet("agent") && moves:
@@ -107,7 +111,15 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if offer == nil {
 		return e.nothingNext(c, eng, store)
 	}
-	return e.printOffer(c, offer)
+	var made *begunWorktree
+	if c.Bool("worktree") && offer.Task.Changes() {
+		w, err := makeWorktree(c.Context, store, eng, snap.ID, offer.Task.TaskID, fmt.Sprintf("-%d", offer.Claim.Number), "")
+		if err != nil { // the claim would be held by nobody
+			return errors.Join(err, eng.ReleaseClaim(c.Context, snap.ID, offer.Task.TaskID, offer.Claim.Number, ""))
+		}
+		made = &w
+	}
+	return e.printOffer(c, offer, made)
 }
 
 // claimAgent is the name under which a task is claimed.
@@ -166,6 +178,7 @@ type offerDocument struct {
 	Inputs             []offerInput          `json:"inputs"`
 	Feedback           *string               `json:"feedback"` // the REJECTED.md of the version that is to be redone
 	Prompt             string                `json:"prompt"`
+	Worktree           *begunWorktree        `json:"worktree,omitempty"` // that --worktree made
 	Submit             string                `json:"submit"`
 	Renew              string                `json:"renew,omitempty"`
 	Release            string                `json:"release,omitempty"`
@@ -216,8 +229,9 @@ func describeOffer(o *engine.Offer) *offerDocument {
 	return d
 }
 
-func (p printer) printOffer(c *cli.Context, o *engine.Offer) error {
+func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree) error {
 	d := describeOffer(o)
+	d.Worktree = made
 	if c.Bool("json") {
 		doc := describeNext(o.Snapshot.State())
 		doc.Task = d
@@ -230,6 +244,9 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer) error {
 		fmt.Fprintf(w, "renew:     %s\ngive back: %s\n", d.Renew, d.Release)
 	} else {
 		fmt.Fprintf(w, "claim:     git wf next %s --claim\n", d.TaskID)
+	}
+	if made != nil {
+		made.print(w)
 	}
 	for _, in := range d.Inputs {
 		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
@@ -29,41 +33,65 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if !t.Changes() {
 		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository", t.TaskID)
 	}
-	if store.WorkTree() == "" {
-		return fault.Refused("", "%s: a bare repository has no worktrees", t.TaskID)
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}
-	commit, conflicts, err := eng.Start(c.Context, snap.ID, t.TaskID)
-	if err != nil {
-		return err
-	}
-	branch := gate.WorkBranches + strings.ToLower(string(t.TaskID))
-	dir := filepath.Clean(store.WorkTree()) + "." + strings.ToLower(string(t.TaskID))
+	dir := ""
 	if c.Args().Len() > 1 {
 		dir = e.absolute(c.Args().Get(1))
 	}
-	if _, err := store.Git(c.Context, "worktree", "add", "-q", "-b", branch, "--end-of-options", dir, string(commit)); err != nil {
-		return err
-	}
-	// Each worktree has an active plan of its own.
-	if _, err := store.Git(c.Context, "-C", dir, "symbolic-ref", "WORKFLOW_HEAD", gitstore.RefName(snap.ID)); err != nil {
+	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, "", dir)
+	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return e.printJSON(struct {
-			Directory string   `json:"directory"`
-			Branch    string   `json:"branch"`
-			Commit    plan.OID `json:"commit"`
-			Conflicts []string `json:"conflicts"`
-		}{dir, branch, commit, append([]string{}, conflicts...)})
+		return e.printJSON(made)
 	}
-	for _, conflict := range conflicts {
-		fmt.Fprintf(e.stdout, "resolve first: %s\n", plan.OneLine(conflict))
-	}
-	fmt.Fprintf(e.stdout, "worktree %s, branch %s\nnext: work and commit there, then git wf submit %s --commit %s\n", dir, branch,
-		t.TaskID, branch)
+	made.print(e.stdout)
+	fmt.Fprintf(e.stdout, "next: work and commit there, then git wf submit %s --commit %s\n", t.TaskID, made.Branch)
 	return nil
+}
+
+// begunWorktree is a worktree in which to change the repository.
+type begunWorktree struct {
+	Directory string   `json:"directory"`
+	Branch    string   `json:"branch"`
+	Commit    plan.OID `json:"commit"`
+	Conflicts []string `json:"conflicts"`
+}
+
+func (b begunWorktree) print(w io.Writer) {
+	for _, conflict := range b.Conflicts {
+		fmt.Fprintf(w, "resolve first: %s\n", plan.OneLine(conflict))
+	}
+	fmt.Fprintf(w, "worktree %s, branch %s\n", b.Directory, b.Branch)
+}
+
+// makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one task
+// apart; the directory is beside the user's worktree unless one is named.
+func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task plan.TaskID,
+	suffix, dir string) (b begunWorktree, err error) {
+	if store.WorkTree() == "" {
+		return b, fault.Refused("", "%s: a bare repository has no worktrees", task)
+	}
+	name := strings.ToLower(string(task)) + suffix
+	b.Branch, b.Directory = gate.WorkBranches+name, dir
+	if dir == "" {
+		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
+	}
+	if tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch); err != nil || tip != "" {
+		return b, errors.Join(err, fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
+			"%s was begun already: branch %s is there", task, b.Branch))
+	}
+	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task); err != nil {
+		return b, err
+	}
+	b.Conflicts = append([]string{}, b.Conflicts...)
+	if _, err := store.Git(ctx, "worktree", "add", "-q", "-b", b.Branch, "--end-of-options", b.Directory, string(b.Commit)); err != nil {
+		return b, err
+	}
+	// Each worktree has an active plan of its own.
+	_, err = store.Git(ctx, "-C", b.Directory, "symbolic-ref", "WORKFLOW_HEAD", gitstore.RefName(id))
+	return b, err
 }

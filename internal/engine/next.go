@@ -30,6 +30,9 @@ func (o *Offer) HandIn() string {
 	if o.Claim != nil {
 		claim = fmt.Sprintf(" --claim %d", o.Claim.Number)
 	}
+	if o.Task.Changes() {
+		return fmt.Sprintf("git wf submit %s%s --worktree", o.Task.TaskID, claim)
+	}
 	return fmt.Sprintf("git wf submit %s%s PATH...", o.Task.TaskID, claim)
 }
 
