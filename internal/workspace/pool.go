@@ -23,7 +23,7 @@ import (
 // they are. Each is a directory with the checkout and its index, beside a file that its user locks; so the checkouts of
 // killed processes are free like any others.
 //
-// They are in the user's cache directory and not below the git directory: tools look for their settings and modules in
+// They are in a directory of the user's (poolsDir) and not below the git directory: tools look for their settings and modules in
 // the directories above, and would find those of the user's worktree. Git would find the user's repository, if somebody
 // removes the checkout's.
 type Pool struct {
@@ -37,14 +37,10 @@ const unused = 7 * 24 * time.Hour
 // ownerFile, beside the checkouts of a repository, holds the path of its git directory.
 const ownerFile = "repository"
 
-// OpenPool opens the pool of a repository in the user's cache directory. It removes the pools of repositories that are
+// OpenPool opens the pool of a repository. It removes the pools of repositories that are
 // gone.
 func OpenPool(store *gitstore.Store) (*Pool, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	all := filepath.Join(cache, "git-wf", "checkouts")
+	all := poolsDir()
 	sum := sha256.Sum256([]byte(store.CommonDir()))
 	p := &Pool{store: store, dir: filepath.Join(all, hex.EncodeToString(sum[:8]))}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
