@@ -13,9 +13,22 @@ import (
 type guard struct {
 	rules []policy.ChangeRule
 	heads []string
+	dirs  [][]string // that hold protected code, by their components
 }
 
-func newGuard(c policy.Changes) guard { return guard{c.Rules(), c.Heads()} }
+func newGuard(c policy.Changes) guard {
+	g := guard{rules: c.Rules(), heads: c.Heads()}
+	for _, r := range g.rules {
+		n := r.Literal()
+		if n == len(r.Parts) && !r.Below {
+			n--
+		}
+		if !r.Except && n > 0 {
+			g.dirs = append(g.dirs, r.Parts[:n])
+		}
+	}
+	return g
+}
 
 // protects reports whether only approved changes may alter a path. A rule also matches what some file system takes for
 // a path that it names; an exception matches only what it says. What stands in place of a directory that holds
@@ -32,16 +45,8 @@ func (g guard) protects(path string) bool {
 			in = r.Matches(names, glob.Match) || r.Matches(plain, alikePart)
 		}
 	}
-	return in || slices.ContainsFunc(g.heads, func(head string) bool {
-		return len(plain) <= strings.Count(head, "/")+1 && g.isDir(head) && hooks.Alike([]string{head}, path)
-	})
-}
-
-// isDir reports whether some rule protects what is below a head.
-func (g guard) isDir(head string) bool {
-	return head != policy.Top && slices.ContainsFunc(g.rules, func(r policy.ChangeRule) bool {
-		n := r.Literal()
-		return !r.Except && strings.Join(r.Parts[:n], "/") == head && (r.Below || n < len(r.Parts) || n > 1)
+	return in || slices.ContainsFunc(g.dirs, func(dir []string) bool {
+		return len(plain) <= len(dir) && slices.EqualFunc(dir[:len(plain)], plain, hooks.AlikeName)
 	})
 }
 
