@@ -6,6 +6,7 @@
 //	go run -C bench ./chaos -every 10 points      # every tenth call of each step, with every fault
 //	go run -C bench ./chaos -n 100000 gate        # generated pushes, judged by the gate and by a slow checker
 //	go run -C bench ./chaos -n 20000 people       # what a team of three does, which nobody may refuse
+//	go run -C bench ./chaos -n 1000 code          # histories of code that lands as approved changes, and attacks on them
 //
 // It decides how often. The packages internal/chaostest and internal/attacktest decide what a fault is and what must
 // hold after it.

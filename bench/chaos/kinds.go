@@ -230,3 +230,18 @@ func (b *bench) people(ctx context.Context) {
 		return r.Operations, err
 	})
 }
+
+// code lets people and agents land approved changes, and attacks what they made.
+func (b *bench) code(ctx context.Context) {
+	const kind = "a history of code that lands through the gate"
+	c := attacktest.NewCodes(b.stages.Lab)
+	c.Keep = b.keep
+	c.Log = func(t attacktest.CodeTally) { fmt.Fprintf(b.log, "%s: %s\n", kind, t) }
+	b.count(ctx, kind, func() (int, error) {
+		t, err := c.Work(ctx, b.seed, b.n)
+		for _, d := range t.Differences {
+			b.found(kind, d)
+		}
+		return t.Histories, err
+	})
+}

@@ -62,6 +62,7 @@ var kinds = []struct {
 	{"order", (*bench).order},
 	{"gate", (*bench).gate},
 	{"people", (*bench).people},
+	{"code", (*bench).code},
 }
 
 func main() {
@@ -73,8 +74,8 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 10, "crowd, maintenance: rounds")
 	flag.IntVar(&o.cuts, "cuts", 200, "power: cuts")
 	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
-	flag.IntVar(&o.n, "n", 1000, "gate, people: pushes, or operations")
-	flag.StringVar(&o.keep, "keep", "", "gate, people: copy the repositories of what is found below this directory")
+	flag.IntVar(&o.n, "n", 1000, "gate, people, code: pushes, operations, or histories")
+	flag.StringVar(&o.keep, "keep", "", "gate, people, code: copy the repositories of what is found below this directory")
 	flag.StringVar(&o.step, "step", "", "points: only this step")
 	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
