@@ -259,3 +259,28 @@ func TestCheckOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestLandingKilled kills a landing at calls spread over it, more of them where the branch moves.
+func TestLandingKilled(t *testing.T) { // alone: see Traced
+	s, ctx := stages(t), context.Background()
+	l, err := NewLanding(ctx, s.Lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := l.Count()
+	if errors.Is(err, ErrNoTrace) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	every := max(n/8, 1)
+	if os.Getenv("CHAOS_LAND_ALL") != "" {
+		every = 1
+	}
+	for i := 1; i <= n; i += every {
+		if err := l.Kill(ctx, i, []Victim{Everybody, Program, Caller}[i%3]); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -34,8 +34,7 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 	if dir == "" {
 		_, err = s.Git(ctx, "update-ref", "-m", "git wf land", ref, string(to), string(from))
 	} else {
-		_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q", "--ff-only",
-			"--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
+		err = s.mergeMarked(ctx, dir, from, to)
 	}
 	if err == nil {
 		return nil
