@@ -117,6 +117,11 @@ func (w *Workspace) addGitDir(ctx context.Context, commit plan.OID) error {
 			return err
 		}
 	}
+	if data, err := os.ReadFile(filepath.Join(w.store.CommonDir(), "shallow")); err == nil {
+		if err := os.WriteFile(filepath.Join(dir, "shallow"), data, 0o666); err != nil {
+			return err
+		}
+	}
 	return copyIndex(w.index, filepath.Join(dir, "index"))
 }
 
@@ -182,15 +187,18 @@ type Candidate struct {
 // Candidate stores the files as they are now in the user's repository. Nothing names the new objects yet.
 func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	c := &Candidate{Base: w.base}
+	if err := w.open(); err != nil {
+		return nil, err
+	}
 	index := w.index + ".now"
 	if err := copyIndex(w.index, index); err != nil {
 		return nil, err
 	}
-	changed, err := w.changed(ctx, index, c)
+	changed, gone, err := w.changed(ctx, index, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.stage(ctx, index, changed); err != nil {
+	if err := w.stage(ctx, index, changed, gone); err != nil {
 		return nil, err
 	}
 	if err := w.unstageUntouched(ctx, index); err != nil {
@@ -201,22 +209,57 @@ func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	return c, err
 }
 
-// changed lists the files whose time, size, mode or kind is not that of the checkout, those that are gone, and new ones.
-func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) ([]string, error) {
-	var changed []string
+// open lets us into every directory: git says nothing of what is in one that it can't read.
+func (w *Workspace) open() error {
+	return filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode()&0o700 != 0o700 {
+			err = os.Chmod(path, info.Mode().Perm()|0o700)
+		}
+		return err
+	})
+}
+
+// readable makes a file readable, and reports whether it is a file or a link: nothing else can be recorded.
+func (w *Workspace) readable(path string) (bool, error) {
+	name := filepath.Join(w.Dir, filepath.FromSlash(path))
+	info, err := os.Lstat(name)
+	switch {
+	case err != nil || info.IsDir(): // a submodule
+		return err == nil, err
+	case info.Mode().IsRegular() && info.Mode()&0o400 == 0:
+		err = os.Chmod(name, info.Mode().Perm()|0o400)
+	}
+	return info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0, err
+}
+
+// changed lists the files whose time, size, mode or kind is not that of the checkout, new ones, and those that are gone.
+func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) (changed, gone []string, err error) {
 	out, err := w.git(ctx, index, nil, "diff-files", "--raw", "-z", "--ignore-submodules=dirty")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fields := split(out)
 	for i := 0; i+1 < len(fields); i += 2 { // ":<modes> <ids> <status>", path
-		if strings.HasPrefix(fields[i], ":"+submodule) {
-			if strings.HasSuffix(fields[i], "D") {
-				c.Vanished = append(c.Vanished, fields[i+1])
+		switch deleted := strings.HasSuffix(fields[i], "D"); {
+		case deleted && strings.HasPrefix(fields[i], ":"+submodule):
+			c.Vanished = append(c.Vanished, fields[i+1])
+		case deleted:
+			gone = append(gone, fields[i+1])
+		default:
+			is, err := w.readable(fields[i+1])
+			if err != nil {
+				return nil, nil, err
+			}
+			if !is {
+				gone = append(gone, fields[i+1])
 				continue
 			}
+			changed = append(changed, fields[i+1])
 		}
-		changed = append(changed, fields[i+1])
 	}
 	out, err = w.git(ctx, index, nil, "ls-files", "-z", "--others", "--exclude-standard")
 	for _, p := range split(out) {
@@ -224,9 +267,12 @@ func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) ([]
 			c.Nested = append(c.Nested, dir)
 			continue
 		}
+		if _, err := w.readable(p); err != nil {
+			return nil, nil, err
+		}
 		changed = append(changed, p)
 	}
-	return changed, err
+	return changed, gone, err
 }
 
 const submodule = "160000"
@@ -239,7 +285,16 @@ func split(out []byte) []string {
 }
 
 // stage puts the files into the index, cleaned as git add cleans them.
-func (w *Workspace) stage(ctx context.Context, index string, paths []string) error {
+func (w *Workspace) stage(ctx context.Context, index string, paths, gone []string) error {
+	if len(gone) > 0 { // one in a directory that is a link now is beyond update-index --remove
+		var lines bytes.Buffer
+		for _, path := range gone {
+			fmt.Fprintf(&lines, "0 %040d\t%s\x00", 0, path)
+		}
+		if _, err := w.git(ctx, index, &lines, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
 	if len(paths) == 0 {
 		return nil
 	}
