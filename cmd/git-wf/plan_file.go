@@ -213,6 +213,9 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	if len(missing) > 0 {
 		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
+	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.Unordered(d.Plan)) {
+		fmt.Fprintln(e.stderr, "warning: "+f.Error())
+	}
 	fresh := eng.Trust.New(d.Plan)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := e.redFirst(c, eng, d)

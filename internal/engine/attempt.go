@@ -26,7 +26,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	if err != nil {
 		return err
 	}
-	inWorktree := e.inWorktree(t.Task)
+	inWorktree := e.inWorktree(t.Task) || t.Changes()
 	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name, Worktree: inWorktree})
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func ready(t *plan.TaskState) bool {
 // keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree. Both claim their
 // tasks before they look, so at least one sees the other, and nobody begins after seeing one.
 func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
-	if len(plandoc.FocusPaths(t.Task)) == 0 {
+	if len(plandoc.Touched(t.Task)) == 0 {
 		return nil
 	}
 	claims, err := e.Store.Claims(ctx, id)

@@ -352,7 +352,7 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 		return e.reviewWork(s, s.Tasks[t.ReviewTargetTaskID])
 	}
 	name := e.agentOf(t.Task)
-	w = work{task: t, do: e.attempt, what: "attempt", agent: name, worktree: e.inWorktree(t.Task)}
+	w = work{task: t, do: e.attempt, what: "attempt", agent: name, worktree: e.inWorktree(t.Task) || t.Changes()}
 	if t.Changes() && s.Records.Of(t.TaskID).NeedsNewBase() {
 		w.do = e.move
 		return w, true

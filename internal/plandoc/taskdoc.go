@@ -1,6 +1,7 @@
 package plandoc
 
 import (
+	"gitwf/internal/glob"
 	"gitwf/internal/plan"
 	"maps"
 	"path"
@@ -155,12 +156,16 @@ func FocusPaths(t *plan.Task) []string {
 	return paths
 }
 
-// SameFocus reports whether two tasks are about a common path: the same one, or one below the other. A pattern stands
-// for the directory before its first wildcard. In doubt they are: a file system may ignore case.
+// SameFocus reports whether two tasks may touch a common path: their changes, or what they say they are about. Two that
+// both say meta.parallel don't care. In doubt they do: a file system may ignore case.
 func SameFocus(a, b *plan.Task) bool {
-	for _, p := range FocusPaths(a) {
-		for _, q := range FocusPaths(b) {
-			if p, q := focus(p), focus(q); below(p, q) || below(q, p) {
+	if a.Meta["parallel"] == true && b.Meta["parallel"] == true {
+		return false
+	}
+	others := Touched(b)
+	for _, p := range Touched(a) {
+		for _, q := range others {
+			if glob.Overlap(p, q) {
 				return true
 			}
 		}
@@ -168,15 +173,27 @@ func SameFocus(a, b *plan.Task) bool {
 	return false
 }
 
-// focus is a path of the repository in a form that can be compared; "" is the whole repository.
+// Touched lists the patterns of what a task touches in the repository: the paths of its change, or what its context says
+// that it is about, where a pattern stands for the directory before its first wildcard.
+func Touched(t *plan.Task) []string {
+	if t.Changes() {
+		return t.DeliverableSpec.Paths
+	}
+	var list []string
+	for _, p := range FocusPaths(t) {
+		list = append(list, focus(p))
+	}
+	return list
+}
+
+// focus is a path of the repository as a pattern.
 func focus(p string) string {
-	p = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), `\`, "/"))
+	p = strings.ReplaceAll(strings.TrimSpace(p), `\`, "/")
 	if i := strings.IndexAny(p, "*?["); i >= 0 {
 		p = p[:strings.LastIndexByte(p[:i], '/')+1]
 	}
-	return strings.TrimPrefix(path.Clean("/"+p), "/")
-}
-
-func below(p, dir string) bool {
-	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
+	if p = strings.TrimPrefix(path.Clean("/"+p), "/"); p == "" {
+		return "**"
+	}
+	return p
 }

@@ -84,3 +84,7 @@ func leadsTo(focus string, files []string) bool {
 	}
 	return false
 }
+
+func below(p, dir string) bool {
+	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
+}
