@@ -33,6 +33,9 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if !t.Changes() {
 		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository", t.TaskID)
 	}
+	if t.Status == plan.StatusDone {
+		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done", t.TaskID)
+	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
@@ -41,7 +44,11 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if c.Args().Len() > 1 {
 		dir = e.absolute(c.Args().Get(1))
 	}
-	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, "", dir)
+	again := ""
+	if t.Active > 0 { // the worktree of the last version may still be there
+		again = fmt.Sprintf("-%d", t.Active+1)
+	}
+	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, again, dir)
 	if err != nil {
 		return err
 	}

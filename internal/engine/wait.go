@@ -221,7 +221,7 @@ func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 // handIn is the command with which a person hands in what a task wants.
 func handIn(t *plan.Task) string {
 	if t.Changes() {
-		return "git wf submit " + string(t.TaskID) + " --commit HEAD"
+		return fmt.Sprintf("git wf start %s, then there git wf submit %[1]s --commit HEAD", t.TaskID)
 	}
 	return "git wf submit " + string(t.TaskID) + " PATH..."
 }
