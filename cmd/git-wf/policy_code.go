@@ -21,7 +21,9 @@ func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 	return e.changePolicy(c, store, "protect "+strings.Join(patterns, " ")+" for changes", func(p *policy.Policy) error {
 		next := p.Changes
 		next.Paths = slices.Clone(next.Paths)
+		wider := false
 		for _, pattern := range patterns {
+			wider = wider || !slices.Contains(p.Changes.Paths, pattern)
 			// the last pattern decides, so one that is named again moves to the end
 			next.Paths = append(slices.DeleteFunc(next.Paths, func(s string) bool { return s == pattern }), pattern)
 		}
@@ -34,9 +36,11 @@ func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 		if c.IsSet("reviewer") {
 			next.Reviewers = c.StringSlice("reviewer")
 		}
+		if p.Changes = next; !wider {
+			return nil
+		}
 		var err error
-		next.Since, err = gate.Before(c.Context, store, next.Since)
-		p.Changes = next
+		p.Changes.Since, err = gate.Before(c.Context, store, next.Since)
 		return err
 	})
 }
