@@ -24,6 +24,12 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 	if err != nil {
 		return err
 	}
+	// Two that land write the same files.
+	lock, err := lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock", "land"), "land")
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	tip, err := s.Ref(ctx, ref)
 	if err != nil {
 		return err
