@@ -52,7 +52,8 @@ func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 }
 
 // landTasks lands and says what became of each change.
-func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions, skip bool) error {
+func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions,
+	skip bool) error {
 	var err error
 	if o.Person, err = store.Person(c.Context); err != nil {
 		return err

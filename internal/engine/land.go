@@ -155,8 +155,8 @@ func (l *landing) fetch(ctx context.Context) (err error) {
 	if ahead, err := store.Descends(ctx, l.Before, l.theirs); err != nil || ahead {
 		return err
 	}
-	return fault.Refused("git pull --rebase "+shell.Word(l.Remote)+" "+shell.Word(l.Branch), "%s and that of %s have diverged", l.Branch,
-		plan.Quote(l.Remote))
+	return fault.Refused("git pull --rebase "+shell.Word(l.Remote)+" "+shell.Word(l.Branch),
+		"%s and that of %s have diverged", l.Branch, plan.Quote(l.Remote))
 }
 
 // push pushes the new tip and the plan. If somebody else pushed first, all is judged anew.
@@ -444,10 +444,13 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 	return draft, nil
 }
 
-// record records what became of each change, and what landed before without a record: landing may have been killed then.
+// record records what became of each change, and what landed before without a record: landing may have been killed
+// then.
 func (l *landing) record(ctx context.Context) error {
 	docs := slices.Clone(l.Tasks)
-	docs = slices.DeleteFunc(docs, func(d plan.Landing) bool { return l.silent[d.TaskID] || d.Reason != "" && l.refusedBefore(ctx, d) })
+	docs = slices.DeleteFunc(docs, func(d plan.Landing) bool {
+		return l.silent[d.TaskID] || d.Reason != "" && l.refusedBefore(ctx, d)
+	})
 	for _, c := range l.landed[:l.checked] {
 		if last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID); err != nil || last.Commit == "" || last.Branch != l.Branch {
 			at := l.there[c.TaskID]

@@ -52,7 +52,8 @@ func (l *landing) runHooks(ctx context.Context, draft *gitstore.NewCommit) (why 
 	if _, err := workspace.Make(ctx, e.Store, at, commit); err != nil {
 		return "", err
 	}
-	own := []string{"GIT_DIR=" + filepath.Join(at, ".git"), "GIT_WORK_TREE=" + at, "GIT_INDEX_FILE=" + filepath.Join(at, ".git", "index")}
+	dotGit := filepath.Join(at, ".git")
+	own := []string{"GIT_DIR=" + dotGit, "GIT_WORK_TREE=" + at, "GIT_INDEX_FILE=" + filepath.Join(dotGit, "index")}
 	git := func(args ...string) (string, error) {
 		out, err := e.Store.GitIn(ctx, gitstore.Invocation{Args: args, Dir: at, Env: own})
 		return strings.TrimSpace(string(out)), err

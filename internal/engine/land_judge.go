@@ -168,7 +168,8 @@ func (l *landing) lines(ctx context.Context, group []arrival, tree plan.OID) ([]
 	}
 	if set && own != "" {
 		if !e.Trust.Code() {
-			return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed", landCheck)
+			return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed",
+				landCheck)
 		}
 		lines = append(lines, line{criterion: plan.Criterion{ID: landCheck, Statement: "What lands passes " + landCheck + ".",
 			CheckMethod: plan.StaticCheck, Severity: plan.Must, Run: own}})
@@ -215,6 +216,13 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 	key := []string{x.criterion.Run, string(tree)}
 	if strings.Contains(x.criterion.Run, "WF_") { // it looks at the task that it is a line of
 		key = append(key, string(l.snap.ID), string(x.of.TaskID), string(x.of.Tree))
+	}
+	for _, name := range []string{SandboxKey, prepareKey, keepKey} {
+		value, _, err := l.engine.Store.Config(ctx, name)
+		if err != nil {
+			return plan.CriterionResult{}, err
+		}
+		key = append(key, value)
 	}
 	slices.Sort(environ)
 	sum := sha256.Sum256([]byte(strings.Join(append(key, environ...), "\x00")))

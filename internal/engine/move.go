@@ -50,7 +50,8 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (mo
 	if err := batch.Flush(work); err != nil {
 		return false, err
 	}
-	results, err := e.examine(work, snap, state, check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID)})
+	subject := check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID)}
+	results, err := e.examine(work, snap, state, subject)
 	if work.Err() != nil {
 		return false, e.broken(ctx, h)
 	}
@@ -76,8 +77,8 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (mo
 
 // moved computes a task's newest version on the base that it would have now. ok is false if it conflicts there, or if the
 // branch is where the version did not land.
-func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState) (a plan.Artifact,
-	ok bool, err error) {
+func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
+	t *plan.TaskState) (a plan.Artifact, ok bool, err error) {
 	if a, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active); err != nil {
 		return a, false, err
 	}

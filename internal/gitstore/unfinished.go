@@ -55,7 +55,9 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 // takeBack restores the files and index entries of a commit where a killed git has put those of another.
 func (s *Store) takeBack(ctx context.Context, dir string, from, to plan.OID) error {
 	git := func(stdin string, args ...string) ([]string, error) {
-		out, err := s.GitIn(ctx, Invocation{Dir: dir, Args: args, Stdin: strings.NewReader(stdin), Env: []string{"GIT_LITERAL_PATHSPECS=1"}})
+		out, err := s.GitIn(ctx, Invocation{
+			Dir: dir, Args: args, Stdin: strings.NewReader(stdin), Env: []string{"GIT_LITERAL_PATHSPECS=1"},
+		})
 		if len(out) == 0 {
 			return nil, err
 		}
