@@ -99,9 +99,9 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 
 // bubblewrap is the setting wf.sandbox for a machine that has it: all is read-only but the checkout, and a cache and
 // temporary files that go with the command.
-const bubblewrap = `bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --ro-bind "$WF_REPO" "$WF_REPO" ` +
-	`--tmpfs "${XDG_CACHE_HOME:-$HOME/.cache}" --ro-bind "$WF_SCRATCH" "$WF_SCRATCH" --bind "$PWD" "$PWD" --setenv TMPDIR /tmp ` +
-	`--unshare-pid --die-with-parent`
+const bubblewrap = `c="${XDG_CACHE_HOME:-$HOME/.cache}"; mkdir -p "$c"; bwrap --ro-bind / / --dev /dev --proc /proc ` +
+	`--tmpfs /tmp --ro-bind "$WF_REPO" "$WF_REPO" --tmpfs "$c" --ro-bind "$WF_SCRATCH" "$WF_SCRATCH" ` +
+	`--bind "$PWD" "$PWD" --setenv TMPDIR /tmp --unshare-pid --die-with-parent`
 
 // suggestSandbox says how to confine code that was just written, if nothing does yet.
 func (e *env) suggestSandbox(ctx context.Context, store *gitstore.Store) error {

@@ -20,7 +20,7 @@ import (
 const keptDir = "kept"
 
 // Kept returns the directory for what a key stands for, and whether it is filled. If not, the caller fills it, and says
-// so with filled; nobody else does meanwhile. Those that nobody asked for in a week are removed.
+// so with filled; nobody else does meanwhile. It is good for a week.
 func (p *Pool) Kept(ctx context.Context, key string) (dir string, there bool, filled func(bool) error, err error) {
 	dir = filepath.Join(p.dir, keptDir, key)
 	done := dir + ".done"
@@ -44,11 +44,12 @@ func (p *Pool) Kept(ctx context.Context, key string) (dir string, there bool, fi
 			unlock = gitstore.TryLock(dir)
 		}
 	}
-	now := time.Now()
-	if os.Chtimes(done, now, now) == nil {
+	// An old one is filled anew, before a system that cleans its temporary files takes some of it.
+	if info, err := os.Stat(done); err == nil && time.Since(info.ModTime()) < unused {
 		unlock()
 		return dir, true, nil, nil
 	}
+	_ = os.Remove(done)
 	if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o700)); err != nil { // what a killed process left
 		unlock()
 		return "", false, nil, err
