@@ -33,6 +33,7 @@ type sizes struct {
 	events     int // of the long history
 	large      int // MB of the large file
 	many       int // small files
+	attempts   int // rounds
 	syncScript bool
 	rest       time.Duration // before each contestant
 }
@@ -51,6 +52,7 @@ var benchmarks = []struct {
 	{"history", benchHistory},
 	{"large", benchLarge},
 	{"growth", benchGrowth},
+	{"attempt", benchAttempt},
 }
 
 func main() {
@@ -76,6 +78,8 @@ func main() {
 	flag.IntVar(&z.events, "events", 100_000, "history: events of the plan")
 	flag.IntVar(&z.large, "large", 2048, "large: MB of the large file")
 	flag.IntVar(&z.many, "many", 50_000, "large: small files")
+	flag.IntVar(&z.attempts, "attempts", 5, "attempt: rounds")
+	checkout := flag.String("checkout", "", "attempt: measure nothing, but make one checkout of this repository")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
 	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")
@@ -85,6 +89,12 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	if *checkout != "" {
+		if err := oneCheckout(context.Background(), *checkout); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := start(*dir, *program, *picture, *markdown, z, flag.Args()); err != nil {
 		log.Fatal(err)
 	}

@@ -34,7 +34,7 @@ var allowed = []struct {
 		"internal/progress", "internal/prompt", "internal/secret", "internal/setup", "internal/shell",
 		"internal/terminal", "internal/views", "internal/watch", "internal/web", "templates",
 	}},
-	{"bench", []string{"internal/chaostest", "internal/plan", "internal/plandoc"}},
+	{"bench", []string{"internal/chaostest", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/workspace"}},
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
 	{"internal/arch", nil},
 	// pushes that no git command makes
