@@ -270,6 +270,13 @@ func (a *auditor) misplaced(entries []gitstore.TreeEntry) {
 	}
 }
 
+// changes reports whether a record is of a task that changes the repository, whose submodules can be part of a change.
+func (a *auditor) changes(path string) bool {
+	task, _, _ := taskPath(path)
+	t := a.tasks.Task(task)
+	return t != nil && t.Changes()
+}
+
 // modes reports records that are links, programs or repositories, and paths that a tree has twice.
 func (a *auditor) modes(entries []gitstore.TreeEntry) {
 	for i, e := range entries {
@@ -277,7 +284,7 @@ func (a *auditor) modes(entries []gitstore.TreeEntry) {
 			continue
 		}
 		deliverable := strings.Contains(e.Path, "/files/")
-		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000")
+		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000" || e.Mode == "160000" && a.changes(e.Path))
 		if !fine && !a.many("bad-mode", e.Path) {
 			a.find("bad-mode", e.Path, a.goBackTo(e.Path), "has the mode %s; a record is a plain file, 100644", e.Mode)
 		}
