@@ -101,21 +101,9 @@ func TestVendors(t *testing.T) {
 				wiretest.Turn{Text: "{}", Times: -1}, // what an agent asks beside: titles and the like
 			)
 			home := t.TempDir()
-			if v.kind == "gemini" {
-				writeFile(t, filepath.Join(home, ".gemini", "settings.json"),
-					`{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false}}`)
-			}
-			w := &vendorRun{t: t, dir: r.Dir, environ: append(os.Environ(),
-				append(v.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "WF_KEY=key-of-the-test")...)}
-			for key, value := range map[string]string{
-				"kind": v.kind, "model": v.model, "baseurl": server.URL + v.path, "keyenv": "WF_KEY", "command": program,
-				"timeout": "8m",
-			} {
-				if value != "" {
-					r.Git("config", "wf.agent.bot."+key, value)
-				}
-			}
-			for _, role := range []string{"planner", "executor", "reviewer"} {
+			w := newVendorRun(t, r, v.env, home)
+			w.configure(r, v.kind, v.model, server.URL+v.path, program)
+			for _, role := range []string{"planner", "reviewer"} {
 				r.Git("config", "wf."+role, "bot")
 			}
 			if v.plans {
@@ -158,7 +146,31 @@ func TestVendors(t *testing.T) {
 type vendorRun struct {
 	t       *testing.T
 	dir     string
+	home    string
 	environ []string
+}
+
+// newVendorRun gives a vendor's program a home of its own.
+func newVendorRun(t *testing.T, r *repotest.Repo, env []string, home string) *vendorRun {
+	return &vendorRun{t: t, dir: r.Dir, home: home, environ: append(os.Environ(),
+		append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "WF_KEY=key-of-the-test")...)}
+}
+
+// configure makes an agent of a kind the executor.
+func (w *vendorRun) configure(r *repotest.Repo, kind, model, url, program string) {
+	w.t.Helper()
+	if kind == "gemini" {
+		writeFile(w.t, filepath.Join(w.home, ".gemini", "settings.json"),
+			`{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false}}`)
+	}
+	for key, value := range map[string]string{
+		"kind": kind, "model": model, "baseurl": url, "keyenv": "WF_KEY", "command": program, "timeout": "8m",
+	} {
+		if value != "" {
+			r.Git("config", "wf.agent.bot."+key, value)
+		}
+	}
+	r.Git("config", "wf.executor", "bot")
 }
 
 func (w *vendorRun) run(args ...string) string {
