@@ -259,7 +259,7 @@ func (w *codeWorld) counts(p *place, ref string) bool {
 		!(p == w.world.client && strings.HasPrefix(ref, "refs/heads/wf/"))
 }
 
-// judge judges every commit that the moves bring. An overturned version may be anywhere but at the tip.
+// judge judges every commit that the moves bring. An overturned version may be anywhere but at the tip, and stay there.
 func (w *codeWorld) judge(p *place, moves []move) verdict {
 	refs := maps.Clone(p.oracle.refs)
 	var had []string
@@ -272,7 +272,8 @@ func (w *codeWorld) judge(p *place, moves []move) verdict {
 		refs[m.ref] = m.next
 	}
 	w.oracle.refs = refs
-	v, old := verdict{once: true, legal: true, today: true, plain: true}, p.oracle.history(had...)
+	// What was there before the code was protected is not judged.
+	v, old := verdict{once: true, legal: true, today: true, plain: true}, p.oracle.history(append(had, w.stage.landed)...)
 	for _, m := range moves {
 		tip := p.oracle.peeled(m.next)
 		if kind, _, _ := w.oracle.parsed(tip); kind != "commit" || !w.counts(p, m.ref) {
@@ -286,7 +287,7 @@ func (w *codeWorld) judge(p *place, moves []move) verdict {
 			j := w.oracle.judge(c)
 			v.today, v.plain = v.today && j.today, v.plain && j.plain
 			v.once = v.once && (old[c] || j.legal)
-			if !old[c] && (!j.legal || c == tip && !j.today) {
+			if !old[c] && (!j.legal || c == tip && !j.today && !w.oracle.overturned(p.oracle.peeled(m.old))) {
 				v.legal = false
 				v.why += fmt.Sprintf("%s: %.12s: %s; ", m.ref, c, j.why)
 				if j.legal {

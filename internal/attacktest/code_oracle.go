@@ -239,30 +239,40 @@ func (o *codeOracle) reach(from files, w way) map[string]bool {
 	return seen
 }
 
-// bases returns what stands in for the parent of a commit: of a merge, the parents folded with git merge-file, and what
-// git merge makes of them.
-func (o *codeOracle) standIns(c string) []files {
+// A standIn is what counts as the parent of a commit. The gate need not know a loose one.
+type standIn struct {
+	files
+	loose bool
+}
+
+// standIns returns the parent of a commit; of a merge, the parents folded with git merge-file, and what git merge makes
+// of them. If that conflicts in files that are not protected alone, people mend those by hand.
+func (o *codeOracle) standIns(c string) []standIn {
 	_, h, _ := o.parsed(c)
 	parents := h["parent"]
 	switch len(parents) {
 	case 0:
-		return []files{{}}
+		return []standIn{{files: files{}}}
 	case 1:
-		return []files{o.of(parents[0]).protected()}
+		return []standIn{{files: o.of(parents[0]).protected()}}
 	}
-	var all []files
-	if got, ok := o.fold(parents); ok {
-		all = append(all, got)
+	var all []standIn
+	if got, ok := o.fold(parents, files.protected); ok {
+		all = append(all, standIn{files: got})
 	}
-	if tree, conflicts := o.git.mergeCommits(o, parents); tree != "" &&
+	if len(parents) > 2 { // git's octopus knows no renames
+		return all
+	}
+	if tree, conflicts := o.git.mergeTree(parents[0], parents[1]); tree != "" &&
 		!slices.ContainsFunc(conflicts, func(p string) bool { return isCode(p, "") }) {
-		all = append(all, o.of(tree).protected())
+		all = append(all, standIn{o.of(tree).protected(), len(conflicts) > 0})
 	}
 	return all
 }
 
-func (o *codeOracle) fold(parents []string) (files, bool) {
-	s := o.of(parents[0]).protected()
+// fold merges commits one after the other, path by path.
+func (o *codeOracle) fold(parents []string, of func(files) files) (files, bool) {
+	s := of(o.of(parents[0]))
 	for i, p := range parents[1:] {
 		base := files{}
 		// The first is as good as any other; git's own merge has another chance.
@@ -272,9 +282,9 @@ func (o *codeOracle) fold(parents []string) (files, bool) {
 		}
 		slices.SortFunc(bases, func(a, b string) int { return len(o.history(b)) - len(o.history(a)) })
 		if len(bases) > 0 {
-			base = o.of(bases[0]).protected()
+			base = of(o.of(bases[0]))
 		}
-		theirs, next := o.of(p).protected(), files{}
+		theirs, next := of(o.of(p)), files{}
 		for _, name := range union(s, base, theirs) {
 			got, ok := o.git.merge(base[name], s[name], theirs[name])
 			if !ok {
@@ -290,6 +300,14 @@ func (o *codeOracle) fold(parents []string) (files, bool) {
 		s = next
 	}
 	return s, true
+}
+
+// overturned reports whether a commit has a version that was approved once and is not any more.
+func (o *codeOracle) overturned(commit string) bool {
+	return commit != "" && slices.ContainsFunc(o.changes(), func(c *codeChange) bool {
+		_, there := o.step(o.of(commit).protected(), c, true, false)
+		return c.ever && !c.now && there
+	})
 }
 
 // A judgement of a commit.
@@ -316,18 +334,18 @@ func (o *codeOracle) judge(c string) (j judgement) {
 		return judgement{why: "a merge that git can't make"}
 	}
 	for _, s := range ins {
-		has := func(w way) bool { return o.reach(s, w)[own.key()] }
+		has := func(w way) bool { return o.reach(s.files, w)[own.key()] }
 		j.legal = j.legal || has(way{}) || single && has(way{back: true})
 		j.today = j.today || has(way{now: true}) || single && has(way{back: true})
-		j.plain = j.plain || has(way{now: true, exact: true}) || single && has(way{back: true, exact: true}) ||
-			o.named(s, own, message, single)
+		j.plain = j.plain || !s.loose && (has(way{now: true, exact: true}) ||
+			single && has(way{back: true, exact: true}) || o.named(s.files, own, message, single))
 	}
 	j.plain = j.plain && j.today
 	if !j.legal {
 		var all []string
-		for _, p := range union(ins[0], own) {
-			if ins[0][p] != own[p] {
-				all = append(all, fmt.Sprintf("%q from %.13s to %.13s", p, ins[0][p], own[p]))
+		for _, p := range union(ins[0].files, own) {
+			if was := ins[0].files[p]; was != own[p] {
+				all = append(all, fmt.Sprintf("%q from %.13s to %.13s", p, was, own[p]))
 			}
 		}
 		j.why = "no sequence of approved changes: " + strings.Join(all, ", ")

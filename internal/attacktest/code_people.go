@@ -240,9 +240,17 @@ func (w *codeWorld) merges() (*place, []move) {
 		}
 		parents = append(parents, next)
 	}
-	tree, conflicts := w.git.mergeCommits(w.oracle, parents)
+	tree, conflicts := w.git.mergeTree(parents[0], parents[1])
 	if tree == "" || len(conflicts) > 0 {
 		return nil, nil
+	}
+	if len(parents) > 2 {
+		whole, ok := w.oracle.fold(parents, func(f files) files { return f })
+		if !ok {
+			return nil, nil
+		}
+		tree = w.git.tree(nil)
+		tree = w.put(tree, whole)
 	}
 	w.op("%d parents", len(parents))
 	if w.chance(30) { // what is not protected may change in a merge
@@ -510,7 +518,7 @@ func (w *codeWorld) push() (*place, []move) {
 	moves := []move{{ref: name, next: tip}}
 	if w.chance(30) { // with the plans as they are in the clone
 		for r, id := range w.world.client.oracle.refs {
-			if strings.HasPrefix(r, "refs/workflow/WFS-") {
+			if strings.HasPrefix(r, "refs/workflow/WFS-") && w.isAncestor(w.world.server.oracle.refs[r], id) {
 				moves = append(moves, move{ref: r, next: id})
 			}
 		}

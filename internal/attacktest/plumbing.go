@@ -125,23 +125,6 @@ func (p *plumbing) pick(before, after, on string) (tree string, conflicts []stri
 	return p.mergeTree(p.commit(on, []string{base}, "ours"), p.commit(after, []string{base}, "theirs"))
 }
 
-// mergeCommits merges two commits or more, one after the other, as an octopus does.
-func (p *plumbing) mergeCommits(o *codeOracle, parents []string) (tree string, conflicts []string) {
-	tip := parents[0]
-	for i, next := range parents[1:] {
-		var more []string
-		if tree, more = p.mergeTree(tip, next); tree == "" {
-			return "", nil
-		}
-		conflicts = append(conflicts, more...)
-		if len(more) > 0 && i+2 < len(parents) {
-			return "", nil
-		}
-		tip = p.commit(tree, []string{tip, next}, "so far")
-	}
-	return tree, conflicts
-}
-
 // mergeTree merges two commits as git merge does. It returns the conflicting paths, and no tree for commits that git
 // does not merge.
 func (p *plumbing) mergeTree(ours, theirs string) (tree string, conflicts []string) {
