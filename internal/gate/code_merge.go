@@ -73,12 +73,13 @@ func (c *code) mergeBase(ctx context.Context, ours []plan.OID, theirs plan.OID) 
 	return c.store.TreeOf(ctx, plan.OID(base))
 }
 
-// gitMerge is git's own clean merge of two parents, which follows renames.
+// gitMerge is git's own merge of two parents, which follows renames; nil if it conflicts at a protected path. What
+// people make of a conflict elsewhere is theirs.
 func (c *code) gitMerge(ctx context.Context, d *coded) (*state, error) {
 	if len(d.parents) != 2 {
 		return nil, nil
 	}
-	differs, clean, err := c.batch.GitMerge(ctx, d.parents[0], d.parents[1], d.root)
+	differs, clean, err := c.batch.GitMerge(ctx, d.parents[0], d.parents[1], d.root, c.guard.protects)
 	if err != nil || !clean {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -33,10 +34,11 @@ func (s *Store) Message(ctx context.Context, commit plan.OID) (string, error) {
 }
 
 // GitMerge asks git for its own merge of two commits, with renames and criss-cross histories, and lists where a tree
-// differs from it: what the merge has there, by path. It reports false if git finds no clean merge, or is older than
-// 2.38, which can't be asked. Neither configuration nor attributes nor merge drivers decide: git works in a repository
+// differs from it: what the merge has there, by path. It reports false if git finds a conflict at a path that matters, or
+// is older than 2.38, which can't be asked. Neither configuration nor attributes nor merge drivers decide: git works in a repository
 // of its own that borrows the objects. Content that the merge makes is in the batch.
-func (b *Batch) GitMerge(ctx context.Context, ours, theirs, tree plan.OID) (map[string]threeway.Entry, bool, error) {
+func (b *Batch) GitMerge(ctx context.Context, ours, theirs, tree plan.OID,
+	matters func(path string) bool) (map[string]threeway.Entry, bool, error) {
 	dir, err := os.MkdirTemp("", scratchPrefix)
 	if err != nil {
 		return nil, false, err
@@ -52,11 +54,14 @@ func (b *Batch) GitMerge(ctx context.Context, ours, theirs, tree plan.OID) (map[
 	if err := b.borrow(ctx, dir, run); err != nil {
 		return nil, false, err
 	}
-	out, err := run("merge-tree", "--write-tree", "--no-messages", "--end-of-options", string(ours), string(theirs))
-	if err != nil {
+	out, err := run("merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", "--end-of-options", string(ours),
+		string(theirs))
+	merged, names, _ := strings.Cut(out, "\x00")
+	conflicts := strings.FieldsFunc(names, func(r rune) bool { return r == 0 })
+	if err != nil && (exitCode(err) != 1 || len(conflicts) == 0) || slices.ContainsFunc(conflicts, matters) {
 		return nil, false, ctx.Err() // a conflict, no common history, or a git that can't
 	}
-	out, err = run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", strings.TrimSpace(out), string(tree))
+	out, err = run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", merged, string(tree))
 	if err != nil {
 		return nil, false, err
 	}
