@@ -239,33 +239,27 @@ func (o *codeOracle) reach(from files, w way) map[string]bool {
 	return seen
 }
 
-// A standIn is what counts as the parent of a commit. The gate need not know a loose one.
-type standIn struct {
-	files
-	loose bool
-}
-
 // standIns returns the parent of a commit; of a merge, the parents folded with git merge-file, and what git merge makes
 // of them. If that conflicts in files that are not protected alone, people mend those by hand.
-func (o *codeOracle) standIns(c string) []standIn {
+func (o *codeOracle) standIns(c string) []files {
 	_, h, _ := o.parsed(c)
 	parents := h["parent"]
 	switch len(parents) {
 	case 0:
-		return []standIn{{files: files{}}}
+		return []files{{}}
 	case 1:
-		return []standIn{{files: o.of(parents[0]).protected()}}
+		return []files{o.of(parents[0]).protected()}
 	}
-	var all []standIn
+	var all []files
 	if got, ok := o.fold(parents, files.protected); ok {
-		all = append(all, standIn{files: got})
+		all = append(all, got)
 	}
 	if len(parents) > 2 { // git's octopus knows no renames
 		return all
 	}
 	if tree, conflicts := o.git.mergeTree(parents[0], parents[1]); tree != "" &&
 		!slices.ContainsFunc(conflicts, func(p string) bool { return isCode(p, "") }) {
-		all = append(all, standIn{o.of(tree).protected(), len(conflicts) > 0})
+		all = append(all, o.of(tree).protected())
 	}
 	return all
 }
@@ -334,17 +328,17 @@ func (o *codeOracle) judge(c string) (j judgement) {
 		return judgement{why: "a merge that git can't make"}
 	}
 	for _, s := range ins {
-		has := func(w way) bool { return o.reach(s.files, w)[own.key()] }
+		has := func(w way) bool { return o.reach(s, w)[own.key()] }
 		j.legal = j.legal || has(way{}) || single && has(way{back: true})
 		j.today = j.today || has(way{now: true}) || single && has(way{back: true})
-		j.plain = j.plain || !s.loose && (has(way{now: true, exact: true}) ||
-			single && has(way{back: true, exact: true}) || o.named(s.files, own, message, single))
+		j.plain = j.plain || has(way{now: true, exact: true}) || single && has(way{back: true, exact: true}) ||
+			o.named(s, own, message, single)
 	}
 	j.plain = j.plain && j.today
 	if !j.legal {
 		var all []string
-		for _, p := range union(ins[0].files, own) {
-			if was := ins[0].files[p]; was != own[p] {
+		for _, p := range union(ins[0], own) {
+			if was := ins[0][p]; was != own[p] {
 				all = append(all, fmt.Sprintf("%q from %.13s to %.13s", p, was, own[p]))
 			}
 		}
