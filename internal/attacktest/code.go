@@ -279,7 +279,10 @@ func (w *codeWorld) judge(p *place, moves []move) verdict {
 		if kind, _, _ := w.oracle.parsed(tip); kind != "commit" || !w.counts(p, m.ref) {
 			continue
 		}
-		own := p.oracle.history(m.old)
+		own, had := p.oracle.history(m.old), m.old
+		if had == "" { // a new branch begins with main
+			had = p.oracle.refs["refs/heads/main"]
+		}
 		for c := range p.oracle.history(tip) {
 			if own[c] || p == w.world.server && old[c] || p == w.world.client && m.old == "" && old[c] {
 				continue
@@ -287,7 +290,7 @@ func (w *codeWorld) judge(p *place, moves []move) verdict {
 			j := w.oracle.judge(c)
 			v.today, v.plain = v.today && j.today, v.plain && j.plain
 			v.once = v.once && (old[c] || j.legal)
-			if !old[c] && (!j.legal || c == tip && !j.today && !w.oracle.overturned(p.oracle.peeled(m.old))) {
+			if !old[c] && (!j.legal || c == tip && !j.today && !w.oracle.overturned(p.oracle.peeled(had))) {
 				v.legal = false
 				v.why += fmt.Sprintf("%s: %.12s: %s; ", m.ref, c, j.why)
 				if j.legal {

@@ -196,10 +196,14 @@ func (c *coder) submit(id, task string, builds bool) bool {
 		if !c.wf("start", "--plan", id, task, dir) {
 			return false
 		}
-		from = c.git("rev-parse", "wf/"+strings.ToLower(task))
+		from = c.git("-C", dir, "rev-parse", "HEAD")
+		branch := c.git("-C", dir, "symbolic-ref", "--short", "HEAD")
 		c.git("worktree", "remove", "--force", dir)
-		c.git("branch", "-D", "wf/"+strings.ToLower(task))
+		c.git("branch", "-D", branch)
 		c.load()
+	}
+	if c.failed != nil {
+		return false
 	}
 	commit := c.objects.commit(c.edit(from), []string{from}, "work")
 	return c.wf("submit", "--plan", id, task, "--commit", commit, "-m", "It has "+task+".")
