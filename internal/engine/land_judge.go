@@ -62,6 +62,23 @@ func (e *stopError) Exit() (int, string) { return fault.ExitRefused, "git log" }
 
 func (e *stopError) Unwrap() error { return e.error }
 
+// landReview is the setting that says whether a review must have seen the very tree that lands.
+const landReview = "wf.land.review"
+
+// reviewed holds a group back whose result no review has seen, if the user wants all results reviewed. Without the
+// setting only what conflicts, and so becomes a new version, is reviewed again.
+func (l *landing) reviewed(ctx context.Context, group []arrival, tree plan.OID) (v verdict, err error) {
+	want, _, err := l.engine.Store.Config(ctx, landReview)
+	switch {
+	case err != nil || want == "" || want == "conflicts":
+	case want != "always":
+		err = fault.Usage("git config "+landReview+" always", "%s is %s: expected always or conflicts", landReview, plan.Quote(want))
+	case !slices.ContainsFunc(group, func(c arrival) bool { return c.Base.After == tree }):
+		v.why = "no review has seen the result, which has changes of the branch, too (" + landReview + ")"
+	}
+	return v, err
+}
+
 // judge runs the lines that the tree of a group must pass. A line that fails is run once more: only what passes both
 // times has passed. What fails on the branch as it is, too, though it passed before, stops the landing.
 func (l *landing) judge(ctx context.Context, group []arrival, draft gitstore.NewCommit) (v verdict, err error) {

@@ -87,7 +87,8 @@ func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstor
 		return a, false, err
 	}
 	base, conflicts, err := e.baseOf(ctx, batch, snap, t.TaskID)
-	if err != nil || len(conflicts) > 0 || base.Commit == last.On {
+	tried := len(last.Conflicts)+len(last.Criteria) > 0 // or else it waits for a review there
+	if err != nil || len(conflicts) > 0 || tried && base.Commit == last.On {
 		return a, false, err
 	}
 	if base.After, conflicts, err = batch.ApplyChange(ctx, a.Tree, base.Tree); err != nil || len(conflicts) > 0 {
