@@ -76,7 +76,8 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 // branch as it is now; and so do those that build on it.
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
-	below := changesBelow(snap, id)
+	state := snap.State()
+	below := slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool { return in == id || state.Tasks[in].Approved == 0 })
 	base, there, err := e.beginning(ctx, snap, id, below)
 	if err != nil {
 		return base, nil, err
@@ -89,7 +90,7 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 	}
 	var conflicts []threeway.Conflict
 	for _, in := range below {
-		approved := snap.State().Tasks[in].Approved
+		approved := state.Tasks[in].Approved
 		version, ok := snap.Records.Of(in).Version(approved)
 		if !ok || there[in].Version == plan.VersionID(approved) {
 			continue
@@ -169,31 +170,6 @@ func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.B
 
 func baseless(a plan.Artifact) error {
 	return fmt.Errorf("%s %s does not say what it is a change of", a.TaskID, a.ArtifactID)
-}
-
-// changesBelow lists the approved changes that a task builds on, directly or not, each after those that it builds on
-// itself, else in the order of the plan.
-func changesBelow(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
-	s := snap.State()
-	var list []plan.TaskID
-	seen := map[plan.TaskID]bool{id: true}
-	var visit func(id plan.TaskID)
-	visit = func(id plan.TaskID) {
-		inputs := slices.Clone(s.Inputs(id))
-		slices.SortStableFunc(inputs, func(a, b plan.TaskID) int { return s.Place(a) - s.Place(b) })
-		for _, in := range inputs {
-			if seen[in] {
-				continue
-			}
-			seen[in] = true
-			visit(in)
-			if t := s.Tasks[in]; t.Changes() && t.Approved > 0 {
-				list = append(list, in)
-			}
-		}
-	}
-	visit(id)
-	return list
 }
 
 // errNothingChanged is the end of an attempt that left the checkout as it was.

@@ -245,10 +245,10 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	if l.there, err = e.Store.LandedOn(ctx, l.snap.ID, base.Commit, l.tip); err != nil {
 		return nil, err
 	}
-	wanted := changesOf(l.snap, l.options.Tasks)
+	wanted := s.Changes(l.options.Tasks...)
 	approved := 0
 	var queue []arrival
-	for _, id := range changesOf(l.snap, nil) {
+	for _, id := range s.Changes() {
 		t := s.Tasks[id]
 		if t.Approved == 0 {
 			continue
@@ -275,38 +275,6 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	}
 	l.checked = len(l.landed)
 	return queue, nil
-}
-
-// changesOf lists tasks that change the repository, and the ones that they build on, each after those that it builds on
-// itself, else in the order of the plan. No tasks means all.
-func changesOf(snap *gitstore.Snapshot, tasks []plan.TaskID) []plan.TaskID {
-	s := snap.State()
-	var list []plan.TaskID
-	seen := map[plan.TaskID]bool{}
-	var visit func(id plan.TaskID)
-	visit = func(id plan.TaskID) {
-		if seen[id] {
-			return
-		}
-		seen[id] = true
-		inputs := slices.Clone(s.Inputs(id))
-		slices.SortFunc(inputs, func(a, b plan.TaskID) int { return s.Place(a) - s.Place(b) })
-		for _, in := range inputs {
-			visit(in)
-		}
-		if t := s.Tasks[id]; t.NodeType == plan.Action && t.Changes() {
-			list = append(list, id)
-		}
-	}
-	if len(tasks) == 0 {
-		for _, t := range snap.Plan.Tasks {
-			visit(t.TaskID)
-		}
-	}
-	for _, id := range tasks {
-		visit(id)
-	}
-	return list
 }
 
 // apply adds a version to the group that becomes the next commit, or says why it can't be.

@@ -65,23 +65,12 @@ func newLibrary() library {
 	return library{read: map[plan.ID]bool{}, byName: map[changeName][]*change{}, byTask: map[changeName][]*change{}}
 }
 
-var namedLine = pattern.Compile(`(?m)^[ \t]*(Wf-Plan|Wf-Task|Wf-Artifact):[ \t]*(\S+)[ \t]*$`)
-
-// namesIn finds the versions that a message names: a squash joins and indents the messages of others.
+// namesIn finds the versions that a message names.
 func namesIn(message string) []changeName {
 	var list []changeName
-	var n changeName
-	for _, m := range namedLine.Get().FindAllStringSubmatch(message, -1) {
-		switch m[1] {
-		case "Wf-Plan":
-			n = changeName{plan: plan.ID(m[2])}
-		case "Wf-Task":
-			n.task = plan.TaskID(m[2])
-		default:
-			n.version = plan.VersionNumber(m[2])
-			if n.plan.Valid() && n.task.Valid() && n.version > 0 && !slices.Contains(list, n) {
-				list = append(list, n)
-			}
+	for _, b := range gitstore.Brings(message) {
+		if n := (changeName{b.Plan, b.Task, plan.VersionNumber(b.Artifact)}); !slices.Contains(list, n) {
+			list = append(list, n)
 		}
 	}
 	return list
@@ -191,8 +180,7 @@ func (c *code) loadTip(ctx context.Context, id plan.ID, tip plan.OID, proves boo
 		return err
 	}
 	counted := evidence.Snapshot
-	state := counted.State()
-	for _, t := range inOrder(state) {
+	for _, t := range counted.State().Changes() {
 		for _, rec := range counted.Records.Of(t).Artifacts {
 			if err := c.addVersion(ctx, changeName{id, t, rec.Version}, rec.Files, evidence, proves); err != nil {
 				return err
@@ -200,39 +188,6 @@ func (c *code) loadTip(ctx context.Context, id plan.ID, tip plan.OID, proves boo
 		}
 	}
 	return nil
-}
-
-// inOrder lists the tasks that change the repository, each after those that it builds on, else as the plan has them.
-func inOrder(s *plan.State) []plan.TaskID {
-	var list []plan.TaskID
-	seen := map[plan.TaskID]bool{}
-	var visit func(id plan.TaskID)
-	visit = func(id plan.TaskID) {
-		t := s.Tasks[id]
-		if seen[id] || t == nil {
-			return
-		}
-		seen[id] = true
-		inputs := s.Inputs(id)
-		slices.SortFunc(inputs, func(a, b plan.TaskID) int { return placeOf(s, a) - placeOf(s, b) })
-		for _, in := range inputs {
-			visit(in)
-		}
-		if t.NodeType == plan.Action && t.Changes() {
-			list = append(list, id)
-		}
-	}
-	for _, t := range s.Plan.Tasks {
-		visit(t.TaskID)
-	}
-	return list
-}
-
-func placeOf(s *plan.State, id plan.TaskID) int {
-	if s.Tasks[id] == nil {
-		return -1
-	}
-	return s.Place(id)
 }
 
 // addVersion adds a version. The same version at several tips is one, which counts if one tip approves it and none has

@@ -404,9 +404,6 @@ func (s *State) Reason(t *TaskState) string {
 	return "waits for " + JoinIDs(s.WaitsFor(t))
 }
 
-// Place is where a task is in the plan.
-func (s *State) Place(id TaskID) int { return s.Tasks[id].place }
-
 // JoinIDs lists ids for people: the first five, and how many more there are.
 func JoinIDs(ids []TaskID) string {
 	const most = 5
@@ -482,6 +479,47 @@ func (s *State) Inputs(id TaskID) []TaskID {
 		}
 	}
 	return inputs
+}
+
+// Changes returns the tasks that change the repository, each after those that it builds on, else in the order of the
+// plan: all, or those of the given tasks and of all that these build on. That is the order in which changes are applied.
+func (s *State) Changes(of ...TaskID) []TaskID {
+	var list []TaskID
+	visited := map[TaskID]bool{}
+	var visit func(id TaskID, found func(TaskID))
+	visit = func(id TaskID, found func(TaskID)) {
+		if visited[id] || s.Tasks[id] == nil {
+			return
+		}
+		visited[id] = true
+		inputs := s.Inputs(id)
+		slices.SortFunc(inputs, func(a, b TaskID) int { return s.Place(a) - s.Place(b) })
+		for _, in := range inputs {
+			visit(in, found)
+		}
+		found(id)
+	}
+	for _, id := range of {
+		visit(id, func(TaskID) {})
+	}
+	wanted := visited
+	visited = map[TaskID]bool{}
+	for _, t := range s.Plan.Tasks {
+		visit(t.TaskID, func(id TaskID) {
+			if t := s.Tasks[id]; t.NodeType == Action && t.Changes() && (len(of) == 0 || wanted[id]) {
+				list = append(list, id)
+			}
+		})
+	}
+	return list
+}
+
+// Place is where a task is in the plan, -1 if it is in none.
+func (s *State) Place(id TaskID) int {
+	if t := s.Tasks[id]; t != nil {
+		return t.place
+	}
+	return -1
 }
 
 // Dependents returns the ACTIONs that build on a task, in plan order: those that depend on it, or on a GOAL above it.
