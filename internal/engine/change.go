@@ -275,6 +275,10 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if len(sub.Paths) > 0 || sub.Worktree == (sub.Commit != "") {
 		return nil, "", nil, fault.Usage(hint, "%s changes the repository: hand in a commit, or the worktree as it is", t.TaskID)
 	}
+	snap, err := e.Store.Snapshot(ctx, snap.ID) // all that the task builds on, not only what is near
+	if err != nil {
+		return nil, "", nil, err
+	}
 	base, _, err := e.baseOf(ctx, batch, snap, t.TaskID)
 	if err != nil {
 		return nil, "", nil, err
