@@ -34,6 +34,8 @@ type sizes struct {
 	large      int // MB of the large file
 	many       int // small files
 	attempts   int // rounds
+	changes    int // approved, to land
+	landed     int // rounds
 	syncScript bool
 	rest       time.Duration // before each contestant
 }
@@ -53,6 +55,7 @@ var benchmarks = []struct {
 	{"large", benchLarge},
 	{"growth", benchGrowth},
 	{"attempt", benchAttempt},
+	{"land", benchLand},
 }
 
 func main() {
@@ -79,6 +82,8 @@ func main() {
 	flag.IntVar(&z.large, "large", 2048, "large: MB of the large file")
 	flag.IntVar(&z.many, "many", 50_000, "large: small files")
 	flag.IntVar(&z.attempts, "attempts", 5, "attempt: rounds")
+	flag.IntVar(&z.changes, "changes", 100, "land: approved changes")
+	flag.IntVar(&z.landed, "landed", 5, "land: rounds")
 	checkout := flag.String("checkout", "", "attempt: measure nothing, but make one checkout of this repository")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
