@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Own returns the absolute path of the hook of a name that the repository has beside the gate's; "" if it has none. What
-// it runs may contain the gate's section.
+// Own returns the absolute path of the hook of a name that the repository has beside the gate's; "" if it has none.
+// What it runs may contain the gate's section.
 func Own(ctx context.Context, git Git, name string) (string, error) {
 	l, err := inspect(ctx, git)
 	if err != nil {

@@ -47,16 +47,19 @@ func (e *env) groups() []group {
 			e.planCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
-			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(), e.trustCommand(),
+			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(),
+			e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(), e.checkoutCommand(),
+			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(),
+			e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
 		}},
-		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(), e.policyCommand()}},
+		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(),
+			e.policyCommand()}},
 		{"set up and maintain", []*cli.Command{
 			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
 			e.demoCommand(), e.completionCommand(),

@@ -120,7 +120,8 @@ func (e *env) demo(ctx context.Context, p play) error {
 		}
 	}
 	fmt.Fprintf(e.stdout, "\nLook around:\n  cd %s\n", dir)
-	for _, command := range append(p.look, "git wf status", "git wf show "+p.task, "git show workflow/"+p.id+":plan.json") {
+	for _, command := range append(p.look, "git wf status", "git wf show "+p.task,
+		"git show workflow/"+p.id+":plan.json") {
 		fmt.Fprintf(e.stdout, "  %s\n", command)
 	}
 	res, err := process.Run(ctx, process.Command{Line: "command -v git-wf", Dir: dir, Env: e.environ})

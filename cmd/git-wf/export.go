@@ -67,7 +67,8 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	if changes, documents, _ := export.Kinds(snap.State()); changes && !documents {
-		return fault.Refused("git wf land --plan "+string(id), "%s has no documents: it changes the repository, and its changes land by git wf land", id)
+		return fault.Refused("git wf land --plan "+string(id),
+			"%s has no documents: it changes the repository, and its changes land by git wf land", id)
 	}
 	policy, err := store.Policy(ctx)
 	if err != nil {

@@ -22,7 +22,8 @@ var recording = []string{
 // personal are the commands for people alone: an agent that is working on a task is refused. policy, plan, doctor and
 // ui check that themselves.
 var personal = []string{
-	"run", "split", "undo", "review", "answer", "retry", "trust", "pause", "resume", "complete", "abandon", "waive", "prune", "init",
+	"run", "split", "undo", "review", "answer", "retry", "trust", "pause", "resume", "complete", "abandon", "waive",
+	"prune", "init",
 	"install", "uninstall",
 }
 

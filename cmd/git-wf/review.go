@@ -113,7 +113,8 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 }
 
 // checkRemarks refuses what is said of a line, as PATH:LINE, that a changed file does not have.
-func checkRemarks(ctx context.Context, store *gitstore.Store, t *plan.TaskState, a plan.Artifact, o check.Opinion) error {
+func checkRemarks(ctx context.Context, store *gitstore.Store, t *plan.TaskState, a plan.Artifact,
+	o check.Opinion) error {
 	if !t.Changes() {
 		return nil
 	}

@@ -192,7 +192,8 @@ func (st style) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
 	for _, below := range s.Plan.Tasks {
 		if below.ParentTaskID == t.TaskID && below.NodeType != plan.Check {
 			ts := s.Tasks[below.TaskID]
-			fmt.Fprintf(w, "  %s %s  %s  %s\n", st.mark(ts.Status), below.TaskID, plan.OneLine(below.Title), st.status(ts.Status))
+			fmt.Fprintf(w, "  %s %s  %s  %s\n", st.mark(ts.Status), below.TaskID, plan.OneLine(below.Title),
+				st.status(ts.Status))
 		}
 	}
 }
@@ -251,11 +252,13 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 func printLandings(w io.Writer, t *plan.TaskState, list []plan.Landing) {
 	for _, l := range list {
 		if l.Commit != "" {
-			fmt.Fprintf(w, "  %s  landed on %s as %.12s, by %s at %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.Commit, plan.OneLine(l.By),
+			fmt.Fprintf(w, "  %s  landed on %s as %.12s, by %s at %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.Commit,
+				plan.OneLine(l.By),
 				date(l.CreatedAt))
 			continue
 		}
-		fmt.Fprintf(w, "  %s  did not land on %s (%.12s): %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.On, plan.OneLine(l.Reason))
+		fmt.Fprintf(w, "  %s  did not land on %s (%.12s): %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.On,
+			plan.OneLine(l.Reason))
 		for _, c := range l.Conflicts {
 			fmt.Fprintf(w, "      %s\n", plan.OneLine(c))
 		}

@@ -34,7 +34,8 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository", t.TaskID)
 	}
 	if t.Status == plan.StatusDone {
-		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done", t.TaskID)
+		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done",
+			t.TaskID)
 	}
 	eng, err := e.engine(c, store)
 	if err != nil {
@@ -75,8 +76,8 @@ func (b begunWorktree) print(w io.Writer) {
 	fmt.Fprintf(w, "worktree %s, branch %s\n", b.Directory, b.Branch)
 }
 
-// makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one task
-// apart; the directory is beside the user's worktree unless one is named.
+// makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one
+// task apart; the directory is beside the user's worktree unless one is named.
 func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task plan.TaskID,
 	suffix, dir string) (b begunWorktree, err error) {
 	if store.WorkTree() == "" {
@@ -88,14 +89,16 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
 	}
 	if tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch); err != nil || tip != "" {
-		return b, errors.Join(err, fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
-			"%s was begun already: branch %s is there", task, b.Branch))
+		return b, errors.Join(err,
+			fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
+				"%s was begun already: branch %s is there", task, b.Branch))
 	}
 	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task); err != nil {
 		return b, err
 	}
 	b.Conflicts = append([]string{}, b.Conflicts...)
-	if _, err := store.Git(ctx, "worktree", "add", "-q", "-b", b.Branch, "--end-of-options", b.Directory, string(b.Commit)); err != nil {
+	if _, err := store.Git(ctx, "worktree", "add", "-q", "-b", b.Branch, "--end-of-options", b.Directory,
+		string(b.Commit)); err != nil {
 		return b, err
 	}
 	// Each worktree has an active plan of its own.

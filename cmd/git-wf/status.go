@@ -239,8 +239,8 @@ func lastReview(s *plan.State, t *plan.TaskState) *reviewSummary {
 		plan.UnescapeName(r.Reviewer)}
 }
 
-// printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: its target's line shows what
-// it says.
+// printTree prints the plan as a tree of goals and actions. A CHECK has no line of its own: its target's line shows
+// what it says.
 func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]string) {
 	st.printProven(w, standing{explained: explained{state: s}, stale: stale, evidence: &export.Evidence{}})
 }

@@ -22,8 +22,10 @@ func (e *env) submitCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),
-			&cli.StringFlag{Name: "commit", Usage: "of a change of the repository: hand in what `REV` changes since its merge base"},
-			&cli.BoolFlag{Name: "worktree", Usage: "of a change of the repository: hand in the files of the worktree as they are"},
+			&cli.StringFlag{Name: "commit",
+				Usage: "of a change of the repository: hand in what `REV` changes since its merge base"},
+			&cli.BoolFlag{Name: "worktree",
+				Usage: "of a change of the repository: hand in the files of the worktree as they are"},
 			countFlag("claim", "hand it in under the claim `N` that git wf next --claim printed", ""),
 		},
 		Action: e.onTask(recordNear, e.submit),

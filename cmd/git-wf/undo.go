@@ -19,7 +19,8 @@ func (e *env) undoCommand() *cli.Command {
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "branch", Usage: "take it back on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
+			&cli.StringFlag{Name: "branch", Usage: "take it back on `BRANCH`",
+				DefaultText: "wf.branch, else the remote's, else main"},
 		},
 		Action: e.onTask(wholePlan, e.undo),
 	}
@@ -58,7 +59,9 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	}
 	if later {
 		if u.Commit != "" {
-			fmt.Fprintf(e.stderr, "when the plan is approved and git wf run waits for %[1]s: git wf submit %[1]s --commit %.12[2]s\n", engine.UndoTask, u.Commit)
+			fmt.Fprintf(e.stderr,
+				"when the plan is approved and git wf run waits for %[1]s: git wf submit %[1]s --commit %.12[2]s\n",
+				engine.UndoTask, u.Commit)
 		}
 		return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
 	}
@@ -79,7 +82,8 @@ func (p printer) printUndoing(u *engine.Undoing) {
 		fmt.Fprintf(p.stdout, "next: git wf diff %s, git wf review %[1]s, git wf land\n", engine.UndoTask)
 		return
 	}
-	fmt.Fprintf(p.stdout, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task, u.Artifact,
+	fmt.Fprintf(p.stdout, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task,
+		u.Artifact,
 		u.Branch)
 	for _, conflict := range u.Conflicts {
 		fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(conflict))

@@ -25,8 +25,9 @@ func (e *env) whyCommand() *cli.Command {
 			"say so and the commit has of the file what the version makes of it. PATH:LINE asks for one line, PATH for all of them,\n" +
 			"by where they come from. A file of an exported bundle is answered for by the manifest beside it.",
 		ArgsUsage: "PATH",
-		Flags:     []cli.Flag{&cli.StringFlag{Name: "at", Usage: "the file as of `REV`", DefaultText: "the worktree"}, jsonFlag()},
-		Action:    e.onStore(e.why),
+		Flags: []cli.Flag{&cli.StringFlag{Name: "at", Usage: "the file as of `REV`", DefaultText: "the worktree"},
+			jsonFlag()},
+		Action: e.onStore(e.why),
 	}
 }
 

@@ -3,7 +3,7 @@
 // the short form, `go run -C bench ./chaos gate people code` is the long one.
 //
 // It hides how an attack is made (trees, commits and ref moves that no git command would write) and how its outcome is
-// judged: by a slow checker that knows only docs/format.md and reads objects as plain git prints them. For code it tries
-// every sequence of approved changes, with git merge-file and git merge-tree, and believes no message. It owns no rule
-// of the format, and the checker shares no code with the gate, so that the two can't share a mistake.
+// judged: by a slow checker that knows only docs/format.md and reads objects as plain git prints them. For code it
+// tries every sequence of approved changes, with git merge-file and git merge-tree, and believes no message. It owns no
+// rule of the format, and the checker shares no code with the gate, so that the two can't share a mistake.
 package attacktest

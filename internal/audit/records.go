@@ -284,7 +284,8 @@ func (a *auditor) modes(entries []gitstore.TreeEntry) {
 			continue
 		}
 		deliverable := strings.Contains(e.Path, "/files/")
-		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000" || e.Mode == "160000" && a.changes(e.Path))
+		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000" || e.Mode == "160000" &&
+			a.changes(e.Path))
 		if !fine && !a.many("bad-mode", e.Path) {
 			a.find("bad-mode", e.Path, a.goBackTo(e.Path), "has the mode %s; a record is a plain file, 100644", e.Mode)
 		}

@@ -34,7 +34,8 @@ func NewLanding(ctx context.Context, l *Lab) (*Landing, error) {
 			return nil, err
 		}
 	}
-	for _, args := range [][]string{{"init"}, {"plan", "-f", filepath.Join(r.Dir, "../land.yaml")}, {"trust", "--code"}, {"run"}} {
+	for _, args := range [][]string{{"init"}, {"plan", "-f", filepath.Join(r.Dir, "../land.yaml")}, {"trust", "--code"},
+		{"run"}} {
 		if _, err := r.Must(ctx, args...); err != nil {
 			return nil, err
 		}
@@ -66,8 +67,8 @@ func (l *Landing) Count() (int, error) {
 	return len(o.Calls), nil
 }
 
-// Kill kills a landing at a call. The branch must be before or after it, the user's work must be whole, and landing again
-// must finish and record it.
+// Kill kills a landing at a call. The branch must be before or after it, the user's work must be whole, and landing
+// again must finish and record it.
 func (l *Landing) Kill(ctx context.Context, n int, who Victim) error {
 	r, err := l.Copy()
 	if err != nil {
@@ -103,7 +104,8 @@ func (l *Landing) Kill(ctx context.Context, n int, who Victim) error {
 	if err := r.Later(); err != nil {
 		return err
 	}
-	for _, lock := range []string{"index.lock", "HEAD.lock", "ORIG_HEAD.lock", "refs/heads/main.lock"} { // the user's to remove
+	// the user's to remove
+	for _, lock := range []string{"index.lock", "HEAD.lock", "ORIG_HEAD.lock", "refs/heads/main.lock"} {
 		_ = os.Remove(r.inGit(lock))
 	}
 	if again, err := r.WF(ctx, "land"); err != nil || again.Exit != 0 {
@@ -126,7 +128,8 @@ func (l *Landing) Kill(ctx context.Context, n int, who Victim) error {
 
 // whole reports what is lost of the user's work.
 func (l *Landing) whole(ctx context.Context, r *Repo) error {
-	for name, want := range map[string]string{"mine.txt": "changed\n", "staged.txt": "staged\n", "ignored.txt": "ignored\n"} {
+	for name, want := range map[string]string{"mine.txt": "changed\n", "staged.txt": "staged\n",
+		"ignored.txt": "ignored\n"} {
 		if data, err := os.ReadFile(filepath.Join(r.Dir, name)); err != nil || string(data) != want {
 			return fmt.Errorf("%s is %q: %w", name, data, err)
 		}

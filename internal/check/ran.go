@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// runners says how test runners report, line by line, that no test ran, and that some did. Every line is read for all of
-// them: a run line may start several. A skipped test did not run. Tests that don't compile, or can't be imported, count:
-// that is how they fail before the work.
+// runners says how test runners report, line by line, that no test ran, and that some did. Every line is read for all
+// of them: a run line may start several. A skipped test did not run. Tests that don't compile, or can't be imported,
+// count: that is how they fail before the work.
 var runners = []struct{ tool, none, some string }{
 	{"go test",
 		`\[no test files\]|\[no tests to run\]|^testing: warning: no tests to run|^no packages to test|matched no packages$`,

@@ -35,8 +35,8 @@ const maxEvidence = 2000
 
 // Run tries every criterion that has a run line, each in a fresh copy, so that none sees what another left behind. A
 // criterion passes when its line exits with 0; the end of its output is the evidence. A line that ends in no exit of
-// its own (time-out, output without end) has not passed; nor has one of a change that says that no test ran. An error means that the judging itself failed and nothing is
-// known about the candidate.
+// its own (time-out, output without end) has not passed; nor has one of a change that says that no test ran. An error
+// means that the judging itself failed and nothing is known about the candidate.
 func Run(ctx context.Context, criteria []plan.Criterion, s Setup) ([]plan.CriterionResult, error) {
 	var results []plan.CriterionResult
 	for _, c := range criteria {

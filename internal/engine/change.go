@@ -77,7 +77,9 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
 	state := snap.State()
-	below := slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool { return in == id || state.Tasks[in].Approved == 0 })
+	below := slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool {
+		return in == id || state.Tasks[in].Approved == 0
+	})
 	base, there, err := e.beginning(ctx, snap, id, below)
 	if err != nil {
 		return base, nil, err
@@ -86,7 +88,8 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 		return base, nil, err
 	}
 	if base.Tree == "" {
-		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id, base.Commit)
+		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id,
+			base.Commit)
 	}
 	var conflicts []threeway.Conflict
 	for _, in := range below {
@@ -117,7 +120,8 @@ func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan
 			return base, nil, err
 		}
 		if base.Commit, err = e.Store.CommitOf(ctx, "refs/heads/"+last.Branch); err != nil || base.Commit == "" {
-			return base, nil, cmp.Or(err, fault.Refused("git branch", "%s: its branch %s is not here", id, plan.Quote(last.Branch)))
+			return base, nil, cmp.Or(err, fault.Refused("git branch", "%s: its branch %s is not here", id,
+				plan.Quote(last.Branch)))
 		}
 	} else if slices.ContainsFunc(below, func(in plan.TaskID) bool { return len(snap.Records.Of(in).Landings) > 0 }) {
 		for _, in := range below {
@@ -138,8 +142,8 @@ func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan
 	return base, there, err
 }
 
-// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first one
-// began. If none has, it is the tip of the branch.
+// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first
+// one began. If none has, it is the tip of the branch.
 func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.Base, error) {
 	for _, t := range snap.Plan.Tasks {
 		if list := snap.Records.Of(t.TaskID).Artifacts; t.Changes() && len(list) > 0 {
@@ -176,7 +180,8 @@ func baseless(a plan.Artifact) error {
 var errNothingChanged = errors.New("nothing was changed in the checkout of the repository")
 
 // ended reads what an attempt made of its checkout. A *changeError says what can't be a change.
-func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan.Config) (plan.OID, []plan.FileInfo, error) {
+func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan.Config) (plan.OID, []plan.FileInfo,
+	error) {
 	after, err := treeAsIs(ctx, c.checkout)
 	if err != nil {
 		return "", nil, err
@@ -190,11 +195,13 @@ func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan
 		return "", nil, errNothingChanged
 	}
 	if n := len(plandoc.Changed(files)); n > limits.MaxArtifactFiles {
-		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d", limits.MaxArtifactFiles),
+		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d",
+			limits.MaxArtifactFiles),
 			[]string{plan.Count(n, "file")}}
 	}
 	if size := totalSize(files); size > limits.MaxArtifactBytes {
-		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_bytes is %d", limits.MaxArtifactBytes),
+		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_bytes is %d",
+			limits.MaxArtifactBytes),
 			[]string{plan.Count(int(size), "byte")}}
 	}
 	return tree, files, nil
@@ -273,7 +280,8 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	sub Submission) (*plan.Base, plan.OID, []plan.FileInfo, error) {
 	hint := fmt.Sprintf("git wf submit %s --commit HEAD", t.TaskID)
 	if len(sub.Paths) > 0 || sub.Worktree == (sub.Commit != "") {
-		return nil, "", nil, fault.Usage(hint, "%s changes the repository: hand in a commit, or the worktree as it is", t.TaskID)
+		return nil, "", nil, fault.Usage(hint, "%s changes the repository: hand in a commit, or the worktree as it is",
+			t.TaskID)
 	}
 	snap, err := e.Store.Snapshot(ctx, snap.ID) // all that the task builds on, not only what is near
 	if err != nil {
@@ -307,7 +315,8 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	}
 	var conflicts []threeway.Conflict
 	if base.After, conflicts, err = batch.ApplyChange(ctx, tree, base.Tree); err == nil && len(conflicts) > 0 {
-		err = fault.Refused(fmt.Sprintf("git rebase %.12s", from), "%s: what is handed in conflicts with what the task begins with: %s",
+		err = fault.Refused(fmt.Sprintf("git rebase %.12s", from),
+			"%s: what is handed in conflicts with what the task begins with: %s",
 			t.TaskID, conflicts[0])
 	}
 	return &base, tree, files, err

@@ -41,8 +41,8 @@ type Landed struct {
 const mostRounds = 10
 
 // Land applies approved changes to a branch, one commit each, in the order in which they build on each other. Each
-// commit's tree passes its checks before the branch moves, once for all of them. A change that conflicts with the branch
-// or fails on it is recorded as refused. If the branch moves meanwhile, all is judged anew on its new tip.
+// commit's tree passes its checks before the branch moves, once for all of them. A change that conflicts with the
+// branch or fails on it is recorded as refused. If the branch moves meanwhile, all is judged anew on its new tip.
 //
 // An error beside a result says why landing stopped after what the result has.
 func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, error) {
@@ -423,7 +423,8 @@ func (l *landing) record(ctx context.Context) error {
 		return l.silent[d.TaskID] || d.Reason != "" && l.refusedBefore(ctx, d)
 	})
 	for _, c := range l.landed[:l.checked] {
-		if last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID); err != nil || last.Commit == "" || last.Branch != l.Branch {
+		if last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID); err != nil || last.Commit == "" ||
+			last.Branch != l.Branch {
 			at := l.there[c.TaskID]
 			doc := l.doc(c)
 			doc.Commit, doc.On = at.Commit, at.Parent

@@ -16,8 +16,8 @@ import (
 	"gitwf/internal/workspace"
 )
 
-// runHooks runs the user's own pre-commit and commit-msg, as git commit would, in a checkout with a git directory of its
-// own. It returns why the commit may not be made, "" if it may. commit-msg may change the message of the draft.
+// runHooks runs the user's own pre-commit and commit-msg, as git commit would, in a checkout with a git directory of
+// its own. It returns why the commit may not be made, "" if it may. commit-msg may change the message of the draft.
 func (l *landing) runHooks(ctx context.Context, draft *gitstore.NewCommit) (why string, err error) {
 	e := l.engine
 	if l.options.Hook == nil {

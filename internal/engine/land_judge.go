@@ -72,7 +72,8 @@ func (l *landing) reviewed(ctx context.Context, group []arrival, tree plan.OID) 
 	switch {
 	case err != nil || want == "" || want == "conflicts":
 	case want != "always":
-		err = fault.Usage("git config "+landReview+" always", "%s is %s: expected always or conflicts", landReview, plan.Quote(want))
+		err = fault.Usage("git config "+landReview+" always", "%s is %s: expected always or conflicts", landReview,
+			plan.Quote(want))
 	case !slices.ContainsFunc(group, func(c arrival) bool { return c.Base.After == tree }):
 		v.why = "no review has seen the result, which has changes of the branch, too (" + landReview + ")"
 	}

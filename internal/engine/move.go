@@ -75,8 +75,8 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (mo
 	return true, nil
 }
 
-// moved computes a task's newest version on the base that it would have now. ok is false if it conflicts there, or if the
-// branch is where the version did not land.
+// moved computes a task's newest version on the base that it would have now. ok is false if it conflicts there, or if
+// the branch is where the version did not land.
 func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	t *plan.TaskState) (a plan.Artifact, ok bool, err error) {
 	if a, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active); err != nil {

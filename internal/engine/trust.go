@@ -75,7 +75,8 @@ func (t *Trust) lacks(task *plan.Task) Wait {
 		case !t.Has(c.Run):
 			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}
 		case task.Changes() && !t.Code():
-			return Wait{Text: "its criteria run code that was just written, as you and unreviewed", Command: "git wf trust --code"}
+			return Wait{Text: "its criteria run code that was just written, as you and unreviewed",
+				Command: "git wf trust --code"}
 		}
 	}
 	return Wait{}

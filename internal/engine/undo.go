@@ -37,7 +37,8 @@ type Undoing struct {
 
 // Undo computes what takes the change of a task back out of a branch: the version that landed last, by the records, or
 // else the approved one. The merge function does it, with the sides of the change exchanged. It records nothing.
-func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, branch string) (*Undoing, error) {
+func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, branch string) (*Undoing,
+	error) {
 	version := t.Approved
 	for _, l := range snap.Records.Of(t.TaskID).Landings {
 		if l.Landed() {
@@ -93,7 +94,8 @@ func (e *Engine) takeBack(ctx context.Context, u *Undoing, a plan.Artifact) erro
 	case len(conflicts) > 0:
 		return nil
 	case tree == on:
-		return fault.Refused("git log "+u.Branch, "%s has nothing of %s %s that could be taken back", u.Branch, u.Task, u.Artifact)
+		return fault.Refused("git log "+u.Branch, "%s has nothing of %s %s that could be taken back", u.Branch, u.Task,
+			u.Artifact)
 	}
 	u.Commit = batch.AddCommit(tree, u.Tip, u.what(), time.Unix(0, 0))
 	return batch.Flush(ctx)
@@ -103,14 +105,16 @@ func (u *Undoing) what() string {
 	return fmt.Sprintf("Take back %s %s of %s", u.Task, u.Artifact, u.Of)
 }
 
-// Document is the plan that takes the change back, as a person could have written it: one task, reviewed like any other.
+// Document is the plan that takes the change back, as a person could have written it: one task, reviewed like any
+// other.
 func (u *Undoing) Document() []byte {
 	text := fmt.Sprintf("%s (%s) on %s, and keep everything that came later.", u.what(), u.title, u.Branch)
 	if len(u.Builds) > 0 {
 		text += " These tasks build on it: " + joinIDs(u.Builds) + "."
 	}
 	if len(u.Conflicts) > 0 {
-		text += " It can't be taken back as it is, because the files have changed since. Resolve:\n" + strings.Join(u.Conflicts, "\n") +
+		text += " It can't be taken back as it is, because the files have changed since. Resolve:\n" +
+			strings.Join(u.Conflicts, "\n") +
 			fmt.Sprintf("\nThe change: git wf diff --plan %s %s %s", u.Of, u.Task, u.Artifact)
 	}
 	paths := make([]string, len(u.Paths))
@@ -121,10 +125,12 @@ func (u *Undoing) Document() []byte {
 	doc := map[string]any{
 		"title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "top_task": u.what() + ".",
 		"tasks": []any{map[string]any{
-			"task_id": UndoTask, "title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "description": text, "estimated_person_days": 0.5,
-			"deliverable_spec": map[string]any{"format": "change", "paths": slices.Compact(paths)},
+			"task_id": UndoTask, "title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "description": text,
+			"estimated_person_days": 0.5,
+			"deliverable_spec":      map[string]any{"format": "change", "paths": slices.Compact(paths)},
 			"acceptance_criteria": []any{map[string]any{"id": "undone", "check_method": plan.ManualReview,
-				"statement": fmt.Sprintf("What %s %s changed is as it was before, and nothing else is changed.", u.Task, u.Artifact)}},
+				"statement": fmt.Sprintf("What %s %s changed is as it was before, and nothing else is changed.", u.Task,
+					u.Artifact)}},
 		}},
 	}
 	data, _ := json.MarshalIndent(doc, "", "  ") // of strings and numbers
@@ -151,6 +157,7 @@ func (e *Engine) HandInUndo(ctx context.Context, u *Undoing, person plan.Actor, 
 	if later {
 		return e.Store.KeepRef(ctx, u.Plan, UndoTask, "v1", u.Commit)
 	}
-	_, err := e.Submit(ctx, u.Plan, Submission{Task: UndoTask, Person: person, Commit: string(u.Commit), Message: u.what() + "."})
+	_, err := e.Submit(ctx, u.Plan, Submission{Task: UndoTask, Person: person, Commit: string(u.Commit),
+		Message: u.what() + "."})
 	return err
 }

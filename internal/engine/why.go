@@ -48,7 +48,8 @@ type Origin struct {
 
 // Why says which commit, task, version and review brought a line of a file in, or each of its lines if the number is
 // zero. A message names the version; the plan's records and the content of the commit prove it.
-func Why(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, rev, file string, line int) ([]Origin, error) {
+func Why(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, rev, file string, line int) ([]Origin,
+	error) {
 	lines, err := store.Blame(ctx, rev, file, line)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func (w *tracing) trace(ctx context.Context, c gitstore.SaidCommit, l gitstore.B
 	}
 	o = Origin{Answer: OriginByHand, Commit: l.Commit, Path: l.Path, Author: c.Author, Time: &c.Time, Subject: c.Subject}
 	if c.Ends {
-		o.Answer, o.Reason, o.Hint = OriginUnknown, "the history of this shallow clone ends with the commit", gitstore.Unshallow
+		o.Answer, o.Reason, o.Hint = OriginUnknown, "the history of this shallow clone ends with the commit",
+			gitstore.Unshallow
 		return []suspect{{Origin: o}}, nil
 	}
 	if s, found, err := w.bundled(ctx, o); err != nil || found {
@@ -174,7 +176,8 @@ func (w *tracing) trace(ctx context.Context, c gitstore.SaidCommit, l gitstore.B
 
 // yields checks that the versions make of a path what the commit has there, in the order that its message names them,
 // or the other way round, as a squash does. It returns them in the order in which they apply; none if they don't.
-func (w *tracing) yields(ctx context.Context, c gitstore.SaidCommit, file string, versions []suspect) ([]suspect, error) {
+func (w *tracing) yields(ctx context.Context, c gitstore.SaidCommit, file string, versions []suspect) ([]suspect,
+	error) {
 	for range 2 {
 		var files []plan.OID
 		for _, s := range versions {
@@ -244,7 +247,8 @@ func (w *tracing) changed(ctx context.Context, o Origin, b gitstore.Brought) (su
 	return s, nil
 }
 
-// bundled answers for a file of an exported bundle, whose manifest names the version; it reports false for another file.
+// bundled answers for a file of an exported bundle, whose manifest names the version; it reports false for another
+// file.
 func (w *tracing) bundled(ctx context.Context, o Origin) (suspect, bool, error) {
 	dir, dest, ok := strings.Cut(o.Path, "/bundle/")
 	if !ok {

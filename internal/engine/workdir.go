@@ -148,8 +148,8 @@ func (w *workDir) makePlaces() error {
 	return errors.Join(os.Mkdir(w.work, 0o777), os.Mkdir(w.out, 0o777))
 }
 
-// checkOut makes the agent's directory a checkout of the repository, at the commit where the attempt begins. The agent's
-// changes there are discarded with it: only what it hands in counts.
+// checkOut makes the agent's directory a checkout of the repository, at the commit where the attempt begins. The
+// agent's changes there are discarded with it: only what it hands in counts.
 func (e *Engine) checkOut(ctx context.Context, w *workDir) error {
 	if w.source == "" {
 		return errors.New("the agent works in a checkout, and the repository has no commit yet")

@@ -59,7 +59,8 @@ func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord,
 }
 
 // LastLanding reads the newest landing of a version, as the snapshot has it; it is empty if there is none.
-func LastLanding(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Landing, error) {
+func LastLanding(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Landing,
+	error) {
 	var l plan.Landing
 	for _, rec := range slices.Backward(snap.Records.Of(id).Landings) {
 		if rec.Version == version {
@@ -106,7 +107,8 @@ func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.
 }
 
 // RecordedApproval returns the commit that recorded the newest review that approved the version; "" if none shows it.
-func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.OID,
+func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot, id plan.TaskID,
+	version int) (plan.OID,
 	error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {

@@ -69,7 +69,8 @@ func lineNamed(text, path string) int {
 }
 
 // RemarksOn returns what the reviews of a version say of its lines.
-func RemarksOn(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) ([]Remark, error) {
+func RemarksOn(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) ([]Remark,
+	error) {
 	docs := DocumentsOf(ctx, store, snap, id)
 	rec := snap.Records.Of(id)
 	v, _ := rec.Version(version)

@@ -7,9 +7,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Sides returns the trees to compare for what a version changes or, of two versions, for what changed between them. Of a
-// change of the repository they hold the files at their own paths, without a and b; of two such versions they are what
-// the versions lead to or, where that is not here, the changed files alone.
+// Sides returns the trees to compare for what a version changes or, of two versions, for what changed between them. Of
+// a change of the repository they hold the files at their own paths, without a and b; of two such versions they are
+// what the versions lead to or, where that is not here, the changed files alone.
 func Sides(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
 	versions []int) (from, to plan.OID, err error) {
 	last := versions[len(versions)-1]

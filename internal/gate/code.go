@@ -70,7 +70,8 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 	}
 	var touching []*coded
 	for _, v := range all {
-		d := &coded{tree: tree{commit: v.commit, landed: !g.arriving}, root: v.tree, parents: v.parents, roots: []plan.OID{""}}
+		d := &coded{tree: tree{commit: v.commit, landed: !g.arriving}, root: v.tree, parents: v.parents,
+			roots: []plan.OID{""}}
 		if len(v.parents) > 0 {
 			d.roots = nil
 			for _, p := range v.parents {
@@ -217,8 +218,8 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 	return slices.DeleteFunc(all, func(d *coded) bool { return !later[d.commit] }), nil
 }
 
-// WorkBranches is the prefix of the branches that git wf start makes. Work on a change is committed there before anybody
-// has approved it; no other branch, no push and no server takes it so.
+// WorkBranches is the prefix of the branches that git wf start makes. Work on a change is committed there before
+// anybody has approved it; no other branch, no push and no server takes it so.
 const WorkBranches = "wf/"
 
 func isWorkRef(ref string) bool { return strings.HasPrefix(ref, "refs/heads/"+WorkBranches) }

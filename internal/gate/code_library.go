@@ -213,7 +213,8 @@ func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *e
 		return err
 	}
 	ch := &change{
-		changeName: n, tree: tree, place: len(c.lib.all), turns: turns, evidence: e, snap: snap, overturned: overturned, why: why,
+		changeName: n, tree: tree, place: len(c.lib.all), turns: turns, evidence: e, snap: snap, overturned: overturned,
+		why: why,
 	}
 	for path := range turns {
 		ch.paths = append(ch.paths, path)

@@ -163,7 +163,8 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 	case len(c.lib.absent) > 0:
 		id := c.lib.absent[0]
 		f.Code, f.PlanID = "no-plan", id
-		f.Message = fmt.Sprintf("plan %s, which the commit names, is not in this repository, so nothing proves the change", id)
+		f.Message = fmt.Sprintf("plan %s, which the commit names, is not in this repository, so nothing proves the change",
+			id)
 		f.Hint = fmt.Sprintf("git fetch %s refs/workflow/%s:refs/workflow/%s", c.remote(ctx), id, id)
 	case want.OID == "":
 		f.Message = "deleted, and no approved change deletes it"

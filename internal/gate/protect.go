@@ -58,7 +58,8 @@ func allInBundles(dir, where string, paths []string) error {
 // fetched, and the given ones, without those that others contain.
 func Before(ctx context.Context, store *gitstore.Store, since []plan.OID) ([]plan.OID, error) {
 	const most = 200 // the policy must stay readable; older branches begin with a baseline
-	out, err := store.Git(ctx, "for-each-ref", "--sort=-committerdate", fmt.Sprintf("--count=%d", most), "--format=%(objectname)",
+	out, err := store.Git(ctx, "for-each-ref", "--sort=-committerdate", fmt.Sprintf("--count=%d", most),
+		"--format=%(objectname)",
 		"refs/heads", "refs/remotes")
 	if err != nil {
 		return nil, fmt.Errorf("list the branches: %w", err)

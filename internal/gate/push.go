@@ -16,8 +16,8 @@ type Lacking struct {
 	Unknown []plan.ID // of which the remote has a state that is not here
 }
 
-// Lacking says which plans, on which the bundles of a push rest, the remote lacks: nobody could prove the bundles there.
-// git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
+// Lacking says which plans, on which the bundles of a push rest, the remote lacks: nobody could prove the bundles
+// there. git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
 func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l Lacking, err error) {
 	told := map[plan.ID]bool{}
 	var missing []string
@@ -59,7 +59,8 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l
 		return l, nil
 	}
 	specs, err := g.refspecs(ctx, pushed)
-	l.Command = plan.OneLine("git push --atomic " + shell.Word(remote) + " " + strings.Join(append(specs, missing...), " "))
+	l.Command = plan.OneLine("git push --atomic " + shell.Word(remote) + " " +
+		strings.Join(append(specs, missing...), " "))
 	return l, err
 }
 

@@ -34,7 +34,8 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 				return err
 			}
 			c.findItem("policy", item, mend,
-				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(), root.Path, what, why)
+				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(), root.Path, what,
+				why)
 		}
 	}
 	return nil
@@ -85,9 +86,9 @@ func fourEyes(on bool) string {
 	return ""
 }
 
-// approvals returns the reviews that count for each version: each reviewer's newest review of the version, if it approves.
-// The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves in
-// another's name. If that commit is missing because a prune's archive is not here, the review does not count.
+// approvals returns the reviews that count for each version: each reviewer's newest review of the version, if it
+// approves. The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves
+// in another's name. If that commit is missing because a prune's archive is not here, the review does not count.
 func (g *Gate) approvals(ctx context.Context, versions []export.Version,
 	snap *gitstore.Snapshot) (map[export.Version][]plan.Review, error) {
 	var newest []gitstore.ReviewRef

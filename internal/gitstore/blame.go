@@ -23,10 +23,11 @@ type BlamedLine struct {
 }
 
 // Blame asks git blame for a line of a file, or for all of them if the number is zero. The path is as a person types it
-// in the directory of the command. Without a revision the file is the worktree's, or HEAD's where a sparse checkout left
-// it out; lines that are not committed have no commit.
+// in the directory of the command. Without a revision the file is the worktree's, or HEAD's where a sparse checkout
+// left it out; lines that are not committed have no commit.
 func (s *Store) Blame(ctx context.Context, rev, path string, line int) ([]BlamedLine, error) {
-	args := []string{"-c", "core.quotePath=false", "-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--root", "--no-textconv"}
+	args := []string{"-c", "core.quotePath=false", "-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--root",
+		"--no-textconv"}
 	if line > 0 {
 		args = append(args, fmt.Sprintf("-L%d,%d", line, line))
 	}
@@ -112,7 +113,8 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 		return nil, err
 	}
 	out, err := s.GitIn(ctx, Invocation{
-		Args: []string{"-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8", "log", "--no-walk=unsorted", "--no-color",
+		Args: []string{"-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8", "log", "--no-walk=unsorted",
+			"--no-color",
 			"--no-show-signature", "--format=format:%H%x00%P%x00%an%x00%at%x00%s%x00%B%x00", "--stdin"},
 		Stdin: strings.NewReader(strings.Join(namesOf(commits), "\n") + "\n"),
 	})
@@ -122,7 +124,8 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 	said := map[plan.OID]SaidCommit{}
 	fields := strings.Split(string(out), "\x00")
 	for ; len(fields) > 6; fields = fields[6:] {
-		c := SaidCommit{Commit: plan.OID(strings.TrimSpace(fields[0])), Author: fields[2], Subject: fields[4], Brings: Brings(fields[5])}
+		c := SaidCommit{Commit: plan.OID(strings.TrimSpace(fields[0])), Author: fields[2], Subject: fields[4],
+			Brings: Brings(fields[5])}
 		parents := strings.Fields(fields[1])
 		if c.Merge, c.Ends = len(parents) > 1, ends[c.Commit]; len(parents) > 0 {
 			c.Parent = plan.OID(parents[0])
@@ -135,8 +138,8 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 	return said, nil
 }
 
-// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names prove
-// nothing.
+// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names
+// prove nothing.
 func Brings(message string) []Brought {
 	var list []Brought
 	var now Brought

@@ -146,8 +146,8 @@ func (b *Batch) PartOfChange(ctx context.Context, version plan.OID, keep func(pa
 	return part("", version)
 }
 
-// ChangeSides returns the two trees of a version that changes the repository: the changed paths as they were, and as they
-// are.
+// ChangeSides returns the two trees of a version that changes the repository: the changed paths as they were, and as
+// they are.
 func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, after plan.OID, err error) {
 	before, after = EmptyTree, EmptyTree
 	for name, side := range map[string]*plan.OID{ChangeBefore: &before, ChangeAfter: &after} {
@@ -168,7 +168,8 @@ func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv", "--no-color",
+	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv",
+		"--no-color",
 		"--end-of-options", string(before), string(after)}})
 }
 
@@ -183,7 +184,8 @@ func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (b
 	}
 	base, err := s.Git(ctx, "merge-base", string(commit), tip)
 	if err != nil {
-		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with", plan.Quote(revision),
+		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with",
+			plan.Quote(revision),
 			commit)
 	}
 	if before, err = s.TreeOf(ctx, plan.OID(base)); err != nil {
@@ -194,8 +196,8 @@ func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (b
 }
 
 // Trunk returns the branch that changes of the repository begin with and land on, and its tip: the setting wf.branch,
-// else the remote's, else the one that new repositories begin with, else what is checked out. The branch is "" where HEAD
-// is on none.
+// else the remote's, else the one that new repositories begin with, else what is checked out. The branch is "" where
+// HEAD is on none.
 func (s *Store) Trunk(ctx context.Context) (branch string, tip plan.OID, err error) {
 	names := []string{}
 	for _, key := range []string{"wf.branch", "init.defaultBranch"} {
@@ -247,7 +249,8 @@ func (s *Store) KeepBase(ctx context.Context, id plan.ID, commit plan.OID) (plan
 
 // KeepRef keeps what a version, known by its tree, names from git gc. Such refs are local.
 func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, version, commit plan.OID) error {
-	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+string(version), string(commit))
+	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+string(version),
+		string(commit))
 	return err
 }
 
@@ -257,7 +260,8 @@ const keepRefs = "refs/workflow-keep/"
 // AddCommit adds a commit that makes a tree a starting point for work. No ref names it.
 func (b *Batch) AddCommit(tree, parent plan.OID, message string, at time.Time) plan.OID {
 	who := fmt.Sprintf("git wf <git-wf@agents.git-wf.invalid> %d +0000", at.Unix())
-	return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n", tree, parent,
+	return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n", tree,
+		parent,
 		who, who, message))
 }
 

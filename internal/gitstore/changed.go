@@ -46,7 +46,8 @@ func parseChanged(out string) ([]Changed, error) {
 		if len(f) != 5 {
 			return nil, bad
 		}
-		c := Changed{How: f[4][0], OldMode: f[0][1:], Mode: f[1], OldOID: plan.OID(f[2]), OID: plan.OID(f[3]), OldPath: next()}
+		c := Changed{How: f[4][0], OldMode: f[0][1:], Mode: f[1], OldOID: plan.OID(f[2]), OID: plan.OID(f[3]),
+			OldPath: next()}
 		if c.Path = c.OldPath; c.How == 'R' {
 			c.Path = next()
 		}

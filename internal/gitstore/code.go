@@ -14,9 +14,10 @@ import (
 	"gitwf/internal/threeway"
 )
 
-// MergeFile merges what three trees have at one path, as threeway.MergeEntry says. Content that the merge makes is in the
-// batch.
-func (b *Batch) MergeFile(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why, error) {
+// MergeFile merges what three trees have at one path, as threeway.MergeEntry says. Content that the merge makes is in
+// the batch.
+func (b *Batch) MergeFile(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why,
+	error) {
 	return threeway.MergeEntry(ctx, &treeObjects{b}, base, ours, theirs)
 }
 
@@ -34,9 +35,9 @@ func (s *Store) Message(ctx context.Context, commit plan.OID) (string, error) {
 }
 
 // GitMerge asks git for its own merge of two commits, with renames and criss-cross histories, and lists where a tree
-// differs from it: what the merge has there, by path. It reports false if git finds a conflict at a path that matters, or
-// is older than 2.38, which can't be asked. Neither configuration nor attributes nor merge drivers decide: git works in a repository
-// of its own that borrows the objects. Content that the merge makes is in the batch.
+// differs from it: what the merge has there, by path. It reports false if git finds a conflict at a path that matters,
+// or is older than 2.38, which can't be asked. Neither configuration nor attributes nor merge drivers decide: git works
+// in a repository of its own that borrows the objects. Content that the merge makes is in the batch.
 func (b *Batch) GitMerge(ctx context.Context, ours, theirs, tree plan.OID,
 	matters func(path string) bool) (map[string]threeway.Entry, bool, error) {
 	dir, err := os.MkdirTemp("", scratchPrefix)
@@ -46,7 +47,8 @@ func (b *Batch) GitMerge(ctx context.Context, ours, theirs, tree plan.OID,
 	defer os.RemoveAll(dir)
 	run := func(args ...string) (string, error) {
 		out, err := runGit(ctx, Invocation{Args: args, Dir: dir, Env: []string{
-			"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + filepath.Join(dir, "objects"), "GIT_INDEX_FILE=" + filepath.Join(dir, "index"),
+			"GIT_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + filepath.Join(dir, "objects"), "GIT_INDEX_FILE=" +
+				filepath.Join(dir, "index"),
 			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_PARAMETERS=", "GIT_CONFIG_COUNT=0",
 		}})
 		return string(out), err

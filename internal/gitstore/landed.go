@@ -33,14 +33,16 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 	author, committer := cleanActor(c.Author), cleanActor(committer)
 	made, when := fmt.Sprintf("%d +0000", c.Time.Unix()), fmt.Sprintf("%d %s", now.Unix(), now.Local().Format("-0700"))
 	if !b.s.writing.signs {
-		return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s %s\ncommitter %s %s\n\n%s", c.Tree,
+		return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s %s\ncommitter %s %s\n\n%s",
+			c.Tree,
 			c.Parent, ident(author), made, ident(committer), when, c.Message)), nil
 	}
 	if err := b.Flush(ctx); err != nil { // git signs only a commit whose tree and parent exist
 		return "", err
 	}
 	out, err := b.s.GitIn(ctx, Invocation{
-		Args:  []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", string(c.Parent), string(c.Tree)},
+		Args: []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", string(c.Parent),
+			string(c.Tree)},
 		Stdin: strings.NewReader(c.Message),
 		Env: []string{
 			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=@" + made,
@@ -64,7 +66,8 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 
 // Makers returns who recorded each version of a plan, by the path of its artifact.json.
 func (s *Store) Makers(ctx context.Context, snap *Snapshot) (map[string]plan.Actor, error) {
-	out, err := s.Git(ctx, "-c", "log.showSignature=false", "-c", "core.quotePath=false", "log", "--no-color", "--no-renames",
+	out, err := s.Git(ctx, "-c", "log.showSignature=false", "-c", "core.quotePath=false", "log", "--no-color",
+		"--no-renames",
 		"--diff-filter=A", "--name-only", "--format=%x01%an%x02%ae", "--end-of-options", string(snap.Commit), "--",
 		":(top,glob)tasks/*/*/artifacts/*/artifact.json")
 	makers := map[string]plan.Actor{}
@@ -121,7 +124,8 @@ func LandingMessage(subject, body string, brought []Lands) string {
 		message += body + "\n\n"
 	}
 	for _, b := range brought {
-		message += fmt.Sprintf("Wf-Plan: %s\nWf-Task: %s\nWf-Artifact: %s\nWf-Review: %s\n", b.Plan, b.Task, b.Artifact, b.Review)
+		message += fmt.Sprintf("Wf-Plan: %s\nWf-Task: %s\nWf-Artifact: %s\nWf-Review: %s\n", b.Plan, b.Task, b.Artifact,
+			b.Review)
 	}
 	return message
 }

@@ -21,8 +21,8 @@ func (b *Batch) MergeTrees(ctx context.Context, base, ours, theirs plan.OID) (pl
 	return threeway.Merge(ctx, &treeObjects{b}, base, ours, theirs)
 }
 
-// CutChange adds the two trees of a change to the batch: the paths in which two trees differ, before and after. "" is an
-// empty tree.
+// CutChange adds the two trees of a change to the batch: the paths in which two trees differ, before and after. "" is
+// an empty tree.
 func (b *Batch) CutChange(ctx context.Context, before, after plan.OID) (old, now plan.OID, err error) {
 	return threeway.Cut(ctx, &treeObjects{b}, before, after)
 }
@@ -37,7 +37,8 @@ func (t *treeObjects) Tree(ctx context.Context, oid plan.OID) ([]threeway.Entry,
 	}
 	var entries []threeway.Entry
 	flaw := ScanTree(data, func(mode, name, id []byte) {
-		entries = append(entries, threeway.Entry{Name: string(name), Mode: string(mode), OID: plan.OID(hex.EncodeToString(id))})
+		entries = append(entries, threeway.Entry{Name: string(name), Mode: string(mode),
+			OID: plan.OID(hex.EncodeToString(id))})
 	})
 	for _, e := range entries {
 		if flaw == nil && !LegalMode([]byte(e.Mode)) {

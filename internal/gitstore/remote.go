@@ -11,7 +11,8 @@ import (
 
 // RemoteOf returns the remote that a branch is pushed to, as git push chooses it: the branch's, or the only one.
 func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
-	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch + ".remote"} {
+	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch +
+		".remote"} {
 		if name, set, err := s.Config(ctx, key); err != nil || set && name != "." {
 			return name, err
 		}
@@ -29,7 +30,8 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 	return "", err
 }
 
-// RemoteTip asks a remote for the tip of a branch and fetches it if it is not here; "" if the remote has no such branch.
+// RemoteTip asks a remote for the tip of a branch and fetches it if it is not here; "" if the remote has no such
+// branch.
 func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID, error) {
 	ref := "refs/heads/" + branch
 	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, ref)

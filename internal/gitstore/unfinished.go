@@ -13,9 +13,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// git writes a worktree's files before it moves the branch. If it is killed in between, the files would be in the way of
-// the next landing. So the worktree's git directory says from which commit to which it moves, and what a killed git has
-// written is taken back: files that are as the new commit has them, or their beginnings, or gone.
+// git writes a worktree's files before it moves the branch. If it is killed in between, the files would be in the way
+// of the next landing. So the worktree's git directory says from which commit to which it moves, and what a killed git
+// has written is taken back: files that are as the new commit has them, or their beginnings, or gone.
 
 // landingMark is the file that says so.
 func (s *Store) landingMark(ctx context.Context, dir string) (string, error) {
@@ -44,7 +44,8 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 	if err := os.WriteFile(mark, []byte(string(from)+" "+string(to)+"\n"), 0o666); err != nil {
 		return err
 	}
-	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q", "--ff-only",
+	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q",
+		"--ff-only",
 		"--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
 	if removeErr := os.Remove(mark); err == nil && !errors.Is(removeErr, fs.ErrNotExist) {
 		err = removeErr

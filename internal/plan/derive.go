@@ -482,7 +482,8 @@ func (s *State) Inputs(id TaskID) []TaskID {
 }
 
 // Changes returns the tasks that change the repository, each after those that it builds on, else in the order of the
-// plan: all, or those of the given tasks and of all that these build on. That is the order in which changes are applied.
+// plan: all, or those of the given tasks and of all that these build on. That is the order in which changes are
+// applied.
 func (s *State) Changes(of ...TaskID) []TaskID {
 	var list []TaskID
 	visited := map[TaskID]bool{}

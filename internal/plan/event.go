@@ -171,7 +171,8 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted,
+		eventLanding, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
+		eventCompleted,
 		eventAbandoned, eventRestored,
 	}
 }

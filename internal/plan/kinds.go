@@ -231,12 +231,14 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "landings", Events: []string{eventLanding}, Reads: "yes, of the newest version", Document: Landing{},
 			Forms: []form{{Text: "lN-vV-KIND.json", take: func(x reading) bool {
-				return (x.word == landed || x.word == refused || x.word == flaky) && keep(&x.to.Landings, landingRecord{x.n, x.version, x.word})
+				return (x.word == landed || x.word == refused || x.word == flaky) &&
+					keep(&x.to.Landings, landingRecord{x.n, x.version, x.word})
 			}}},
 			Says: says(func(d *Landing) said {
 				return said{
-					Name: "landings/" + d.LandingID + "-" + d.ArtifactID + "-" + d.kind() + ".json", Task: d.TaskID, Version: d.ArtifactID,
-					Tree: d.Tree,
+					Name: "landings/" + d.LandingID + "-" + d.ArtifactID + "-" + d.kind() + ".json", Task: d.TaskID,
+					Version: d.ArtifactID,
+					Tree:    d.Tree,
 				}
 			}),
 		},

@@ -118,8 +118,8 @@ func (t *Task) Changes() bool { return t.DeliverableSpec != nil && t.Deliverable
 func (d *DeliverableSpec) Changes() bool { return d.Format == formatChange }
 
 // DeliverableSpec declares what an ACTION must produce (seed 2, section 3.1). Filename and Files are paths, or glob
-// patterns, below OutputDir, which itself is relative to the root of the artifact. A change has Paths and Tests instead:
-// files of the repository, or patterns of them; one that names a directory stands for all below it.
+// patterns, below OutputDir, which itself is relative to the root of the artifact. A change has Paths and Tests
+// instead: files of the repository, or patterns of them; one that names a directory stands for all below it.
 type DeliverableSpec struct {
 	Format      string   `json:"format"`
 	Filename    string   `json:"filename,omitempty"`
@@ -155,8 +155,9 @@ type Criterion struct {
 	Run         string   `json:"run,omitempty"`
 	Severity    string   `json:"severity"`
 	Covers      []string `json:"covers,omitempty"`
-	Red         string   `json:"red,omitempty"`        // redBase or nothing
-	Supersedes  []string `json:"supersedes,omitempty"` // TASK:CRITERION of earlier tasks, whose lines need not pass any more
+	Red         string   `json:"red,omitempty"` // redBase or nothing
+	// TASK:CRITERION of earlier tasks, whose lines need not pass any more
+	Supersedes []string `json:"supersedes,omitempty"`
 }
 
 // redBase is what a criterion says whose run line must fail on what the change begins with.

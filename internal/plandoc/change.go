@@ -68,13 +68,15 @@ func (v *validator) change(i int, s *plan.DeliverableSpec) {
 	}{{"paths", s.Paths}, {"tests", s.Tests}} {
 		for j, p := range list.paths {
 			if rule := badRepoPath(p); rule != "" {
-				v.add(i, "bad-path", fmt.Sprintf("%s%s[%d]", at, list.field, j), rule, "a path from the root of the repository, or a pattern",
+				v.add(i, "bad-path", fmt.Sprintf("%s%s[%d]", at, list.field, j), rule,
+					"a path from the root of the repository, or a pattern",
 					plan.Quote(p), list.field+": [src/**]")
 			}
 		}
 	}
 	if t := v.plan.Tasks[i]; len(t.AcceptanceCriteria) > 0 && !slices.ContainsFunc(t.AcceptanceCriteria, ofPaths) {
-		v.add(i, "no-criteria", "acceptance_criteria", "nothing holds the change to its paths", "a criterion with check_method changed_paths",
+		v.add(i, "no-criteria", "acceptance_criteria", "nothing holds the change to its paths",
+			"a criterion with check_method changed_paths",
 			"none", "{id: paths, statement: It stays within its paths., check_method: changed_paths}")
 	}
 }
@@ -101,8 +103,8 @@ type ChangedFile struct {
 	How  byte // as git diff --name-status says it: A, M or D
 }
 
-// Changed lists the files of the repository that a version changes, by path. The version has them below a and b, as they
-// were and as they are.
+// Changed lists the files of the repository that a version changes, by path. The version has them below a and b, as
+// they were and as they are.
 func Changed(files []plan.FileInfo) []ChangedFile {
 	how := map[string]byte{}
 	for _, f := range files {

@@ -173,8 +173,8 @@ func SameFocus(a, b *plan.Task) bool {
 	return false
 }
 
-// Touched lists the patterns of what a task touches in the repository: the paths of its change, or what its context says
-// that it is about, where a pattern stands for the directory before its first wildcard.
+// Touched lists the patterns of what a task touches in the repository: the paths of its change, or what its context
+// says that it is about, where a pattern stands for the directory before its first wildcard.
 func Touched(t *plan.Task) []string {
 	if t.Changes() {
 		return t.DeliverableSpec.Paths

@@ -246,14 +246,16 @@ func (v *validator) criteria(i int, t *plan.Task) {
 	}
 }
 
-// supersedes checks that a criterion names run lines of other changes, which this one depends on: only then do they land
-// first.
+// supersedes checks that a criterion names run lines of other changes, which this one depends on: only then do they
+// land first.
 func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion) {
 	for j, name := range c.Supersedes {
 		id, criterion, _ := strings.Cut(name, ":")
 		other := v.plan.Task(plan.TaskID(id))
 		named := other != nil && other != t && other.Changes() && t.Changes() &&
-			slices.ContainsFunc(other.AcceptanceCriteria, func(k plan.Criterion) bool { return k.ID == criterion && k.Run != "" })
+			slices.ContainsFunc(other.AcceptanceCriteria, func(k plan.Criterion) bool {
+				return k.ID == criterion && k.Run != ""
+			})
 		if !named {
 			v.add(i, "bad-value", fmt.Sprintf("%ssupersedes[%d]", at, j), "names no run line of another change",
 				"TASK:CRITERION of another task with format: change", plan.Quote(name), "supersedes: [IMPL-1:A2]")
@@ -263,7 +265,8 @@ func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion)
 
 func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.Red != "" && (!c.RedFirst() || c.Run == "" || !t.Changes()) {
-		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done", "base, at a criterion with a run line",
+		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done",
+			"base, at a criterion with a run line",
 			plan.Quote(c.Red), "red: base")
 	}
 	if c.Severity != plan.Must && c.Severity != plan.Should {
@@ -273,12 +276,14 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 	case plan.StaticCheck:
 	case plan.RunSmokeTest:
 		if t.Changes() {
-			v.add(i, "check-method", at+"check_method", "a change is in no bundle", "static_check: the line runs in a checkout with the change",
+			v.add(i, "check-method", at+"check_method", "a change is in no bundle",
+				"static_check: the line runs in a checkout with the change",
 				c.CheckMethod, "check_method: static_check")
 		}
 	case plan.ChangedPaths:
 		if c.Run != "" || c.Severity != plan.Must || !t.Changes() {
-			v.add(i, "check-method", at+"check_method", "compares a change with its paths", "a MUST of a change, without a run line",
+			v.add(i, "check-method", at+"check_method", "compares a change with its paths",
+				"a MUST of a change, without a run line",
 				c.CheckMethod, "check_method: static_check")
 		}
 	case plan.ManualReview:

@@ -124,7 +124,8 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 	const mostPatterns, longest = 1000, 1024
 	c := p.Changes
 	if len(c.Paths) > mostPatterns {
-		bad("bad-pattern", "changes.paths", fmt.Sprintf("has more than %d patterns", mostPatterns), strconv.Itoa(len(c.Paths)))
+		bad("bad-pattern", "changes.paths", fmt.Sprintf("has more than %d patterns", mostPatterns),
+			strconv.Itoa(len(c.Paths)))
 		return
 	}
 	for i, pattern := range c.Paths {

@@ -15,7 +15,8 @@ func TaskOf(t *plan.Task, minScore int) Task {
 		Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
 	}
 	if s := t.DeliverableSpec; s != nil {
-		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, Paths: s.Paths, Tests: s.Tests,
+		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, Paths: s.Paths,
+			Tests:       s.Tests,
 			Description: Text(s.Description)}
 	}
 	for _, c := range t.AcceptanceCriteria {

@@ -130,8 +130,8 @@ func (m *merging) file(ctx context.Context, path string, base, ours, theirs Entr
 	return merged, nil
 }
 
-// MergeEntry merges what three trees have at one path; an entry without an id is nothing. It returns our side, and why, at a
-// conflict.
+// MergeEntry merges what three trees have at one path; an entry without an id is nothing. It returns our side, and why,
+// at a conflict.
 func MergeEntry(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry, Why, error) {
 	switch {
 	case base.same(theirs) || ours.same(theirs):

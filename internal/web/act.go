@@ -139,8 +139,8 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 	return append(args, given(r, "message")...), nil
 }
 
-// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that hand
-// them in. The caller removes the directory.
+// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that
+// hand them in. The caller removes the directory.
 func uploaded(r *http.Request) (dir string, flags []string, err error) {
 	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
 		return "", nil, nil

@@ -6,8 +6,8 @@
 // A file counts as changed if its bytes, its mode or its kind are not what a fresh checkout writes, and ignored files
 // don't count.
 //
-// A pool keeps checkouts for later use. The next user moves one to another tree, by that index, and removes all else: the
-// checkout's git directory, untracked files, ignored files of other tasks.
+// A pool keeps checkouts for later use. The next user moves one to another tree, by that index, and removes all else:
+// the checkout's git directory, untracked files, ignored files of other tasks.
 //
 // It runs no hook, and no command that the checkout's content or its configuration names; filters are those of the
 // user's own configuration. It does not know tasks, or which paths a task may change (internal/engine).

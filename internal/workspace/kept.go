@@ -63,8 +63,8 @@ func (p *Pool) Kept(ctx context.Context, key string) (dir string, there bool, fi
 	}, nil
 }
 
-// Keep copies what matches the patterns, which are those of path.Match for paths below the checkout, to a directory. The
-// repository must ignore it: else it would be a part of every change.
+// Keep copies what matches the patterns, which are those of path.Match for paths below the checkout, to a directory.
+// The repository must ignore it: else it would be a part of every change.
 func (w *Workspace) Keep(ctx context.Context, patterns []string, to string) error {
 	for _, pattern := range patterns {
 		pattern = path.Clean(strings.Trim(pattern, "/"))

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// poolsDir is the directory of all pools: below the user's cache directory, unless its path has a name that begins with a
-// dot. Programs take all below such a name for hidden: a server does not serve it, linters and watchers skip it, and
-// tests that are green elsewhere fail (seen: 55 of express's own). Then it is one of the user's alone among the temporary
-// files.
+// poolsDir is the directory of all pools: below the user's cache directory, unless its path has a name that begins with
+// a dot. Programs take all below such a name for hidden: a server does not serve it, linters and watchers skip it, and
+// tests that are green elsewhere fail (seen: 55 of express's own). Then it is one of the user's alone among the
+// temporary files.
 func poolsDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil || hidden(cache) {
@@ -29,8 +29,8 @@ func hidden(path string) bool {
 	return strings.Contains(filepath.ToSlash(path), "/.")
 }
 
-// onlyMine makes a directory of the user's, and reports whether nobody else can have put anything there: the name can be
-// guessed.
+// onlyMine makes a directory of the user's, and reports whether nobody else can have put anything there: the name can
+// be guessed.
 func onlyMine(dir string) bool {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false

@@ -23,9 +23,9 @@ import (
 // they are. Each is a directory with the checkout and its index, beside a file that its user locks; so the checkouts of
 // killed processes are free like any others.
 //
-// They are in a directory of the user's (poolsDir) and not below the git directory: tools look for their settings and modules in
-// the directories above, and would find those of the user's worktree. Git would find the user's repository, if somebody
-// removes the checkout's.
+// They are in a directory of the user's (poolsDir) and not below the git directory: tools look for their settings and
+// modules in the directories above, and would find those of the user's worktree. Git would find the user's repository,
+// if somebody removes the checkout's.
 type Pool struct {
 	store *gitstore.Store
 	dir   string

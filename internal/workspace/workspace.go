@@ -63,8 +63,8 @@ func (w *Workspace) fresh(ctx context.Context, commit, tree plan.OID) error {
 	return w.addGitDir(ctx, commit)
 }
 
-// Here is the user's own working tree, as if it had been checked out from a tree. The copy of its index lies in scratch;
-// the user's stays as it is.
+// Here is the user's own working tree, as if it had been checked out from a tree. The copy of its index lies in
+// scratch; the user's stays as it is.
 func Here(ctx context.Context, store *gitstore.Store, scratch string, base plan.OID) (*Workspace, error) {
 	w := &Workspace{Dir: store.WorkTree(), store: store, base: base, index: filepath.Join(scratch, "index")}
 	from, err := store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
@@ -91,12 +91,13 @@ var settings = []string{
 func (w *Workspace) git(ctx context.Context, index string, stdin io.Reader, args ...string) ([]byte, error) {
 	return w.store.GitIn(ctx, gitstore.Invocation{
 		Args: slices.Concat(settings, args), Stdin: stdin, Dir: w.Dir,
-		Env: []string{"GIT_DIR=" + w.store.GitDir(), "GIT_WORK_TREE=" + w.Dir, "GIT_INDEX_FILE=" + index, "GIT_LITERAL_PATHSPECS=1"},
+		Env: []string{"GIT_DIR=" + w.store.GitDir(), "GIT_WORK_TREE=" + w.Dir, "GIT_INDEX_FILE=" + index,
+			"GIT_LITERAL_PATHSPECS=1"},
 	})
 }
 
-// addGitDir gives the checkout a git directory for whoever works in it. It borrows the repository's objects, has no refs
-// and no remotes, and runs no hooks: nothing done there reaches the user's branches or configuration.
+// addGitDir gives the checkout a git directory for whoever works in it. It borrows the repository's objects, has no
+// refs and no remotes, and runs no hooks: nothing done there reaches the user's branches or configuration.
 func (w *Workspace) addGitDir(ctx context.Context, commit plan.OID) error {
 	dir := filepath.Join(w.Dir, ".git")
 	config, err := w.config(ctx)
@@ -236,7 +237,8 @@ func (w *Workspace) readable(path string) (bool, error) {
 	return info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0, err
 }
 
-// changed lists the files whose time, size, mode or kind is not that of the checkout, new ones, and those that are gone.
+// changed lists the files whose time, size, mode or kind is not that of the checkout, new ones, and those that are
+// gone.
 func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) (changed, gone []string, err error) {
 	out, err := w.git(ctx, index, nil, "diff-files", "--raw", "-z", "--ignore-submodules=dirty")
 	if err != nil {
@@ -306,7 +308,8 @@ func (w *Workspace) stage(ctx context.Context, index string, paths, gone []strin
 // unstageUntouched restores the entries of files that only cleaning changed: a checkout writes the same bytes for both,
 // so nobody touched them.
 func (w *Workspace) unstageUntouched(ctx context.Context, index string) error {
-	out, err := w.git(ctx, index, nil, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--diff-filter=M", string(w.base))
+	out, err := w.git(ctx, index, nil, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--diff-filter=M",
+		string(w.base))
 	if err != nil {
 		return err
 	}
