@@ -99,7 +99,10 @@ func (a agent) start(t *testing.T, turns ...wiretest.Turn) *real {
 	t.Helper()
 	path := needs(t, a.kind)
 	server := wiretest.Start(t, turns...)
-	env := environ(t, append([]string{"MY_KEY=" + testKey}, a.env...)...)
+	// codex keeps the helper of its sandbox in the home directory, and its sandbox hides the one for temporary files.
+	home := elsewhere(t)
+	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "LANG=C.UTF-8",
+		"MY_KEY=" + testKey}, a.env...)
 	if a.setUp != nil {
 		a.setUp(t, lookup(env, "HOME"))
 	}

@@ -336,7 +336,15 @@ func (q *search) chain(ctx context.Context, s *state, left []string, used []*cha
 			list = append(list, candidate{ch, misses})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Or(a.misses-b.misses, a.place-b.place) })
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		switch { // what was rejected since explains only what nothing else does
+		case a.overturned != b.overturned && b.overturned:
+			return -1
+		case a.overturned != b.overturned:
+			return 1
+		}
+		return cmp.Or(a.misses-b.misses, a.place-b.place)
+	})
 	for _, ch := range list {
 		if q.budget <= 0 {
 			return nil, false, nil
