@@ -205,7 +205,7 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject,
-		Classes: tallies(state), Tasks: liveTasks(state)}
+		Classes: tallies(state), Tasks: liveTasks(state, nil)}
 	maps.DeleteFunc(d.Tasks, func(id plan.TaskID, _ liveTask) bool { return state.Tasks[id].NodeType == plan.Check })
 	return writeJSON(w, d)
 }

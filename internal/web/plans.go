@@ -22,6 +22,7 @@ type planPage struct {
 	Done, Total int
 	TopTask     string
 	Rows        []*row
+	landings    map[plan.TaskID][]plan.Landing
 	Many        bool // the list is so long that the browser should not lay out what is out of sight
 	Waits       []engine.Wait
 	Checklist   []export.RootCriterion
@@ -102,13 +103,12 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 			p.Days += days
 		}
 	}
-	landings, err := export.Standing(r.Context(), s.Store, snap)
-	if err != nil {
+	if p.landings, err = export.Standing(r.Context(), s.Store, snap); err != nil {
 		return nil, nil, err
 	}
 	changes, documents, open := export.Kinds(state)
 	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
-	p.Rows = rows{page: p.page, state: state, critical: critical, landings: landings}.below(state.Plan.RootTaskID,
+	p.Rows = rows{page: p.page, state: state, critical: critical, landings: p.landings}.below(state.Plan.RootTaskID,
 		map[plan.TaskID]bool{})
 	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
 	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
@@ -250,10 +250,15 @@ type liveTask struct {
 	Notes  string      `json:"n,omitempty"`
 }
 
-func liveTasks(s *plan.State) map[plan.TaskID]liveTask {
+// liveTasks are the states of all tasks, with where they landed if that is given.
+func liveTasks(s *plan.State, landings map[plan.TaskID][]plan.Landing) map[plan.TaskID]liveTask {
 	all := map[plan.TaskID]liveTask{}
 	for id, t := range s.Tasks {
-		all[id] = liveTask{graph.ClassOf(t.Status), t.Status, s.Notes(t, nil, "")}
+		var landed []string
+		if landings != nil {
+			landed = export.LandingNotes(t, landings[id])
+		}
+		all[id] = liveTask{graph.ClassOf(t.Status), t.Status, s.Notes(t, landed, "")}
 	}
 	return all
 }
@@ -264,7 +269,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state), Critical: p.Critical,
+	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state, p.landings), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "checklist"} {
