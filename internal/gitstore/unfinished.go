@@ -47,6 +47,9 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q",
 		"--ff-only",
 		"--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
+	if err != nil && exitCode(err) == -1 {
+		return err // git was killed, so the mark still says what it was doing
+	}
 	if removeErr := os.Remove(mark); err == nil && !errors.Is(removeErr, fs.ErrNotExist) {
 		err = removeErr
 	}
