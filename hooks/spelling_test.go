@@ -8,17 +8,17 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
-// The table has exactly the characters that plan.FoldPath takes for ASCII.
+// The table has exactly the characters that relpath.Fold takes for ASCII.
 func TestASCIIUnitsAreComplete(t *testing.T) {
 	want := map[string][]string{}
 	for r := rune(0x80); r <= utf8.MaxRune; r++ {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		if folded := plan.FoldPath(string(r)); strings.IndexFunc(folded, func(r rune) bool { return r >= 0x80 }) < 0 {
+		if folded := relpath.Fold(string(r)); strings.IndexFunc(folded, func(r rune) bool { return r >= 0x80 }) < 0 {
 			want[folded] = append(want[folded], string(r))
 		}
 	}
@@ -60,7 +60,7 @@ func TestSpellings(t *testing.T) {
 			return slices.ContainsFunc(got, func(s string) bool { return equalFoldASCII(s, name) })
 		}
 		for _, name := range c.some {
-			if plan.FoldPath(name) != plan.FoldPath(c.root) {
+			if relpath.Fold(name) != relpath.Fold(c.root) {
 				t.Errorf("%s: %q is no spelling of it", c.root, name)
 			}
 			if !has(name) {
@@ -73,7 +73,7 @@ func TestSpellings(t *testing.T) {
 			}
 		}
 		for _, s := range got {
-			if plan.FoldPath(s) != plan.FoldPath(c.root) {
+			if relpath.Fold(s) != relpath.Fold(c.root) {
 				t.Errorf("%s: %q is another name", c.root, s)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/process"
 	"gitwf/internal/prompt"
 	"gitwf/internal/secret"
@@ -175,7 +175,7 @@ func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 		for _, name := range strings.FieldsFunc(kv[1], func(r rune) bool { return r == ',' || r == ' ' }) {
 			if strings.ContainsAny(strings.TrimSuffix(name, "*"), "=*$\t\n") {
 				return nil, fault.Usage("git config --edit",
-					"%s: %s is no name of a variable", envKey, plan.OneLine(name))
+					"%s: %s is no name of a variable", envKey, plain.Line(name))
 			}
 			names = append(names, name)
 		}

@@ -12,7 +12,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/terminal"
 )
 
@@ -111,7 +111,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	}
 	first, second := 0, 0 // columns
 	for _, l := range lines {
-		first, second = max(first, terminal.Cells(plan.OneLine(l.Name))), max(second, terminal.Cells(l.about()))
+		first, second = max(first, terminal.Cells(plain.Line(l.Name))), max(second, terminal.Cells(l.about()))
 	}
 	for _, l := range lines {
 		e.printAgent(l, first, second)
@@ -124,7 +124,7 @@ func (l *agentLine) look(err error) {
 	if err == nil {
 		return
 	}
-	l.Usable, l.WhyNot = false, plan.OneLine(err.Error())
+	l.Usable, l.WhyNot = false, plain.Line(err.Error())
 	var wrong *agent.ConfigError
 	var unknown *agent.UnknownError
 	switch {
@@ -143,18 +143,18 @@ func (l agentLine) about() string {
 	if len(l.Roles) > 0 {
 		about = strings.TrimPrefix(about+", "+strings.Join(l.Roles, ", "), ", ")
 	}
-	return plan.OneLine(about)
+	return plain.Line(about)
 }
 
 func (p printer) printAgent(l agentLine, first, second int) {
 	state := "usable"
 	if !l.Usable {
-		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plan.OneLine(l.Name)+": ")
+		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ")
 	}
-	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plan.OneLine(l.Name), first), padded(l.about(), second), state)
+	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
 	if l.Problem != nil {
-		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plan.OneLine(l.Problem.Setting),
-			shownValue(l.Problem.Value), plan.OneLine(l.Problem.Mend))
+		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),
+			shownValue(l.Problem.Value), plain.Line(l.Problem.Mend))
 	}
 }
 
@@ -168,5 +168,5 @@ func shownValue(v string) string {
 	if v == "" {
 		return "not set"
 	}
-	return strconv.Quote(clip(plan.OneLine(v), 100))
+	return strconv.Quote(clip(plain.Line(v), 100))
 }

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 	"gitwf/internal/terminal"
@@ -61,7 +62,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual || name == agent.NameOutline):
 		return fault.Usage("git wf agents", "%s is built in and answers nobody: there is nothing to test", name)
 	case errors.As(err, &unknown):
-		return fault.Usage("git wf agents lists them; git config wf.agent."+plan.OneLine(name)+".kind KIND sets one up",
+		return fault.Usage("git wf agents lists them; git config wf.agent."+plain.Line(name)+".kind KIND sets one up",
 			"%w", err)
 	case err != nil:
 		return err
@@ -89,10 +90,10 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 		return errSaid
 	case t.res.Broken != nil:
 		return fault.Refused("git wf agents schema prints the form; docs/agents.md explains it",
-			"%s gave no answer that can be used", plan.OneLine(t.Agent))
+			"%s gave no answer that can be used", plain.Line(t.Agent))
 	}
 	return fault.Refused("git wf agents says what each agent lacks",
-		"%s gave no answer that can be used", plan.OneLine(name))
+		"%s gave no answer that can be used", plain.Line(name))
 }
 
 // tryAgent makes the round trip in a scratch directory.
@@ -137,7 +138,7 @@ func chainWords(set *agent.Set, name string) string {
 	var words []string
 	for _, n := range set.Chain(name) {
 		a, _ := set.Config(n)
-		words = append(words, plan.OneLine(fmt.Sprintf("%s (%s)", n, strings.TrimSpace(a.Kind+" "+a.Model))))
+		words = append(words, plain.Line(fmt.Sprintf("%s (%s)", n, strings.TrimSpace(a.Kind+" "+a.Model))))
 	}
 	return strings.Join(words, ", then ")
 }
@@ -164,20 +165,20 @@ func chainOf(set *agent.Set, name string, t tried) []chainLink {
 func (t tried) print(w io.Writer) {
 	names := 0 // columns
 	for _, l := range t.Chain {
-		names = max(names, terminal.Cells(plan.OneLine(l.Name)))
+		names = max(names, terminal.Cells(plain.Line(l.Name)))
 	}
 	for _, l := range t.Chain {
 		said := l.State
 		switch l.State {
 		case linkDown:
-			said = plan.OneLine(l.Why) // begins with the reason: unavailable, busy, failed
+			said = plain.Line(l.Why) // begins with the reason: unavailable, busy, failed
 		case linkAnswered:
 			said = t.answered()
 		}
-		fmt.Fprintf(w, "  %s  %s\n", padded(plan.OneLine(l.Name), names), said)
+		fmt.Fprintf(w, "  %s  %s\n", padded(plain.Line(l.Name), names), said)
 	}
 	if t.Pass {
-		fmt.Fprintf(w, "%s keeps the contract\n", plan.OneLine(t.Agent))
+		fmt.Fprintf(w, "%s keeps the contract\n", plain.Line(t.Agent))
 		return
 	}
 	text := t.Message
@@ -187,7 +188,7 @@ func (t tried) print(w io.Writer) {
 			text = "end of its output:\n" + text
 		}
 	}
-	for line := range strings.Lines(plan.Printable(text)) {
+	for line := range strings.Lines(plain.Text(text)) {
 		fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -87,7 +88,7 @@ func (p printer) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitst
 		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
 			fmt.Fprintln(p.stdout, "still needed:")
 			printQuestions(p.stdout, w)
-			fmt.Fprintf(p.stdout, "next: %s\n", plan.OneLine(w.Command))
+			fmt.Fprintf(p.stdout, "next: %s\n", plain.Line(w.Command))
 			return nil
 		}
 	}
@@ -129,7 +130,7 @@ func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int
 		known = "it has asked " + strings.Join(names, ", ")
 	}
 	return 0, fault.Usage(fmt.Sprintf("git wf show %s shows them", task),
-		"%s: has no question %s; %s", task, plan.OneLine(name), known)
+		"%s: has no question %s; %s", task, plain.Line(name), known)
 }
 
 // absoluteAll makes file names absolute.
@@ -144,24 +145,24 @@ func (e *env) absoluteAll(names []string) []string {
 // printQuestions shows what a task asks, and which inputs it requires in which form.
 func printQuestions(w io.Writer, wait engine.Wait) {
 	for _, q := range wait.Questions {
-		fmt.Fprintf(w, "    %s (%s): %s\n", q.QuestionID, plan.OneLine(q.Kind), plan.OneLine(q.Question))
+		fmt.Fprintf(w, "    %s (%s): %s\n", q.QuestionID, plain.Line(q.Kind), plain.Line(q.Question))
 		for _, o := range q.Options {
 			mark := ""
 			if o.OptionID == q.RecommendedOptionID {
 				mark = " (recommended)"
 			}
-			fmt.Fprintf(w, "      %s: %s%s\n", plan.OneLine(o.OptionID), plan.OneLine(o.Description), mark)
+			fmt.Fprintf(w, "      %s: %s%s\n", plain.Line(o.OptionID), plain.Line(o.Description), mark)
 		}
 	}
 	for _, m := range wait.Missing {
-		form := plan.OneLine(strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|")))
+		form := plain.Line(strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|")))
 		if form != "" {
 			form = ", " + form
 		}
-		about := plan.OneLine(m.Description)
+		about := plain.Line(m.Description)
 		if about != "" {
 			about = ": " + about
 		}
-		fmt.Fprintf(w, "    %s (%d/%d%s)%s\n", plan.OneLine(m.Name), m.Have, max(m.Count, 1), form, about)
+		fmt.Fprintf(w, "    %s (%d/%d%s)%s\n", plain.Line(m.Name), m.Have, max(m.Count, 1), form, about)
 	}
 }

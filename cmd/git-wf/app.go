@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/fault"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // version is set by install.sh and by release builds (-ldflags "-X main.version=...").
@@ -143,7 +143,7 @@ func checkArgs(c *cli.Context) error {
 			strings.ReplaceAll(strings.ToLower(strings.Trim(names, "[]")), "|", " or ")
 	}
 	return fault.Usage("git wf "+c.Command.Name+" --help", "%s takes %s, but was given %s", c.Command.Name,
-		cmp.Or(names, "no arguments"), plan.Count(n, "argument"))
+		cmp.Or(names, "no arguments"), plain.Count(n, "argument"))
 }
 
 // flagsFirst moves a command's flags before its arguments, because git's own commands take them in any order and the

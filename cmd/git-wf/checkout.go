@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/views"
 )
@@ -77,8 +78,8 @@ func (e *env) copyViews(c *cli.Context, store *gitstore.Store, id plan.ID) error
 	if err != nil {
 		return err
 	}
-	return e.say(c, exported{name, names}, "%s: %s", plan.OneLine(filepath.Join(full, string(snap.ID))),
-		plan.Count(len(names), "file"))
+	return e.say(c, exported{name, names}, "%s: %s", plain.Line(filepath.Join(full, string(snap.ID))),
+		plain.Count(len(names), "file"))
 }
 
 func (p printer) updateViews(c *cli.Context, v *views.Views) error {
@@ -114,11 +115,11 @@ func pick(n int, one, many string) string {
 
 func (p printer) printUpdate(done views.Update, always bool) {
 	for _, k := range done.Kept {
-		fmt.Fprintf(p.stdout, "%s: what was there is now %s\n", plan.OneLine(k.Path), plan.OneLine(k.Copy))
+		fmt.Fprintf(p.stdout, "%s: what was there is now %s\n", plain.Line(k.Path), plain.Line(k.Copy))
 	}
 	switch {
 	case len(done.Written)+len(done.Removed) > 0:
-		fmt.Fprintf(p.stdout, "%s: %s written", done.Directory, plan.Count(len(done.Written), "file"))
+		fmt.Fprintf(p.stdout, "%s: %s written", done.Directory, plain.Count(len(done.Written), "file"))
 		if n := len(done.Removed); n > 0 {
 			fmt.Fprintf(p.stdout, ", %d removed", n)
 		}
@@ -178,8 +179,8 @@ func (p printer) printEdit(ed views.Edited) {
 	if ed.What != "" {
 		what = "is " + ed.What + ", and stays as it is"
 	}
-	fmt.Fprintf(p.stdout, "%s %s\n", plan.OneLine(ed.Path), what)
+	fmt.Fprintf(p.stdout, "%s %s\n", plain.Line(ed.Path), what)
 	for _, h := range ed.HandIn {
-		fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(h))
+		fmt.Fprintf(p.stdout, "  %s\n", plain.Line(h))
 	}
 }

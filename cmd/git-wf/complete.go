@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -61,13 +62,14 @@ func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 		}{id, sessionOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks})
 	}
 	if _, _, open := export.Kinds(done.Snapshot.State()); len(open) > 0 {
-		defer fmt.Fprintf(e.stdout, "%s of it did not land yet: git wf land --plan %s\n", plan.Count(len(open), "change"), id)
+		defer fmt.Fprintf(e.stdout, "%s of it did not land yet: git wf land --plan %s\n", plain.Count(len(open), "change"),
+			id)
 	}
 	m := doc.Metrics
 	fmt.Fprintf(e.stdout, "%s: completed\n", id)
-	fmt.Fprintf(e.stdout, "  %s, %d approved, %d abandoned\n", plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
-	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plan.Count(m.Versions, "version"),
-		plan.Count(m.Rounds, "round"), plan.Count(m.Rejections, "rejection"), m.Attempts)
+	fmt.Fprintf(e.stdout, "  %s, %d approved, %d abandoned\n", plain.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
+	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plain.Count(m.Versions, "version"),
+		plain.Count(m.Rounds, "round"), plain.Count(m.Rejections, "rejection"), m.Attempts)
 	fmt.Fprintf(e.stdout, "  %s from the first event to the last, %s in review\n",
 		time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
 	if m.InputTokens+m.OutputTokens > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -48,7 +49,7 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		if t.Model != "" {
 			name += " (" + t.Model + ")"
 		}
-		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plan.OneLine(name), t.Replies,
+		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plain.Line(name), t.Replies,
 			t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
 		sum += t.CostUSD
 	}

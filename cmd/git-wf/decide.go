@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -53,7 +54,7 @@ func inWork(s *plan.State, t *plan.TaskState) error {
 		}
 		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
 			return fault.Refused("git wf status shows who; git wf pause lets nothing new begin",
-				"%s is %s", o.TaskID, plan.OneLine(s.Reason(o)))
+				"%s is %s", o.TaskID, plain.Line(s.Reason(o)))
 		}
 	}
 	return nil
@@ -104,7 +105,8 @@ func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, 
 }
 
 // printDecision prints what was recorded about a task, and its status.
-func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended, next string) error {
+func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended,
+	next string) error {
 	status := done.Snapshot.State().Tasks[task].Status
 	return p.say(c, struct {
 		PlanID plan.ID     `json:"plan_id"`
@@ -114,5 +116,5 @@ func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, don
 		Marked int         `json:"marked"` // records, of an abandoned goal one for each task below it
 		Commit plan.OID    `json:"commit"`
 	}{id, task, status, done.Change.Subject, len(done.Change.Add), done.Commit},
-		"%s\n%s is %s%s", plan.OneLine(done.Change.Subject), task, status, next)
+		"%s\n%s is %s%s", plain.Line(done.Change.Subject), task, status, next)
 }

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -40,7 +41,7 @@ func (p printer) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	for i, text := range c.Args().Tail() {
 		n := plan.VersionNumber(text)
 		if _, ok := snap.Records.Of(t.TaskID).Version(n); !ok {
-			return fault.Usage("git wf show "+string(t.TaskID), "%s: has no version %s", t.TaskID, plan.Quote(text))
+			return fault.Usage("git wf show "+string(t.TaskID), "%s: has no version %s", t.TaskID, plain.Quote(text))
 		}
 		versions = append(versions[:i], n)
 	}
@@ -112,7 +113,7 @@ func (p printer) diffWithRemarks(patch *bufio.Reader, remarks []export.Remark) e
 		}
 		for _, r := range remarks {
 			if at > 0 && r.Path == path && r.Line == at {
-				fmt.Fprintf(w, "# %s %s: %s\n", r.ReviewID, plan.OneLine(r.Reviewer), r.Text)
+				fmt.Fprintf(w, "# %s %s: %s\n", r.ReviewID, plain.Line(r.Reviewer), r.Text)
 			}
 		}
 		if errors.Is(err, io.EOF) {

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/audit"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/secret"
@@ -180,19 +181,19 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 func (p printer) printCheckup(found *checkup) {
 	fixed := 0
 	for _, f := range found.findings {
-		fmt.Fprintln(p.stdout, plan.OneLine(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
+		fmt.Fprintln(p.stdout, plain.Line(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
 		switch {
 		case f.Fixed != "":
 			fixed++
-			fmt.Fprintf(p.stdout, "  fixed: %s\n", plan.OneLine(f.Fixed))
+			fmt.Fprintf(p.stdout, "  fixed: %s\n", plain.Line(f.Fixed))
 		case f.Mend != "":
-			fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(f.Mend))
+			fmt.Fprintf(p.stdout, "  %s\n", plain.Line(f.Mend))
 		}
 	}
 	for _, w := range found.waivers {
-		fmt.Fprintln(p.stdout, plan.OneLine("waived: "+w.String()))
+		fmt.Fprintln(p.stdout, plain.Line("waived: "+w.String()))
 	}
-	fmt.Fprintf(p.stdout, "%s, %s", plan.Count(found.plans, "plan"), plan.Count(len(found.findings), "finding"))
+	fmt.Fprintf(p.stdout, "%s, %s", plain.Count(found.plans, "plan"), plain.Count(len(found.findings), "finding"))
 	if fixed > 0 {
 		fmt.Fprintf(p.stdout, ", %d fixed", fixed)
 	}

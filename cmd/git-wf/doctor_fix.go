@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/secret"
 )
@@ -36,7 +37,7 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 			break // what was done so far is still recorded
 		}
 		if err != nil {
-			fmt.Fprintf(e.stderr, "warning: %s %s: not fixed: %s\n", f.Code, plan.OneLine(f.Place), plan.OneLine(err.Error()))
+			fmt.Fprintf(e.stderr, "warning: %s %s: not fixed: %s\n", f.Code, plain.Line(f.Place), plain.Line(err.Error()))
 			continue
 		}
 		f.Fixed = did

@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
@@ -46,7 +47,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")
 		if writeErr := os.WriteFile(kept, after, 0o666); writeErr != nil {
-			fmt.Fprintf(e.stderr, "what you wrote could not be kept: %v\n%s", writeErr, plan.Printable(string(after)))
+			fmt.Fprintf(e.stderr, "what you wrote could not be kept: %v\n%s", writeErr, plain.Text(string(after)))
 		} else {
 			fmt.Fprintf(e.stderr, "what you wrote is kept in %s: mend it, then git wf plan --amend -f %[1]s\n", kept)
 		}

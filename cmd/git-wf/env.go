@@ -18,6 +18,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/secret"
 )
@@ -72,7 +73,7 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	if err := e.warnUnreached(ctx, store); err != nil {
 		return errors.Join(err, store.Close())
 	}
-	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plan.OneLine(text)) }
+	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plain.Line(text)) }
 	return errors.Join(f(store), store.Close())
 }
 

@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -89,7 +90,7 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	for _, u := range evidence.Lost(snap.State().Leaves(snap.Plan.RootTaskID)) {
-		fmt.Fprintln(e.stderr, "warning: "+plan.OneLine(u.String()))
+		fmt.Fprintln(e.stderr, "warning: "+plain.Line(u.String()))
 	}
 	root := policy.RootPaths()[0]
 	if name := c.String("root"); name != "" {
@@ -127,8 +128,8 @@ func (p printer) printExport(c *cli.Context, dir string, b *export.Bundle, chang
 	if changed {
 		state = "written and staged"
 	}
-	fmt.Fprintf(p.stdout, "%s: %s, %s, %s\n", dir, plan.Count(len(b.Manifest.Items), "item"),
-		plan.Count(len(b.Entries), "file"), state)
+	fmt.Fprintf(p.stdout, "%s: %s, %s, %s\n", dir, plain.Count(len(b.Manifest.Items), "item"),
+		plain.Count(len(b.Entries), "file"), state)
 	for _, i := range b.Manifest.Items {
 		note := ""
 		if i.CandidateID != "" {
@@ -140,10 +141,10 @@ func (p printer) printExport(c *cli.Context, dir string, b *export.Bundle, chang
 		if len(i.Approvals) > 0 {
 			note += "  signed by " + signedBy(i.Approvals)
 		}
-		fmt.Fprintf(p.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plan.OneLine(i.TaskTitle), plan.Printable(note))
+		fmt.Fprintf(p.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plain.Line(i.TaskTitle), plain.Text(note))
 	}
 	for _, w := range b.Manifest.Waivers {
-		fmt.Fprintf(p.stdout, "  waived: %s\n", plan.OneLine(w.Path+", by "+w.By+": "+w.Reason))
+		fmt.Fprintf(p.stdout, "  waived: %s\n", plain.Line(w.Path+", by "+w.By+": "+w.Reason))
 	}
 	switch {
 	case landed != "":
@@ -164,5 +165,5 @@ func signedBy(approvals []export.Approval) string {
 			names = append(names, a.SignedBy)
 		}
 	}
-	return plan.OneLine(strings.Join(names, ", "))
+	return plain.Line(strings.Join(names, ", "))
 }

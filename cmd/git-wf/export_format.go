@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -70,9 +71,9 @@ func (e *env) exportFile(c *cli.Context, data []byte) error {
 	full := e.absolute(name)
 	if err := replaceFile(full, data); err != nil {
 		return fault.Usage("--output FILE, in a directory that is there and can be written to",
-			"write %s: %w", plan.OneLine(name), reasonOf(err))
+			"write %s: %w", plain.Line(name), reasonOf(err))
 	}
-	return e.say(c, exported{name, []string{name}}, "written to %s", plan.OneLine(name))
+	return e.say(c, exported{name, []string{name}}, "written to %s", plain.Line(name))
 }
 
 // exported is what --json prints of an export into files.

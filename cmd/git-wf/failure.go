@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"gitwf/internal/fault"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // usage is the error of wrong usage that needs no hint.
@@ -21,9 +21,9 @@ var errWaiting = fault.Waiting("", "waiting for a person")
 // errSaid ends a command with code 1 when what is wrong has been printed already.
 var errSaid = fault.Refused("", "refused")
 
-// explain returns the exit code and the hint of the outermost fault in err. Any other error is a refusal without a hint,
-// unless the command was interrupted or the system refused a file. A *fault.Error is a verdict, which an interrupt does
-// not change; an interrupt may have caused other faults.
+// explain returns the exit code and the hint of the outermost fault in err. Any other error is a refusal without a
+// hint, unless the command was interrupted or the system refused a file. A *fault.Error is a verdict, which an
+// interrupt does not change; an interrupt may have caused other faults.
 func explain(err error) (code int, hint string) {
 	var verdict *fault.Error
 	var f fault.Fault
@@ -54,11 +54,11 @@ func (p printer) fail(err error) int {
 		fmt.Fprintln(p.stderr, "interrupted")
 		return code
 	}
-	for line := range strings.Lines(plan.Printable(err.Error())) {
+	for line := range strings.Lines(plain.Text(err.Error())) {
 		fmt.Fprintln(p.stderr, prefix+strings.TrimRight(line, "\n"))
 	}
 	if hint != "" {
-		fmt.Fprintln(p.stderr, "hint: "+plan.Printable(hint))
+		fmt.Fprintln(p.stderr, "hint: "+plain.Text(hint))
 	}
 	return code
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -176,7 +177,7 @@ func (e *env) expectPolicy(ctx context.Context, store *gitstore.Store, moves []g
 		}
 		if failed != nil {
 			fmt.Fprintf(e.stderr, "warning: the hooks don't know the new policy's directories: %s\nhint: git wf hooks install\n",
-				plan.OneLine(failed.Error()))
+				plain.Line(failed.Error()))
 		}
 	}
 	return nil
@@ -202,10 +203,10 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	if ref, err := g.SharedIn(ctx, first.Commit); err == nil && first.Commit != "" && ref != "" {
 		where = ref
 	}
-	fmt.Fprintln(e.stderr, plan.OneLine(fmt.Sprintf("note: %s already has %s that the gate would refuse: %s: %s",
-		where, plan.Count(len(commits), "commit"), first.Path, first.Message)))
+	fmt.Fprintln(e.stderr, plain.Line(fmt.Sprintf("note: %s already has %s that the gate would refuse: %s: %s",
+		where, plain.Count(len(commits), "commit"), first.Path, first.Message)))
 	if first.Code == "no-plan" || first.Code == "foreign-commit" { // it may be right, and only its plan is missing here
-		fmt.Fprintln(e.stderr, "hint: "+plan.OneLine(first.Hint))
+		fmt.Fprintln(e.stderr, "hint: "+plain.Line(first.Hint))
 	}
 	return nil
 }
@@ -219,7 +220,7 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 		return err
 	}
 	for _, id := range l.Unknown {
-		fmt.Fprintln(p.stderr, plan.OneLine(fmt.Sprintf(
+		fmt.Fprintln(p.stderr, plain.Line(fmt.Sprintf(
 			"hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed",
 			remote, id, remote)))
 	}
@@ -227,9 +228,9 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 	case l.Command == "":
 		return nil
 	case refuse:
-		return fault.Refused(l.Command, "%s lacks the plan that proves these bundles", plan.OneLine(remote))
+		return fault.Refused(l.Command, "%s lacks the plan that proves these bundles", plain.Line(remote))
 	}
-	fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(remote)+" lacks the plan that proves these bundles: "+l.Command)
+	fmt.Fprintln(p.stderr, "hint: "+plain.Line(remote)+" lacks the plan that proves these bundles: "+l.Command)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -112,7 +113,7 @@ func (e *env) openSource(arg string, data []byte) (source, error) {
 	full := e.absolute(arg)
 	info, err := os.Stat(full)
 	if err != nil {
-		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf plan -f PATH")
+		return source{}, unreadable(plain.Line(arg), reasonOf(err), "git wf plan -f PATH")
 	}
 	dir, base := full, "."
 	if !info.IsDir() {
@@ -120,7 +121,7 @@ func (e *env) openSource(arg string, data []byte) (source, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return source{}, unreadable(plan.OneLine(arg), reasonOf(err), "git wf plan -f PATH")
+		return source{}, unreadable(plain.Line(arg), reasonOf(err), "git wf plan -f PATH")
 	}
 	prefix := shownPath(arg, full)
 	if base != "." {
@@ -177,7 +178,7 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 			names = append(names, fmt.Sprintf("and %d more", len(fit)-most))
 			break
 		}
-		names = append(names, plan.OneLine(f.String()))
+		names = append(names, plain.Line(f.String()))
 	}
 	return exchange.Found{}, fault.Usage("git wf plan -f PATH --session NAME, with the name or the path of one of them",
 		"there is more than one plan to import:\n  %s", strings.Join(names, "\n  "))
@@ -191,7 +192,7 @@ func (p printer) listSources(c *cli.Context, found []exchange.Found, findings pl
 		}{append([]exchange.Found{}, found...), append(plan.Findings{}, findings...)})
 	}
 	for _, f := range found {
-		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plan.OneLine(f.Name), plan.OneLine(f.Path))
+		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
 	}
 	for _, f := range findings {
 		fmt.Fprintln(p.stderr, f.Error())
@@ -244,7 +245,7 @@ func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importRepor
 			append(plan.Findings{}, i.Gaps()...)
 		return p.printJSON(r)
 	}
-	fmt.Fprintf(p.stdout, "%s: %s, %s", plan.OneLine(i.Path), i.Format, plan.Count(i.Tasks, "task"))
+	fmt.Fprintf(p.stdout, "%s: %s, %s", plain.Line(i.Path), i.Format, plain.Count(i.Tasks, "task"))
 	if len(i.Done) > 0 {
 		there := 0
 		for _, d := range i.Done {
@@ -256,7 +257,7 @@ func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importRepor
 	}
 	fmt.Fprintln(p.stdout)
 	printSome(p.stdout, i.Gaps(), 20, "  and %d more\n", func(g plan.Finding) {
-		fmt.Fprintf(p.stdout, "  %s %s\n", g.TaskID, plan.OneLine(g.Message))
+		fmt.Fprintf(p.stdout, "  %s %s\n", g.TaskID, plain.Line(g.Message))
 	})
 	return nil
 }
@@ -278,7 +279,7 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 	}
 	if name != "" {
 		fmt.Fprintf(e.stdout, "written to %s\nnext: fill in what is marked as missing, then git wf plan -f %s\n",
-			plan.OneLine(name), plan.OneLine(name))
+			plain.Line(name), plain.Line(name))
 	}
 	return nil
 }
@@ -289,11 +290,11 @@ func (e *env) writeNew(name string, data []byte) error {
 	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return fault.Usage("--output with another name; what is written by hand is never overwritten",
-			"%s is there already", plan.OneLine(name))
+			"%s is there already", plain.Line(name))
 	}
 	if err != nil {
 		return fault.Usage("--output FILE, in a directory that is there",
-			"write %s: %w", plan.OneLine(name), reasonOf(err))
+			"write %s: %w", plain.Line(name), reasonOf(err))
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())

@@ -16,7 +16,9 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // repositoryHas reports whether a file of a deliverable, or something that matches its pattern, is in the worktree.
@@ -42,7 +44,7 @@ func filesOf(fsys fs.FS, name string) []string {
 		return filesBelow(fsys, dir)
 	}
 	names := []string{name}
-	if plan.IsPattern(name) {
+	if relpath.IsPattern(name) {
 		var err error
 		if names, err = fs.Glob(fsys, name); err != nil {
 			return nil
@@ -110,7 +112,7 @@ func (p printer) printHandIn(list []handedIn) {
 			fmt.Fprintf(p.stdout, "  %s %s awaits review\n", h.Task, h.Version)
 			continue
 		}
-		fmt.Fprintf(p.stdout, "  %s not handed in: %s\n", h.Task, plan.OneLine(h.Waits))
+		fmt.Fprintf(p.stdout, "  %s not handed in: %s\n", h.Task, plain.Line(h.Waits))
 	}
 	for _, h := range list {
 		if h.Waits != "" {
@@ -198,7 +200,7 @@ func handInTask(ctx context.Context, eng *engine.Engine, fsys fs.FS, snap *gitst
 	format, word := exchange.Origin(snap.Plan, t)
 	return eng.Submit(ctx, snap.ID, engine.Submission{
 		Task: t.TaskID, Paths: []string{dir}, Person: person,
-		Message: fmt.Sprintf("As it was when it was imported; marked %q in %s.", plan.OneLine(word), plan.OneLine(format)),
+		Message: fmt.Sprintf("As it was when it was imported; marked %q in %s.", plain.Line(word), plain.Line(format)),
 	})
 }
 

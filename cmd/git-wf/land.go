@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -98,9 +99,9 @@ func (e *env) printLanded(done engine.Landed) {
 			fmt.Fprintf(e.stdout, "%s %s landed on %s as %.12s\n", l.TaskID, l.ArtifactID, done.Branch, l.Commit)
 			continue
 		}
-		fmt.Fprintf(e.stdout, "%s %s did not land: %s\n", l.TaskID, l.ArtifactID, plan.OneLine(l.Reason))
+		fmt.Fprintf(e.stdout, "%s %s did not land: %s\n", l.TaskID, l.ArtifactID, plain.Line(l.Reason))
 		for _, conflict := range l.Conflicts {
-			fmt.Fprintf(e.stdout, "  %s\n", plan.OneLine(conflict))
+			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(conflict))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/audit"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -72,7 +73,7 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 			separator = ",\n  "
 		} else {
 			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", p.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
-				clip(plan.OneLine(entry.Author.Name), 12), plan.OneLine(entry.Subject))
+				clip(plain.Line(entry.Author.Name), 12), plain.Line(entry.Subject))
 			if n == 1 {
 				printErr = errors.Join(printErr, w.Flush()) // somebody waits for the first line
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // tidyUp has git pack what a run has written, as git's own commands do; after an interrupt the next run does it. A run
@@ -15,6 +15,6 @@ func (p printer) tidyUp(ctx context.Context, store *gitstore.Store) {
 		return
 	}
 	if err := store.Maintain(ctx); err != nil && ctx.Err() == nil {
-		fmt.Fprintln(p.stderr, "warning: "+plan.OneLine(err.Error()))
+		fmt.Fprintln(p.stderr, "warning: "+plain.Line(err.Error()))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -238,9 +239,9 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree
 		return p.printJSON(doc)
 	}
 	w := bufio.NewWriter(p.stdout)
-	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plan.OneLine(d.Title), 60), d.Status)
+	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plain.Line(d.Title), 60), d.Status)
 	if d.Claim != nil {
-		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plan.OneLine(d.Claim.Agent), clock(d.Claim.Expires))
+		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plain.Line(d.Claim.Agent), clock(d.Claim.Expires))
 		fmt.Fprintf(w, "renew:     %s\ngive back: %s\n", d.Renew, d.Release)
 	} else {
 		fmt.Fprintf(w, "claim:     git wf next %s --claim\n", d.TaskID)
@@ -252,7 +253,7 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree
 		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)
 	}
 	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
-	fmt.Fprintf(w, "\n%s", plan.Printable(d.Prompt))
+	fmt.Fprintf(w, "\n%s", plain.Text(d.Prompt))
 	p.printDropped(o.Prompt)
 	return w.Flush()
 }
@@ -366,9 +367,9 @@ const mostShown = 10
 
 func printOpen(w io.Writer, open []engine.Wait, most int) {
 	printSome(w, open, most, "  and %d more: git wf next --explain\n", func(o engine.Wait) {
-		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plan.OneLine(o.Text))
+		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plain.Line(o.Text))
 		if o.Command != "" {
-			fmt.Fprintf(w, "    %s\n", plan.OneLine(o.Command))
+			fmt.Fprintf(w, "    %s\n", plain.Line(o.Command))
 		}
 	})
 }
@@ -385,10 +386,10 @@ func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
 
 // claimLine is a claim for people: who holds it, until when, and what is wrong with it.
 func claimLine(c engine.ClaimState) string {
-	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), clock(c.Expires))
+	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plain.Line(c.Agent), clock(c.Expires))
 	if c.PID > 0 {
-		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plan.OneLine(c.Agent), c.PID,
-			plan.OneLine(c.Host), clock(c.Expires))
+		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plain.Line(c.Agent), c.PID,
+			plain.Line(c.Host), clock(c.Expires))
 	}
 	switch {
 	case !c.Holds:

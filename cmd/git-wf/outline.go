@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/outline"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // planOutline makes a plan from a person's Markdown.
@@ -52,9 +52,9 @@ func (e *env) outlineReads(task string, attached []string) error {
 		}
 		var err error
 		if data, err = e.readInput(file, maxPlanFile); err != nil {
-			return unreadable(plan.OneLine(file), err, "git wf plan --attach FILE")
+			return unreadable(plain.Line(file), err, "git wf plan --attach FILE")
 		}
-		name = plan.OneLine(file)
+		name = plain.Line(file)
 		break
 	}
 	if _, findings := agent.Outline(name, data); len(findings) > 0 {
@@ -67,13 +67,13 @@ func (e *env) outlineReads(task string, attached []string) error {
 // printOutline shows what was read in a Markdown file: each task with its claimed status, which counts for nothing, its
 // acceptance commands, and the lines that were not read.
 func (p printer) printOutline(o *outline.Outline) {
-	p.heading(p.stdout, "Read in "+plan.OneLine(o.File))
+	p.heading(p.stdout, "Read in "+plain.Line(o.File))
 	o.Walk(func(t *outline.Task) {
 		said := string(t.Status.State)
 		if t.Status.Word != "" && !strings.EqualFold(t.Status.Word, said) {
-			said += " (" + plan.OneLine(t.Status.Word) + ")"
+			said += " (" + plain.Line(t.Status.Word) + ")"
 		}
-		fmt.Fprintf(p.stdout, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plan.OneLine(t.Title))
+		fmt.Fprintf(p.stdout, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plain.Line(t.Title))
 		for _, c := range t.Acceptance {
 			if c.Command == "" {
 				continue
@@ -83,7 +83,7 @@ func (p printer) printOutline(o *outline.Outline) {
 				expect = "exit 0"
 			}
 			fmt.Fprintf(p.stdout, "       %-4d   $ %s  -> %s\n", c.Line,
-				clip(plan.OneLine(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plan.OneLine(expect))
+				clip(plain.Line(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plain.Line(expect))
 		}
 	})
 	for _, f := range o.Unread {

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -232,7 +233,7 @@ func planWord(s *plan.State) string {
 	t := s.Tasks[plan.PlanTaskID]
 	if s.Plan.Grafted(plan.PlanTaskID) {
 		return fmt.Sprintf("plan %s approved, %s", plan.VersionID(t.Approved),
-			plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+			plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	return "the plan is " + string(t.Status)
 }

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/outline"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -80,10 +81,10 @@ func (p printer) printPlanReview(r plandoc.PlanReview) {
 		if !c.Passed() {
 			word = "FAIL"
 		}
-		fmt.Fprintf(p.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plan.OneLine(c.Statement), "."),
-			plan.OneLine(c.Evidence))
+		fmt.Fprintf(p.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plain.Line(c.Statement), "."),
+			plain.Line(c.Evidence))
 	}
 	for _, s := range r.Suggestions {
-		fmt.Fprintf(p.stdout, "  %-4s %s\n", s.Priority, plan.OneLine(s.Text))
+		fmt.Fprintf(p.stdout, "  %-4s %s\n", s.Priority, plain.Line(s.Text))
 	}
 }

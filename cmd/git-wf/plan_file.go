@@ -20,6 +20,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
@@ -121,7 +122,7 @@ func fileWord(file string) string {
 	if file == "-" {
 		return "standard input"
 	}
-	return plan.OneLine(file)
+	return plain.Line(file)
 }
 
 // unreadable is the error of a file that can't be read; command is the one that wanted it.
@@ -244,9 +245,9 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(p.stderr, "%s, %s:\n", plan.Count(len(lines), "command line"), what)
+	fmt.Fprintf(p.stderr, "%s, %s:\n", plain.Count(len(lines), "command line"), what)
 	printSome(p.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
-		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plan.OneLine(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
+		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plain.Line(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
 			" ↵ ")), 100))
 	})
 }
@@ -272,7 +273,7 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 			score = "" // the score is not the reason
 		}
 		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version),
-			verdictWord(last.Verdict), score, plan.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+			verdictWord(last.Verdict), score, plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	if accepted {
 		if !c.Bool("json") {
@@ -288,7 +289,7 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "\n%s\n", plan.Printable(string(text)))
+	fmt.Fprintf(e.stderr, "\n%s\n", plain.Text(string(text)))
 	return fault.Refused("mend the file, then git wf plan -f FILE again: it becomes the next version",
 		"the plan was rejected")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -87,15 +88,16 @@ func (p printer) printPlans(list []planSummary) {
 			mark = "*"
 		}
 		if sum.Error != "" {
-			fmt.Fprintf(p.stdout, "%s %s  unreadable: %s\n", mark, sum.PlanID, plan.OneLine(sum.Error))
+			fmt.Fprintf(p.stdout, "%s %s  unreadable: %s\n", mark, sum.PlanID, plain.Line(sum.Error))
 			continue
 		}
 		paused := ""
 		if sum.SessionStatus == plan.SessionPaused {
 			paused = "paused  "
 		}
-		fmt.Fprintf(p.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, sum.PlanID, p.status(sum.Status), sum.Done, sum.Total, paused,
-			plan.OneLine(sum.Title))
+		fmt.Fprintf(p.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, sum.PlanID, p.status(sum.Status), sum.Done, sum.Total,
+			paused,
+			plain.Line(sum.Title))
 	}
 }
 

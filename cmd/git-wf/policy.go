@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -130,7 +131,7 @@ func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stdout, plan.OneLine("policy: "+subject))
+	fmt.Fprintln(e.stdout, plain.Line("policy: "+subject))
 	return e.setup(store).Follow(c.Context)
 }
 
@@ -247,6 +248,6 @@ func (p printer) policyLog(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return fault.Refused("git wf init", "this repository has no policy yet")
 	}
-	fmt.Fprintln(p.stdout, plan.Printable(out))
+	fmt.Fprintln(p.stdout, plain.Text(out))
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/policy"
 	"gitwf/internal/shell"
 )
@@ -84,7 +84,7 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 		return nil
 	})
 	if err == nil && first {
-		fmt.Fprintln(e.stdout, plan.OneLine(name)+" maintains the policy from now on: a change of it is signed with that key")
+		fmt.Fprintln(e.stdout, plain.Line(name)+" maintains the policy from now on: a change of it is signed with that key")
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (e *env) readKey(name string) (string, error) {
 		}
 	}
 	if len(lines) != 1 {
-		return "", usage("%s: expected one key, found %s", name, plan.Count(len(lines), "line"))
+		return "", usage("%s: expected one key, found %s", name, plain.Count(len(lines), "line"))
 	}
 	return lines[0], nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 )
@@ -39,6 +40,6 @@ func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 // printDropped lists what the prompt has no room for.
 func (p printer) printDropped(text prompt.Prompt) {
 	for _, d := range text.Dropped {
-		fmt.Fprintf(p.stderr, "left out: %s, %d bytes: %s\n", plan.OneLine(d.What), d.Bytes, d.Why)
+		fmt.Fprintf(p.stderr, "left out: %s, %d bytes: %s\n", plain.Line(d.What), d.Bytes, d.Why)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
 )
@@ -115,9 +116,10 @@ func (p printer) printPrune(r pruneReport) {
 	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
 	fmt.Fprintf(p.stdout,
 		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
-		r.PlanID, plan.Count(len(r.Dropped), "version"), would, plan.Count(r.Events, "event"), verb,
-		plan.Count(r.Keep, "version"))
-	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes), plan.Count(r.Objects, "object"),
+		r.PlanID, plain.Count(len(r.Dropped), "version"), would, plain.Count(r.Events, "event"), verb,
+		plain.Count(r.Keep, "version"))
+	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes),
+		plain.Count(r.Objects, "object"),
 		verb)
 	if r.DryRun {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // recording are the commands that record or land something, or show its status. Each checks whether git still reaches
@@ -57,7 +57,7 @@ func (e *env) warnUnreached(ctx context.Context, store *gitstore.Store) error {
 	e.looks = false // once is enough
 	why, err := e.setup(store).Unreached(ctx)
 	if why != "" {
-		fmt.Fprintln(e.stderr, plan.OneLine("warning: git does not reach the gate, so what is not approved may land: "+why))
+		fmt.Fprintln(e.stderr, plain.Line("warning: git does not reach the gate, so what is not approved may land: "+why))
 	}
 	return err
 }

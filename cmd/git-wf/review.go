@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -75,7 +76,7 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	defer r.End()
 	if want, newest := c.String("artifact"), r.Subject.Artifact.ArtifactID; want != "" && want != newest {
 		return fault.Refused("git wf show "+string(t.TaskID),
-			"%s: the newest version is %s, not %s", t.TaskID, newest, plan.OneLine(want))
+			"%s: the newest version is %s, not %s", t.TaskID, newest, plain.Line(want))
 	}
 	form := filepath.Join(store.GitDir(), "WF_REVIEW.md")
 	if !given {
@@ -108,7 +109,7 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if c.Bool("json") {
 		return e.printJSON(rev)
 	}
-	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plan.OneLine(done.Change.Subject))
+	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plain.Line(done.Change.Subject))
 	return nil
 }
 

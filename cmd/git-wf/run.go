@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
 )
@@ -142,7 +143,7 @@ func (p printer) lines() func(string) {
 func (e *env) report(line func(string)) func(engine.Progress) {
 	began := e.now()
 	return func(p engine.Progress) {
-		line(fmt.Sprintf("%7s  %-12s %s", e.now().Sub(began).Round(100*time.Millisecond), p.Task, plan.OneLine(p.Text)))
+		line(fmt.Sprintf("%7s  %-12s %s", e.now().Sub(began).Round(100*time.Millisecond), p.Task, plain.Line(p.Text)))
 	}
 }
 
@@ -195,9 +196,9 @@ func (p printer) printNext(s *plan.State) {
 
 // printWait says what a task waits for, and the command that helps. A question is printed once.
 func (p printer) printWait(w engine.Wait) {
-	text := plan.OneLine(w.Text)
+	text := plain.Line(w.Text)
 	if n := len(w.Questions); n > 0 {
-		text = "asks " + plan.Count(n, "question")
+		text = "asks " + plain.Count(n, "question")
 	}
 	fmt.Fprintf(p.stdout, "  %s: %s\n", w.Task, text)
 	if w.Spent != "" {
@@ -205,7 +206,7 @@ func (p printer) printWait(w engine.Wait) {
 	}
 	printQuestions(p.stdout, w)
 	if w.Command != "" {
-		fmt.Fprintf(p.stdout, "    %s\n", plan.OneLine(w.Command))
+		fmt.Fprintf(p.stdout, "    %s\n", plain.Line(w.Command))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/templates"
 )
@@ -64,10 +65,10 @@ func printSession(w io.Writer, s *plan.State) {
 		parts = append(parts, "completed")
 	}
 	if n := len(s.Records.Newer); n > 0 {
-		parts = append(parts, plan.Count(n, "record")+" by a newer git wf: read-only here")
+		parts = append(parts, plain.Count(n, "record")+" by a newer git wf: read-only here")
 	}
 	if sum.PlanType != "" {
-		parts = append(parts, "type "+plan.OneLine(sum.PlanType))
+		parts = append(parts, "type "+plain.Line(sum.PlanType))
 	}
 	if sum.Complexity.Highest() || s.Plan.Complexity != "" {
 		parts = append(parts, string(sum.Complexity))
@@ -98,8 +99,8 @@ func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Sn
 	})
 }
 
-// onSession is the action of a command that records an event of a plan as a whole, and, if activate is set, makes it the
-// active plan of this worktree.
+// onSession is the action of a command that records an event of a plan as a whole, and, if activate is set, makes it
+// the active plan of this worktree.
 func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activate bool) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
@@ -121,7 +122,7 @@ func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activa
 				sessionSummary
 				Commit plan.OID `json:"commit"`
 			}{snap.ID, sessionOf(done.Snapshot.State()), done.Commit},
-				"%s: %s", snap.ID, plan.OneLine(strings.TrimPrefix(done.Change.Subject, "session: ")))
+				"%s: %s", snap.ID, plain.Line(strings.TrimPrefix(done.Change.Subject, "session: ")))
 		})
 	}
 }
@@ -149,8 +150,8 @@ func checkTypeFlags(c *cli.Context, change bool) error {
 func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	if name := c.String("type"); name != "" {
 		if d.Plan.PlanType != "" && d.Plan.PlanType != name {
-			return usage("the plan says plan_type: %s, and the command line --type %s", plan.OneLine(d.Plan.PlanType),
-				plan.OneLine(name))
+			return usage("the plan says plan_type: %s, and the command line --type %s", plain.Line(d.Plan.PlanType),
+				plain.Line(name))
 		}
 		d.Plan.PlanType = name
 	}

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -94,7 +95,7 @@ func (p printer) showReviewFile(ctx context.Context, store *gitstore.Store, snap
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(p.stdout, plan.Printable(string(data)))
+	_, err = io.WriteString(p.stdout, plain.Text(string(data)))
 	return err
 }
 
@@ -126,13 +127,13 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 }
 
 func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
-	fmt.Fprintf(w, "%s %s  %s  %s\n", st.mark(t.Status), st.paint("1", string(t.TaskID)), plan.OneLine(t.Title),
+	fmt.Fprintf(w, "%s %s  %s  %s\n", st.mark(t.Status), st.paint("1", string(t.TaskID)), plain.Line(t.Title),
 		st.status(t.Status))
 	if why := s.Reason(t); why != "" {
-		fmt.Fprintf(w, "%s\n", plan.OneLine(why))
+		fmt.Fprintf(w, "%s\n", plain.Line(why))
 	}
 	if t.Description != "" {
-		fmt.Fprintf(w, "\n%s\n", plan.Printable(t.Description))
+		fmt.Fprintf(w, "\n%s\n", plain.Text(t.Description))
 	}
 	if spec := t.DeliverableSpec; spec != nil {
 		st.heading(w, "Deliverable")
@@ -140,20 +141,20 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 		if spec.Filename != "" {
 			names = append([]string{spec.Filename}, names...)
 		}
-		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plan.OneLine(strings.Join(names, ", ")))
+		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plain.Line(strings.Join(names, ", ")))
 		agent := t.Agent
 		if agent == "" {
 			agent = "wf.executor or a person"
 		}
-		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plan.OneLine(agent))
+		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plain.Line(agent))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
 		st.heading(w, "Criteria")
 	}
 	for _, c := range t.AcceptanceCriteria {
-		fmt.Fprintf(w, "  %s %s (%s): %s\n", c.ID, c.Severity, c.CheckMethod, plan.OneLine(c.Statement))
+		fmt.Fprintf(w, "  %s %s (%s): %s\n", c.ID, c.Severity, c.CheckMethod, plain.Line(c.Statement))
 		if c.Run != "" {
-			fmt.Fprintf(w, "      $ %s\n", clip(plan.OneLine(c.Run), 120))
+			fmt.Fprintf(w, "      $ %s\n", clip(plain.Line(c.Run), 120))
 		}
 	}
 	st.printGoal(w, s, t)
@@ -173,7 +174,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 		st.heading(w, "Other records")
 	}
 	for _, name := range d.Others {
-		fmt.Fprintf(w, "  %s/%s\n", d.LocalPath, plan.OneLine(name))
+		fmt.Fprintf(w, "  %s/%s\n", d.LocalPath, plain.Line(name))
 	}
 }
 
@@ -186,13 +187,13 @@ func (st style) printGoal(w io.Writer, s *plan.State, t *plan.TaskState) {
 		st.heading(w, "Root criteria")
 	}
 	for _, c := range t.RootAcceptanceCriteria {
-		fmt.Fprintf(w, "  %s: %s\n", plan.OneLine(c.ID), plan.OneLine(c.Statement))
+		fmt.Fprintf(w, "  %s: %s\n", plain.Line(c.ID), plain.Line(c.Statement))
 	}
 	st.heading(w, "Tasks below it")
 	for _, below := range s.Plan.Tasks {
 		if below.ParentTaskID == t.TaskID && below.NodeType != plan.Check {
 			ts := s.Tasks[below.TaskID]
-			fmt.Fprintf(w, "  %s %s  %s  %s\n", st.mark(ts.Status), below.TaskID, plan.OneLine(below.Title),
+			fmt.Fprintf(w, "  %s %s  %s  %s\n", st.mark(ts.Status), below.TaskID, plain.Line(below.Title),
 				st.status(ts.Status))
 		}
 	}
@@ -214,16 +215,16 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		if verdict == "" {
 			verdict = "awaits review"
 		}
-		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plan.OneLine(a.Agent), date(a.CreatedAt),
+		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plain.Line(a.Agent), date(a.CreatedAt),
 			a.Size)
 		if t.Changes() {
 			printSome(w, plandoc.Changed(a.Files), 20, "      and %d more files\n", func(f plandoc.ChangedFile) {
-				fmt.Fprintf(w, "      %c %s\n", f.How, plan.OneLine(f.Path))
+				fmt.Fprintf(w, "      %c %s\n", f.How, plain.Line(f.Path))
 			})
 			a.Files = nil
 		}
 		printSome(w, a.Files, 20, "      and %d more files\n", func(f plan.FileInfo) {
-			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plan.OneLine(f.Path), f.Mode, f.SHA256)
+			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plain.Line(f.Path), f.Mode, f.SHA256)
 		})
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
@@ -239,9 +240,9 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		st.heading(w, "Attempts without a result")
 	}
 	for i, a := range d.Work.Attempts {
-		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plan.OneLine(a.Agent),
+		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plain.Line(a.Agent),
 			date(a.CreatedAt), a.ExitCode)
-		for line := range strings.Lines(plan.Printable(strings.TrimSpace(a.Message))) {
+		for line := range strings.Lines(plain.Text(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
 		}
 		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath,
@@ -252,19 +253,19 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 func printLandings(w io.Writer, t *plan.TaskState, list []plan.Landing) {
 	for _, l := range list {
 		if l.Commit != "" {
-			fmt.Fprintf(w, "  %s  landed on %s as %.12s, by %s at %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.Commit,
-				plan.OneLine(l.By),
+			fmt.Fprintf(w, "  %s  landed on %s as %.12s, by %s at %s\n", l.ArtifactID, plain.Line(l.Branch), l.Commit,
+				plain.Line(l.By),
 				date(l.CreatedAt))
 			continue
 		}
-		fmt.Fprintf(w, "  %s  did not land on %s (%.12s): %s\n", l.ArtifactID, plan.OneLine(l.Branch), l.On,
-			plan.OneLine(l.Reason))
+		fmt.Fprintf(w, "  %s  did not land on %s (%.12s): %s\n", l.ArtifactID, plain.Line(l.Branch), l.On,
+			plain.Line(l.Reason))
 		for _, c := range l.Conflicts {
-			fmt.Fprintf(w, "      %s\n", plan.OneLine(c))
+			fmt.Fprintf(w, "      %s\n", plain.Line(c))
 		}
 		for _, c := range l.Criteria {
 			if c.Result == plan.ResultFail {
-				fmt.Fprintf(w, "      %s  %s  %s\n", c.ID, c.Result, clip(plan.OneLine(c.Evidence), 110))
+				fmt.Fprintf(w, "      %s  %s  %s\n", c.ID, c.Result, clip(plain.Line(c.Evidence), 110))
 			}
 		}
 	}
@@ -279,19 +280,19 @@ func printReview(w io.Writer, r plan.Review) {
 		self = ", self-reviewed"
 	}
 	if r.For != "" {
-		self += ", for " + plan.OneLine(r.For)
+		self += ", for " + plain.Line(r.For)
 	}
 	score := ""
 	if r.HasScore() {
 		score = fmt.Sprintf(", score %d", r.Score)
 	}
-	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plan.OneLine(r.Reviewer), score, self,
-		plan.OneLine(r.Reason))
+	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plain.Line(r.Reviewer), score, self,
+		plain.Line(r.Reason))
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))
 	}
 	for _, c := range r.Criteria {
-		fmt.Fprintf(w, "      %-*s  %-10s  %s\n", width, c.ID, c.Result, clip(plan.OneLine(c.Evidence), 110))
+		fmt.Fprintf(w, "      %-*s  %-10s  %s\n", width, c.ID, c.Result, clip(plain.Line(c.Evidence), 110))
 	}
 }

@@ -7,11 +7,12 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
-// printFeasibility shows how large a task was judged: what counts, why, and what each source said. A planning task has a
-// line for each leaf.
+// printFeasibility shows how large a task was judged: what counts, why, and what each source said. A planning task has
+// a line for each leaf.
 func (st style) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judgement) {
 	if len(all) == 0 {
 		return
@@ -43,7 +44,7 @@ func passWord(j engine.Judgement) string {
 	return "too large for one go (" + days + ")"
 }
 
-func judgedWhy(j engine.Judgement) string { return clip(plan.OneLine(j.Why), 400) }
+func judgedWhy(j engine.Judgement) string { return clip(plain.Line(j.Why), 400) }
 
 func printSources(w io.Writer, j engine.Judgement) {
 	source := func(name, said string, lacking bool) {
@@ -55,11 +56,11 @@ func printSources(w io.Writer, j engine.Judgement) {
 	source("planner", judgementText(j.Sources.Planner), j.Sources.Planner == nil)
 	agent := "agent"
 	if j.Agent != "" {
-		agent += " " + plan.OneLine(j.Agent)
+		agent += " " + plain.Line(j.Agent)
 	}
 	source(agent, judgementText(j.Sources.Agent), j.Sources.Agent == nil)
 	source("rule", fmt.Sprintf("%g person-days: %s", j.Sources.Rule.Days,
-		clip(plan.OneLine(strings.Join(j.Sources.Rule.Why, ", ")), 400)), false)
+		clip(plain.Line(strings.Join(j.Sources.Rule.Why, ", ")), 400)), false)
 }
 
 // judgementText is what one source said; j may be nil.
@@ -72,7 +73,7 @@ func judgementText(j *estimate.Judgement) string {
 		text += map[bool]string{true: ", can be done in one go", false: ", can't be done in one go"}[*j.OneShotPass]
 	}
 	if j.Why != "" {
-		text += ": " + clip(plan.OneLine(j.Why), 400)
+		text += ": " + clip(plain.Line(j.Why), 400)
 	}
 	return text
 }

@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -71,7 +72,7 @@ type begunWorktree struct {
 
 func (b begunWorktree) print(w io.Writer) {
 	for _, conflict := range b.Conflicts {
-		fmt.Fprintf(w, "resolve first: %s\n", plan.OneLine(conflict))
+		fmt.Fprintf(w, "resolve first: %s\n", plain.Line(conflict))
 	}
 	fmt.Fprintf(w, "worktree %s, branch %s\n", b.Directory, b.Branch)
 }

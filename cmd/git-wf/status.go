@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -249,7 +250,7 @@ func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]stri
 func (st style) printProven(w io.Writer, at standing) {
 	s := at.state
 	done, all := s.Progress()
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plan.OneLine(s.Plan.Title),
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plain.Line(s.Plan.Title),
 		st.status(s.Root().Status), done, all, at.evidence.Worth(s))
 	printSession(w, s)
 	fmt.Fprintln(w)
@@ -263,7 +264,7 @@ func (st style) printWaits(w io.Writer, waits []engine.Wait) {
 	}
 	st.heading(w, "Waits for you")
 	printSome(w, waits, mostShown, "  and %d more\n", func(wait engine.Wait) {
-		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plan.OneLine(wait.Text))
+		fmt.Fprintf(w, "  %s: %s\n", wait.Task, plain.Line(wait.Text))
 		if wait.Spent != "" {
 			fmt.Fprintf(w, "    %s\n", wait.Spent)
 		}
@@ -283,11 +284,11 @@ func (st style) printChecklist(w io.Writer, list []export.RootCriterion) {
 		mark, by := "[ ]", ""
 		switch {
 		case c.Met:
-			mark, by = "[x]", "  ("+clip(plan.OneLine(strings.Join(c.MetBy, ", ")), 60)+")"
+			mark, by = "[x]", "  ("+clip(plain.Line(strings.Join(c.MetBy, ", ")), 60)+")"
 		case c.Waived():
-			mark, by = "[~]", "  (waived: "+clip(plan.OneLine(strings.Join(c.WaivedBy, ", ")), 60)+")"
+			mark, by = "[~]", "  (waived: "+clip(plain.Line(strings.Join(c.WaivedBy, ", ")), 60)+")"
 		}
-		fmt.Fprintf(w, "  %s %s  %s%s\n", mark, plan.OneLine(c.ID), clip(plan.OneLine(c.Statement), 80), by)
+		fmt.Fprintf(w, "  %s %s  %s%s\n", mark, plain.Line(c.ID), clip(plain.Line(c.Statement), 80), by)
 	}
 }
 
@@ -303,7 +304,7 @@ func (p treePrinter) task(id plan.TaskID, lead, under string) {
 	if t == nil {
 		return
 	}
-	fmt.Fprintf(p.w, "%s%s %s  %s  %s", lead, p.mark(t.Status), id, clip(plan.OneLine(t.Title), 60), p.status(t.Status))
+	fmt.Fprintf(p.w, "%s%s %s  %s  %s", lead, p.mark(t.Status), id, clip(plain.Line(t.Title), 60), p.status(t.Status))
 	if notes := p.notes(t); notes != "" {
 		fmt.Fprintf(p.w, "  %s", notes)
 	}
@@ -326,7 +327,7 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 			proof = append(proof, "signed by "+signedBy(signed))
 		}
 		for _, u := range p.at.evidence.Missing(t.TaskID, version) {
-			proof = append(proof, plan.OneLine(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
+			proof = append(proof, plain.Line(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
 	}
 	proof = append(proof, export.LandingNotes(t, p.at.landings[t.TaskID])...)

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -90,7 +91,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 		return e.printJSON(describe(s, waits))
 	}
-	fmt.Fprintln(e.stdout, plan.OneLine(done.Change.Subject))
+	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
 	fmt.Fprintln(e.stdout, "next: git wf run")
 	return nil
 }

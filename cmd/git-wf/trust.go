@@ -11,7 +11,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/shell"
 )
@@ -72,7 +72,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return nil
 	}
 	for _, l := range fresh {
-		fmt.Fprintf(e.stdout, "%s\n%s\n\n", e.paint("1", plan.OneLine(string(l.TaskID)+" "+l.Path)), plan.Printable(l.Line))
+		fmt.Fprintf(e.stdout, "%s\n%s\n\n", e.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
 	}
 	if c.Bool("list") {
 		return nil
@@ -80,9 +80,9 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if !c.Bool("yes") {
 		if !e.interactive {
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
-				"%s not trusted yet, and nobody is here to ask", plan.Count(len(fresh), "command line"))
+				"%s not trusted yet, and nobody is here to ask", plain.Count(len(fresh), "command line"))
 		}
-		ok, err := e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plan.Count(len(fresh), "command line")))
+		ok, err := e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plain.Count(len(fresh), "command line")))
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err := eng.Trust.Add(fresh); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "trusted on this machine: %s\n", plan.Count(len(fresh), "command line"))
+	fmt.Fprintf(e.stdout, "trusted on this machine: %s\n", plain.Count(len(fresh), "command line"))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/web"
 )
@@ -96,11 +97,11 @@ func listen(addr string) (net.Listener, error) {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.Equal(net.IPv4(127, 0, 0, 1)) && !ip.Equal(net.IPv6loopback) {
-		return nil, usage("--addr: %s is no address of this machine alone; 127.0.0.1:0, localhost:PORT or [::1]:PORT are (from elsewhere: ssh -L PORT:127.0.0.1:PORT)", plan.OneLine(addr))
+		return nil, usage("--addr: %s is no address of this machine alone; 127.0.0.1:0, localhost:PORT or [::1]:PORT are (from elsewhere: ssh -L PORT:127.0.0.1:PORT)", plain.Line(addr))
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fault.Usage("git wf ui --addr 127.0.0.1:0", "listen on %s: %w", plan.OneLine(addr), err)
+		return nil, fault.Usage("git wf ui --addr 127.0.0.1:0", "listen on %s: %w", plain.Line(addr), err)
 	}
 	return l, nil
 }

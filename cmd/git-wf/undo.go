@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -78,7 +79,7 @@ func (p printer) printUndoing(u *engine.Undoing) {
 	}
 	if len(u.Conflicts) == 0 {
 		fmt.Fprintf(p.stdout, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
-			plan.Count(len(u.Paths), "file"))
+			plain.Count(len(u.Paths), "file"))
 		fmt.Fprintf(p.stdout, "next: git wf diff %s, git wf review %[1]s, git wf land\n", engine.UndoTask)
 		return
 	}
@@ -86,7 +87,7 @@ func (p printer) printUndoing(u *engine.Undoing) {
 		u.Artifact,
 		u.Branch)
 	for _, conflict := range u.Conflicts {
-		fmt.Fprintf(p.stdout, "  %s\n", plan.OneLine(conflict))
+		fmt.Fprintf(p.stdout, "  %s\n", plain.Line(conflict))
 	}
 	fmt.Fprintf(p.stdout, "next: git wf run, or git wf start %s\n", engine.UndoTask)
 }

@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -140,7 +141,7 @@ func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 		}
 	default:
 		if report.Note != "" {
-			fmt.Fprintln(p.stderr, "note: "+plan.OneLine(report.Note))
+			fmt.Fprintln(p.stderr, "note: "+plain.Line(report.Note))
 		}
 		if err = p.printFindings(report, ""); err == nil {
 			p.printBundles(report)
@@ -172,11 +173,11 @@ func (p printer) printBundles(r *gate.Report) {
 		if !b.Complete {
 			text += "; part of an unfinished plan"
 		}
-		fmt.Fprintln(p.stdout, plan.Printable(text))
+		fmt.Fprintln(p.stdout, plain.Text(text))
 	}
 	p.printChanges(r.Changes)
 	for _, w := range r.Waived {
-		fmt.Fprintln(p.stdout, plan.OneLine("waived: "+w.Path+": "+w.Message))
+		fmt.Fprintln(p.stdout, plain.Line("waived: "+w.Path+": "+w.Message))
 	}
 	switch {
 	case r.Empty:
@@ -202,7 +203,7 @@ func (p printer) printChanges(all []gate.Landed) {
 		}
 		if !told[text] {
 			told[text] = true
-			fmt.Fprintln(p.stdout, plan.Printable(text))
+			fmt.Fprintln(p.stdout, plain.Text(text))
 		}
 	}
 }
@@ -222,14 +223,14 @@ func (p printer) printFindings(r *gate.Report, aside string) error {
 	}
 	hints := map[string]bool{}
 	printSome(p.stderr, r.Findings, mostFindings, prefix+"and %d more\n", func(f gate.Finding) {
-		fmt.Fprintln(p.stderr, prefix+plan.OneLine(f.Where()+": "+f.Message))
+		fmt.Fprintln(p.stderr, prefix+plain.Line(f.Where()+": "+f.Message))
 		if f.Hint != "" {
 			hints[f.Hint] = true
 		}
 	})
 	for _, f := range r.Findings {
 		if hints[f.Hint] {
-			fmt.Fprintln(p.stderr, "hint: "+plan.OneLine(f.Hint))
+			fmt.Fprintln(p.stderr, "hint: "+plain.Line(f.Hint))
 			delete(hints, f.Hint)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -89,7 +90,7 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 	}
 	manifest, err := gate.ListWaiver(c.Context, store, w.Path)
 	if manifest != "" {
-		fmt.Fprintln(e.stdout, plan.OneLine(manifest+" lists the waiver, and is staged"))
+		fmt.Fprintln(e.stdout, plain.Line(manifest+" lists the waiver, and is staged"))
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/watch"
 )
@@ -180,19 +181,19 @@ func (w *watcher) page(ctx context.Context, want watch.Want) (p watch.Page, err 
 
 // lines are a text's lines, safe to print.
 func lines(text string) []string {
-	return strings.Split(strings.TrimRight(plan.Printable(text), "\n"), "\n")
+	return strings.Split(strings.TrimRight(plain.Text(text), "\n"), "\n")
 }
 
 // versions are the versions of a task in a line each, newest first.
 func versions(s *plan.State, id plan.TaskID, d taskDocument) []watch.Version {
 	var all []watch.Version
 	for i, a := range slices.Backward(d.Artifacts) {
-		text := fmt.Sprintf("by %s at %s, %s, %d bytes", plan.OneLine(a.Agent), date(a.CreatedAt),
-			plan.Count(len(a.Files), "file"), a.Size)
+		text := fmt.Sprintf("by %s at %s, %s, %d bytes", plain.Line(a.Agent), date(a.CreatedAt),
+			plain.Count(len(a.Files), "file"), a.Size)
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
 				text += fmt.Sprintf("; %s %s %d by %s", r.ReviewID, strings.ToLower(string(r.Verdict)), r.Score,
-					plan.OneLine(r.Reviewer))
+					plain.Line(r.Reviewer))
 			}
 		}
 		if i+1 == s.Tasks[id].Approved {
@@ -243,7 +244,7 @@ func (w *watcher) version(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 			all = append(all, "", fmt.Sprintf("== and %d more files", len(files)-i))
 			break
 		}
-		all = append(all, "", "== "+plan.OneLine(f.Path), "")
+		all = append(all, "", "== "+plain.Line(f.Path), "")
 		more, err := w.content(ctx, f.OID)
 		if err != nil {
 			return nil, err
@@ -291,7 +292,7 @@ func (w *watcher) diff(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 		for {
 			line, err := out.ReadString('\n')
 			if line != "" {
-				all = append(all, plan.Printable(strings.TrimRight(line, "\n")))
+				all = append(all, plain.Text(strings.TrimRight(line, "\n")))
 			}
 			switch {
 			case errors.Is(err, io.EOF):

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 	"gitwf/internal/watch"
@@ -183,7 +184,7 @@ func (w *watcher) refresh(ctx context.Context) {
 		return func() {
 			w.busy = false
 			if err != nil {
-				w.model.Say(plan.OneLine(err.Error()))
+				w.model.Say(plain.Line(err.Error()))
 			} else {
 				w.model.Show(over)
 				for _, want := range w.model.Wanted() {
@@ -208,7 +209,7 @@ func (w *watcher) open(ctx context.Context, want watch.Want, there bool) {
 		return func() {
 			switch {
 			case err != nil && !there:
-				w.model.Say(plan.OneLine(err.Error()))
+				w.model.Say(plain.Line(err.Error()))
 			case err == nil && there:
 				w.model.Update(page)
 			case err == nil:
@@ -243,7 +244,7 @@ func (w *watcher) decide(ctx context.Context, d watch.Decision) {
 	w.aside(ctx, func() func() {
 		defer w.deciding.Done()
 		o := w.asCommand(context.WithoutCancel(ctx), args)
-		said := plan.Printable(o.Output)
+		said := plain.Text(o.Output)
 		if ctx.Err() != nil {
 			w.late = said
 		}

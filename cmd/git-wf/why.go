@@ -14,7 +14,7 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 func (e *env) whyCommand() *cli.Command {
@@ -34,7 +34,7 @@ func (e *env) whyCommand() *cli.Command {
 func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 	file, line := e.lineOf(c.Args().First())
 	if info, err := os.Stat(e.absolute(file)); err == nil && info.IsDir() && c.String("at") == "" {
-		return usage("%s is a directory; name a file, or a line of it as PATH:LINE", plan.OneLine(file))
+		return usage("%s is a directory; name a file, or a line of it as PATH:LINE", plain.Line(file))
 	}
 	policy, err := store.Policy(c.Context)
 	if err != nil {
@@ -76,7 +76,7 @@ func (e *env) lineOf(arg string) (file string, line int) {
 // printOrigin prints where one line comes from.
 func (st style) printOrigin(w io.Writer, o engine.Origin) {
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-9s %s\n", name, plan.OneLine(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(w, "%-9s %s\n", name, plain.Line(fmt.Sprintf(format, args...)))
 	}
 	row(fmt.Sprintf("%d:", o.Lines[0][0]), "%s", o.Text)
 	if o.Commit != "" {
@@ -95,7 +95,7 @@ func (st style) printOrigin(w io.Writer, o engine.Origin) {
 	for _, c := range o.Review.Criteria {
 		row("criterion", "%s %s: %s", c.ID, c.Result, c.Statement)
 		if c.Evidence != "" {
-			row("", "  %s", clip(plan.OneLine(c.Evidence), 100))
+			row("", "  %s", clip(plain.Line(c.Evidence), 100))
 		}
 	}
 	row("next", "git wf show --plan %s %s", o.Plan, o.Task)
@@ -108,8 +108,8 @@ func (st style) printOrigins(w io.Writer, origins []engine.Origin) {
 		for _, r := range o.Lines {
 			n += r[1] - r[0] + 1
 		}
-		fmt.Fprintf(w, "%9s from %-5d %s  %s\n", plan.Count(n, "line"), o.Lines[0][0],
-			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plan.OneLine(answer(o)))
+		fmt.Fprintf(w, "%9s from %-5d %s  %s\n", plain.Count(n, "line"), o.Lines[0][0],
+			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plain.Line(answer(o)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -38,13 +39,13 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 		Rules []AssignRule `yaml:"rules"`
 	}
 	if err := document.ReadSettings(name, data, &doc); err != nil {
-		return Assignment{}, errors.New(plan.OneLine(err.Error()))
+		return Assignment{}, errors.New(plain.Line(err.Error()))
 	}
 	if len(doc.Rules) > maxAssignRules {
 		return Assignment{}, fmt.Errorf("%s: %d rules; at most %d are allowed", name, len(doc.Rules), maxAssignRules)
 	}
 	for i, r := range doc.Rules {
-		if r.Agent == "" || plan.OneLine(r.Agent) != r.Agent {
+		if r.Agent == "" || plain.Line(r.Agent) != r.Agent {
 			return Assignment{}, fmt.Errorf("%s: rules[%d].agent: expected the name of an agent, found %s", name, i,
 				visible(r.Agent))
 		}

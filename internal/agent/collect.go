@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // File is one file of an artifact.
@@ -209,7 +210,7 @@ func (c *collection) visit(name string, info fs.FileInfo) error {
 	case mode&0o100 != 0:
 		f.Mode = ModeExecutable
 	}
-	if err := plan.CheckPath(name); err != nil {
+	if err := relpath.Check(name); err != nil {
 		c.report(name, RuleName, "a name that is safe on every system and that git does not interpret", err.Error())
 	}
 	c.files = append(c.files, f)

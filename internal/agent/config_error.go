@@ -2,7 +2,7 @@ package agent
 
 import (
 	"gitwf/internal/fault"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/shell"
 )
 
@@ -41,11 +41,11 @@ func (e *ConfigError) Mend() string {
 	if e.Scope == "global" || e.Scope == "system" || e.Scope == "worktree" {
 		command += "--" + e.Scope + " "
 	}
-	key := shell.Word(plan.OneLine("wf.agent." + e.Name + "." + e.Key))
+	key := shell.Word(plain.Line("wf.agent." + e.Name + "." + e.Key))
 	s := settingOf(e.Key)
 	switch {
 	case e.Key == "":
-		return command + "--remove-section " + shell.Word(plan.OneLine("wf.agent."+e.Name))
+		return command + "--remove-section " + shell.Word(plain.Line("wf.agent."+e.Name))
 	case s == nil || s.example == "":
 		return command + "--unset-all " + key
 	case e.Value != "":

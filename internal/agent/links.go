@@ -4,12 +4,12 @@ import (
 	"path"
 	"strings"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
-// checkLinks refuses every link that does not lead straight to a file of the artifact: not out of it, not to a directory
-// (two of those can make an endless tree) and not over another link. It judges by the listing, which, unlike the file
-// system, does not change between two looks.
+// checkLinks refuses every link that does not lead straight to a file of the artifact: not out of it, not to a
+// directory (two of those can make an endless tree) and not over another link. It judges by the listing, which, unlike
+// the file system, does not change between two looks.
 func (c *collection) checkLinks() {
 	files := map[string]bool{}
 	for _, f := range c.files {
@@ -31,7 +31,7 @@ func (c *collection) collisions() {
 	seen := map[string]string{}
 	for _, f := range c.files {
 		for name := f.Path; name != "."; name = path.Dir(name) {
-			key := plan.FoldPath(name)
+			key := relpath.Fold(name)
 			first, ok := seen[key]
 			if !ok {
 				seen[key] = name

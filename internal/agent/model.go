@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/backend"
 	"gitwf/internal/contract"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -138,7 +139,7 @@ func (r *Result) fail(err error) {
 			r.Message += "\nend of its output:\n" + e.LogTail
 		}
 	}
-	r.Message = plan.Printable(r.Message)
+	r.Message = plain.Text(r.Message)
 }
 
 // ctxError is the error of work that was cancelled, nil for work that failed by itself.

@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/contract"
 	"gitwf/internal/outline"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -49,7 +50,7 @@ func (outliner) Run(_ context.Context, job Job) (Result, error) {
 		if err := os.WriteFile(filepath.Join(job.Out, "plan.yaml"), text, 0o666); err != nil {
 			return Result{Kind: Error, Message: err.Error()}, err
 		}
-		res = Result{Kind: Artifact, Summary: "Made from " + plan.OneLine(src.name)}
+		res = Result{Kind: Artifact, Summary: "Made from " + plain.Line(src.name)}
 	}
 	res.Duration = time.Since(began)
 	return res, nil
@@ -76,7 +77,7 @@ const askedName = "markdown-"
 func askMarkdown(job Job, why string) Result {
 	q := plan.Question{
 		Name: askedName + strconv.Itoa(job.Attempt), Kind: plan.AskFile,
-		Question: plan.OneLine(why) + " Mend the Markdown and hand the file in.",
+		Question: plain.Line(why) + " Mend the Markdown and hand the file in.",
 	}
 	return Result{Kind: NeedsInput, Message: q.Question, Needs: []plan.Question{q}}
 }
@@ -144,6 +145,6 @@ func outlineSource(job Job) (markdown, error) {
 	if first.data, err = os.ReadFile(first.name); err != nil {
 		return markdown{}, err
 	}
-	first.name = plan.OneLine(filepath.Base(first.name))
+	first.name = plain.Line(filepath.Base(first.name))
 	return first, nil
 }

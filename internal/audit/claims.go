@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -122,11 +123,11 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	case c.Vacant() || stands:
 		return
 	case s.Now.Before(c.Expires):
-		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plan.OneLine(c.Agent),
+		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plain.Line(c.Agent),
 			c.PID)
 	default:
 		code = "expired-claim"
-		why = fmt.Sprintf("held by %s on %s until %s", plan.OneLine(c.Agent), plan.OneLine(c.Host),
+		why = fmt.Sprintf("held by %s on %s until %s", plain.Line(c.Agent), plain.Line(c.Host),
 			c.Expires.UTC().Format(time.RFC3339))
 		if runs(c) {
 			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)

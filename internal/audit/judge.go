@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -90,7 +91,7 @@ func files(list []plan.FileInfo, dir string, entries []gitstore.TreeEntry) strin
 		}
 	}
 	if len(list) != len(here) {
-		return fmt.Sprintf("lists %s, and files/ has %d", plan.Count(len(list), "file"), len(here))
+		return fmt.Sprintf("lists %s, and files/ has %d", plain.Count(len(list), "file"), len(here))
 	}
 	return ""
 }

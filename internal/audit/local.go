@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -41,7 +42,7 @@ func (s *surroundings) pointers() error {
 		id := plan.ID(strings.TrimPrefix(target, planRefs))
 		place := activeRef
 		if w.gitDir != s.store.GitDir() {
-			place = plan.OneLine(w.dir) + ": " + activeRef
+			place = plain.Line(w.dir) + ": " + activeRef
 		}
 		switch {
 		case err != nil && errors.Is(statErr, fs.ErrNotExist):
@@ -52,7 +53,7 @@ func (s *surroundings) pointers() error {
 			}
 		case !strings.HasPrefix(target, planRefs) || !id.Valid() || !s.plans[id]:
 			mend := "git " + shell.Word(at) + " symbolic-ref -d " + activeRef
-			f := s.find("lost-pointer", place, mend, "stands for %s, and there is no such plan", plan.OneLine(target))
+			f := s.find("lost-pointer", place, mend, "stands for %s, and there is no such plan", plain.Line(target))
 			f.Fix = func(ctx context.Context) (string, error) {
 				_, err := s.store.Git(ctx, at, "symbolic-ref", "-d", activeRef)
 				return "removed it; no plan is active there now", err
@@ -62,8 +63,8 @@ func (s *surroundings) pointers() error {
 	return s.ctx.Err()
 }
 
-// worktrees lists the working trees that are there. What git prints is one line each, and a path with a newline in it can't be told
-// apart: it is left out.
+// worktrees lists the working trees that are there. What git prints is one line each, and a path with a newline in it
+// can't be told apart: it is left out.
 func (s *surroundings) worktrees() ([]worktree, error) {
 	out, err := s.store.Git(s.ctx, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *surroundings) lock(file string, ours bool) {
 	if err != nil || s.Now.Sub(st.ModTime()) < oldLock || s.many("stale-lock", file) {
 		return
 	}
-	f := s.find("stale-lock", plan.OneLine(file), "rm "+shell.Word(file),
+	f := s.find("stale-lock", plain.Line(file), "rm "+shell.Word(file),
 		"a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
 	if ours {
 		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
@@ -163,7 +164,7 @@ func (s *surroundings) leftovers() {
 			continue
 		}
 		dir := gitstore.ScratchDir(note)
-		f := s.find("scratch", plan.OneLine(cmp.Or(dir, note)), "git wf doctor --fix",
+		f := s.find("scratch", plain.Line(cmp.Or(dir, note)), "git wf doctor --fix",
 			"left over from work on a task: its process is gone")
 		f.Fix = func(context.Context) (string, error) { return "removed it", s.store.RemoveScratch(note) }
 	}
@@ -184,7 +185,7 @@ func (s *surroundings) leftover(path string) {
 	if age < unknownLeftover || s.many("scratch", path) {
 		return
 	}
-	f := s.find("scratch", plan.OneLine(path), "rm -rf "+shell.Word(path),
+	f := s.find("scratch", plain.Line(path), "rm -rf "+shell.Word(path),
 		"left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
 	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -92,7 +93,7 @@ func (a *auditor) promised(check *gitstore.Check, ref string) error {
 	remote, err := a.store.Unreachable(a.ctx)
 	if err != nil {
 		a.find("promisor", ref, "git fetch "+shell.Word(remote), "%s of it are with %s alone, which does not answer: %v",
-			plan.Count(check.Absent, "object"), remote, err)
+			plain.Count(check.Absent, "object"), remote, err)
 	}
 	return a.ctx.Err()
 }
@@ -104,7 +105,7 @@ func (a *auditor) damage(d *gitstore.Damage) {
 	case len(d.Bad) == 0 && d.Tip != "":
 		what = "an object is missing or damaged" // of a partial clone, which names it only by fetching it
 	case len(d.Bad) > 0:
-		what = fmt.Sprintf("%s missing or damaged (%.12s", plan.Count(len(d.Bad), "object"), d.Bad[0])
+		what = fmt.Sprintf("%s missing or damaged (%.12s", plain.Count(len(d.Bad), "object"), d.Bad[0])
 		if len(d.Bad) > 1 {
 			what += ", ..."
 		}
@@ -117,7 +118,7 @@ func (a *auditor) damage(d *gitstore.Damage) {
 	}
 	lost := "; nothing after it can be read"
 	if d.After > 0 {
-		lost = fmt.Sprintf("; %s after it", plan.Count(d.After, "event"))
+		lost = fmt.Sprintf("; %s after it", plain.Count(d.After, "event"))
 	}
 	a.find("damaged", d.Ref, a.recover(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound, d.Subject, lost)
 }

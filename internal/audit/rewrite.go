@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
@@ -99,7 +100,7 @@ func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan,
 		return nil, "", errors.Join(err, a.ctx.Err())
 	}
 	if err != nil {
-		return nil, fmt.Sprintf("%s: %s", planFile, plan.OneLine(err.Error())), nil
+		return nil, fmt.Sprintf("%s: %s", planFile, plain.Line(err.Error())), nil
 	}
 	return want, "", nil
 }
@@ -178,7 +179,7 @@ func difference(got, want []byte) string {
 
 func short(line string) string {
 	const most = 80
-	line = plan.OneLine(strings.TrimSpace(line))
+	line = plain.Line(strings.TrimSpace(line))
 	if line == "" {
 		return "missing"
 	}

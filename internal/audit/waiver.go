@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -41,7 +42,7 @@ func (a *auditor) rejudged(s *step) (why string, err error) {
 		return "", errors.Join(err, a.ctx.Err())
 	}
 	if err != nil {
-		why = plan.OneLine(err.Error())
+		why = plain.Line(err.Error())
 	}
 	if why != "" {
 		why = review.path + ": " + why

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -94,11 +95,11 @@ var cellEscapes = strings.NewReplacer(
 )
 
 // cell makes a text fit for one cell of a table.
-func cell(s string) string { return cellEscapes.Replace(plan.Printable(s)) }
+func cell(s string) string { return cellEscapes.Replace(plain.Text(s)) }
 
 // fenced makes a text a block of its own, which it can't end: the fence is longer than any run of its character inside.
 func fenced(s string) string {
-	text, fence := plan.Printable(strings.TrimSpace(s)), "```"
+	text, fence := plain.Text(strings.TrimSpace(s)), "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}

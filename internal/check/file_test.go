@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -51,9 +52,9 @@ func hostile() *rapid.Generator[string] {
 	})
 }
 
-// plain is what a reader must see of a text: one line, and nothing that a terminal obeys.
-func plain(s string) string {
-	return strings.TrimSpace(strings.ReplaceAll(plan.Printable(s), "\n", " "))
+// shown is what a reader must see of a text: one line, and nothing that a terminal obeys.
+func shown(s string) string {
+	return strings.TrimSpace(strings.ReplaceAll(plain.Text(s), "\n", " "))
 }
 
 // decode reads the two entities that stand for angle brackets.
@@ -117,7 +118,7 @@ func checkFile(t *rapid.T, r plan.Review, file string) {
 	}
 	for _, line := range rows(sections["# REJECTED: IMPL-1 v1"]) {
 		got, _ := cells(line)
-		if len(got) != 3 || got[1] == "Reviewer" && decode(got[2]) != decode(plain(r.Reviewer)) {
+		if len(got) != 3 || got[1] == "Reviewer" && decode(got[2]) != decode(shown(r.Reviewer)) {
 			t.Fatalf("head: %q from %q", got, line)
 		}
 	}
@@ -132,8 +133,8 @@ func checkFile(t *rapid.T, r plan.Review, file string) {
 		}
 		c := r.Criteria[i]
 		for k, want := range map[int]string{1: c.ID, 2: c.Statement, 5: lastLine(c.Evidence)} {
-			if decode(got[k]) != decode(plain(want)) {
-				t.Fatalf("cell %d shows %q, not %q: %s", k, got[k], plain(want), line)
+			if decode(got[k]) != decode(shown(want)) {
+				t.Fatalf("cell %d shows %q, not %q: %s", k, got[k], shown(want), line)
 			}
 		}
 		if obeyed != "****" { // **fail** is ours

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -12,20 +13,20 @@ import (
 // to judge, what the engine saw, and a line for each thing that only they can say.
 func Form(s Subject, ran []plan.CriterionResult) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Review of %s %s: %s\n#\n", s.Task.TaskID, s.Artifact.ArtifactID, plan.OneLine(s.Task.Title))
+	fmt.Fprintf(&b, "# Review of %s %s: %s\n#\n", s.Task.TaskID, s.Artifact.ArtifactID, plain.Line(s.Task.Title))
 	for _, f := range s.Artifact.Files {
-		fmt.Fprintf(&b, "#   %s (%d bytes)\n", plan.OneLine(f.Path), f.Size)
+		fmt.Fprintf(&b, "#   %s (%d bytes)\n", plain.Line(f.Path), f.Size)
 	}
 	for _, r := range ran {
-		fmt.Fprintf(&b, "#\n# %s %s, %s: %s\n#   %s\n", r.ID, r.Severity, r.Result, plan.OneLine(r.Statement),
-			plan.OneLine(lastLine(r.Evidence)))
+		fmt.Fprintf(&b, "#\n# %s %s, %s: %s\n#   %s\n", r.ID, r.Severity, r.Result, plain.Line(r.Statement),
+			plain.Line(lastLine(r.Evidence)))
 	}
 	b.WriteString("#\n# Lines that begin with # are left out. An empty verdict records nothing.\n\n")
 	b.WriteString("# approve or reject\nverdict: \n# 0 to 100; empty: it follows from the criteria\nscore: \n")
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
 			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity,
-				plan.OneLine(c.Statement), formKey(c.ID))
+				plain.Line(c.Statement), formKey(c.ID))
 		}
 	}
 	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")

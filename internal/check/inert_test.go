@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -75,7 +76,7 @@ func FuzzInert(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{r.Reason, r.Criteria[1].Evidence} {
-			want = plan.Printable(strings.TrimSpace(want))
+			want = plain.Text(strings.TrimSpace(want))
 			if r.Reason != "" && !slices.Contains(blocks, want) {
 				t.Errorf("no block shows %q: %q in\n%s", want, blocks, file)
 			}

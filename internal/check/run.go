@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
@@ -87,7 +88,7 @@ func (s Setup) within(c plan.Criterion) plan.CriterionResult {
 	const most = 50
 	names := make([]string, 0, most)
 	for _, name := range s.Outside[:min(len(s.Outside), most)] {
-		names = append(names, plan.OneLine(name))
+		names = append(names, plain.Line(name))
 	}
 	text := "outside of the paths: " + strings.Join(names, ", ")
 	if more := len(s.Outside) - most; more > 0 {

@@ -40,7 +40,7 @@ type Reply struct {
 
 // File is one file of a deliverable.
 type File struct {
-	Path       string // passes plan.CheckPath
+	Path       string // passes relpath.Check
 	Content    []byte // not nil
 	Executable bool
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 const encodingBase64 = "base64"
@@ -31,7 +33,8 @@ func (j *judge) files(list []map[string]any) []File {
 	case len(list) == 0:
 		return nil
 	case len(list) > limits.MaxArtifactFiles:
-		j.add(codeTooLarge, "$.files", "at most "+plan.Count(limits.MaxArtifactFiles, "file"), plan.Count(len(list), "file"),
+		j.add(codeTooLarge, "$.files", "at most "+plain.Count(limits.MaxArtifactFiles, "file"),
+			plain.Count(len(list), "file"),
 			"deliver fewer files")
 		return nil
 	}
@@ -54,8 +57,8 @@ func (j *judge) files(list []map[string]any) []File {
 func (j *judge) file(f map[string]any, at string) File {
 	file := File{Path: str(f, "path")}
 	file.Executable, _ = f["executable"].(bool)
-	var invalid *plan.PathError
-	if errors.As(plan.CheckPath(file.Path), &invalid) {
+	var invalid *relpath.Error
+	if errors.As(relpath.Check(file.Path), &invalid) {
 		j.add(codeBadPath, at+".path", "a path that "+invalid.Rule, shown(file.Path), `"path": "docs/report.md"`)
 	}
 	data, ok := content(f)
@@ -72,7 +75,7 @@ func (j *judge) collisions(files []File) {
 	const isFile, isDirectory = 1, 2
 	seen := map[string]int{}
 	for i, f := range files {
-		key := plan.FoldPath(f.Path)
+		key := relpath.Fold(f.Path)
 		clash := seen[key] != 0
 		for n := range len(key) {
 			if key[n] == '/' {

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unicode"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // judge makes a Reply of an object that fits the schema, and holds it against the rules that no schema can say.
@@ -61,7 +63,7 @@ func (j *judge) needs(list []map[string]any) []need {
 			j.add(codeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
 				shown(need.Name), `"name": "product_spec"`)
 		}
-		j.unique(names, plan.FoldPath(need.Name), at+".name", shown(need.Name))
+		j.unique(names, relpath.Fold(need.Name), at+".name", shown(need.Name))
 		need.Options, need.RecommendedOptionID = j.options(n, need.Kind, at)
 		needs = append(needs, need)
 	}
@@ -219,7 +221,7 @@ func readable(c rune) bool {
 // name is a text that stands for something: one line, without what can't be seen.
 func (j *judge) name(m map[string]any, key, at string) string {
 	s := j.required(m, key, at)
-	if s != str(m, key) || s != plan.OneLine(s) || strings.ContainsFunc(s, func(c rune) bool {
+	if s != str(m, key) || s != plain.Line(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.Is(unicode.Cf, c)
 	}) {
 		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
@@ -229,7 +231,7 @@ func (j *judge) name(m map[string]any, key, at string) string {
 }
 
 // text makes what an agent says fit to be printed.
-func text(s string) string { return plan.Printable(strings.ReplaceAll(s, "\r\n", "\n")) }
+func text(s string) string { return plain.Text(strings.ReplaceAll(s, "\r\n", "\n")) }
 
 // str is the text of a field, "" if it has none; the schema has said what must be there.
 func str(m map[string]any, key string) string {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/schema"
 )
 
@@ -86,12 +86,13 @@ func (t *translator) add(p schema.Problem) {
 	case schema.MinLength:
 		v.Expected, v.Actual = "a text that says something", "an empty one"
 	case schema.MaxLength:
-		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plan.Count(*want.MaxLength, "character"),
-			plan.Count(p.Len, "character")
+		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plain.Count(*want.MaxLength, "character"),
+			plain.Count(p.Len, "character")
 	case schema.MinItems:
-		v.Expected, v.Actual = "at least "+plan.Count(*want.MinItems, "item"), plan.Count(p.Len, "item")
+		v.Expected, v.Actual = "at least "+plain.Count(*want.MinItems, "item"), plain.Count(p.Len, "item")
 	case schema.MaxItems:
-		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plan.Count(*want.MaxItems, "item"), plan.Count(p.Len, "item")
+		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plain.Count(*want.MaxItems, "item"),
+			plain.Count(p.Len, "item")
 		if *want.MaxItems == 0 {
 			t.foreign(v)
 		}

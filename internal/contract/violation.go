@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -57,7 +58,7 @@ type Violation struct {
 // CutOff is the violation of a reply that its source says is not whole: an API that stopped at its limit of tokens, a
 // log that kept only so much.
 func CutOff(why string) *Violation {
-	return (&Violation{Code: codeCutOff, Expected: "the object up to its closing brace", Actual: plan.OneLine(why),
+	return (&Violation{Code: codeCutOff, Expected: "the object up to its closing brace", Actual: plain.Line(why),
 		ExampleFix: cutOffFix}).whole()
 }
 
@@ -100,7 +101,7 @@ func shown(s string) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "..."
 	}
-	return strconv.Quote(plan.Printable(s))
+	return strconv.Quote(plain.Text(s))
 }
 
 // some lists names, not all of them if they are many.

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 )
@@ -170,7 +171,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 			want.Others = append(want.Others, other.TaskID)
 		}
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plan.Count(len(leaves), "task"), areOrIs(len(leaves)),
+	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plain.Count(len(leaves), "task"), areOrIs(len(leaves)),
 		t.Agent))
 	var log bytes.Buffer
 	reply, res, err := e.consult(ctx, w, snap, t, t.Agent, data, want, &log)

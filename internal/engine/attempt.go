@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
@@ -229,7 +230,7 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 	}
 	count := countFiles(infos)
 	if w.change != nil {
-		a.Base, count = &w.change.base, plan.Count(len(plandoc.Changed(infos)), "changed file")
+		a.Base, count = &w.change.base, plain.Count(len(plandoc.Changed(infos)), "changed file")
 		if err := e.keepBase(context.WithoutCancel(ctx), batch, snap.ID, a); err != nil {
 			return err
 		}
@@ -268,7 +269,7 @@ func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 		}
 		if q != nil {
 			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to",
-				plan.OneLine(q.Name), q.QuestionID)
+				plain.Line(q.Name), q.QuestionID)
 			return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
 		}
 	}

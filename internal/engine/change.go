@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
@@ -121,7 +122,7 @@ func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan
 		}
 		if base.Commit, err = e.Store.CommitOf(ctx, "refs/heads/"+last.Branch); err != nil || base.Commit == "" {
 			return base, nil, cmp.Or(err, fault.Refused("git branch", "%s: its branch %s is not here", id,
-				plan.Quote(last.Branch)))
+				plain.Quote(last.Branch)))
 		}
 	} else if slices.ContainsFunc(below, func(in plan.TaskID) bool { return len(snap.Records.Of(in).Landings) > 0 }) {
 		for _, in := range below {
@@ -197,12 +198,12 @@ func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan
 	if n := len(plandoc.Changed(files)); n > limits.MaxArtifactFiles {
 		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d",
 			limits.MaxArtifactFiles),
-			[]string{plan.Count(n, "file")}}
+			[]string{plain.Count(n, "file")}}
 	}
 	if size := totalSize(files); size > limits.MaxArtifactBytes {
 		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_bytes is %d",
 			limits.MaxArtifactBytes),
-			[]string{plan.Count(int(size), "byte")}}
+			[]string{plain.Count(int(size), "byte")}}
 	}
 	return tree, files, nil
 }
@@ -246,7 +247,7 @@ func (e *changeError) Error() string {
 	const most = 10
 	shown := make([]string, 0, most)
 	for _, p := range e.paths[:min(len(e.paths), most)] {
-		shown = append(shown, plan.OneLine(p))
+		shown = append(shown, plain.Line(p))
 	}
 	if more := len(e.paths) - most; more > 0 {
 		shown = append(shown, fmt.Sprintf("%d more", more))

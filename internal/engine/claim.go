@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -33,7 +34,7 @@ func ParseLease(setting, value string) (time.Duration, error) {
 	if err != nil || d < shortestLease || d > plan.MaxLease {
 		return 0, fault.Usage("git config wf.lease 5m",
 			"%s: expected a time from %s to %s, such as 5m, 90s or 300 (seconds), found %q",
-			setting, shortestLease, plan.MaxLease, plan.OneLine(value))
+			setting, shortestLease, plan.MaxLease, plain.Line(value))
 	}
 	return d, nil
 }
@@ -313,7 +314,8 @@ func (e *Engine) appendWith(ctx context.Context, id plan.ID, ev plan.Event, h *h
 }
 
 // record is append; then it reports the event, in the words of says.
-func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev plan.Event, h *hold, batch *gitstore.Batch,
+func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev plan.Event, h *hold,
+	batch *gitstore.Batch,
 	says func(plan.Change) string) error {
 	done, err := e.append(ctx, id, ev, h, batch)
 	if err == nil {
@@ -336,9 +338,9 @@ func reviewEvent(rev plan.Review, of check.Subject) plan.AddReview {
 
 // ownerOf says for people who holds a claim, and where.
 func ownerOf(c plan.Claim) string {
-	who := plan.OneLine(c.Agent)
+	who := plain.Line(c.Agent)
 	if c.PID > 0 {
-		return fmt.Sprintf("%s in process %d on %s", who, c.PID, plan.OneLine(c.Host))
+		return fmt.Sprintf("%s in process %d on %s", who, c.PID, plain.Line(c.Host))
 	}
 	return fmt.Sprintf("%s (claim %d)", who, c.Number)
 }

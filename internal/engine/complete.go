@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -230,9 +231,9 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	m := doc.Metrics
 	fmt.Fprintf(&b, "# What %s taught\n\n%s\n\n", p.PlanID, check.Inline(p.Title))
 	fmt.Fprintf(&b, "%s, %d approved, %d abandoned. %s in %s, %s. %s from the first event to the last, %s of them in review.\n",
-		plan.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plan.Count(m.Versions, "version"),
-		plan.Count(m.Rounds, "round"),
-		plan.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second,
+		plain.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plain.Count(m.Versions, "version"),
+		plain.Count(m.Rounds, "round"),
+		plain.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second,
 		time.Duration(m.ReviewSeconds)*time.Second)
 	if m.InputTokens+m.OutputTokens > 0 {
 		fmt.Fprintf(&b, "Agents reported %d tokens in, %d out, $%.4f.\n", m.InputTokens, m.OutputTokens, m.CostUSD)

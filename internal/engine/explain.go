@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -41,7 +42,7 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 			c.Command = "git wf next " + string(task) + " --claim, or git wf run"
 		}
 		if c.Misdated(now) && c.Holds {
-			c.Why = "its times are in the future: the clock of " + plan.OneLine(c.Host) +
+			c.Why = "its times are in the future: the clock of " + plain.Line(c.Host) +
 				" or the one here is wrong; a run takes it over once it has seen for a whole lease that nobody renews it"
 		}
 		all = append(all, c)
@@ -169,7 +170,7 @@ func (x *explainer) find(id plan.TaskID) cause {
 		if w.Failed {
 			c.rank = failed
 		}
-		c.Text = plan.OneLine(w.Text)
+		c.Text = plain.Line(w.Text)
 		return c
 	}
 	check := x.s.CheckOf(id)

@@ -15,7 +15,9 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"gitwf/internal/shell"
 )
 
@@ -153,7 +155,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
 	if err != nil {
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task,
-			shell.Word(plan.OneLine(req.Name)), anyOf(req.Formats)))
+			shell.Word(plain.Line(req.Name)), anyOf(req.Formats)))
 	}
 	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
 }
@@ -163,18 +165,18 @@ func anyOf(formats []string) string {
 	if len(formats) != 1 {
 		return ""
 	}
-	return "." + plan.OneLine(strings.TrimPrefix(formats[0], "."))
+	return "." + plain.Line(strings.TrimPrefix(formats[0], "."))
 }
 
 // askedForFiles refuses a text for a task that wants files.
 func askedForFiles(t *plan.Task) error {
 	var names []string
 	for _, r := range t.Requires {
-		names = append(names, plan.OneLine(r.Name))
+		names = append(names, plain.Line(r.Name))
 	}
 	return &plan.RefusedError{
 		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " + strings.Join(names, ", "),
-		Hint: "git wf answer " + string(t.TaskID) + " --for " + shell.Word(plan.OneLine(t.Requires[0].Name)) + " --file FILE",
+		Hint: "git wf answer " + string(t.TaskID) + " --for " + shell.Word(plain.Line(t.Requires[0].Name)) + " --file FILE",
 	}
 }
 
@@ -187,7 +189,7 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requ
 		if r.Name == name || name == "" && len(t.Requires) == 1 {
 			return r, nil
 		}
-		names = append(names, plan.OneLine(r.Name))
+		names = append(names, plain.Line(r.Name))
 		if s.HandedIn(t, r.Name) >= max(r.Count, 1) {
 			continue
 		}
@@ -242,7 +244,7 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		base := filepath.Base(file)
 		info, err := os.Stat(file)
 		bad := func(format string, args ...any) ([]plan.InputDocument, error) {
-			return nil, &InputError{File: plan.OneLine(file), Reason: fmt.Sprintf(format, args...)}
+			return nil, &InputError{File: plain.Line(file), Reason: fmt.Sprintf(format, args...)}
 		}
 		switch {
 		case err != nil:
@@ -254,9 +256,9 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		case info.Size() > limits.MaxArtifactBytes:
 			return bad("has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(), limits.MaxArtifactBytes)
 		case !allowed(formats, base):
-			return bad("%s wants one of the formats %s", plan.OneLine(name), plan.OneLine(strings.Join(formats, ", ")))
+			return bad("%s wants one of the formats %s", plain.Line(name), plain.Line(strings.Join(formats, ", ")))
 		}
-		if err := plan.CheckPath(base); err != nil {
+		if err := relpath.Check(base); err != nil {
 			return bad("%v", err)
 		}
 		real, err := filepath.EvalSymlinks(file)
@@ -382,7 +384,7 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	}
 	var files []string
 	for _, entry := range entries {
-		if entry.Type().IsRegular() && allowed(req.Formats, entry.Name()) && plan.CheckPath(entry.Name()) == nil {
+		if entry.Type().IsRegular() && allowed(req.Formats, entry.Name()) && relpath.Check(entry.Name()) == nil {
 			files = append(files, filepath.Join(dir, entry.Name()))
 		}
 	}

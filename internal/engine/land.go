@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -156,7 +157,7 @@ func (l *landing) fetch(ctx context.Context) (err error) {
 		return err
 	}
 	return fault.Refused("git pull --rebase "+shell.Word(l.Remote)+" "+shell.Word(l.Branch),
-		"%s and that of %s have diverged", l.Branch, plan.Quote(l.Remote))
+		"%s and that of %s have diverged", l.Branch, plain.Quote(l.Remote))
 }
 
 // push pushes the new tip and the plan. If somebody else pushed first, all is judged anew.
@@ -222,7 +223,7 @@ func (e *Engine) landsOn(ctx context.Context, branch string) (string, plan.OID, 
 	}
 	tip, err := e.Store.CommitOf(ctx, "refs/heads/"+branch)
 	if err == nil && tip == "" {
-		err = fault.Refused("git branch", "%s is no branch of this repository", plan.Quote(branch))
+		err = fault.Refused("git branch", "%s is no branch of this repository", plain.Quote(branch))
 	}
 	return branch, tip, err
 }
@@ -402,13 +403,13 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 			authors = append(authors, by)
 		}
 		if len(group) > 1 {
-			body += fmt.Sprintf("* %s: %s\n", c.TaskID, plan.OneLine(c.task.Title))
+			body += fmt.Sprintf("* %s: %s\n", c.TaskID, plain.Line(c.task.Title))
 		}
 	}
 	if draft.Author = authors[0]; len(authors) > 1 { // of several makers none is the author
 		draft.Author = l.options.Person
 		for _, by := range authors {
-			body += fmt.Sprintf("\nMade by %s", plan.OneLine(by.Name))
+			body += fmt.Sprintf("\nMade by %s", plain.Line(by.Name))
 		}
 	}
 	draft.Message = gitstore.LandingMessage(subject, body, brought)

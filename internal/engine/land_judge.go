@@ -19,6 +19,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
@@ -73,7 +74,7 @@ func (l *landing) reviewed(ctx context.Context, group []arrival, tree plan.OID) 
 	case err != nil || want == "" || want == "conflicts":
 	case want != "always":
 		err = fault.Usage("git config "+landReview+" always", "%s is %s: expected always or conflicts", landReview,
-			plan.Quote(want))
+			plain.Quote(want))
 	case !slices.ContainsFunc(group, func(c arrival) bool { return c.Base.After == tree }):
 		v.why = "no review has seen the result, which has changes of the branch, too (" + landReview + ")"
 	}

@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
@@ -71,7 +72,7 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (mo
 		return false, err
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s moves %s onto the branch, %s", artifactOf(done.Change), plan.VersionID(t.Active),
-		plan.Count(len(plandoc.Changed(a.Files)), "changed file")))
+		plain.Count(len(plandoc.Changed(a.Files)), "changed file")))
 	return true, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 )
@@ -268,7 +269,7 @@ var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutl
 func CheckAgentName(name string) string {
 	const most = 100
 	switch {
-	case name == "" || len(name) > most || plan.OneLine(name) != name:
+	case name == "" || len(name) > most || plain.Line(name) != name:
 		return fmt.Sprintf("expected a name of at most %d bytes, on one line", most)
 	case slices.Contains(reservedNames[:], name):
 		return name + " stands for something else in plans"

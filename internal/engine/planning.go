@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 )
@@ -27,7 +28,7 @@ func (e *Engine) version(d Draft, task plan.TaskID, tree plan.OID, files []plan.
 	return plan.Artifact{
 		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
 		Inputs: []plan.Input{}, Files: files, Size: totalSize(files),
-		Summary: "Handed in as " + plan.OneLine(filepath.Base(d.Name)),
+		Summary: "Handed in as " + plain.Line(filepath.Base(d.Name)),
 	}
 }
 
@@ -185,7 +186,7 @@ const (
 func titleOf(task string) string {
 	const most = 60
 	for line := range strings.Lines(task) {
-		line = strings.Trim(plan.OneLine(strings.TrimSpace(line)), "#*-_ \t。.：:")
+		line = strings.Trim(plain.Line(strings.TrimSpace(line)), "#*-_ \t。.：:")
 		if line == "" {
 			continue
 		}

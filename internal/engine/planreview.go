@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -120,7 +121,7 @@ type untrustedError struct {
 }
 
 func (e *untrustedError) Error() string {
-	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, plan.Count(e.lines, "command line"))
+	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, plain.Count(e.lines, "command line"))
 }
 
 // NewLines are the command lines of a plan, and of its candidates that await review, that may not run here yet.

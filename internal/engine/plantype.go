@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/templates"
@@ -28,7 +29,7 @@ type TypeError struct {
 }
 
 func (e *TypeError) Error() string {
-	return fmt.Sprintf("plan type %q: %s", plan.OneLine(e.Name), e.Why)
+	return fmt.Sprintf("plan type %q: %s", plain.Line(e.Name), e.Why)
 }
 
 // Exit returns the available types.

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prepare"
@@ -117,7 +118,7 @@ func layOutSummaries(dir string, id plan.ID, inputs []agent.Input) {
 }
 
 // stepQuestion is the name of the question about a failed step.
-func stepQuestion(step string) string { return "preparation: " + plan.OneLine(step) }
+func stepQuestion(step string) string { return "preparation: " + plain.Line(step) }
 
 // stepAnswers are the newest answers to questions about failed steps, by the name of the step.
 func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task) (map[string]string, error) {
@@ -137,7 +138,7 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold,
 	out prepare.Outcome, took time.Duration) error {
 	s := out.Failed
-	message := fmt.Sprintf("the preparation failed: step %s: %s", plan.OneLine(s.Name), s.Record.Problem)
+	message := fmt.Sprintf("the preparation failed: step %s: %s", plain.Line(s.Name), s.Record.Problem)
 	if tail := strings.TrimSpace(lastPart(s.Output)); tail != "" {
 		message += "\nend of its output:\n" + tail
 	}
@@ -170,7 +171,7 @@ func lastPart(s string) string {
 func stepLog(out prepare.Outcome) []byte {
 	var b strings.Builder
 	for _, s := range out.Steps {
-		fmt.Fprintf(&b, "== %s: %s\n%s\n", plan.OneLine(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
+		fmt.Fprintf(&b, "== %s: %s\n%s\n", plain.Line(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
 	}
 	return []byte(b.String())
 }

@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -51,7 +52,7 @@ func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task
 	case version == 0:
 		return nil, fault.Refused("git wf show "+string(t.TaskID), "%s: no version of it is approved or has landed", t.TaskID)
 	}
-	u := &Undoing{Of: snap.ID, Task: t.TaskID, Artifact: plan.VersionID(version), title: plan.OneLine(t.Title),
+	u := &Undoing{Of: snap.ID, Task: t.TaskID, Artifact: plan.VersionID(version), title: plain.Line(t.Title),
 		Builds: []plan.TaskID{}, Conflicts: []string{}}
 	var err error
 	if u.Branch, u.Tip, err = e.landsOn(ctx, branch); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -95,7 +96,7 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	} else {
 		for _, rev := range r.Reviews {
 			if rev.Verdict == plan.Rejected && rev.N > reset.Review {
-				list = append(list, fmt.Sprintf("%s by %s", s.Word(id, rev), plan.OneLine(plan.UnescapeName(rev.Reviewer))))
+				list = append(list, fmt.Sprintf("%s by %s", s.Word(id, rev), plain.Line(plan.UnescapeName(rev.Reviewer))))
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
 		if w.Command == "" {
 			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID,
-				shell.Word(plan.OneLine(req.Name)), m.Dir)
+				shell.Word(plain.Line(req.Name)), m.Dir)
 		}
 	}
 	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
@@ -144,7 +145,7 @@ func answerCommand(id plan.TaskID, q plan.Question) string {
 		if choice == "" && len(q.Options) > 0 {
 			choice = q.Options[0].OptionID
 		}
-		return "git wf answer " + string(id) + " --option " + shell.Word(plan.OneLine(choice))
+		return "git wf answer " + string(id) + " --option " + shell.Word(plain.Line(choice))
 	}
 	return "git wf answer " + string(id) + " TEXT"
 }
@@ -171,7 +172,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			return Wait{}, false, err
 		}
 		if n := len(e.Trust.New(c.plan)); n > 0 {
-			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plan.Count(n, "command line"), areOrIs(n)),
+			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plain.Count(n, "command line"), areOrIs(n)),
 				Command: "git wf trust, then git wf run"}, true, nil
 		}
 	}
@@ -189,7 +190,7 @@ func areOrIs(n int) string {
 // that would use up attempts and say nothing about the task.
 func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bool) {
 	if why := e.Agents.Missing(name, may); why != nil {
-		return Wait{Text: plan.OneLine(why.Error()), Command: "git wf agents"}, true
+		return Wait{Text: plain.Line(why.Error()), Command: "git wf agents"}, true
 	}
 	return Wait{}, false
 }

@@ -18,9 +18,11 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
+	"gitwf/internal/relpath"
 	"gitwf/internal/workspace"
 )
 
@@ -321,8 +323,8 @@ func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapsh
 		if err := e.Store.Export(ctx, doc.Tree, dir); err != nil {
 			return err
 		}
-		if err := plan.CheckPath(doc.FileName); err != nil {
-			return fmt.Errorf("%s: input %s: %w", id, plan.OneLine(name), err)
+		if err := relpath.Check(doc.FileName); err != nil {
+			return fmt.Errorf("%s: input %s: %w", id, plain.Line(name), err)
 		}
 		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}},
 			"", prompt.MaxInputText)
@@ -383,7 +385,7 @@ func totalSize(files []plan.FileInfo) int64 {
 }
 
 func countFiles(files []plan.FileInfo) string {
-	return plan.Count(len(files), "file")
+	return plain.Count(len(files), "file")
 }
 
 // artifactOf is the version that an event made or judged.
@@ -411,5 +413,5 @@ func round(d time.Duration) time.Duration {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return plan.OneLine(line)
+	return plain.Line(line)
 }

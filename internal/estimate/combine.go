@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -54,7 +55,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	}
 	reason := fmt.Sprintf("%s says %s", who, number(judged))
 	if why != "" {
-		reason += ": " + clip(plan.OneLine(why))
+		reason += ": " + clip(plain.Line(why))
 	}
 	r.Days = judged
 	if rule.Days > judged {
@@ -73,7 +74,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	case refused:
 		r.Why += "; the agent says that it can't be done in one piece"
 		if told := agent.usable() && r.Days == judged; agent.Why != "" && !told {
-			r.Why += ": " + clip(plan.OneLine(agent.Why))
+			r.Why += ": " + clip(plain.Line(agent.Why))
 		}
 	}
 	if planner == nil || planner.Days != r.Days {

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // The least and the greatest estimate, in person-days.
@@ -70,7 +72,7 @@ func declared(spec *plan.DeliverableSpec) (files map[string]bool, patterns int) 
 	for _, name := range append([]string{spec.Filename}, spec.Files...) {
 		switch {
 		case name == "":
-		case plan.IsPattern(name):
+		case relpath.IsPattern(name):
 			patterns++
 		default:
 			files[strings.ToLower(path.Clean(name))] = true
@@ -132,7 +134,7 @@ func (w Weights) verbs(sum *tally, text string) {
 	}
 	before := sum.days
 	sum.days *= best.Factor
-	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plan.OneLine(best.Name), word,
+	sum.why = append(sum.why, fmt.Sprintf("work of the kind %s (%q) x %s = %s", plain.Line(best.Name), word,
 		number(best.Factor), signed(sum.days-before)))
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // File is the name of the weights file among the templates.
@@ -72,7 +72,7 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 		err = fmt.Errorf("%s: %w", name, w.check())
 	}
 	if err != nil {
-		return Weights{}, errors.New(plan.OneLine(err.Error()))
+		return Weights{}, errors.New(plain.Line(err.Error()))
 	}
 	for i, v := range w.Verbs {
 		for j, word := range v.Words {

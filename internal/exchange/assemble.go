@@ -8,7 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // keyImported is where a task's meta holds what it was imported from.
@@ -128,7 +130,7 @@ func (a *assembler) rootCriteria() {
 			break
 		}
 		id := fmt.Sprintf("R%d", len(a.roots)+1)
-		a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(plan.OneLine(text), maxText)})
+		a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(plain.Line(text), maxText)})
 		best := nearest(text, leaves)
 		a.cover[best] = append(a.cover[best], id)
 	}
@@ -202,7 +204,7 @@ func (a *assembler) container(it *item) bool { return len(a.kids[it]) > 0 }
 // title is one line that a plan may have as a title.
 func (a *assembler) title(s, otherwise string) string {
 	for _, s := range []string{s, otherwise, "untitled"} {
-		if s = clipText(visible(plan.OneLine(s)), maxTitle); s != "" {
+		if s = clipText(visible(plain.Line(s)), maxTitle); s != "" {
 			return s
 		}
 	}
@@ -220,7 +222,7 @@ func visible(s string) string {
 	}, s))
 }
 
-func printable(s string) string { return strings.TrimSpace(plan.Printable(s)) }
+func printable(s string) string { return strings.TrimSpace(plain.Text(s)) }
 
 func (a *assembler) task(it *item, o Options) *plan.Task {
 	id := a.ids.listed[it.source]
@@ -335,7 +337,7 @@ func anyList(list []string) []any {
 // delivers its summary.
 func specOf(it *item) *plan.DeliverableSpec {
 	switch {
-	case len(it.files) == 1 && !plan.IsPattern(it.files[0]):
+	case len(it.files) == 1 && !relpath.IsPattern(it.files[0]):
 		s := &plan.DeliverableSpec{Filename: it.files[0], SingleFile: true, Format: formatOf(it.files[0])}
 		return s
 	case len(it.files) > 0:

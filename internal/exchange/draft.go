@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -62,7 +63,7 @@ func (i *Imported) comment(data []byte) []byte {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Imported from %s (%s).\n", plan.OneLine(i.Path), i.Format)
+	fmt.Fprintf(&b, "# Imported from %s (%s).\n", plain.Line(i.Path), i.Format)
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "# %s what a plan needs; the comments say what. Then: git wf plan -f FILE\n", lacks(len(missing)))
 	} else {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
-	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // item is a task as a source has it. References are ids of the source.
@@ -120,7 +120,7 @@ func repositoryPath(s string) string {
 	if dir, isDir := strings.CutSuffix(s, "/"); isDir && dir != "" {
 		s = dir + "/**"
 	}
-	if s == "" || plan.CheckPattern(s) != nil {
+	if s == "" || relpath.CheckPattern(s) != nil {
 		return ""
 	}
 	return s

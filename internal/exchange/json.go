@@ -86,15 +86,15 @@ func texts(v any) []string {
 	return nil
 }
 
-// plain is a value without lines, as plan.json holds it.
-func plain(v any) any {
+// value is a value without lines, as plan.json holds it.
+func value(v any) any {
 	switch v := v.(type) {
 	case *object:
 		return v.plain()
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = plain(item)
+			list[i] = value(item)
 		}
 		return list
 	}
@@ -104,7 +104,7 @@ func plain(v any) any {
 func (o *object) plain() map[string]any {
 	m := make(map[string]any, len(o.fields))
 	for k, v := range o.fields {
-		m[k] = plain(v)
+		m[k] = value(v)
 	}
 	return m
 }

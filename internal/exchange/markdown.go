@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gitwf/internal/outline"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -100,7 +101,7 @@ func (r *reader) adopt(file string, err error) {
 		r.findings = append(r.findings, fs...)
 		return
 	}
-	r.find("bad-plan", file, 1, plan.OneLine(err.Error()), "", "")
+	r.find("bad-plan", file, 1, plain.Line(err.Error()), "", "")
 }
 
 // ownPlan reads a plan of this program: a plan file, or what JSON wrote.

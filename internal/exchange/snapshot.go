@@ -5,6 +5,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/relpath"
 )
 
 // Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots
@@ -54,7 +55,7 @@ func Candidates(t *plan.Task) (files []string, fromSummary string) {
 	m := imported(t)
 	list, _ := m["candidate"].([]any)
 	for _, f := range list {
-		if name, ok := f.(string); ok && plan.CheckPattern(name) == nil {
+		if name, ok := f.(string); ok && relpath.CheckPattern(name) == nil {
 			files = append(files, name)
 		}
 	}

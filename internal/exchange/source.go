@@ -14,8 +14,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/relpath"
 )
 
 // The bounds of what is read. What is larger is a finding, and the rest is read.
@@ -42,7 +44,7 @@ func (r *reader) find(code, file string, line int, message, expected, found stri
 		return
 	}
 	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message, Expected: expected,
-		Found: clipText(plan.OneLine(found), 120)})
+		Found: clipText(plain.Line(found), 120)})
 }
 
 func (r *reader) note(code, file string, line int, message string) {
@@ -98,7 +100,7 @@ func reason(err error) string {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return plan.OneLine(err.Error())
+	return plain.Line(err.Error())
 }
 
 // fromUTF16 is a text in UTF-8 whose first two bytes are a byte order mark of UTF-16.
@@ -181,7 +183,7 @@ func (r *reader) list(dir string) []string {
 			r.find("bad-name", dir, 0, "has a file whose name is not UTF-8", "a name in UTF-8", fmt.Sprintf("%q", name))
 			continue
 		}
-		key := plan.FoldPath(name)
+		key := relpath.Fold(name)
 		if first, taken := folded[key]; taken {
 			r.find("case", path.Join(dir, name), 0,
 				"differs from "+first+" only in its case, and is one file with it elsewhere; left out", "a name of its own", name)

@@ -112,6 +112,6 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 		}
 	}
 	if doc.has("subtasks") && len(doc.list("subtasks")) == 0 {
-		it.fields["subtasks"] = plain(doc.get("subtasks")) // an empty list is a field too
+		it.fields["subtasks"] = value(doc.get("subtasks")) // an empty list is a field too
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -100,7 +101,7 @@ func CSV(s Snapshot) ([]byte, error) {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = plan.Printable(cell); cell != "" && strings.ContainsRune("=+-@\t", rune(cell[0])) {
+			if row[i] = plain.Text(cell); cell != "" && strings.ContainsRune("=+-@\t", rune(cell[0])) {
 				row[i] = "'" + row[i]
 			}
 		}
@@ -133,7 +134,7 @@ func Markdown(s Snapshot) []byte {
 	var b strings.Builder
 	p := s.plan()
 	fmt.Fprintf(&b, "# %s\n", inline(p.Title))
-	if top := plan.OneLine(p.TopTask); top != "" && top != plan.OneLine(p.Title) {
+	if top := plain.Line(p.TopTask); top != "" && top != plain.Line(p.Title) {
 		fmt.Fprintf(&b, "\n%s\n", inline(top))
 	}
 	kids := map[plan.TaskID][]*plan.TaskState{}
@@ -177,7 +178,7 @@ func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
 	}
 	if files := deliverables(t.Task); len(files) > 0 {
 		for i, f := range files {
-			files[i] = "`" + strings.ReplaceAll(plan.OneLine(f), "`", "'") + "`"
+			files[i] = "`" + strings.ReplaceAll(plain.Line(f), "`", "'") + "`"
 		}
 		fmt.Fprintf(b, "- deliverables: %s\n", strings.Join(files, ", "))
 	}
@@ -187,9 +188,9 @@ func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
 	for _, c := range t.AcceptanceCriteria {
 		switch line := strings.TrimSpace(c.Run); {
 		case line != "" && saysItself(c.Statement, line):
-			fmt.Fprintf(b, "  - %s\n", plan.OneLine(c.Statement))
+			fmt.Fprintf(b, "  - %s\n", plain.Line(c.Statement))
 		case line != "" && !strings.ContainsAny(line, "`\n"):
-			fmt.Fprintf(b, "  - %s: `%s` -> exit 0\n", inline(strings.TrimRight(c.Statement, ":：")), plan.OneLine(line))
+			fmt.Fprintf(b, "  - %s: `%s` -> exit 0\n", inline(strings.TrimRight(c.Statement, ":：")), plain.Line(line))
 		case line != "":
 			fmt.Fprintf(b, "  - %s (a script of several lines decides it)\n", inline(c.Statement))
 		default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -109,5 +110,5 @@ func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
 // inline is text of a plan on one line of Markdown, with nothing in it that would begin something.
 func inline(s string) string {
 	return strings.NewReplacer("\\", "\\\\", "`", "'", "[", "\\[", "]", "\\]", "<", "&lt;", "*",
-		"\\*").Replace(plan.OneLine(s))
+		"\\*").Replace(plain.Line(s))
 }

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"gitwf/internal/repotest"
 )
 
@@ -377,7 +378,7 @@ func TestDirIsLegal(t *testing.T) {
 			"")
 		id := plan.TaskID(rapid.SampledFrom([]string{"IMPL-1", "IMPL-1.2.3", "A-B2-77"}).Draw(t, "id"))
 		dir := Dir(&plan.Task{TaskID: id, Title: title})
-		if err := plan.CheckPath(dir); err != nil {
+		if err := relpath.Check(dir); err != nil {
 			t.Fatalf("%q of %q: %v", dir, title, err)
 		}
 		if strings.Contains(dir, "/") || dir != string(id) && !strings.HasSuffix(dir, "_"+string(id)) ||
@@ -393,7 +394,7 @@ func TestDirsDiffer(t *testing.T) {
 	seen := map[string]plan.TaskID{}
 	for _, id := range ids {
 		for _, title := range []string{"", "Page", "page_a", "IMPL-1", "x_IMPL-1", "A"} {
-			dir := plan.FoldPath(Dir(&plan.Task{TaskID: id, Title: title}))
+			dir := relpath.Fold(Dir(&plan.Task{TaskID: id, Title: title}))
 			if other, ok := seen[dir]; ok && other != id {
 				t.Errorf("%s is of %s and of %s", dir, other, id)
 			}

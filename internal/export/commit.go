@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -72,11 +73,11 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 // message says what lands and who approved it.
 func message(m Manifest) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Deliver %s\n\n", plan.OneLine(m.Title))
+	fmt.Fprintf(&b, "Deliver %s\n\n", plain.Line(m.Title))
 	for _, i := range m.Items {
-		fmt.Fprintf(&b, "%s %s, %s", i.TaskID, i.Version(), plan.Count(len(i.Files), "file"))
+		fmt.Fprintf(&b, "%s %s, %s", i.TaskID, i.Version(), plain.Count(len(i.Files), "file"))
 		if r := i.Review; r != nil {
-			fmt.Fprintf(&b, ", %s by %s (score %d)", strings.ToLower(string(r.Verdict)), plan.OneLine(r.Reviewer), r.Score)
+			fmt.Fprintf(&b, ", %s by %s (score %d)", strings.ToLower(string(r.Verdict)), plain.Line(r.Reviewer), r.Score)
 		}
 		b.WriteByte('\n')
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -226,7 +227,7 @@ func (e *UnprovenError) Error() string {
 			lines = append(lines, fmt.Sprintf("and %d more", len(e.Approvals)-most))
 			break
 		}
-		lines = append(lines, plan.OneLine(a.String()))
+		lines = append(lines, plain.Line(a.String()))
 	}
 	return strings.Join(lines, "\n")
 }

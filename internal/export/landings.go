@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -55,10 +56,10 @@ func LandingNotes(t *plan.TaskState, list []plan.Landing) []string {
 	var notes []string
 	for _, l := range list {
 		if l.Commit != "" {
-			notes = append(notes, fmt.Sprintf("landed on %s as %.12s", plan.OneLine(l.Branch), l.Commit))
+			notes = append(notes, fmt.Sprintf("landed on %s as %.12s", plain.Line(l.Branch), l.Commit))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("did not land on %s: %s", plan.OneLine(l.Branch), plan.OneLine(l.Reason)))
+		notes = append(notes, fmt.Sprintf("did not land on %s: %s", plain.Line(l.Branch), plain.Line(l.Reason)))
 	}
 	if len(notes) == 0 && t.Status == plan.StatusDone {
 		notes = append(notes, "lands by git wf land")

@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -35,7 +36,7 @@ func Remarks(r plan.Review, paths []string) []Remark {
 		for line := range strings.Lines(text) {
 			for _, path := range paths {
 				if n := lineNamed(line, path); n > 0 {
-					found = append(found, Remark{path, plan.OneLine(strings.TrimSpace(line)), n, r.ReviewID, r.Reviewer})
+					found = append(found, Remark{path, plain.Line(strings.TrimSpace(line)), n, r.ReviewID, r.Reviewer})
 				}
 			}
 		}
@@ -114,8 +115,8 @@ func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Rev
 			lines++
 		}
 		if m.Line > lines {
-			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plan.OneLine(m.Text),
-				plan.OneLine(m.Path), plan.Count(lines, "line"), a.ArtifactID)
+			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plain.Line(m.Text),
+				plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
 		}
 	}
 	return nil

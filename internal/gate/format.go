@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // ruleTexts says what a finding means, by its code.
@@ -95,13 +95,13 @@ const NoCommits = "the range selects no commit"
 
 // notice is a workflow command of GitHub that shows a text.
 func notice(text string) string {
-	return plan.Printable("::notice title=git wf::" + escapeData(text))
+	return plain.Text("::notice title=git wf::" + escapeData(text))
 }
 
 // annotation is one workflow command. Paths and messages hold what somebody else wrote: without the escapes, a line
 // feed in one of them would begin a command of its own.
 func (f Finding) annotation(level string) string {
-	return plan.Printable(fmt.Sprintf("::%s file=%s,title=%s::%s",
+	return plain.Text(fmt.Sprintf("::%s file=%s,title=%s::%s",
 		level, escapeProperty(f.Path), escapeProperty("git wf: "+f.Code), escapeData(f.long())))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -16,7 +17,7 @@ func MayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 	if store.WorkTree() != "" {
 		out, err := store.Git(ctx, "ls-files", "-z", "--full-name", "--", ":(top,icase,literal)"+dir)
 		if err != nil {
-			return fmt.Errorf("list the files below %s: %w", plan.OneLine(dir), err)
+			return fmt.Errorf("list the files below %s: %w", plain.Line(dir), err)
 		}
 		if err := allInBundles(dir, "there", strings.Split(out, "\x00")); err != nil {
 			return err
@@ -29,9 +30,9 @@ func MayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 	for _, ref := range strings.Fields(out) {
 		out, err := store.Git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, "--", dir)
 		if err != nil {
-			return fmt.Errorf("list the files below %s: %w", plan.OneLine(dir), err)
+			return fmt.Errorf("list the files below %s: %w", plain.Line(dir), err)
 		}
-		where := "on the branch " + plan.OneLine(strings.TrimPrefix(ref, "refs/heads/"))
+		where := "on the branch " + plain.Line(strings.TrimPrefix(ref, "refs/heads/"))
 		if err := allInBundles(dir, where, strings.Split(out, "\x00")); err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func allInBundles(dir, where string, paths []string) error {
 	}
 	return fault.Refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
 		"%s: %s %s that no plan has made, such as %s; nobody could change them any more, for only bundles may be below a protected directory",
-		plan.OneLine(dir), plan.Count(len(others), "tracked file"), where, plan.OneLine(others[0]))
+		plain.Line(dir), plain.Count(len(others), "tracked file"), where, plain.Line(others[0]))
 }
 
 // Before lists the commits with whose history a protection of code begins: the tips of all branches, here and as

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -59,7 +60,7 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l
 		return l, nil
 	}
 	specs, err := g.refspecs(ctx, pushed)
-	l.Command = plan.OneLine("git push --atomic " + shell.Word(remote) + " " +
+	l.Command = plain.Line("git push --atomic " + shell.Word(remote) + " " +
 		strings.Join(append(specs, missing...), " "))
 	return l, err
 }

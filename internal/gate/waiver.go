@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
+	"gitwf/internal/relpath"
 )
 
 // ListWaiver lists a waiver in the manifest of the bundle that its path belongs to, stages that, and returns its path;
@@ -89,7 +90,7 @@ func StagedContent(ctx context.Context, store *gitstore.Store, name string) (pol
 		return policy.Waiver{}, err
 	}
 	rel = filepath.ToSlash(rel)
-	if err := plan.CheckPath(rel); err != nil {
+	if err := relpath.Check(rel); err != nil {
 		return policy.Waiver{}, fault.Usage("", "%w", err)
 	}
 	spec := ":(top,literal)" + rel

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -37,7 +38,7 @@ func (s *Store) Blame(ctx context.Context, rev, path string, line int) ([]Blamed
 	if rev != "" {
 		commit, err := s.CommitOf(ctx, rev)
 		if err == nil && commit == "" {
-			err = fmt.Errorf("%s is no commit", plan.Quote(rev))
+			err = fmt.Errorf("%s is no commit", plain.Quote(rev))
 		}
 		if err != nil {
 			return nil, err

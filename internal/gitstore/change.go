@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -105,7 +106,7 @@ func (b *Batch) changeSides(ctx context.Context, version plan.OID) (before, afte
 		case e.Name == ChangeAfter && e.Mode == modeTree:
 			after = e.OID
 		default:
-			return "", "", fmt.Errorf("%.12s is no change: it has %s", version, plan.Quote(e.Name))
+			return "", "", fmt.Errorf("%.12s is no change: it has %s", version, plain.Quote(e.Name))
 		}
 	}
 	return before, after, nil
@@ -180,12 +181,12 @@ const EmptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (before, tree plan.OID, err error) {
 	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
-		return "", "", fmt.Errorf("%s is no commit", plan.Quote(revision))
+		return "", "", fmt.Errorf("%s is no commit", plain.Quote(revision))
 	}
 	base, err := s.Git(ctx, "merge-base", string(commit), tip)
 	if err != nil {
 		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with",
-			plan.Quote(revision),
+			plain.Quote(revision),
 			commit)
 	}
 	if before, err = s.TreeOf(ctx, plan.OID(base)); err != nil {
@@ -211,7 +212,7 @@ func (s *Store) Trunk(ctx context.Context) (branch string, tip plan.OID, err err
 		names = append(names, name)
 		if key == "wf.branch" {
 			if tip, err = s.CommitOf(ctx, "refs/heads/"+name); err == nil && tip == "" {
-				err = fmt.Errorf("wf.branch is %s, and there is no such branch", plan.Quote(name))
+				err = fmt.Errorf("wf.branch is %s, and there is no such branch", plain.Quote(name))
 			}
 			return name, tip, err
 		}

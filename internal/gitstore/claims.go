@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -93,10 +94,10 @@ func notAClaim(task plan.TaskID, o object) string {
 	dec := json.NewDecoder(bytes.NewReader(o.Data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
-		return plan.OneLine(err.Error())
+		return plain.Line(err.Error())
 	}
 	if c.Task != task {
-		return "it is on " + plan.OneLine(string(c.Task))
+		return "it is on " + plain.Line(string(c.Task))
 	}
 	if line := bytes.TrimRight(o.Data, "\n"); dec.InputOffset() != int64(len(line)) || bytes.ContainsRune(line, '\n') {
 		return "it is more than one line of JSON"
@@ -203,7 +204,7 @@ func (e *ClaimedError) Error() string {
 	if e.Held.Vacant() {
 		return fmt.Sprintf("%s: the claim is gone", e.Held.Task)
 	}
-	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plan.OneLine(e.Held.Agent),
+	return fmt.Sprintf("%s: %v: %s until %s", e.Held.Task, ErrClaimed, plain.Line(e.Held.Agent),
 		e.Held.Expires.UTC().Format(time.RFC3339))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
@@ -213,7 +214,7 @@ func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
 		return &plan.RefusedError{
 			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",
-				plan.OneLine(name), plan.OneLine(by.Reviewer)),
+				plain.Line(name), plain.Line(by.Reviewer)),
 			Hint: "git config user.name, which is who reviews",
 		}
 	}
@@ -274,5 +275,5 @@ func message(c plan.Change) (string, error) {
 
 // text is s as a commit can hold it, without anything that harms a terminal in git log.
 func text(s string) string {
-	return plan.Printable(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"))
+	return plain.Text(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD"))
 }

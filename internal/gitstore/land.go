@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -58,7 +59,7 @@ func inTheWay(branch string, err error) error {
 		return err
 	}
 	return fault.Refused("git wf land, once that is out of the way", "%s did not move: %s", branch,
-		strings.TrimSpace(plan.Printable(g.Stderr)))
+		strings.TrimSpace(plain.Text(g.Stderr)))
 }
 
 // ErrBranchMoved: somebody else moved the branch first. Judge anew on its new tip.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -119,8 +120,8 @@ type Lands struct {
 // LandingMessage is the message of a commit that brings versions to a branch. Nothing in the body can be taken for the
 // lines that name them.
 func LandingMessage(subject, body string, brought []Lands) string {
-	message := plan.OneLine(subject) + "\n\n"
-	if body = quoteTrailers(strings.TrimSpace(plan.Printable(body))); body != "" {
+	message := plain.Line(subject) + "\n\n"
+	if body = quoteTrailers(strings.TrimSpace(plain.Text(body))); body != "" {
 		message += body + "\n\n"
 	}
 	for _, b := range brought {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -46,7 +47,7 @@ func (t *treeObjects) Tree(ctx context.Context, oid plan.OID) ([]threeway.Entry,
 		}
 	}
 	if flaw != nil {
-		return nil, fmt.Errorf("tree %s is malformed: %s: %s", oid, plan.Quote(flaw.Name), flaw.Why)
+		return nil, fmt.Errorf("tree %s is malformed: %s: %s", oid, plain.Quote(flaw.Name), flaw.Why)
 	}
 	return entries, nil
 }

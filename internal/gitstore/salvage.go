@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -39,7 +40,7 @@ func (e *DamagedError) Error() string {
 		return fmt.Sprintf("%s, and no commit of it is whole: %v", what, e.Err)
 	}
 	return fmt.Sprintf("%s; its newest sound commit is %.12s (%s): %v", what, e.Damage.Sound,
-		plan.OneLine(e.Damage.Subject), e.Err)
+		plain.Line(e.Damage.Subject), e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -50,7 +51,8 @@ func (e *DamagedError) Exit() (int, string) {
 }
 
 // Salvage finds out how far the history of a ref can be read. It returns nil if nothing is damaged or the ref does not
-// exist. If no commit that the ref reaches is whole, Salvage tries the ref's reflog and the plan's remote-tracking refs.
+// exist. If no commit that the ref reaches is whole, Salvage tries the ref's reflog and the plan's remote-tracking
+// refs.
 func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	held, exists, err := s.heldBy(ctx, ref)
 	if err != nil || !exists {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -204,5 +205,5 @@ func lastLines(stderr string) string {
 	if len(lines) == 0 {
 		return "it does not say why"
 	}
-	return plan.OneLine(strings.Join(lines, "; "))
+	return plain.Line(strings.Join(lines, "; "))
 }

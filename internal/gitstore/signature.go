@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -128,7 +129,7 @@ func (s *Store) askSignatures(ctx context.Context, signers string, commits []pla
 		},
 	})
 	said, _, _ = strings.Cut(said, "\n")
-	return out, plan.OneLine(said), err
+	return out, plain.Line(said), err
 }
 
 // keyring is a set of keys, by fingerprint.

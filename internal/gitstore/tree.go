@@ -136,7 +136,7 @@ func (c *treeCache) put(oid plan.OID, entries []rawEntry) {
 }
 
 // checkTreePath refuses a path that could leave its tree, or that git or another system would take for something else.
-// It is the last defence: plan.CheckPath, which is stricter, decides what a deliverable may be called.
+// It is the last defence: relpath.Check, which is stricter, decides what a deliverable may be called.
 func checkTreePath(path string) error {
 	for _, c := range strings.Split(path, "/") {
 		if reason := hostile(c); reason != "" {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/terminal"
 )
 
@@ -18,7 +18,7 @@ func clean(s string) string {
 			return -1 // invisible
 		}
 		return r
-	}, plan.OneLine(strings.ToValidUTF8(s, "\ufffd")))
+	}, plain.Line(strings.ToValidUTF8(s, "\ufffd")))
 }
 
 // clip cuts a text to a number of columns.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -188,7 +189,7 @@ func (b *builder) add(parent *node, kind nodeKind, l label, no int) *node {
 
 func (b *builder) find(code string, no int, message, expected, found, example string) {
 	b.fs = append(b.fs, plan.Finding{
-		Code: code, File: plan.OneLine(b.file), Line: no, Message: clean(message), Expected: clean(expected),
+		Code: code, File: plain.Line(b.file), Line: no, Message: clean(message), Expected: clean(expected),
 		Found: clean(short(found, 200)), Example: clean(example),
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
-	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // criterion adds a criterion to a task. check is its box, 0 without one.
@@ -227,7 +227,7 @@ func pathsIn(s string) []string {
 	var out []string
 	add := func(w string) {
 		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-		if len(out) < 50 && pathLike.Get().MatchString(w) && plan.CheckPath(w) == nil && !versionLike.Get().MatchString(w) &&
+		if len(out) < 50 && pathLike.Get().MatchString(w) && relpath.Check(w) == nil && !versionLike.Get().MatchString(w) &&
 			!strings.HasPrefix(w, "www.") {
 			out = append(out, w)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -32,7 +33,7 @@ func (b *builder) findings() plan.Findings {
 	sort.SliceStable(b.fs, func(i, j int) bool { return b.fs[i].Line < b.fs[j].Line })
 	const most = 50
 	if rest := len(b.fs) - most; rest > 0 {
-		b.fs = append(slices.Clip(b.fs[:most]), plan.Finding{Code: plan.CodeMore, File: plan.OneLine(b.file),
+		b.fs = append(slices.Clip(b.fs[:most]), plan.Finding{Code: plan.CodeMore, File: plain.Line(b.file),
 			Message: fmt.Sprintf("and %d more", rest)})
 	}
 	return b.fs
@@ -59,7 +60,7 @@ func (b *builder) finish() *Outline {
 		}
 	}
 	b.checkCommands(nodes)
-	o := &Outline{File: plan.OneLine(b.file), Title: b.title, Requirements: b.reqs, TopTask: b.topTask()}
+	o := &Outline{File: plain.Line(b.file), Title: b.title, Requirements: b.reqs, TopTask: b.topTask()}
 	if o.Title == "" {
 		o.Title = short(clean(strings.TrimSuffix(path.Base(b.file), path.Ext(b.file))), 200)
 	}
@@ -261,7 +262,7 @@ func (b *builder) checkCommands(nodes []*node) {
 	check := func(command string, no int) {
 		if bad(command) {
 			b.find("hidden-character", no, "the command contains a control character or an invisible one",
-				"characters that can be seen", strconv.Quote(plan.OneLine(command)), "")
+				"characters that can be seen", strconv.Quote(plain.Line(command)), "")
 		}
 	}
 	for _, n := range nodes {

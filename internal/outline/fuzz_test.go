@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -207,7 +208,7 @@ func printable(t *testing.T, data []byte) {
 				walk(e)
 			}
 		case string:
-			if plan.Printable(v) != v {
+			if plain.Text(v) != v {
 				t.Errorf("control characters in %q", v)
 			}
 		}

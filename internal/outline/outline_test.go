@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
@@ -104,7 +105,7 @@ func checkPlan(t *testing.T, o *Outline) {
 			found := false
 			for _, pc := range got.AcceptanceCriteria {
 				found = found || strings.Contains(pc.Run, c.Command) || pc.Manual() &&
-					strings.Contains(pc.Statement, plan.OneLine(c.Command)) && strings.Contains(pc.Statement, c.Expect)
+					strings.Contains(pc.Statement, plain.Line(c.Command)) && strings.Contains(pc.Statement, c.Expect)
 			}
 			if !found {
 				t.Errorf("%s: no criterion of the plan runs %q, or has a person run it", task.ID, c.Command)

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"unicode"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
+	"gitwf/internal/relpath"
 )
 
 // defaultDays is the estimate of a task that has none, in person-days.
@@ -97,7 +99,7 @@ func closingTask(id plan.TaskID, title string, criteria []Criterion, after []*Ta
 func (o *Outline) translate(err error) plan.Findings {
 	var fs plan.Findings
 	if !errors.As(err, &fs) {
-		return plan.Findings{{Code: "bad-plan", File: o.File, Line: 1, Message: plan.OneLine(err.Error())}}
+		return plan.Findings{{Code: "bad-plan", File: o.File, Line: 1, Message: plain.Line(err.Error())}}
 	}
 	lines := map[plan.TaskID]int{}
 	o.Walk(func(t *Task) { lines[t.ID] = t.Line })
@@ -289,19 +291,19 @@ func overlap(a, b map[string]bool) float64 {
 func (t *Task) spec() (files []string, declared bool) {
 	taken := map[string]bool{}
 	for _, p := range t.Deliverables {
-		key := plan.FoldPath(p)
+		key := relpath.Fold(p)
 		clash := taken[key]
 		for other := range taken {
 			clash = clash || strings.HasPrefix(other, key+"/") || strings.HasPrefix(key, other+"/")
 		}
-		if !clash && len(files) < 50 && !plan.IsPattern(p) {
+		if !clash && len(files) < 50 && !relpath.IsPattern(p) {
 			taken[key] = true
 			files = append(files, p)
 		}
 	}
 	if len(files) == 0 {
 		for _, s := range spans(t.Title + "\n" + t.Description) {
-			if p := pathsIn("`" + s.text + "`"); s.code && len(p) == 1 && !plan.IsPattern(p[0]) {
+			if p := pathsIn("`" + s.text + "`"); s.code && len(p) == 1 && !relpath.IsPattern(p[0]) {
 				return p, true
 			}
 		}
@@ -366,7 +368,7 @@ func (t *Task) criteria(files []string, declared bool) []writtenCriterion {
 // judged is the statement of a criterion whose expectation only a person, or a reviewing agent, can judge: it says what
 // to run and what has to come of it.
 func (c Criterion) judged() string {
-	s := fmt.Sprintf("Run `%s` and judge: %s", plan.OneLine(strings.TrimPrefix(c.Before+"\n"+c.Command, "\n")), c.Expect)
+	s := fmt.Sprintf("Run `%s` and judge: %s", plain.Line(strings.TrimPrefix(c.Before+"\n"+c.Command, "\n")), c.Expect)
 	if strings.Contains(c.Text, c.Command) && strings.Contains(c.Text, c.Expect) {
 		return s
 	}

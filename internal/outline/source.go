@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
 // checkSource refuses what no parser should see, and gives the text with a byte order mark and carriage returns taken
 // off. Lines keep their numbers.
 func checkSource(name string, data []byte) ([]byte, plan.Findings) {
-	f := plan.Finding{File: plan.OneLine(name)}
+	f := plan.Finding{File: plain.Line(name)}
 	refuse := func(code string, line int, message, expected, found string) ([]byte, plan.Findings) {
 		f.Code, f.Line, f.Message, f.Expected, f.Found = code, line, message, expected, found
 		return nil, plan.Findings{f}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -45,7 +46,7 @@ func (b *builder) unread(src []byte) plan.Findings {
 			last = 0
 		case blank:
 		case last == 0:
-			out = append(out, plan.Finding{Code: CodeNotRead, File: plan.OneLine(b.file), Line: no, Message: "is not read",
+			out = append(out, plan.Finding{Code: CodeNotRead, File: plain.Line(b.file), Line: no, Message: "is not read",
 				Found: short(clean(text), 200)})
 			last = no
 		default:

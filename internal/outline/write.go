@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -57,7 +58,7 @@ type writtenCriterion struct {
 
 // write puts the plan down as YAML.
 func (w *planner) write() ([]byte, error) {
-	doc := written{Title: short(w.o.Title, 200), TopTask: plan.Printable(w.o.TopTask), Roots: w.roots,
+	doc := written{Title: short(w.o.Title, 200), TopTask: plain.Text(w.o.TopTask), Roots: w.roots,
 		Tasks: w.tasks(w.o.Tasks)}
 	if limit := plan.DefaultConfig().MaxDecompositionDepth; w.depth > limit {
 		doc.Config = map[string]int{"max_decomposition_depth": min(w.depth, 50)}
@@ -83,7 +84,8 @@ func (w *planner) tasks(tasks []*Task) []writtenTask {
 }
 
 func (t *Task) writtenSpec(files []string, declared bool) *writtenSpec {
-	s := &writtenSpec{Format: "files", Files: files, Description: "A report on the work that the task asks for: " + t.Title}
+	s := &writtenSpec{Format: "files", Files: files, Description: "A report on the work that the task asks for: " +
+		t.Title}
 	if declared {
 		s.Description = "What the task asks for: " + t.Title
 	}

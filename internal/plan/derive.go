@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitwf/internal/plain"
 )
 
 // Status is where a task stands. It is derived, never stored.
@@ -227,11 +229,11 @@ func (s *State) action(t *TaskState) {
 	case s.missingInput(t.Task, r) != "":
 		t.Status, t.reason = StatusWaitingInput, s.missingInput(t.Task, r)
 	case t.Attempts >= limit:
-		t.Status, t.reason = StatusWaitingExternal, Count(t.Attempts, "attempt")+" without a result"
+		t.Status, t.reason = StatusWaitingExternal, plain.Count(t.Attempts, "attempt")+" without a result"
 	case t.Lost >= s.shape.limits.MaxLost:
 		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
 	case t.Rejected >= limit:
-		t.Status, t.reason = StatusWaitingExternal, Count(t.Rejected, "version")+" rejected"
+		t.Status, t.reason = StatusWaitingExternal, plain.Count(t.Rejected, "version")+" rejected"
 	case t.Active > 0 && t.Verdict == "":
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
@@ -298,7 +300,7 @@ func (s *State) check(t *TaskState) {
 	case target.Status != StatusReadyToCheck:
 		t.Status, t.waits = StatusPending, true
 	case t.Attempts >= s.shape.limits.MaxAttempts:
-		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", Count(t.Attempts, "attempt"),
+		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", plain.Count(t.Attempts, "attempt"),
 			VersionID(target.Active))
 	case t.Lost >= s.shape.limits.MaxLost:
 		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
@@ -307,7 +309,7 @@ func (s *State) check(t *TaskState) {
 	}
 }
 
-func lostReason(n int) string { return Count(n, "worker") + " in a row did not come back" }
+func lostReason(n int) string { return plain.Count(n, "worker") + " in a row did not come back" }
 
 // goal derives a GOAL from its leaves. One that is assembled is done when its assembling task is.
 func (s *State) goal(t *TaskState) {

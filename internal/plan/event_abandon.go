@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 )
 
 // abandonError says what a task is still needed for.
@@ -59,7 +60,7 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	}
 	subject := fmt.Sprintf("%s: abandoned", e.Task)
 	if n := len(goes) - 1; n > 0 {
-		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
+		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
 	}
 	return s.marked(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
 }
@@ -150,7 +151,7 @@ func (s *State) uncovered(stays func(TaskID) bool) []string {
 		for _, c := range root.RootAcceptanceCriteria {
 			if now[c.ID] && !then[c.ID] {
 				needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID,
-					OneLine(c.Statement)))
+					plain.Line(c.Statement)))
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 	}
 	subject := fmt.Sprintf("%s: restored", e.Task)
 	if n := len(back) - 1; n > 0 {
-		subject += fmt.Sprintf(", with %s below it", Count(n, "task"))
+		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
 	}
 	return s.marked(e.Task, back, eventRestored, markRestored, subject, e.Decision, e.Author), nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"gitwf/internal/plain"
 )
 
 // doctorDir is where a plan's tree says what doctor has put right.
@@ -42,10 +44,10 @@ func (e Mend) Apply(*State) (Change, error) {
 	}
 	var body strings.Builder
 	for _, m := range e.Mended {
-		fmt.Fprintf(&body, "%s %s: %s\n", m.Code, OneLine(m.Place), OneLine(m.Did))
+		fmt.Fprintf(&body, "%s %s: %s\n", m.Code, plain.Line(m.Place), plain.Line(m.Did))
 	}
 	return Change{
-		Subject:  fmt.Sprintf("doctor: %s put right", Count(len(e.Mended), "thing")),
+		Subject:  fmt.Sprintf("doctor: %s put right", plain.Count(len(e.Mended), "thing")),
 		Body:     body.String(),
 		Trailers: []Trailer{{"Wf-Event", eventDoctor}},
 		Add:      []Entry{{Path: doctorDir + "/" + e.name(), Data: Document(e)}},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitwf/internal/plain"
 )
 
 // Landing is the content of landings/lN-vM-KIND.json: how a version that changes the repository came to a branch, or
@@ -103,9 +105,9 @@ func (e Land) Apply(s *State) (Change, error) {
 		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}
 	rec := landingRecord{N: following(r.Landings), Version: version, Kind: l.kind()}
-	what := fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, OneLine(l.Branch), l.Commit)
+	what := fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, plain.Line(l.Branch), l.Commit)
 	if l.Commit == "" {
-		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, OneLine(l.Branch))
+		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, plain.Line(l.Branch))
 	}
 	l.LandingID = fmt.Sprintf("l%d", rec.N)
 	body := strings.Join(slices.Concat([]string{l.Reason}, l.Conflicts), "\n")

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitwf/internal/plain"
 )
 
 // A prune begins a new history with the tree of the old one's newest commit. It drops the files of versions that no
@@ -114,8 +116,8 @@ const PruneFile = "prune.json"
 // Change is the message of a prune's commit. It begins a history and names the archived one.
 func (d PruneDocument) Change() Change {
 	return Change{
-		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", Count(len(d.Dropped), "version"),
-			Count(d.Events, "event")),
+		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", plain.Count(len(d.Dropped), "version"),
+			plain.Count(d.Events, "event")),
 		Body: "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" + string(d.PlanID),
 		Trailers: []Trailer{
 			{"Wf-Event", EventPruned}, {"Wf-Archive", string(d.Archive)}, {"Wf-Keep", strconv.Itoa(d.Keep)},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 )
 
 // The kinds of thing that a question asks for.
@@ -93,7 +94,7 @@ func (e Ask) Apply(s *State) (Change, error) {
 		q.QuestionID, q.TaskID = "q"+strconv.Itoa(n), id
 		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + QuestionPath(n), Data: Document(q)})
 	}
-	c.Subject = fmt.Sprintf("%s: asks %s", id, Count(len(e.Questions), "question"))
+	c.Subject = fmt.Sprintf("%s: asks %s", id, plain.Count(len(e.Questions), "question"))
 	c.Body = e.Questions[0].Question
 	return c, nil
 }
@@ -119,7 +120,8 @@ func (e HandIn) Apply(s *State) (Change, error) {
 	}
 	add, _ := s.Records.Of(e.Task).inputs(e.Task, e.Files)
 	return Change{
-		Subject:  fmt.Sprintf("%s: %s handed in for %s", e.Task, Count(len(e.Files), "file"), OneLine(e.Files[0].Name)),
+		Subject: fmt.Sprintf("%s: %s handed in for %s", e.Task, plain.Count(len(e.Files), "file"),
+			plain.Line(e.Files[0].Name)),
 		Trailers: trailers(eventInput, e.Task),
 		Author:   e.Author,
 		Add:      add,
@@ -206,7 +208,7 @@ func (e AnswerQuestion) fits() error {
 	case q.Kind == AskChoice && !slices.ContainsFunc(q.Options, known):
 		ids := make([]string, len(q.Options))
 		for i, o := range q.Options {
-			ids[i] = OneLine(o.OptionID)
+			ids[i] = plain.Line(o.OptionID)
 		}
 		return wrong("wants one of the options %v", ids)
 	case q.Kind != AskChoice && a.OptionID != "":

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/plain"
 )
 
 // AddReview records a verdict on one version: the one that was locked when the review began, not the newest.
@@ -126,7 +128,8 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		}
 	}
 	return Change{
-		Subject: fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, Count(len(k.Criteria), "check"), k.ReviewedArtifactID,
+		Subject: fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, plain.Count(len(k.Criteria), "check"),
+			k.ReviewedArtifactID,
 			failed),
 		Trailers: trailers(eventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
 		Author:   e.Author,

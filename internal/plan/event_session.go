@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 )
 
 // SessionError says that a plan takes nothing new, because it is paused or completed.
@@ -33,7 +34,7 @@ func (e *SessionError) Exit() (int, string) {
 func (s *State) readOnly() error {
 	if n := len(s.Records.Newer); n > 0 {
 		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not know (%s): the plan can be read here, and nothing recorded in it",
-			Count(n, "record"), OneLine(s.Records.Newer[0])), fault.UpgradeHint)
+			plain.Count(n, "record"), plain.Line(s.Records.Newer[0])), fault.UpgradeHint)
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ type OpenError struct {
 }
 
 func (e *OpenError) Error() string {
-	text := fmt.Sprintf("%s can't be completed, %s not finished:", e.Plan, Count(len(e.Open), "task"))
+	text := fmt.Sprintf("%s can't be completed, %s not finished:", e.Plan, plain.Count(len(e.Open), "task"))
 	const most = 20
 	for i, w := range e.Open {
 		if i == most {
@@ -136,7 +137,7 @@ func (e *OpenError) Error() string {
 		}
 		text += fmt.Sprintf("\n  %s is %s", w.Task, w.Status)
 		if w.Reason != "" {
-			text += ": " + OneLine(w.Reason)
+			text += ": " + plain.Line(w.Reason)
 		}
 		text += "; " + w.Command
 	}
@@ -170,8 +171,8 @@ func (e Complete) Apply(s *State) (Change, error) {
 	}
 	d := Decision{By: e.Document.By, CreatedAt: e.Document.CreatedAt, Reason: e.Document.Reason}
 	m := e.Document.Metrics
-	subject := fmt.Sprintf("session: completed, %s approved, %s", Count(m.Approved, "task"),
-		Count(m.Rejections, "rejection"))
+	subject := fmt.Sprintf("session: completed, %s approved, %s", plain.Count(m.Approved, "task"),
+		plain.Count(m.Rejections, "rejection"))
 	c := s.sessionChange(eventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
 		note := noteRecord{N: following(s.Records.Notes), Category: "learnings"}

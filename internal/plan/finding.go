@@ -3,11 +3,10 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 )
 
 // Finding is one thing that is wrong with a plan: where, what was expected, what was found, and what would pass.
@@ -27,23 +26,23 @@ type Finding struct {
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.File != "" {
-		b.WriteString(OneLine(f.File))
+		b.WriteString(plain.Line(f.File))
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d", f.Line)
 		}
 		b.WriteString(": ")
 	}
 	if f.Path != "" {
-		b.WriteString(OneLine(f.Path) + ": ")
+		b.WriteString(plain.Line(f.Path) + ": ")
 	}
 	if f.TaskID != "" {
-		b.WriteString(OneLine(string(f.TaskID)) + ": ")
+		b.WriteString(plain.Line(string(f.TaskID)) + ": ")
 	}
-	b.WriteString(OneLine(f.Message))
+	b.WriteString(plain.Line(f.Message))
 	var more []string
 	for _, part := range [][2]string{{"expected ", f.Expected}, {"found ", f.Found}, {"for example ", f.Example}} {
 		if part[1] != "" {
-			more = append(more, part[0]+OneLine(part[1]))
+			more = append(more, part[0]+plain.Line(part[1]))
 		}
 	}
 	if len(more) > 0 {
@@ -96,13 +95,4 @@ func (fs Findings) Capped() Findings {
 	rest := len(fs) - maxFindings
 	fs = slices.Clip(fs[:maxFindings])
 	return append(fs, Finding{Code: CodeMore, File: fs[0].File, Message: fmt.Sprintf("and %d more", rest)})
-}
-
-// quote shows a value of a plan in a message: quoted, short, and with nothing that a terminal would obey.
-func Quote(s string) string {
-	const most = 80
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "..."
-	}
-	return strconv.Quote(Printable(s))
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/plain"
 )
 
 // The ids that a plan begins with.
@@ -95,8 +97,8 @@ func (id TaskID) Reserved() bool {
 // MakesPlans reports whether the id is of a task that makes plans, rather than something to export.
 func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }
 
-// ReservedIDs finds the tasks that could not be grafted because of their ids. A plan.json has them rightly, so this is a
-// rule for candidates alone.
+// ReservedIDs finds the tasks that could not be grafted because of their ids. A plan.json has them rightly, so this is
+// a rule for candidates alone.
 func (p *Plan) ReservedIDs() Findings {
 	var fs Findings
 	for i, t := range p.Tasks {
@@ -236,7 +238,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	p.addSplits(e.Split, e.Planner)
 	leaves := p.Leaves()
 	c := Change{
-		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), Count(leaves, "task")),
+		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), plain.Count(leaves, "task")),
 		Trailers: trailers(EventGraft, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Tasks", strconv.Itoa(leaves)),
 		Plan:     p,
 	}

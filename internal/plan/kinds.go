@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"gitwf/internal/relpath"
 )
 
 // RecordKind is one kind of record: all that the format says of it. How names are read and written, what an event may
@@ -494,7 +496,7 @@ func WrittenByNewer(name string) bool {
 // isNewRecord is WrittenByNewer for a path below the directory of a task, or at the top.
 func isNewRecord(name string, ofPlan bool) bool {
 	dir, rest, _ := strings.Cut(name, "/")
-	return rest != "" && IsNewKind(dir, ofPlan) && CheckPath(rest) == nil
+	return rest != "" && IsNewKind(dir, ofPlan) && relpath.Check(rest) == nil
 }
 
 // IsNewKind reports whether a directory has the name of a kind, and is none that is known.

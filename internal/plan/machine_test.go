@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gitwf/internal/relpath"
 )
 
 // machineYAML has what the state machine is about: dependencies on tasks and goals, an input that somebody must hand
@@ -195,7 +197,7 @@ func (m *machine) checkChange(t *rapid.T, c Change) {
 		t.Fatalf("an event that adds nothing: %q", c.Subject)
 	}
 	for _, a := range c.Add {
-		if err := CheckPath(a.Path); err != nil {
+		if err := relpath.Check(a.Path); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+
+	"gitwf/internal/plain"
+)
 
 // Progress counts the deliverables that are DONE, and all of them.
 func (s *State) Progress() (done, all int) {
@@ -25,16 +29,16 @@ func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	}
 	notes = append(notes, proof...)
 	if why := s.Reason(t); why != "" && t.Status != StatusDone {
-		notes = append(notes, OneLine(why))
+		notes = append(notes, plain.Line(why))
 	}
 	if stale != "" {
 		notes = append(notes, "stale: "+stale)
 	}
 	if t.Attempts > 0 {
-		notes = append(notes, Count(t.Attempts, "attempt")+" failed")
+		notes = append(notes, plain.Count(t.Attempts, "attempt")+" failed")
 	}
 	if t.Lost > 0 && t.Status != StatusWaitingExternal {
-		notes = append(notes, Count(t.Lost, "worker")+" lost")
+		notes = append(notes, plain.Count(t.Lost, "worker")+" lost")
 	}
 	return strings.Join(notes, "; ")
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/plain"
 )
 
 // Verdict is what a review says. The name of the review's file is its verdict.
@@ -455,7 +457,7 @@ func (t *TaskRecords) WaivedCriteria(version int) []string {
 func (s *State) WaivedNote(id TaskID) string {
 	r := s.Records.Of(id)
 	if ids := r.WaivedCriteria(r.Active()); len(ids) > 0 {
-		return OneLine(strings.Join(ids, ", ")) + " waived"
+		return plain.Line(strings.Join(ids, ", ")) + " waived"
 	}
 	return ""
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gitwf/internal/relpath"
 )
 
 // everyRecord is a directory with one record of each kind, and some names that are none.
@@ -238,7 +240,7 @@ func spelled(names []Name) *TaskRecords {
 		case kind == "mark":
 			t.Marks = append(t.Marks, MarkRecord{num(m[1]), m[2]})
 		case ofNewKind.MatchString(n.Path) && !ofKnownKind.MatchString(n.Path) &&
-			CheckPath(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
+			relpath.Check(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
 			t.Newer = append(t.Newer, n.Path)
 		default:
 			t.Foreign = append(t.Foreign, n.Path)
@@ -315,7 +317,7 @@ func FuzzEscapeName(f *testing.F) {
 		}
 		rec := ReviewRecord{1, 1, 100, escaped, Approved}
 		path := rec.Text()
-		if err := CheckPath(path); err != nil {
+		if err := relpath.Check(path); err != nil {
 			t.Fatalf("%q: %v", name, err)
 		}
 		if got := ParseTaskRecords(namesOf(path + "\n" + rec.Path())); len(got.Reviews) != 1 || got.Reviews[0] != rec {

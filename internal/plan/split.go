@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/relpath"
 )
 
 // A leaf that is too large for one attempt is split: an ACTION PLAN-n has a fragment as its deliverable, which is a
@@ -236,7 +238,9 @@ func inherited(own, old []Criterion) []Criterion {
 		if slices.ContainsFunc(own, func(have Criterion) bool { return have.Statement == c.Statement && have.Run == c.Run }) {
 			continue
 		}
-		for n := 1; slices.ContainsFunc(own, func(have Criterion) bool { return FoldPath(have.ID) == FoldPath(c.ID) }); n++ {
+		for n := 1; slices.ContainsFunc(own, func(have Criterion) bool {
+			return relpath.Fold(have.ID) == relpath.Fold(c.ID)
+		}); n++ {
 			c.ID = "A" + strconv.Itoa(len(own)+n)
 		}
 		own = append(own, c)

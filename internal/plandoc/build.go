@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/document"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // builder turns a document that fits the schema into a complete plan.
@@ -132,12 +133,12 @@ func completeSpec(s *plan.DeliverableSpec, saysSingle bool) {
 		return
 	}
 	if !saysSingle {
-		s.SingleFile = s.Filename != "" && !plan.IsPattern(s.Filename) && len(s.Files) == 0
+		s.SingleFile = s.Filename != "" && !relpath.IsPattern(s.Filename) && len(s.Files) == 0
 	}
 	if !s.SingleFile && s.BundleMode == "" {
 		s.BundleMode = plan.BundleManifest
 	}
-	if s.Format == "" && !plan.IsPattern(s.Filename) {
+	if s.Format == "" && !relpath.IsPattern(s.Filename) {
 		// An extension must not turn a task into one that makes plans.
 		if ext := strings.TrimPrefix(path.Ext(s.Filename), "."); ext != plan.FormatPlan {
 			s.Format = ext

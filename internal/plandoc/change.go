@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/glob"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -70,7 +71,7 @@ func (v *validator) change(i int, s *plan.DeliverableSpec) {
 			if rule := badRepoPath(p); rule != "" {
 				v.add(i, "bad-path", fmt.Sprintf("%s%s[%d]", at, list.field, j), rule,
 					"a path from the root of the repository, or a pattern",
-					plan.Quote(p), list.field+": [src/**]")
+					plain.Quote(p), list.field+": [src/**]")
 			}
 		}
 	}

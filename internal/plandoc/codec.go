@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -85,7 +86,7 @@ func (f filler) object(n *document.Node, v reflect.Value, skip ...string) bool {
 }
 
 func unknownField(key string, known []string) string {
-	text := "unknown field " + plan.Quote(key)
+	text := "unknown field " + plain.Quote(key)
 	if strings.Contains(key, " ") {
 		return text + "; in YAML, text with a comma or a colon needs quotes"
 	}

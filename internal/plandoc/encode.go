@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -139,7 +140,7 @@ func special(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8
 // leaf writes what has no struct in it. encoding/json would replace the bytes of its text that are not UTF-8.
 func (e *encoder) leaf(v any, text string) error {
 	if !utf8.ValidString(text) {
-		return fmt.Errorf("%s is not UTF-8", plan.Quote(text))
+		return fmt.Errorf("%s is not UTF-8", plain.Quote(text))
 	}
 	if err := e.json.Encode(v); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -57,7 +58,7 @@ func (y Type) Check(p *plan.Plan) plan.Findings {
 		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
 			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "),
-				plan.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+				plain.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {

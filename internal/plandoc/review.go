@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -231,7 +232,7 @@ func (r *planReviewer) wording() bool {
 			}
 			vagueHere++
 			r.suggest(priorityMed, t.TaskID,
-				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", plan.OneLine(c.ID), why)
+				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", plain.Line(c.ID), why)
 		}
 		vague += vagueHere
 		if vagueHere > 0 {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
 )
@@ -123,7 +124,7 @@ func rat(number any) string {
 
 func found(v any) string {
 	if s, ok := v.(string); ok {
-		return plan.Quote(s)
+		return plain.Quote(s)
 	}
 	return fmt.Sprint(v)
 }

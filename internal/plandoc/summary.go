@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"strings"
 )
@@ -25,16 +26,16 @@ const (
 // .summaries/, read the same text. users are the tasks that build on it.
 func (s Summary) Text(t *plan.Task, users []plan.TaskID) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plan.OneLine(t.Title))
-	if text := strings.TrimSpace(plan.Printable(s.Artifact.Summary)); text != "" {
+	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plain.Line(t.Title))
+	if text := strings.TrimSpace(plain.Text(s.Artifact.Summary)); text != "" {
 		b.WriteString(noHeadings(clipped(text, maxSummaryText)) + "\n\n")
 	}
 	b.WriteString(s.origin() + "\n")
 	section(&b, "Files", "", s.files())
 	section(&b, "Integration points", "", integration(t, users))
 	if s.Review != nil {
-		verdict := fmt.Sprintf("Approved by %s, score %d. %s", plan.OneLine(s.Review.Reviewer), s.Review.Score,
-			clipped(plan.OneLine(s.Review.Reason), maxSummaryText))
+		verdict := fmt.Sprintf("Approved by %s, score %d. %s", plain.Line(s.Review.Reviewer), s.Review.Score,
+			clipped(plain.Line(s.Review.Reason), maxSummaryText))
 		section(&b, "Tests", strings.TrimSpace(verdict), tests(s.Review))
 	}
 	section(&b, "Notes for later tasks", "", s.notes())
@@ -59,10 +60,10 @@ func (s Summary) origin() string {
 	if a.Agent == "" {
 		return "What it held was pruned."
 	}
-	text := fmt.Sprintf("By %s, %s", plan.OneLine(a.Agent), a.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"))
+	text := fmt.Sprintf("By %s, %s", plain.Line(a.Agent), a.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"))
 	var from []string
 	for _, in := range a.Inputs {
-		from = append(from, plan.OneLine(string(in.TaskID)+" "+in.ArtifactID))
+		from = append(from, plain.Line(string(in.TaskID)+" "+in.ArtifactID))
 	}
 	if len(from) > 0 {
 		text += ", from " + strings.Join(from, ", ")
@@ -76,7 +77,7 @@ func (s Summary) files() []string {
 		if i == maxSummaryFiles {
 			return append(lines, fmt.Sprintf("and %d more", len(s.Artifact.Files)-i))
 		}
-		lines = append(lines, code(f.Path)+", "+plan.Count(int(f.Size), "byte"))
+		lines = append(lines, code(f.Path)+", "+plain.Count(int(f.Size), "byte"))
 	}
 	return lines
 }
@@ -105,9 +106,9 @@ func integration(t *plan.Task, users []plan.TaskID) []string {
 func tests(r *plan.Review) []string {
 	var lines []string
 	for _, c := range r.Criteria {
-		line := fmt.Sprintf("%s %s: %s", plan.OneLine(c.ID), plan.OneLine(c.Result), plan.OneLine(c.Statement))
-		if evidence := clipped(plan.OneLine(c.Evidence), maxSummaryEvidence); evidence != "" {
-			line += fmt.Sprintf(" (%s: %s)", plan.OneLine(c.By), evidence)
+		line := fmt.Sprintf("%s %s: %s", plain.Line(c.ID), plain.Line(c.Result), plain.Line(c.Statement))
+		if evidence := clipped(plain.Line(c.Evidence), maxSummaryEvidence); evidence != "" {
+			line += fmt.Sprintf(" (%s: %s)", plain.Line(c.By), evidence)
 		}
 		lines = append(lines, line)
 	}
@@ -121,16 +122,16 @@ func (s Summary) notes() []string {
 	var lines []string
 	for _, c := range s.Review.Criteria {
 		if c.Result == plan.ResultWaived {
-			lines = append(lines, plan.OneLine(c.ID)+" does not hold: it was waived")
+			lines = append(lines, plain.Line(c.ID)+" does not hold: it was waived")
 		}
 	}
 	for _, sg := range s.Review.Suggestions {
-		lines = append(lines, fmt.Sprintf("%s (%s)", plan.OneLine(sg.Text), plan.OneLine(sg.Priority)))
+		lines = append(lines, fmt.Sprintf("%s (%s)", plain.Line(sg.Text), plain.Line(sg.Priority)))
 	}
 	return lines
 }
 
-func code(s string) string { return "`" + strings.ReplaceAll(plan.OneLine(s), "`", "'") + "`" }
+func code(s string) string { return "`" + strings.ReplaceAll(plain.Line(s), "`", "'") + "`" }
 
 // clipped is the beginning of a text.
 func clipped(s string, most int) string {

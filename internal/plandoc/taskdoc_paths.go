@@ -2,7 +2,9 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"strings"
 )
 
@@ -24,7 +26,7 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 		}
 		var lands []string
 		for j, focus := range contextTexts(t, "focus_paths") {
-			if plan.CheckPath(focus) != nil || exists(focus) {
+			if relpath.Check(focus) != nil || exists(focus) {
 				continue // what is wrong with its form is Validate's to say
 			}
 			if lands == nil {
@@ -34,7 +36,7 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
 					"is not in the repository, and no task that this one builds on lands there",
 					"a file or directory of HEAD, or one that the task or a dependency may add (deliverable_spec.paths)",
-					plan.Quote(focus), "")
+					plain.Quote(focus), "")
 			}
 		}
 	}

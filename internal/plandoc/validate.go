@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"slices"
@@ -78,12 +79,13 @@ func (v *validator) index() {
 		}
 		if !t.TaskID.Valid() {
 			v.add(i, "bad-id", "task_id", "is not a task id", "upper-case words with hyphens, then numbers with dots",
-				plan.Quote(string(t.TaskID)), "task_id: IMPL-1")
+				plain.Quote(string(t.TaskID)), "task_id: IMPL-1")
 			continue
 		}
 		if first, taken := v.at[t.TaskID]; taken {
 			v.add(i, "duplicate-id", "task_id", "the id belongs to another task already", "an id of its own",
-				fmt.Sprintf("%s, also %s", t.TaskID, plan.Quote(v.plan.Tasks[first].Title)), "task_id: "+string(v.freeID(t.TaskID)))
+				fmt.Sprintf("%s, also %s", t.TaskID, plain.Quote(v.plan.Tasks[first].Title)),
+				"task_id: "+string(v.freeID(t.TaskID)))
 			continue
 		}
 		v.at[t.TaskID] = i
@@ -115,7 +117,7 @@ func (v *validator) rootExists() {
 	i, ok := v.at[v.plan.RootTaskID]
 	switch {
 	case !ok:
-		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", plan.Quote(string(v.plan.RootTaskID)),
+		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", plain.Quote(string(v.plan.RootTaskID)),
 			"root_task_id: GOAL-1")
 	case v.plan.Tasks[i].NodeType != plan.Goal:
 		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal), string(v.plan.Tasks[i].NodeType),
@@ -129,11 +131,11 @@ func (v *validator) rootExists() {
 func (v *validator) config() {
 	p := v.plan
 	if rule := badLine(p.Title); rule != "" {
-		v.top("bad-text", "title", rule, "one line of text", plan.Quote(p.Title), "title: Release dossier")
+		v.top("bad-text", "title", rule, "one line of text", plain.Quote(p.Title), "title: Release dossier")
 	}
 	if p.PlanID != "" && !p.PlanID.Valid() {
 		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
-			plan.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
+			plain.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
 	}
 	if v.limits.MinScore < v.floors.MinScore {
 		v.looser("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
@@ -143,7 +145,7 @@ func (v *validator) config() {
 	}
 	for i, name := range p.Config.Reviewers {
 		if rule := badLine(name); rule != "" {
-			v.top("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plan.Quote(name), "")
+			v.top("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plain.Quote(name), "")
 		}
 	}
 	v.negative()
@@ -176,7 +178,7 @@ func badLine(s string) string {
 		return "is empty"
 	case !utf8.ValidString(s):
 		return "is not UTF-8"
-	case slices.ContainsFunc([]rune(s), plan.HostileRune):
+	case slices.ContainsFunc([]rune(s), plain.Hostile):
 		return "contains a line break, a control character or an invisible one"
 	}
 	return ""

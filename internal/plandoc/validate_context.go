@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"gitwf/internal/schema"
 )
 
@@ -16,7 +18,7 @@ import (
 func (v *validator) documentMode() {
 	if mode := v.plan.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
 		v.top("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
-			plan.Quote(mode), "task_document: strict")
+			plain.Quote(mode), "task_document: strict")
 	}
 }
 
@@ -53,7 +55,7 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 	if dot := strings.LastIndexByte(string(t.TaskID), '.'); dot > 0 && isStrict(v.plan) {
 		if above := t.TaskID[:dot]; v.get(above) != nil && t.ParentTaskID != above {
 			v.add(i, "id-parent", "parent_task_id", "the id is that of a subtask of another task", string(above),
-				plan.Quote(string(t.ParentTaskID)), "parent_task_id: "+string(above))
+				plain.Quote(string(t.ParentTaskID)), "parent_task_id: "+string(above))
 		}
 	}
 }
@@ -96,7 +98,7 @@ func (d documentRules) edges() {
 		case ids[0] == t.ParentTaskID:
 		case parent == nil:
 			d.find("unknown-parent", "context.parent", "names a task that does not exist", "the id of the GOAL above it",
-				plan.Quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
+				plain.Quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
 		default:
 			d.find("context-parent", "context.parent", "is another task than the parent",
 				string(t.ParentTaskID)+", as parent_task_id", string(ids[0]), "parent: "+string(t.ParentTaskID))
@@ -109,7 +111,7 @@ func (d documentRules) edges() {
 		case !ok || slices.Contains(t.DependsOn, id) || t.NodeType == plan.Goal:
 		case d.get(id) == nil:
 			d.find("unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plan.Quote(string(id)), d.similar(id, "depends_on: [", "]"))
+				plain.Quote(string(id)), d.similar(id, "depends_on: [", "]"))
 		default:
 			d.find("context-depends-on", field, "is a dependency that the task itself does not have", "the same as depends_on",
 				string(id), "depends_on: ["+string(id)+"]")
@@ -120,7 +122,7 @@ func (d documentRules) edges() {
 		switch {
 		case d.get(plan.TaskID(from)) == nil:
 			d.find("inherited-from", "context.inherited.from", "names a task that does not exist", "the id of a task above it",
-				plan.Quote(from), "from: "+string(t.ParentTaskID))
+				plain.Quote(from), "from: "+string(t.ParentTaskID))
 		case !slices.Contains(ancestors(t, d.get), d.get(plan.TaskID(from))):
 			d.find("inherited-from", "context.inherited.from", "is no task above this one", "the id of a task above it", from,
 				"from: "+string(t.ParentTaskID))
@@ -183,20 +185,20 @@ var sectionsSchema = sync.OnceValues(func() (*schema.Schema, error) { return sch
 // focusPath demands a path of the repository: relative, clean, without wildcards.
 func (d documentRules) focusPath(field, p string) {
 	example := "focus_paths: [" + strings.Trim(strings.TrimPrefix(strings.ReplaceAll(p, `\`, "/"), "./"), "/") + "]"
-	if plan.IsPattern(p) {
-		d.find("focus-path", field, "must not have wildcards", "the path of a file or a directory", plan.Quote(p),
+	if relpath.IsPattern(p) {
+		d.find("focus-path", field, "must not have wildcards", "the path of a file or a directory", plain.Quote(p),
 			"focus_paths: ["+focusDir(p)+"]")
 	} else if strings.HasPrefix(p, "-") {
 		d.find("focus-path", field, "begins with a hyphen and would be taken for an option",
-			"the path of a file or a directory", plan.Quote(p), "")
-	} else if err := plan.CheckPathBy(p, func(c string) string {
+			"the path of a file or a directory", plain.Quote(p), "")
+	} else if err := relpath.CheckBy(p, func(c string) string {
 		if c == "" || c == "." || c == ".." || strings.EqualFold(c, ".git") {
 			return "must be clean, without . or .. as a component, and not below .git"
 		}
 		return ""
 	}); err != nil {
-		d.find("focus-path", field, err.(*plan.PathError).Rule, "a path from the root of the repository",
-			plan.Quote(p), example)
+		d.find("focus-path", field, err.(*relpath.Error).Rule, "a path from the root of the repository",
+			plain.Quote(p), example)
 	}
 }
 
@@ -212,8 +214,8 @@ func focusDir(p string) string {
 func (d documentRules) targetFile(field, s string) {
 	file, rest, _ := strings.Cut(s, ":")
 	const want = "file:function:lines"
-	if err := plan.CheckPath(file); err != nil {
-		d.find("target-file", field, "the file: "+err.(*plan.PathError).Rule, want, plan.Quote(s),
+	if err := relpath.Check(file); err != nil {
+		d.find("target-file", field, "the file: "+err.(*relpath.Error).Rule, want, plain.Quote(s),
 			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 		return
 	}
@@ -228,7 +230,7 @@ func (d documentRules) targetFile(field, s string) {
 		b, errB = a, errA
 	}
 	if errA != nil || errB != nil || a < 1 || b < a {
-		d.find("target-file", field, "the lines are no range", want, plan.Quote(parts[len(parts)-1]),
+		d.find("target-file", field, "the lines are no range", want, plain.Quote(parts[len(parts)-1]),
 			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
@@ -22,7 +22,7 @@ func (d documentRules) steps() {
 		here := fmt.Sprintf("%s[%d]", at, j)
 		m, _ := list[j].(map[string]any)
 		if rule := badLine(s.Name); rule != "" {
-			d.find("bad-text", here+".step", rule, "a name on one line", plan.Quote(s.Name), "step: find_patterns")
+			d.find("bad-text", here+".step", rule, "a name on one line", plain.Quote(s.Name), "step: find_patterns")
 		}
 		if d.strict && m != nil && len(s.Commands) == 0 {
 			d.find("missing-field", here+".command", "is missing", "command, or commands", "nothing",
@@ -30,11 +30,11 @@ func (d documentRules) steps() {
 		}
 		if IsProperty(s.OutputTo) {
 			d.find("output-to", here+".output_to", "is a property of tasks, and can't be a result too", "another name",
-				plan.Quote(s.OutputTo), "output_to: patterns")
+				plain.Quote(s.OutputTo), "output_to: patterns")
 		}
 		if first, taken := names[s.Name]; taken {
 			d.find("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
-				fmt.Sprintf("%s, also %s[%d]", plan.Quote(s.Name), at, first), "step: "+plan.OneLine(s.Name)+"_2")
+				fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.Name), at, first), "step: "+plain.Line(s.Name)+"_2")
 		} else {
 			names[s.Name] = j
 		}
@@ -43,7 +43,7 @@ func (d documentRules) steps() {
 			if first, taken := outputs[key]; taken {
 				d.find("duplicate-output", here+".output_to",
 					"two steps have the same output_to, upper and lower case being the same", "a name of its own",
-					fmt.Sprintf("%s, also %s[%d]", plan.Quote(s.OutputTo), at, first), "output_to: "+plan.OneLine(s.OutputTo)+"_2")
+					fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.OutputTo), at, first), "output_to: "+plain.Line(s.OutputTo)+"_2")
 			} else {
 				outputs[key] = j
 			}
@@ -86,7 +86,7 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 				if ref.wrong != "" {
 					d.find("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
 						"an argument of a program that takes it for text; or the variable "+VarName(ref.name)+" of the environment",
-						plan.Quote(c.Line[ref.start:ref.end]), "")
+						plain.Quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
 		case StepRead, StepSearch, stepFind:

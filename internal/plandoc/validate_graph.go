@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (v *validator) tree() {
 				"parent_task_id: "+string(p.RootTaskID))
 		case parent == nil:
 			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist", "the id of a GOAL of this plan",
-				plan.Quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
+				plain.Quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
 		case parent.NodeType != plan.Goal && t.NodeType != plan.Check:
 			v.add(i, "parent-not-goal", "parent_task_id", "only a GOAL can have children", "the id of a GOAL",
 				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(p.RootTaskID))
@@ -234,7 +235,7 @@ func (v *validator) bindings() {
 				"review_target_task_id: IMPL-1")
 		case target == nil:
 			v.add(i, "check-binding", field, "names a task that does not exist", "the id of an ACTION of this plan",
-				plan.Quote(string(t.ReviewTargetTaskID)), v.similar(t.ReviewTargetTaskID, field+": ", ""))
+				plain.Quote(string(t.ReviewTargetTaskID)), v.similar(t.ReviewTargetTaskID, field+": ", ""))
 		case target.NodeType != plan.Action:
 			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
 				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")

@@ -2,7 +2,9 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"slices"
 	"strings"
 )
@@ -16,10 +18,11 @@ func (v *validator) rootRules() {
 		at := fmt.Sprintf("root_acceptance_criteria[%d]", j)
 		if !validCriterionID(c.ID) {
 			v.add(i, "bad-id", at+".id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
-				plan.Quote(c.ID), fmt.Sprintf("id: R%d", j+1))
+				plain.Quote(c.ID), fmt.Sprintf("id: R%d", j+1))
 		}
 		if _, taken := known[c.ID]; taken {
-			v.add(i, "duplicate-criterion", at+".id", "two root criteria have the same id", "an id of its own", plan.Quote(c.ID),
+			v.add(i, "duplicate-criterion", at+".id", "two root criteria have the same id", "an id of its own",
+				plain.Quote(c.ID),
 				fmt.Sprintf("id: R%d", j+1))
 		}
 		known[c.ID] = j
@@ -32,7 +35,7 @@ func (v *validator) rootRules() {
 	for j, c := range root.RootAcceptanceCriteria {
 		if !covered[c.ID] && v.plan.Leaves() > 0 {
 			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j),
-				"no task covers it: "+plan.Quote(c.Statement),
+				"no task covers it: "+plain.Quote(c.Statement),
 				"an ACTION or a criterion with covers", "none", fmt.Sprintf("covers: [%s]", c.ID))
 		}
 	}
@@ -48,7 +51,7 @@ func (v *validator) coverage(known map[string]int) map[string]bool {
 		for j, id := range ids {
 			if _, ok := known[id]; !ok {
 				v.add(i, "unknown-root-criterion", fmt.Sprintf("%s[%d]", field, j), "names a root criterion that does not exist",
-					v.knownRoot(), plan.Quote(id), "")
+					v.knownRoot(), plain.Quote(id), "")
 			}
 			covered[id] = true
 		}
@@ -86,7 +89,7 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 		if t := v.get(id); t == nil || t.NodeType == plan.Check {
 			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j), "names no deliverable of this plan",
 				"the id of an ACTION or a GOAL",
-				plan.Quote(string(id)), v.similar(id, "include_children: [", "]"))
+				plain.Quote(string(id)), v.similar(id, "include_children: [", "]"))
 		}
 	}
 	switch f.Mode {
@@ -98,7 +101,7 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 	case plan.Assemble:
 		v.assemble(i, f)
 	default:
-		v.add(i, "bad-final-spec", at+"mode", "is not a mode", "PASS_THROUGH or ASSEMBLE", plan.Quote(f.Mode),
+		v.add(i, "bad-final-spec", at+"mode", "is not a mode", "PASS_THROUGH or ASSEMBLE", plain.Quote(f.Mode),
 			"mode: PASS_THROUGH")
 	}
 }
@@ -109,7 +112,7 @@ func (v *validator) assemble(i int, f *plan.FinalDeliverableSpec) {
 	j, ok := v.at[f.AssembleTaskID]
 	if !ok || v.plan.Tasks[j].NodeType != plan.Action || v.plan.Tasks[j].Planning() {
 		v.add(i, "bad-final-spec", field, "ASSEMBLE needs the task that assembles", "the id of an ACTION",
-			plan.Quote(string(f.AssembleTaskID)), v.similar(f.AssembleTaskID, "assemble_task_id: ", ""))
+			plain.Quote(string(f.AssembleTaskID)), v.similar(f.AssembleTaskID, "assemble_task_id: ", ""))
 		return
 	}
 	task := v.plan.Tasks[j]
@@ -189,20 +192,20 @@ func (v *validator) targets() {
 		}
 		own := map[string]string{}
 		for _, f := range specPaths(s) {
-			key := plan.FoldPath(f.path)
+			key := relpath.Fold(f.path)
 			if first, twice := own[key]; twice {
 				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice", "each file once",
-					plan.Quote(f.path)+" and "+first, "")
+					plain.Quote(f.path)+" and "+first, "")
 				continue
 			}
-			own[key] = plan.Quote(f.path)
+			own[key] = plain.Quote(f.path)
 			if s.OutputDir == "" {
 				continue
 			}
-			k := plan.FoldPath(s.OutputDir + "/" + f.path)
+			k := relpath.Fold(s.OutputDir + "/" + f.path)
 			if other, twice := taken[k]; twice && other != t.TaskID {
 				v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path", "a path of its own",
-					plan.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
+					plain.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
 					"output_dir: "+s.OutputDir+"/"+strings.ToLower(string(t.TaskID)))
 			} else {
 				taken[k] = t.TaskID

@@ -2,7 +2,9 @@ package plandoc
 
 import (
 	"fmt"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 	"math"
 	"slices"
 	"strconv"
@@ -13,10 +15,10 @@ import (
 // task checks what can be said of one task alone, or of it and the tasks that it names.
 func (v *validator) task(i int, t *plan.Task) {
 	if rule := badLine(t.Title); rule != "" {
-		v.add(i, "bad-text", "title", rule, "one line of text", plan.Quote(t.Title), "title: Write the report")
+		v.add(i, "bad-text", "title", rule, "one line of text", plain.Quote(t.Title), "title: Write the report")
 	}
 	if t.Agent != "" && badLine(t.Agent) != "" {
-		v.add(i, "bad-text", "agent", badLine(t.Agent), "the name of an agent", plan.Quote(t.Agent), "agent: exec")
+		v.add(i, "bad-text", "agent", badLine(t.Agent), "the name of an agent", plain.Quote(t.Agent), "agent: exec")
 	}
 	switch t.NodeType {
 	case plan.Action:
@@ -25,7 +27,7 @@ func (v *validator) task(i int, t *plan.Task) {
 		v.check(i, t)
 	case plan.Goal:
 	default:
-		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", plan.Quote(string(t.NodeType)),
+		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", plain.Quote(string(t.NodeType)),
 			"node_type: ACTION")
 	}
 	v.fields(i, t)
@@ -75,7 +77,7 @@ func (v *validator) dependencies(i int, t *plan.Task) {
 			v.add(i, "duplicate-dependency", field, "is listed twice", "each task once", string(d), "")
 		case dep == nil:
 			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plan.Quote(string(d)), v.similar(d, "depends_on: [", "]"))
+				plain.Quote(string(d)), v.similar(d, "depends_on: [", "]"))
 		case d == t.TaskID:
 			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
 		case t.NodeType == plan.Check && d != t.ReviewTargetTaskID:
@@ -133,10 +135,10 @@ func (v *validator) requirements(i int, t *plan.Task) {
 	for j, r := range t.Requires {
 		field := fmt.Sprintf("requires[%d].name", j)
 		if rule := badLine(r.Name); rule != "" {
-			v.add(i, "bad-text", field, rule, "a name on one line", plan.Quote(r.Name), "name: logo")
+			v.add(i, "bad-text", field, rule, "a name on one line", plain.Quote(r.Name), "name: logo")
 		}
 		if seen[r.Name] {
-			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own", plan.Quote(r.Name), "")
+			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own", plain.Quote(r.Name), "")
 		}
 		seen[r.Name] = true
 	}
@@ -178,10 +180,10 @@ func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 	}
 	if len(s.Paths) > 0 || len(s.Tests) > 0 {
 		v.add(i, "wrong-field", at+"paths", "only a change has paths and tests", "format: change, or filename or files",
-			plan.Quote(s.Format), "format: change")
+			plain.Quote(s.Format), "format: change")
 	}
 	if badLine(s.Format) != "" {
-		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", plan.Quote(s.Format),
+		v.add(i, "no-spec", at+"format", "the deliverable has no format", "html, md, json, ...", plain.Quote(s.Format),
 			"format: md")
 	}
 	if s.Filename == "" && len(s.Files) == 0 {
@@ -193,19 +195,19 @@ func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 			return
 		}
 		rule := err.Error()
-		if e, ok := err.(*plan.PathError); ok {
+		if e, ok := err.(*relpath.Error); ok {
 			rule = e.Rule
 		}
-		v.add(i, "bad-path", at+field, rule, "a relative path inside the artifact", plan.Quote(p), field+": report.md")
+		v.add(i, "bad-path", at+field, rule, "a relative path inside the artifact", plain.Quote(p), field+": report.md")
 	}
 	if s.Filename != "" {
-		check("filename", s.Filename, plan.CheckPattern(s.Filename))
+		check("filename", s.Filename, relpath.CheckPattern(s.Filename))
 	}
 	for j, f := range s.Files {
-		check(fmt.Sprintf("files[%d]", j), f, plan.CheckPattern(f))
+		check(fmt.Sprintf("files[%d]", j), f, relpath.CheckPattern(f))
 	}
 	if s.OutputDir != "" {
-		check("output_dir", s.OutputDir, plan.CheckPath(s.OutputDir))
+		check("output_dir", s.OutputDir, relpath.Check(s.OutputDir))
 	}
 	if s.SingleFile && (len(s.Files) > 1 || len(s.Files) == 1 && s.Filename != "" && s.Files[0] != s.Filename) {
 		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file",
@@ -213,7 +215,7 @@ func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 	}
 	if !s.SingleFile && s.BundleMode != plan.BundleManifest {
 		v.add(i, "no-bundle-mode", at+"bundle_mode", "several files need a manifest", plan.BundleManifest,
-			plan.Quote(s.BundleMode), "bundle_mode: MANIFEST")
+			plain.Quote(s.BundleMode), "bundle_mode: MANIFEST")
 	}
 }
 
@@ -224,12 +226,12 @@ func (v *validator) criteria(i int, t *plan.Task) {
 		at := fmt.Sprintf("acceptance_criteria[%d].", j)
 		if !validCriterionID(c.ID) {
 			v.add(i, "bad-id", at+"id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
-				plan.Quote(c.ID), "id: A"+strconv.Itoa(j+1))
-		} else if first, taken := seen[plan.FoldPath(c.ID)]; taken {
+				plain.Quote(c.ID), "id: A"+strconv.Itoa(j+1))
+		} else if first, taken := seen[relpath.Fold(c.ID)]; taken {
 			v.add(i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
-				fmt.Sprintf("%s, also acceptance_criteria[%d]", plan.Quote(c.ID), first), "id: A"+strconv.Itoa(j+1))
+				fmt.Sprintf("%s, also acceptance_criteria[%d]", plain.Quote(c.ID), first), "id: A"+strconv.Itoa(j+1))
 		}
-		seen[plan.FoldPath(c.ID)] = j
+		seen[relpath.Fold(c.ID)] = j
 		if strings.TrimSpace(c.Statement) == "" {
 			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing",
 				"statement: report.md has a summary")
@@ -258,7 +260,7 @@ func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion)
 			})
 		if !named {
 			v.add(i, "bad-value", fmt.Sprintf("%ssupersedes[%d]", at, j), "names no run line of another change",
-				"TASK:CRITERION of another task with format: change", plan.Quote(name), "supersedes: [IMPL-1:A2]")
+				"TASK:CRITERION of another task with format: change", plain.Quote(name), "supersedes: [IMPL-1:A2]")
 		}
 	}
 }
@@ -267,10 +269,10 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.Red != "" && (!c.RedFirst() || c.Run == "" || !t.Changes()) {
 		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done",
 			"base, at a criterion with a run line",
-			plan.Quote(c.Red), "red: base")
+			plain.Quote(c.Red), "red: base")
 	}
 	if c.Severity != plan.Must && c.Severity != plan.Should {
-		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plan.Quote(c.Severity), "severity: MUST")
+		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plain.Quote(c.Severity), "severity: MUST")
 	}
 	switch c.CheckMethod {
 	case plan.StaticCheck:
@@ -293,7 +295,7 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 		}
 	default:
 		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check or run_smoke_test",
-			plan.Quote(c.CheckMethod), "check_method: manual_review")
+			plain.Quote(c.CheckMethod), "check_method: manual_review")
 	}
 }
 
@@ -333,7 +335,7 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	}
 	for j, name := range t.Reviewers {
 		if rule := badLine(name); rule != "" {
-			v.add(i, "bad-text", fmt.Sprintf("reviewers[%d]", j), rule, "a name", plan.Quote(name), "")
+			v.add(i, "bad-text", fmt.Sprintf("reviewers[%d]", j), rule, "a name", plain.Quote(name), "")
 		}
 	}
 	quorum := v.limits.Quorum
@@ -357,7 +359,7 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	}
 	foundName := "nobody in particular"
 	if outside >= 0 {
-		foundName = plan.Quote(names[outside])
+		foundName = plain.Quote(names[outside])
 	}
 	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
 		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -124,7 +125,7 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 	for i, k := range p.Keys {
 		where := fmt.Sprintf("keys[%d]", i)
 		names[k.Name] = true
-		if k.Name == "" || plan.OneLine(k.Name) != k.Name || strings.ContainsAny(k.SSH+k.GPG, "\n\r") {
+		if k.Name == "" || plain.Line(k.Name) != k.Name || strings.ContainsAny(k.SSH+k.GPG, "\n\r") {
 			bad("bad-key", where, "needs a name and either ssh or gpg, each on one line", k.Name)
 			continue
 		}

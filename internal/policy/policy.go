@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // policyVersion is the version of policy.json that this package writes. A reader refuses a higher one.
@@ -113,13 +114,13 @@ func (p *Policy) Check() plan.Findings {
 	seen := map[string]bool{}
 	for i, r := range p.Roots {
 		where := fmt.Sprintf("roots[%d].path", i)
-		if err := plan.CheckPath(r.Path); err != nil || path.Clean(r.Path) != r.Path {
+		if err := relpath.Check(r.Path); err != nil || path.Clean(r.Path) != r.Path {
 			bad("bad-root", where, "is no directory inside the working tree", r.Path)
 		}
-		if seen[plan.FoldPath(r.Path)] {
+		if seen[relpath.Fold(r.Path)] {
 			bad("duplicate-root", where, "is protected twice", r.Path)
 		}
-		seen[plan.FoldPath(r.Path)] = true
+		seen[relpath.Fold(r.Path)] = true
 		if r.MinScore < 0 || r.MinScore > 100 || r.Quorum < 0 {
 			bad("bad-number", fmt.Sprintf("roots[%d]", i), "needs a min_score of 0 to 100 and a quorum that is not negative", "")
 		}

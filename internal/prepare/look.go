@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"gitwf/internal/glob"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/plandoc"
 )
 
@@ -63,14 +63,14 @@ func readFile(root *os.Root, name string, out *bytes.Buffer) error {
 	name = inside(name)
 	info, err := root.Stat(name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", plan.OneLine(name), reason(err))
+		return fmt.Errorf("read %s: %w", plain.Line(name), reason(err))
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("read %s: is no file", plan.OneLine(name))
+		return fmt.Errorf("read %s: is no file", plain.Line(name))
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", plan.OneLine(name), reason(err))
+		return fmt.Errorf("read %s: %w", plain.Line(name), reason(err))
 	}
 	defer f.Close()
 	n, err := io.Copy(out, io.LimitReader(f, MaxOutput))
@@ -120,7 +120,7 @@ func search(ctx context.Context, root *os.Root, pattern, below string, out *byte
 		return nil
 	})
 	if err == nil && matches == 0 {
-		return fmt.Errorf("nothing matches %s", plan.OneLine(pattern))
+		return fmt.Errorf("nothing matches %s", plain.Line(pattern))
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func search(ctx context.Context, root *os.Root, pattern, below string, out *byte
 // find prints the names of matching files: * ? and [...] within a name, ** for any number of directories.
 func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer) error {
 	if err := glob.Check(pattern); err != nil {
-		return fmt.Errorf("the pattern %s: %w", plan.OneLine(pattern), err)
+		return fmt.Errorf("the pattern %s: %w", plain.Line(pattern), err)
 	}
 	below := inside(pattern)
 	matches := 0
@@ -144,7 +144,7 @@ func find(ctx context.Context, root *os.Root, pattern string, out *bytes.Buffer)
 		return nil
 	})
 	if err == nil && matches == 0 {
-		return fmt.Errorf("no file matches %s", plan.OneLine(pattern))
+		return fmt.Errorf("no file matches %s", plain.Line(pattern))
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func files(ctx context.Context, root *os.Root, below string, f func(name string,
 		below = "."
 	}
 	if _, err := root.Stat(below); err != nil {
-		return fmt.Errorf("look below %s: %w", plan.OneLine(below), reason(err))
+		return fmt.Errorf("look below %s: %w", plain.Line(below), reason(err))
 	}
 	seen := 0
 	return fs.WalkDir(root.FS(), below, func(name string, d fs.DirEntry, err error) error {

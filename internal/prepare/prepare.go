@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
@@ -74,7 +75,7 @@ func Run(ctx context.Context, s Setup) (Outcome, error) {
 	for i, s := range plandoc.Steps(s.Task) {
 		res, err := r.take(ctx, s)
 		if err != nil {
-			return out, fmt.Errorf("step %s: %w", plan.OneLine(s.Name), err)
+			return out, fmt.Errorf("step %s: %w", plain.Line(s.Name), err)
 		}
 		if res.Record.Result != plandoc.StepGiven {
 			if err := r.keep(i, &res); err != nil {
@@ -137,7 +138,7 @@ func (r *runner) take(ctx context.Context, s plandoc.Step) (Result, error) {
 
 // settle decides the result of a failed step.
 func (r *runner) settle(res *Result, failed error) {
-	res.Record.Problem = plan.Printable(failed.Error())
+	res.Record.Problem = plain.Text(failed.Error())
 	answer, answered := r.Answers[res.Name]
 	switch {
 	case res.OnError == plandoc.SkipOptional:
@@ -277,7 +278,7 @@ func (r *runner) keep(i int, res *Result) error {
 	res.File = plan.EscapeName(name)
 	at := filepath.Join(r.Results, res.File)
 	if err := os.WriteFile(at, []byte(res.Output), 0o666); err != nil {
-		return fmt.Errorf("keep the output of step %s: %w", plan.OneLine(res.Name), err)
+		return fmt.Errorf("keep the output of step %s: %w", plain.Line(res.Name), err)
 	}
 	if res.OutputTo != "" {
 		r.outputs[res.OutputTo] = res.Output

@@ -9,13 +9,14 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 	"gitwf/internal/watch"
 )
 
-// Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of past
-// events. Each of its lines fits into one row, and closing it leaves nothing behind.
+// Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
+// past events. Each of its lines fits into one row, and closing it leaves nothing behind.
 type Live struct {
 	out    io.Writer
 	size   func() (columns, rows int) // zero if unknown
@@ -76,7 +77,7 @@ func (v *Live) Watch(s *plan.State, doing []engine.Doing) {
 	v.done, v.all = s.Progress()
 	for _, d := range doing {
 		if t := s.Tasks[d.Task]; t != nil {
-			v.title[d.Task] = plan.OneLine(t.Title)
+			v.title[d.Task] = plain.Line(t.Title)
 		}
 	}
 }
@@ -185,7 +186,7 @@ func (v *Live) lines(columns, most int) []string {
 			what = "elsewhere: " + what
 		}
 		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", watch.Elapsed(v.now().Sub(d.Since)), d.Task, what,
-			plan.OneLine(d.Agent), v.title[d.Task]))
+			plain.Line(d.Agent), v.title[d.Task]))
 	}
 	if copying != "" {
 		lines = append(lines, copying)
@@ -195,7 +196,7 @@ func (v *Live) lines(columns, most int) []string {
 
 // progress is the line about the plan, with a bar where there is room for one.
 func (v *Live) progress(columns int) string {
-	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, watch.Elapsed(v.now().Sub(v.began)), plan.OneLine(v.plan))
+	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, watch.Elapsed(v.now().Sub(v.began)), plain.Line(v.plan))
 	const longest, shortest = 30, 10
 	room := min(columns-len("[]  ")-terminal.Cells(text), longest)
 	if room < shortest || v.all == 0 {

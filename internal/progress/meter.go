@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/terminal"
 )
 
@@ -58,7 +58,7 @@ func (m *Meter) Step(s gitstore.Step) {
 func (m *Meter) Text(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.draw(plan.OneLine(text), m.now())
+	m.draw(plain.Line(text), m.now())
 }
 
 // draw draws a text, unless the line was just drawn.
@@ -90,7 +90,7 @@ func (m *Meter) End() {
 
 // stepText is a step as git words it: "Writing files:  45% (450/1000), 12.0 MiB | 3.0 MiB/s".
 func stepText(s gitstore.Step, took time.Duration) string {
-	text := fmt.Sprintf("%s: %3d%% (%d/%d)", plan.OneLine(s.What), int(100*s.Fraction()), s.Done, s.All)
+	text := fmt.Sprintf("%s: %3d%% (%d/%d)", plain.Line(s.What), int(100*s.Fraction()), s.Done, s.All)
 	if s.Bytes > 0 {
 		text += ", " + Bytes(s.Bytes)
 	}
@@ -104,7 +104,7 @@ func stepText(s gitstore.Step, took time.Duration) string {
 func Bytes(n int64) string {
 	switch {
 	case n < 1<<10:
-		return plan.Count(int(n), "byte")
+		return plain.Count(int(n), "byte")
 	case n < 1<<20:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	case n < 1<<30:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // leastKept is the size below which a text is left out rather than shortened.
@@ -195,7 +195,7 @@ func (l *ledger) account(kind string) *account {
 
 // frame is what surrounds the names in the account's line.
 func (a account) frame() (before, after string) {
-	before = fmt.Sprintf("- %s: %s, %s", a.kind, plan.Count(a.count, "text"), plan.Count(a.bytes, "byte"))
+	before = fmt.Sprintf("- %s: %s, %s", a.kind, plain.Count(a.count, "text"), plain.Count(a.bytes, "byte"))
 	if len(a.names) == 0 {
 		return before, "\n"
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -35,14 +36,14 @@ func (e MaskRecords) Apply(*plan.State) (plan.Change, error) {
 		return plan.Change{}, errors.New("there is nothing to mask")
 	}
 	c := plan.Change{
-		Subject:  fmt.Sprintf("doctor: secrets masked in %s", plan.Count(len(e.Records), "record")),
+		Subject:  fmt.Sprintf("doctor: secrets masked in %s", plain.Count(len(e.Records), "record")),
 		Trailers: []plan.Trailer{{Key: "Wf-Event", Value: plan.EventMasked}},
 	}
 	for _, m := range e.Records {
 		if !MayMask(m.Path, m.Old, m.New) {
-			return plan.Change{}, fmt.Errorf("%s: more than texts would change", plan.OneLine(m.Path))
+			return plan.Change{}, fmt.Errorf("%s: more than texts would change", plain.Line(m.Path))
 		}
-		c.Body += plan.OneLine(m.Path) + "\n"
+		c.Body += plain.Line(m.Path) + "\n"
 		c.Add = append(c.Add, plan.Entry{Path: m.Path, Data: m.New, Replaces: m.OID})
 	}
 	return c, nil

@@ -13,7 +13,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // Copy writes the views once below a directory that has none of that plan yet, and returns their names. Nothing there
@@ -26,17 +26,17 @@ func (v *Views) Copy(ctx context.Context, snap *gitstore.Snapshot, name, full st
 	dir := filepath.Join(full, string(snap.ID))
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fault.Usage("git wf checkout --output DIR, with another directory; or remove it",
-			"%s is there already", plan.OneLine(dir))
+			"%s is there already", plain.Line(dir))
 	}
 	if err := os.MkdirAll(full, 0o777); err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return nil, fault.Usage("--output DIR, where you may write", "write %s: %w", plan.OneLine(name), err)
+		return nil, fault.Usage("--output DIR, where you may write", "write %s: %w", plain.Line(name), err)
 	}
 	if err := writeTree(full, files); err != nil {
-		return nil, fmt.Errorf("write %s: %w", plan.OneLine(name), err)
+		return nil, fmt.Errorf("write %s: %w", plain.Line(name), err)
 	}
 	return slices.Sorted(maps.Keys(files)), nil
 }

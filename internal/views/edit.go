@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -55,9 +56,9 @@ func viewDiff(ctx context.Context, store *gitstore.Store, ed checkout.Edit) stri
 	}})
 	_, hunks, _ := strings.Cut(string(out), "\n--- ")
 	if hunks == "" {
-		return plan.Printable(string(out))
+		return plain.Text(string(out))
 	}
-	return plan.Printable("--- " + hunks)
+	return plain.Text("--- " + hunks)
 }
 
 const editPlan = "what the plan says is changed with git wf plan --edit, or git wf plan --amend -m 'what is to change'"

@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/checkout"
 	"gitwf/internal/exchange"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -51,7 +52,7 @@ func (v *Views) Findings(ctx context.Context, sound []plan.ID) ([]audit.Finding,
 }
 
 func viewFinding(id plan.ID, place, mend, format string, args ...any) audit.Finding {
-	return audit.Finding{Code: "view", PlanID: id, Place: plan.OneLine(place), Mend: mend,
+	return audit.Finding{Code: "view", PlanID: id, Place: plain.Line(place), Mend: mend,
 		Message: fmt.Sprintf(format, args...)}
 }
 
@@ -66,7 +67,7 @@ func (v *Views) lost() audit.Finding {
 		}
 		defer unlock()
 		r, err := placeOf(v.Store).Sync(string(v.ID), nil, checkout.Options{})
-		return fmt.Sprintf("removed %s that nobody had edited", plan.Count(len(r.Removed), "file")), err
+		return fmt.Sprintf("removed %s that nobody had edited", plain.Count(len(r.Removed), "file")), err
 	}
 	return f
 }
@@ -96,7 +97,7 @@ func (v *Views) stale(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	if n := len(r.Written) + len(r.Removed); n > 0 {
 		f := viewFinding(id, dir, mend, "%s %s missing, broken or older than the plan",
-			plan.Count(n, "file"), map[bool]string{true: "is", false: "are"}[n == 1])
+			plain.Count(n, "file"), map[bool]string{true: "is", false: "are"}[n == 1])
 		f.Fix = func(ctx context.Context) (string, error) {
 			done, err := v.Update(ctx)
 			return fmt.Sprintf("wrote %d, removed %d, kept %s of what was broken", len(done.Written), len(done.Removed),

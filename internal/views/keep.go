@@ -13,7 +13,7 @@ import (
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 	"gitwf/internal/shell"
 )
 
@@ -30,7 +30,7 @@ func (v *Views) keepOut(ctx context.Context) error {
 	}
 	if name, _, some := strings.Cut(string(tracked), "\x00"); some {
 		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+
-			", and git wf checkout again", "%s is in the index; views are kept out of it", plan.OneLine(name))
+			", and git wf checkout again", "%s is in the index; views are kept out of it", plain.Line(name))
 	}
 	if !v.inView(ctx, dir+"/TODO_LIST.md") && !v.inView(ctx, marker) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitwf/internal/graph"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
@@ -74,7 +75,7 @@ func (m *Model) mark(s plan.Status) string {
 }
 
 // text makes what a plan says safe to draw, on one line.
-func (m *Model) text(s string) string { return terminal.Text(plan.OneLine(s), m.ASCII) }
+func (m *Model) text(s string) string { return terminal.Text(plain.Line(s), m.ASCII) }
 
 // clip cuts a text to a number of columns, and shows that.
 func (m *Model) clip(s string, columns int) string {

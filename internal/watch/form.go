@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
@@ -134,7 +135,7 @@ func (f *form) lines(columns int, ascii bool) (rows []Line, at int) {
 		}
 	}
 	for i, r := range f.rulings {
-		add(-1, Plain, fmt.Sprintf("%s %s: %s", r.ID, r.Severity, plan.OneLine(r.Statement)))
+		add(-1, Plain, fmt.Sprintf("%s %s: %s", r.ID, r.Severity, plain.Line(r.Statement)))
 		word, style := "( ) pass  ( ) fail  (*) not judged", Faint
 		switch r.word {
 		case "pass":

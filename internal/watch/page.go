@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
@@ -82,5 +83,5 @@ func versionText(v Version) string {
 	if verdict == "" {
 		verdict = "awaits review"
 	}
-	return fmt.Sprintf("%s  %-13s  %s", plan.VersionID(v.N), verdict, plan.OneLine(v.Text))
+	return fmt.Sprintf("%s  %-13s  %s", plan.VersionID(v.N), verdict, plain.Line(v.Text))
 }

@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // act carries out a person's decision with the command that would do it on the command line, and goes back to the page.
@@ -61,7 +63,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	}
 	// The decision was made: a browser that leaves the page does not cancel it.
 	o := s.Commands(context.WithoutCancel(r.Context()), slices.Concat(args, flags, words))
-	o.Output = plan.Printable(o.Output)
+	o.Output = plain.Text(o.Output)
 	key := secret()
 	s.outcomes.keep(key, o)
 	http.Redirect(w, r, back+"?said="+key, http.StatusSeeOther)
@@ -115,7 +117,7 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
 		return nil, &problem{http.StatusConflict,
 			fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest,
-				plan.OneLine(seen))}
+				plain.Line(seen))}
 	}
 	args = append(args, "--artifact="+plan.VersionID(t.Active)) // by the time it is locked, there may be a newer one
 	if score := r.PostFormValue("score"); score != "" {
@@ -150,8 +152,8 @@ func uploaded(r *http.Request) (dir string, flags []string, err error) {
 	}
 	for i, f := range r.MultipartForm.File["file"] {
 		base := f.Filename // mime/multipart keeps only its last element
-		if plan.CheckPath(base) != nil || strings.ContainsAny(base, `/\`) {
-			return dir, nil, badRequest("%s is no name for a file that can be handed in", plan.OneLine(base))
+		if relpath.Check(base) != nil || strings.ContainsAny(base, `/\`) {
+			return dir, nil, badRequest("%s is no name for a file that can be handed in", plain.Line(base))
 		}
 		own := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.Mkdir(own, 0o700); err != nil {

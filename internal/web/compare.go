@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -78,7 +79,7 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 	a, okA := rec.Version(plan.VersionNumber(p.A))
 	b, okB := rec.Version(plan.VersionNumber(p.B))
 	if !okA || !okB {
-		return notFound("%s has no versions %s and %s to compare", t.TaskID, plan.OneLine(p.A), plan.OneLine(p.B))
+		return notFound("%s has no versions %s and %s to compare", t.TaskID, plain.Line(p.A), plain.Line(p.B))
 	}
 	p.A, p.B = plan.VersionID(a.Version), plan.VersionID(b.Version)
 	p.Title = string(t.TaskID) + " " + p.A + " | " + p.B
@@ -100,7 +101,7 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request, snap *gitsto
 	b, okB := rec.Version(plan.VersionNumber(p.B))
 	a, okA := rec.Version(plan.VersionNumber(p.A))
 	if !okB || !okA && p.A != "" {
-		return notFound("%s has no versions %s and %s to compare", t.TaskID, plan.OneLine(p.A), plan.OneLine(p.B))
+		return notFound("%s has no versions %s and %s to compare", t.TaskID, plain.Line(p.A), plain.Line(p.B))
 	}
 	versions := []int{b.Version}
 	p.B, p.Title = plan.VersionID(b.Version), string(t.TaskID)+" "+plan.VersionID(b.Version)
@@ -244,7 +245,7 @@ func sideBySide(diff string) []pair {
 			p.in = append(p.in, text[1:])
 		case text[0] == ' ':
 			p.settle()
-			p.row(pair{A: p.a, B: p.b, Left: plain(text[1:]), Right: plain(text[1:])})
+			p.row(pair{A: p.a, B: p.b, Left: unchanged(text[1:]), Right: unchanged(text[1:])})
 			p.a, p.b = p.a+1, p.b+1
 		}
 	}
@@ -309,12 +310,12 @@ func number(s string) int {
 	return max(n, 1)
 }
 
-func plain(s string) []span { return []span{{Text: plan.Printable(s)}} }
-func whole(s string) []span { return []span{{Text: plan.Printable(s), Marked: true}} }
+func unchanged(s string) []span { return []span{{Text: plain.Text(s)}} }
+func whole(s string) []span     { return []span{{Text: plain.Text(s), Marked: true}} }
 
 // differing marks what is between the common beginning and the common end of two lines.
 func differing(a, b string) (left, right []span) {
-	x, y := []rune(plan.Printable(a)), []rune(plan.Printable(b))
+	x, y := []rune(plain.Text(a)), []rune(plain.Text(b))
 	head := 0
 	for head < len(x) && head < len(y) && x[head] == y[head] {
 		head++

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -67,11 +68,11 @@ func FuzzSideBySide(f *testing.F) {
 			line = strings.TrimSuffix(line, "\n")
 			switch {
 			case strings.HasPrefix(line, "-"):
-				left = append(left, plan.Printable(line[1:]))
+				left = append(left, plain.Text(line[1:]))
 			case strings.HasPrefix(line, "+"):
-				right = append(right, plan.Printable(line[1:]))
+				right = append(right, plain.Text(line[1:]))
 			case strings.HasPrefix(line, " "):
-				left, right = append(left, plan.Printable(line[1:])), append(right, plan.Printable(line[1:]))
+				left, right = append(left, plain.Text(line[1:])), append(right, plain.Text(line[1:]))
 			}
 		}
 		if !strings.HasPrefix(diff, "@@ ") {

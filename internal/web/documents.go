@@ -6,6 +6,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -84,7 +85,7 @@ func (s *Server) documents(ctx context.Context, snap *gitstore.Snapshot, state *
 // ok records what can't be read.
 func (r *reading) ok(err error) bool {
 	if err != nil {
-		r.docs.Problems = append(r.docs.Problems, plan.OneLine(err.Error()))
+		r.docs.Problems = append(r.docs.Problems, plain.Line(err.Error()))
 	}
 	return err == nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitwf/internal/graph"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -69,7 +70,7 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 	p.Events = slices.Clone(all[first:last])
 	slices.Reverse(p.Events)
 	if p.Keys, err = s.signEvents(r.Context(), p.Events); err != nil {
-		p.Unproven = plan.OneLine(err.Error())
+		p.Unproven = plain.Line(err.Error())
 	}
 	samples, sampled := sample(all)
 	p.Sampled = sampled
@@ -118,7 +119,7 @@ func rejected(all []moment, s *plan.State) []rejections {
 
 func titleOf(s *plan.State, id plan.TaskID) string {
 	if t := s.Tasks[id]; t != nil {
-		return plan.OneLine(t.Title)
+		return plain.Line(t.Title)
 	}
 	return ""
 }
@@ -194,7 +195,7 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 	}
 	n, err := strconv.Atoi(r.URL.Query().Get("n"))
 	if err != nil || n < 1 || n > len(all) {
-		return notFound("there is no event %q", plan.OneLine(r.URL.Query().Get("n")))
+		return notFound("there is no event %q", plain.Line(r.URL.Query().Get("n")))
 	}
 	m := all[n-1]
 	q := r.URL.Query()

@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -139,10 +140,10 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 	for _, ref := range refs {
 		l := planLine{ID: ref.ID}
 		if snap, err := s.Store.SnapshotAt(r.Context(), ref.ID, ref.Tip); err != nil {
-			l.Problem = plan.OneLine(err.Error())
+			l.Problem = plain.Line(err.Error())
 		} else {
 			state := snap.State()
-			l.Title, l.Status = plan.OneLine(snap.Plan.Title), rootStatus(state)
+			l.Title, l.Status = plain.Line(snap.Plan.Title), rootStatus(state)
 			l.Class = graph.ClassOf(l.Status)
 			l.Done, l.Total = state.Progress()
 		}
@@ -164,8 +165,8 @@ func functions(lang string) template.FuncMap {
 	return template.FuncMap{
 		"t":     func(text string) string { return translate(lang, text) },
 		"tf":    func(text string, args ...any) string { return fmt.Sprintf(translate(lang, text), args...) },
-		"line":  func(v any) string { return plan.OneLine(fmt.Sprint(v)) },
-		"lines": func(v any) string { return plan.Printable(fmt.Sprint(v)) },
+		"line":  func(v any) string { return plain.Line(fmt.Sprint(v)) },
+		"lines": func(v any) string { return plain.Text(fmt.Sprint(v)) },
 		"class": graph.ClassOf,
 		"word":  func(c graph.Class) string { return translate(lang, wordOf(c)) },
 		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -47,10 +48,10 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 	var newest []moment
 	err := s.Store.Log(ctx, snap.ID, func(e gitstore.LogEntry) bool {
 		newest = append(newest, moment{
-			Commit: e.Commit, Author: plan.OneLine(e.Author.Name), Time: e.Time, Subject: plan.OneLine(e.Subject),
-			Event: plan.OneLine(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
-			Artifact: plan.OneLine(e.Trailers["Wf-Artifact"]),
-			Verdict:  plan.Verdict(plan.OneLine(e.Trailers["Wf-Verdict"])), Score: plan.OneLine(e.Trailers["Wf-Score"]),
+			Commit: e.Commit, Author: plain.Line(e.Author.Name), Time: e.Time, Subject: plain.Line(e.Subject),
+			Event: plain.Line(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
+			Artifact: plain.Line(e.Trailers["Wf-Artifact"]),
+			Verdict:  plan.Verdict(plain.Line(e.Trailers["Wf-Verdict"])), Score: plain.Line(e.Trailers["Wf-Score"]),
 			Merge: len(e.Parents) > 1,
 		})
 		return true

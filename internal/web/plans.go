@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -133,8 +134,8 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 }
 
 func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
-	p := s.page(r, plan.OneLine(snap.Plan.Title))
-	p.Plan, p.PlanName, p.Tab = snap.ID, plan.OneLine(snap.Plan.Title), tab
+	p := s.page(r, plain.Line(snap.Plan.Title))
+	p.Plan, p.PlanName, p.Tab = snap.ID, plain.Line(snap.Plan.Title), tab
 	return p
 }
 
@@ -215,7 +216,7 @@ func (s *Server) running(r *http.Request, id plan.ID, state *plan.State) ([]runn
 			shown = state.Tasks[task.ReviewTargetTaskID].Task
 		}
 		all = append(all, running{
-			Task: task.TaskID, Title: plan.OneLine(shown.Title), Agent: plan.OneLine(c.Agent), Started: c.Started,
+			Task: task.TaskID, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started,
 			URL: planURL(id, "task", string(shown.TaskID)), Tail: s.tail(id, shown.TaskID),
 		})
 	}
@@ -232,7 +233,7 @@ func (s *Server) tail(id plan.ID, task plan.TaskID) string {
 	if len(data) > most {
 		data = data[len(data)-most:]
 	}
-	return plan.Printable(strings.ToValidUTF8(string(data), "\ufffd"))
+	return plain.Text(strings.ToValidUTF8(string(data), "\ufffd"))
 }
 
 // liveDocument is what the page's script updates after an event.

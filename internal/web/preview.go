@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -56,7 +57,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, ok := snap.Records.Of(t.TaskID).Version(plan.VersionNumber(r.PathValue("version")))
 	if !ok {
-		return notFound("%s has no version %s", t.TaskID, plan.OneLine(r.PathValue("version")))
+		return notFound("%s has no version %s", t.TaskID, plain.Line(r.PathValue("version")))
 	}
 	entry, err := s.entry(r.Context(), v.Files, r.PathValue("path"))
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
 	p := filePage{page: s.planHead(r, snap, "task"), Task: t, Version: plan.VersionID(v.Version)}
 	p.Past = at
 	p.Verdict = state.VersionVerdict(t.TaskID, p.Version)
-	p.Title = string(t.TaskID) + " " + p.Version + " " + plan.OneLine(entry.Path)
+	p.Title = string(t.TaskID) + " " + p.Version + " " + plain.Line(entry.Path)
 	entries, err := s.Store.ListTree(r.Context(), v.Files, "")
 	if err != nil {
 		return err
@@ -137,4 +138,4 @@ func isText(data []byte, whole bool) bool {
 	return utf8.Valid(data)
 }
 
-func shown(data []byte) string { return plan.Printable(strings.ToValidUTF8(string(data), "\ufffd")) }
+func shown(data []byte) string { return plain.Text(strings.ToValidUTF8(string(data), "\ufffd")) }

@@ -18,6 +18,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -219,7 +220,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p = &problem{http.StatusInternalServerError, err.Error()}
 	}
 	w.Header().Del("Content-Disposition")
-	_ = s.show(w, r, p.status, "error", &errorPage{page: s.page(r, "Error"), Text: plan.Printable(p.text)})
+	_ = s.show(w, r, p.status, "error", &errorPage{page: s.page(r, "Error"), Text: plain.Text(p.text)})
 }
 
 type errorPage struct {

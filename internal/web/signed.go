@@ -6,6 +6,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -47,7 +48,7 @@ func (s *Server) signEvents(ctx context.Context, events []moment) (known bool, e
 	})
 	for i := range events {
 		sig := found[events[i].Commit]
-		events[i].Signed = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Problem)}
+		events[i].Signed = signed{By: plain.Line(sig.Signer), Why: plain.Line(sig.Problem)}
 	}
 	return err == nil, err
 }
@@ -97,12 +98,12 @@ func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OI
 		sig := signatures[r.Commit]
 		switch {
 		case p.Vouches(sig.Signer, reviewer, r.Author):
-			return signed{By: plan.OneLine(sig.Signer)}
+			return signed{By: plain.Line(sig.Signer)}
 		case sig.Signer != "":
-			out = signed{By: plan.OneLine(sig.Signer), Why: plan.OneLine(sig.Signer + " does not speak for " + reviewer),
+			out = signed{By: plain.Line(sig.Signer), Why: plain.Line(sig.Signer + " does not speak for " + reviewer),
 				Lost: approval}
 		default:
-			out = signed{Why: plan.OneLine(sig.Problem), Lost: approval}
+			out = signed{Why: plain.Line(sig.Problem), Lost: approval}
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitwf/internal/export"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{},
 		Evidence: map[string]plan.CriterionResult{}}
-	p.Title, p.Past = string(t.TaskID)+" "+plan.OneLine(t.Title), at
+	p.Title, p.Past = string(t.TaskID)+" "+plain.Line(t.Title), at
 	p.Said = s.said(r)
 	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
 		http.Redirect(w, r, p.TaskURL(t.ReviewTargetTaskID), http.StatusSeeOther) // a CHECK's records are its target's
@@ -55,7 +56,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.documents = s.documents(r.Context(), snap, state, t.TaskID)
 	if err := s.signReviews(r.Context(), snap, t.TaskID, p.Versions); err != nil {
-		p.Problems = append(p.Problems, plan.OneLine(err.Error()))
+		p.Problems = append(p.Problems, plain.Line(err.Error()))
 	}
 	p.bind(state)
 	if t.NodeType == plan.Action {
@@ -78,7 +79,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, wait := range waits {
 			if wait.Task == t.TaskID || p.CheckTask != nil && wait.Task == p.CheckTask.TaskID {
-				p.Waits = append(p.Waits, plan.OneLine(wait.Text+" ("+wait.Command+")"))
+				p.Waits = append(p.Waits, plain.Line(wait.Text+" ("+wait.Command+")"))
 			}
 		}
 	}
@@ -180,7 +181,7 @@ func (p *taskPage) Names() string {
 	if spec.Filename != "" {
 		names = append([]string{spec.Filename}, names...)
 	}
-	return plan.OneLine(strings.Join(names, ", "))
+	return plain.Line(strings.Join(names, ", "))
 }
 
 // taskTail is the end of the log of a task that somebody works on now.
@@ -212,7 +213,7 @@ func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeText(w, plan.Printable(strings.ToValidUTF8(string(data), "\ufffd")))
+	return writeText(w, plain.Text(strings.ToValidUTF8(string(data), "\ufffd")))
 }
 
 func writeText(w http.ResponseWriter, text string) error {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plan"
+	"gitwf/internal/plain"
 )
 
 // keptDir, in a pool, holds what Pool.Kept keeps.
@@ -69,11 +69,11 @@ func (w *Workspace) Keep(ctx context.Context, patterns []string, to string) erro
 	for _, pattern := range patterns {
 		pattern = path.Clean(strings.Trim(pattern, "/"))
 		if pattern == "." || pattern == ".git" || strings.HasPrefix(pattern, ".git/") || !fs.ValidPath(pattern) {
-			return fmt.Errorf("%s is no path below the repository", plan.Quote(pattern))
+			return fmt.Errorf("%s is no path below the repository", plain.Quote(pattern))
 		}
 		found, err := fs.Glob(os.DirFS(w.Dir), pattern)
 		if err != nil {
-			return fmt.Errorf("%s: %w", plan.Quote(pattern), err)
+			return fmt.Errorf("%s: %w", plain.Quote(pattern), err)
 		}
 		for _, name := range found {
 			out, err := w.git(ctx, w.index, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--",
@@ -82,7 +82,7 @@ func (w *Workspace) Keep(ctx context.Context, patterns []string, to string) erro
 				return err
 			}
 			if files := split(out); len(files) > 0 {
-				return fmt.Errorf("%s is not ignored by the repository", plan.Quote(files[0]))
+				return fmt.Errorf("%s is not ignored by the repository", plain.Quote(files[0]))
 			}
 			if err := copyTree(w.Dir, to, filepath.FromSlash(name)); err != nil {
 				return err

@@ -1,12 +1,14 @@
-package plan
+package relpath
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"gitwf/internal/plain"
 )
 
-func TestCheckPath(t *testing.T) {
+func TestCheck(t *testing.T) {
 	const ok = ""
 	tests := []struct{ path, want string }{
 		{"report.md", ok}, {"a/b/c.tar.gz", ok}, {"报告/第一章.md", ok}, {"[slug].tsx", ok}, {"a b.txt", ok}, {"...x", ok},
@@ -42,15 +44,15 @@ func TestCheckPath(t *testing.T) {
 		{strings.Repeat("a/", 511) + "aa", ok}, {strings.Repeat("a/", 512) + "a", "at most 1024"},
 	}
 	for _, tt := range tests {
-		err := CheckPath(tt.path)
-		var e *PathError
+		err := Check(tt.path)
+		var e *Error
 		switch {
 		case tt.want == ok && err != nil:
-			t.Errorf("CheckPath(%q) = %v, want nil", tt.path, err)
+			t.Errorf("Check(%q) = %v, want nil", tt.path, err)
 		case tt.want != ok && (!errors.As(err, &e) || !strings.Contains(e.Rule, tt.want)):
-			t.Errorf("CheckPath(%q) = %v, want a rule with %q", tt.path, err, tt.want)
+			t.Errorf("Check(%q) = %v, want a rule with %q", tt.path, err, tt.want)
 		}
-		if err != nil && strings.ContainsFunc(err.Error(), HostileRune) && !strings.Contains(err.Error(), "\ufffd") {
+		if err != nil && strings.ContainsFunc(err.Error(), plain.Hostile) && !strings.Contains(err.Error(), "\ufffd") {
 			t.Errorf("the error on %q would reach the terminal as it is: %q", tt.path, err)
 		}
 	}
@@ -72,36 +74,36 @@ func TestCheckPattern(t *testing.T) {
 	}
 }
 
-func TestFoldPath(t *testing.T) {
+func TestFold(t *testing.T) {
 	for _, same := range [][2]string{
 		{"README.md", "readme.MD"}, {"straße", "STRASSE"}, {"é", "e\u0301"}, {"É", "e\u0301"}, {"ΣΑΣ", "σας"},
 		{"Å", "\u212b"}, {"Ꮶ", "ꮶ"},
 	} {
-		if FoldPath(same[0]) != FoldPath(same[1]) {
-			t.Errorf("%q and %q have different keys %q and %q", same[0], same[1], FoldPath(same[0]), FoldPath(same[1]))
+		if Fold(same[0]) != Fold(same[1]) {
+			t.Errorf("%q and %q have different keys %q and %q", same[0], same[1], Fold(same[0]), Fold(same[1]))
 		}
 	}
-	if FoldPath("a") == FoldPath("b") || FoldPath("报告") == FoldPath("报表") {
+	if Fold("a") == Fold("b") || Fold("报告") == Fold("报表") {
 		t.Error("different names have the same key")
 	}
 }
 
-func FuzzCheckPath(f *testing.F) {
+func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"a/b", ".git", "..", "a:b", ".g\u200cit", "\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
-		if CheckPath(p) != nil {
+		if Check(p) != nil {
 			return
 		}
 		low := strings.ToLower(p)
 		for c := range strings.SplitSeq(low, "/") {
 			if c == "" || c == ".." || strings.HasPrefix(c, ".git") && c != ".gitignore" {
-				t.Errorf("CheckPath lets %q pass", p)
+				t.Errorf("Check lets %q pass", p)
 			}
 		}
-		if FoldPath(FoldPath(p)) != FoldPath(p) {
-			t.Errorf("FoldPath(%q) is not stable", p)
+		if Fold(Fold(p)) != Fold(p) {
+			t.Errorf("Fold(%q) is not stable", p)
 		}
 	})
 }

@@ -1,4 +1,5 @@
-package plan
+// Package relpath says which paths a deliverable's files may have on every system, and when two of them collide.
+package relpath
 
 import (
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"gitwf/internal/casefold"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 )
 
 // Limits of a path, in bytes: what the common file systems hold.
@@ -19,28 +21,28 @@ const (
 	maxPath      = 1024
 )
 
-// PathError says which rule a path breaks.
-type PathError struct {
+// Error says which rule a path breaks.
+type Error struct {
 	Path string
 	Rule string // what the path would have to be: "must be relative"
 }
 
-func (e *PathError) Error() string { return fmt.Sprintf("path %s: %s", Quote(e.Path), e.Rule) }
+func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", plain.Quote(e.Path), e.Rule) }
 
-// CheckPath returns a *PathError unless p can name a file of an artifact on every system: relative, clean, in NFC,
+// Check returns a *Error unless p can name a file of an artifact on every system: relative, clean, in NFC,
 // free of what a terminal would obey, and without a component that git or Windows takes for something else. Every
 // path that comes from a plan, an agent or a server passes through here.
-func CheckPath(p string) error { return CheckPathBy(p, checkComponent) }
+func Check(p string) error { return CheckBy(p, checkComponent) }
 
-// CheckPattern is CheckPath for the globs of a deliverable_spec: * ? and [...] match within one component, ** alone in
+// CheckPattern is Check for the globs of a deliverable_spec: * ? and [...] match within one component, ** alone in
 // a component matches any number of them.
-func CheckPattern(p string) error { return CheckPathBy(p, checkPatternComponent) }
+func CheckPattern(p string) error { return CheckBy(p, checkPatternComponent) }
 
 // IsPattern reports whether a file of a deliverable_spec is a glob.
 func IsPattern(p string) bool { return strings.ContainsAny(p, "*?[") }
 
-// FoldPath gives the key under which two paths collide on a file system that folds case and normalises.
-func FoldPath(p string) string {
+// Fold gives the key under which two paths collide on a file system that folds case and normalises.
+func Fold(p string) string {
 	if isASCII(p) {
 		return strings.ToLower(p)
 	}
@@ -48,13 +50,14 @@ func FoldPath(p string) string {
 	return norm.NFC.String(casefold.Of(norm.NFD.String(p)))
 }
 
-func CheckPathBy(p string, component func(string) string) error {
+// CheckBy is Check with another rule for each component.
+func CheckBy(p string, component func(string) string) error {
 	if rule := checkWhole(p); rule != "" {
-		return &PathError{p, rule}
+		return &Error{p, rule}
 	}
 	for c := range strings.SplitSeq(p, "/") {
 		if rule := component(c); rule != "" {
-			return &PathError{p, rule}
+			return &Error{p, rule}
 		}
 	}
 	return nil
@@ -81,19 +84,11 @@ func checkWhole(p string) string {
 			return "must use / and no backslash"
 		case strings.ContainsRune(`:<>"|`, r):
 			return fmt.Sprintf("must not contain %c, which Windows can't store", r)
-		case HostileRune(r):
+		case plain.Hostile(r):
 			return fmt.Sprintf("must not contain the control or invisible character U+%04X", r)
 		}
 	}
 	return ""
-}
-
-// hostileRune reports what changes the display without being seen. The two joiners are part of the spelling of
-// several languages and stay.
-func HostileRune(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar ||
-		unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner
 }
 
 func checkComponent(c string) string {
@@ -197,7 +192,7 @@ func gitReads(c string) bool {
 		}
 		return r
 	}, c)
-	low := FoldPath(norm.NFKC.String(seen))
+	low := Fold(norm.NFKC.String(seen))
 	return strings.HasPrefix(strings.TrimLeft(low, " "), ".git") || shortGit.Get().MatchString(low)
 }
 

@@ -1,0 +1,69 @@
+// Package plain makes text that came from elsewhere fit to be shown: from a plan, an agent, a ref or a server.
+package plain
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text replaces what a terminal would obey rather than show (escape sequences, control characters, marks that
+// turn the direction of writing) by U+FFFD. Newlines and tabs stay. Everything that comes from a plan, an agent or a
+// ref passes through here before it is printed.
+func Text(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// Line is Text on a single line.
+func Line(s string) string {
+	if isPlainLine(s) { // as nearly every text is, of thousands that are listed
+		return s
+	}
+	return strings.Join(strings.Fields(Text(s)), " ")
+}
+
+// isPlainLine reports whether a text is of visible ASCII, with single spaces between words.
+func isPlainLine(s string) bool {
+	space := true
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || space && s[i] == ' ' {
+			return false
+		}
+		space = s[i] == ' '
+	}
+	return !space || s == ""
+}
+
+// Count is a number with its noun: 1 task, 2 tasks.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// Quote shows a value in a message: quoted, short, and with nothing that a terminal would obey.
+func Quote(s string) string {
+	const most = 80
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "..."
+	}
+	return strconv.Quote(Text(s))
+}
+
+// Hostile reports what changes the display without being seen. The two joiners are part of the spelling of several
+// languages and stay.
+func Hostile(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar ||
+		unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner
+}
