@@ -72,7 +72,7 @@ const (
 // rest wait for a file that nobody hands in.
 func longPlan(n, done, ready int) (string, error) {
 	p := &plan.Plan{
-		SchemaVersion: plan.SchemaVersion, PlanID: longID, Title: "Long", TopTask: "Make many parts.", RootTaskID: "GOAL-1",
+		SchemaVersion: 1, PlanID: longID, Title: "Long", TopTask: "Make many parts.", RootTaskID: "GOAL-1",
 		Config: plan.Config{MaxLeafTasks: n},
 		Tasks: []*plan.Task{{
 			TaskID: "GOAL-1", NodeType: plan.Goal, Title: "Long",

@@ -102,7 +102,7 @@ func (a *auditor) names(task plan.TaskID) {
 	}
 	for _, n := range r.Answers {
 		if !slices.Contains(r.Questions, n) && !a.many("answer-of-nothing", dir) {
-			name := dir + "/" + plan.AnswerPath(n)
+			name := dir + "/" + r.AnswerPath(n)
 			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
 		}
 	}

@@ -142,7 +142,7 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	name := task.Dir() + "/" + plan.FeasibilityPath(g.Version)
+	name := task.Dir() + "/" + plan.Graft{TaskID: task, ArtifactID: plan.VersionID(g.Version)}.FeasibilityPath()
 	for _, c := range s.changes {
 		if c.path == name && c.status == "A" {
 			if g.Feasibility, err = a.store.ReadBlob(a.ctx, c.oid); err != nil {

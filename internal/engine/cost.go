@@ -54,7 +54,7 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 			continue
 		}
 		var f estimate.Record
-		err := docs.Read(plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID)), &f)
+		err := docs.Read(g.FeasibilityPath(), &f)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // no agent estimated it
 		}

@@ -167,7 +167,7 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
-		path := plan.FeasibilityPath(plan.VersionNumber(g.ArtifactID))
+		path := g.FeasibilityPath()
 		name := g.TaskID.Dir() + "/" + path
 		rec, err := readJudged(ctx, store, snap, g.TaskID, path, id)
 		if errors.Is(err, fs.ErrNotExist) {

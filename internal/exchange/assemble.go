@@ -61,7 +61,7 @@ func (r *reader) assemble(src source, o Options) *Imported {
 	a.name()
 	a.rootCriteria()
 	title := a.title(src.name, string(src.format)+" plan")
-	p := &plan.Plan{SchemaVersion: plan.SchemaVersion, PlanID: src.id, Title: title,
+	p := &plan.Plan{SchemaVersion: 1, PlanID: src.id, Title: title,
 		TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: plan.RootID}
 	root := &plan.Task{TaskID: plan.RootID, NodeType: plan.Goal, Title: title, RootAcceptanceCriteria: a.roots}
 	imported := map[string]any{"format": string(src.format), "path": src.path}

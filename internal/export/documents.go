@@ -85,7 +85,7 @@ type Work struct {
 
 // Work reads the documents of all versions, reviews and attempts. Each list has as many as there are records.
 func (d Documents) Work() (w Work, err error) {
-	r := d.snap.Records.Of(d.id)
+	r := d.records()
 	if w.Artifacts, err = All(r.Artifacts, d.Artifact); err != nil {
 		return w, err
 	}
@@ -96,6 +96,8 @@ func (d Documents) Work() (w Work, err error) {
 	return w, err
 }
 
+func (d Documents) records() *plan.TaskRecords { return d.snap.Records.Of(d.id) }
+
 // Asked is a question with its answer, nil if there is none yet.
 type Asked struct {
 	plan.Question
@@ -104,12 +106,12 @@ type Asked struct {
 
 // Question returns the question with a number, and its answer.
 func (d Documents) Question(n int) (q Asked, err error) {
-	if err := d.Read(plan.QuestionPath(n), &q.Question); err != nil {
+	if err := d.Read(d.records().QuestionPath(n), &q.Question); err != nil {
 		return q, err
 	}
-	if slices.Contains(d.snap.Records.Of(d.id).Answers, n) {
+	if slices.Contains(d.records().Answers, n) {
 		q.Answer = &plan.Answer{}
-		err = d.Read(plan.AnswerPath(n), q.Answer)
+		err = d.Read(d.records().AnswerPath(n), q.Answer)
 	}
 	return q, err
 }
@@ -123,7 +125,7 @@ type InputRecord struct {
 // Inputs lists the files handed in for the task, by name.
 func (d Documents) Inputs() []InputRecord {
 	var all []InputRecord
-	counts := d.snap.Records.Of(d.id).Inputs
+	counts := d.records().Inputs
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		for n := range counts[name] {
 			all = append(all, InputRecord{name, n + 1})
@@ -134,5 +136,5 @@ func (d Documents) Inputs() []InputRecord {
 
 // Input says who handed a file in and where it came from.
 func (d Documents) Input(rec InputRecord) (doc plan.InputDocument, err error) {
-	return doc, d.Read(plan.InputPath(rec.Name, rec.N), &doc)
+	return doc, d.Read(d.records().InputPath(rec.Name, rec.N), &doc)
 }

@@ -74,6 +74,10 @@ const (
 	eventAbandoned = "abandoned" // tasks are out of the plan
 	eventRestored  = "restored"  // and in again
 	eventLanding   = "landing"   // a version came to a branch, or did not
+
+	eventVerdicts = "verdicts" // a judge's verdicts on other tasks take effect
+	eventDecision = "decision" // a decision takes effect
+	eventNote     = "note"     // something to remember
 )
 
 // RefusedError says why an event does not apply to the state.
@@ -171,7 +175,7 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
+		eventLanding, eventVerdicts, eventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
 		eventCompleted,
 		eventAbandoned, eventRestored,
 	}

@@ -92,7 +92,7 @@ func (e Ask) Apply(s *State) (Change, error) {
 	for _, q := range e.Questions {
 		n++
 		q.QuestionID, q.TaskID = "q"+strconv.Itoa(n), id
-		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + QuestionPath(n), Data: Document(q)})
+		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + s.Records.Of(id).QuestionPath(n), Data: Document(q)})
 	}
 	c.Subject = fmt.Sprintf("%s: asks %s", id, plain.Count(len(e.Questions), "question"))
 	c.Body = e.Questions[0].Question
@@ -138,7 +138,7 @@ func (r *TaskRecords) inputs(id TaskID, files []InputDocument) (add []Entry, nam
 		}
 		next[escaped]++
 		names = append(names, escaped+"/"+strconv.Itoa(next[escaped]))
-		at := id.Dir() + "/" + InputPath(escaped, next[escaped])
+		at := id.Dir() + "/" + r.InputPath(escaped, next[escaped])
 		add = append(add, Entry{Path: at, Data: Document(f)}, Entry{Path: strings.TrimSuffix(at, ".json") + "/files",
 			OID: f.Tree})
 	}
@@ -181,7 +181,7 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 		Body:     a.Text,
 		Trailers: trailers(eventAnswer, e.Task),
 		Author:   e.Author,
-		Add:      append(add, Entry{Path: e.Task.Dir() + "/" + AnswerPath(e.Number), Data: Document(a)}),
+		Add:      append(add, Entry{Path: e.Task.Dir() + "/" + r.AnswerPath(e.Number), Data: Document(a)}),
 	}, nil
 }
 

@@ -71,19 +71,21 @@ func (p Planner) tasks(id TaskID, title string, parent TaskID, description strin
 // Bootstrap returns the plan that makes a plan: a root and the ACTION PLAN-1, whose deliverable is the plan itself,
 // reviewed like any other. Title, top task, config, type and complexity come from asked.
 func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
-	return &Plan{
-		SchemaVersion: SchemaVersion,
-		PlanID:        id,
-		Title:         asked.Title,
-		TopTask:       asked.TopTask,
-		RootTaskID:    RootID,
-		Config:        asked.Config,
-		PlanType:      asked.PlanType,
-		Complexity:    asked.Complexity,
+	p := &Plan{
+		PlanID:     id,
+		Title:      asked.Title,
+		TopTask:    asked.TopTask,
+		RootTaskID: RootID,
+		Config:     asked.Config,
+		PlanType:   asked.PlanType,
+		Complexity: asked.Complexity,
+		Workflow:   asked.Workflow,
 		Tasks: append([]*Task{{TaskID: RootID, NodeType: Goal, Title: asked.Title}},
 			by.tasks(PlanTaskID, "Plan: "+asked.Title, RootID,
 				"The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
+	p.SetVersion()
+	return p
 }
 
 // ReviewOutput is the review_output_spec of every CHECK (seed 2, section 3.1).
@@ -135,16 +137,17 @@ func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, erro
 	}
 	p.Grafts = append(slices.Clone(base.Grafts), Graft{task, VersionID(version)})
 	p.keepComplexity(base)
+	p.SetVersion()
 	return p, nil
 }
 
 // replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan
 // that an agent made, or that is amended, keeps what was asked for, word by word. An amendment that says nothing of the
-// root's checklist or of the config leaves them as they are.
+// root's checklist, of the config or of roles leaves them as they are.
 func replaced(base, candidate *Plan) *Plan {
 	root := candidate.RootTaskID
 	p := &Plan{
-		SchemaVersion: SchemaVersion,
+		SchemaVersion: base.SchemaVersion,
 		PlanID:        base.PlanID,
 		Title:         candidate.Title,
 		TopTask:       candidate.TopTask,
@@ -152,6 +155,8 @@ func replaced(base, candidate *Plan) *Plan {
 		Config:        candidate.Config,
 		PlanType:      cmp.Or(base.PlanType, candidate.PlanType),
 		Complexity:    candidate.Complexity,
+		Workflow:      base.Workflow,
+		Roles:         candidate.Roles,
 	}
 	if p.PlanType != "" {
 		p.Config.OrElse(base.Config) // which the type has given it
@@ -164,6 +169,9 @@ func replaced(base, candidate *Plan) *Plan {
 		asked = base.Task(base.RootTaskID).RootAcceptanceCriteria
 		if p.Config.isZero() {
 			p.Config = base.Config
+		}
+		if len(p.Roles) == 0 {
+			p.Roles = base.Roles
 		}
 	}
 	for _, t := range candidate.Tasks {
@@ -243,11 +251,11 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		Plan:     p,
 	}
 	if len(e.Feasibility) > 0 {
-		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + FeasibilityPath(e.Version), Data: e.Feasibility})
+		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + Graft{e.Task, VersionID(e.Version)}.FeasibilityPath(), Data: e.Feasibility})
 	}
 	for _, q := range e.Ask {
 		q.QuestionID = "q1"
-		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/" + QuestionPath(1), Data: Document(q)})
+		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/" + (*TaskRecords)(nil).QuestionPath(1), Data: Document(q)})
 	}
 	return c, nil
 }

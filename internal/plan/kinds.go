@@ -58,7 +58,7 @@ func (s said) Fits(name string) bool {
 }
 
 // form is the form of one name. Capitals are what varies: N a number from 1, NNNN one of at least four digits, V a
-// version, A and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
+// version, D that of a decision, A, B and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
 type form struct {
 	Text string
 	take func(reading) bool // adds the record, or reports that it is none; nil: there is nothing to add
@@ -81,6 +81,8 @@ const (
 	fieldNNNN
 	fieldV
 	fieldA
+	fieldB
+	fieldD
 	fieldR
 	fieldScore
 	fieldName
@@ -88,14 +90,15 @@ const (
 )
 
 var formFields = map[string]formField{
-	"N": fieldN, "NNNN": fieldNNNN, "V": fieldV, "A": fieldA, "R": fieldR, "SCORE": fieldScore,
+	"N": fieldN, "NNNN": fieldNNNN, "V": fieldV, "A": fieldA, "B": fieldB, "D": fieldD,
+	"R": fieldR, "SCORE": fieldScore,
 	"NAME": fieldName, "KIND": fieldWord, "VERDICT": fieldWord,
 }
 
 // values are what varies in a name.
 type values struct {
-	n, version, attempt, review, score int
-	name, word                         string
+	n, version, attempt, review, score, decision, before int
+	name, word                                           string
 }
 
 // reading is a name that has the form of a record.
@@ -117,6 +120,10 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				{Text: "vN/files", take: func(x reading) bool {
 					return x.beside&halfArtifact != 0 && keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
 				}},
+				{Text: "vN/from/NAME", take: func(x reading) bool { return x.to.addLink(&x.to.From, x.n, x.name) }},
+				{Text: "vN/mode-KIND", take: func(x reading) bool {
+					return (x.word == modePartial || x.word == modeInvestigate) && keep(&x.to.Modes, modeRecord{x.n, x.word})
+				}},
 				{Text: "vN/" + stubPrefix + "NAME", take: func(x reading) bool {
 					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
 				}},
@@ -129,7 +136,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
-			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver}, Reads: "yes",
+			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver, eventVerdicts}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
 			Forms: []form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
@@ -245,6 +252,24 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
+			Dir: "holds", Events: []string{eventReview}, Reads: "yes", Document: Decision{},
+			Forms: []form{{Text: "hN-vV-NAME.json", take: func(x reading) bool {
+				return x.to.addLink(&x.to.Holds, x.version, x.name)
+			}}},
+		},
+		{
+			Dir: "acts", Shown: true, Events: []string{eventVerdicts, eventDecision}, Reads: "yes",
+			Forms: []form{{Text: "vN-aA-KIND.json", take: func(x reading) bool {
+				return isAct(x.word) && keep(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
+			}}},
+		},
+		{
+			Dir: "orders", Shown: true, Events: []string{eventDecision}, Reads: "yes",
+			Forms: []form{{Text: "oN-dD-bB-aA.json", take: func(x reading) bool {
+				return keep(&x.to.Orders, orderRecord{x.n, x.decision, x.before, x.attempt})
+			}}},
+		},
+		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
 			Named: true, Reads: "the newest, for the session (section 8)",
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
@@ -252,7 +277,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: NotesDir, OfPlan: true, Events: []string{eventCompleted}, Reads: "no",
+			Dir: NotesDir, OfPlan: true, Events: []string{eventCompleted, eventNote}, Reads: "no",
 			Forms: []form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
 				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
 			}}},
@@ -411,6 +436,10 @@ func recordPath(dir string, ofPlan bool, form int, v values) string {
 			b = strconv.AppendInt(b, int64(v.version), 10)
 		case fieldA:
 			b = strconv.AppendInt(b, int64(v.attempt), 10)
+		case fieldB:
+			b = strconv.AppendInt(b, int64(v.before), 10)
+		case fieldD:
+			b = strconv.AppendInt(b, int64(v.decision), 10)
 		case fieldR:
 			b = strconv.AppendInt(b, int64(v.review), 10)
 		case fieldScore:
@@ -462,6 +491,10 @@ func (f *form) read(rest string) (v values, ok bool) {
 			v.version = r.number(p.text)
 		case fieldA:
 			v.attempt = r.count(p.text)
+		case fieldB:
+			v.before = r.count(p.text)
+		case fieldD:
+			v.decision = r.number(p.text)
 		case fieldR:
 			v.review = r.count(p.text)
 		case fieldScore:

@@ -1,9 +1,12 @@
 package plan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// SchemaVersion is the version of plan.json that this package writes. A reader refuses a higher one.
-const SchemaVersion = 1
+// SchemaVersion is the highest version of plan.json that this package knows. A reader refuses a higher one.
+const SchemaVersion = 2
 
 // NodeType says what a task is for (seed 2, section 0).
 type NodeType string
@@ -27,6 +30,18 @@ type Plan struct {
 	Grafts        []Graft    `json:"grafts,omitempty"`
 	PlanType      string     `json:"plan_type,omitempty"`  // what it began with: the name of a file in templates/types
 	Complexity    Complexity `json:"complexity,omitempty"` // the least; see AssessComplexity
+
+	Workflow *Workflow       `json:"workflow,omitempty"` // that the plan is made from
+	Roles    map[string]Role `json:"roles,omitempty"`
+}
+
+// SetVersion gives the plan the least version of the format that can say what it says, and never a lower one than it
+// has: a program that does not know roles, judges or loops would derive other statuses.
+func (p *Plan) SetVersion() {
+	p.SchemaVersion = max(p.SchemaVersion, 1)
+	if p.Workflow != nil || len(p.Roles) > 0 || slices.ContainsFunc(p.Tasks, (*Task).hasFlow) {
+		p.SchemaVersion = 2
+	}
 }
 
 // Task returns the task with the id, nil if there is none.
@@ -71,6 +86,14 @@ type Task struct {
 	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
 	// of a task that makes plans: the leaf that its plan replaces
 	SplitTargetTaskID TaskID `json:"split_target_task_id,omitempty"`
+	// or the GOAL that it puts tasks below, and what of the plan's workflow these are
+	FillTargetTaskID TaskID `json:"fill_target_task_id,omitempty"`
+	Fill             *Fill  `json:"fill,omitempty"`
+
+	Role    string   `json:"role,omitempty"`    // who makes it: a key of Plan.Roles
+	Follows *bool    `json:"follows,omitempty"` // it is redone when an input changes; see State.Follows
+	Judges  *Judges  `json:"judges,omitempty"`
+	Decides *Decides `json:"decides,omitempty"`
 
 	// CHECK
 	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty"`
@@ -78,6 +101,10 @@ type Task struct {
 	Reviewers          []string `json:"reviewers,omitempty"`
 	Quorum             int      `json:"quorum,omitempty"`
 	MinScore           int      `json:"min_score,omitempty"`
+	MaxRounds          int      `json:"max_rounds,omitempty"`   // rejected versions; 0: Config.MaxAttempts
+	OnExhausted        string   `json:"on_exhausted,omitempty"` // then: onExhaustedAccept, or a person is asked
+	Agree              *Agree   `json:"agree,omitempty"`
+	Rubric             *Rubric  `json:"rubric,omitempty"`
 
 	// GOAL
 	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty"`
@@ -109,6 +136,9 @@ type Requirement struct {
 const (
 	FormatPlan   = "plan"   // of the tasks that make plans: PLAN-1 and every split
 	formatChange = "change" // of the tasks that change the repository itself
+
+	FormatVerdicts = "verdicts" // of the tasks that judge others
+	FormatDecision = "decision" // of the tasks that decide for others
 )
 
 // Changes reports whether the task changes the repository itself.
@@ -138,6 +168,8 @@ const (
 	StaticCheck  = "static_check"   // its run line, in a copy of the candidate
 	RunSmokeTest = "run_smoke_test" // its run line, in a preview of the whole bundle
 	ChangedPaths = "changed_paths"  // by comparing what changed with the paths that a change declares
+	SchemaCheck  = "schema_check"   // by holding File against Schema
+	Expands      = "expands"        // by rendering what the plan's workflow makes of the candidate
 )
 
 // Severity of a criterion: a failed MUST rejects, a failed SHOULD costs points.
@@ -158,6 +190,9 @@ type Criterion struct {
 	Red         string   `json:"red,omitempty"` // redBase or nothing
 	// TASK:CRITERION of earlier tasks, whose lines need not pass any more
 	Supersedes []string `json:"supersedes,omitempty"`
+	// of schema_check: a JSON Schema, and the deliverable's file that must keep it; of Markdown the head does
+	Schema map[string]any `json:"schema,omitempty"`
+	File   string         `json:"file,omitempty"`
 }
 
 // redBase is what a criterion says whose run line must fail on what the change begins with.
@@ -167,7 +202,13 @@ const redBase = "base"
 func (c Criterion) RedFirst() bool { return c.Red == redBase }
 
 // Manual reports whether only a reviewer can judge the criterion.
-func (c Criterion) Manual() bool { return c.Run == "" && c.CheckMethod != ChangedPaths }
+func (c Criterion) Manual() bool {
+	switch c.CheckMethod {
+	case ChangedPaths, SchemaCheck, Expands:
+		return false
+	}
+	return c.Run == ""
+}
 
 // RootCriterion is one item of the top task's own checklist.
 type RootCriterion struct {
@@ -194,6 +235,8 @@ const (
 	AgentExec    = "exec"    // runs the task's own run line
 	AgentManual  = "manual"  // waits for what a person submits
 	AgentOutline = "outline" // reads a plan off the Markdown that a person wrote
+
+	AgentWorkflow = "workflow" // renders the plan's workflow
 )
 
 // BundleManifest is the only bundle_mode: several files, told apart by a manifest.

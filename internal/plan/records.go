@@ -70,6 +70,11 @@ type TaskRecords struct {
 	Waivers   []WaiverRecord
 	Marks     []MarkRecord
 	Landings  []landingRecord
+	From      []linkRecord // what versions were made from, of a task that follows
+	Holds     []linkRecord // newer versions of that, for which a reviewer says that a version still holds
+	Modes     []modeRecord
+	Acts      []actRecord
+	Orders    []orderRecord
 	Newer     []string // names of records of a kind that this program does not know; they have no effect
 	Foreign   []string // names that docs/format.md does not know; doctor reports them
 }
@@ -200,20 +205,22 @@ func following[R interface{ number() int }](records []R) int {
 }
 
 // QuestionPath is where the nth question of a task is, below the task's directory.
-func QuestionPath(n int) string { return recordPath("questions", false, 0, values{n: n}) }
+func (*TaskRecords) QuestionPath(n int) string {
+	return recordPath("questions", false, 0, values{n: n})
+}
 
 // AnswerPath is where the answer to the nth question is.
-func AnswerPath(n int) string { return recordPath("answers", false, 0, values{n: n}) }
+func (*TaskRecords) AnswerPath(n int) string { return recordPath("answers", false, 0, values{n: n}) }
 
 // InputPath is where the document of the nth file is that was handed in for a requirement or a question; its name is
 // escaped. The file is below the same without .json, in files/.
-func InputPath(escaped string, n int) string {
+func (*TaskRecords) InputPath(escaped string, n int) string {
 	return recordPath("inputs", false, 0, values{name: escaped, n: n})
 }
 
-// FeasibilityPath is where a graft of a version records what was said of its leaves.
-func FeasibilityPath(version int) string {
-	return recordPath("feasibility", false, 0, values{n: 1, version: version})
+// FeasibilityPath is where the graft records what was said of its leaves, below the directory of the task.
+func (g Graft) FeasibilityPath() string {
+	return recordPath("feasibility", false, 0, values{n: 1, version: VersionNumber(g.ArtifactID)})
 }
 
 // Claim is a lease on a task while somebody works on it.
@@ -389,6 +396,8 @@ func (t *TaskRecords) sort() {
 	byNumber(t.Waivers)
 	byNumber(t.Marks)
 	byNumber(t.Landings)
+	byNumber(t.Acts)
+	byNumber(t.Orders)
 	slices.Sort(t.Questions)
 	slices.Sort(t.Answers)
 }

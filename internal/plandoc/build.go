@@ -33,13 +33,13 @@ func (d *written) build() plan.Findings {
 	}
 	b.list(d.root.Child("tasks"), "", "tasks")
 	p := b.plan
-	p.SchemaVersion = plan.SchemaVersion
 	if p.TopTask == "" {
 		p.TopTask = p.Title
 	}
 	b.root(top)
 	b.handDown()
 	b.checks()
+	p.SetVersion()
 	if len(b.fs) > 0 {
 		return b.fs
 	}

@@ -34,7 +34,7 @@ var structs = sync.OnceValue(func() map[reflect.Type]*structInfo {
 
 func describe(t reflect.Type, infos map[reflect.Type]*structInfo) {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice:
+	case reflect.Pointer, reflect.Slice, reflect.Map:
 		describe(t.Elem(), infos)
 		return
 	case reflect.Struct:
@@ -100,10 +100,14 @@ func unknownField(key string, known []string) string {
 var kindsOf = map[reflect.Kind]document.Kind{
 	reflect.String: document.String, reflect.Bool: document.Bool, reflect.Int: document.Number,
 	reflect.Int64: document.Number, reflect.Float64: document.Number, reflect.Slice: document.Array,
-	reflect.Map: document.Object, reflect.Pointer: document.Object, reflect.Struct: document.Object,
+	reflect.Map: document.Object, reflect.Struct: document.Object,
 }
 
 func (f filler) fill(n *document.Node, v reflect.Value) bool {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return f.fill(n, v.Elem())
+	}
 	if want, ok := kindsOf[v.Kind()]; !ok || n.Kind != want {
 		return false
 	}
@@ -115,17 +119,33 @@ func (f filler) fill(n *document.Node, v reflect.Value) bool {
 	case reflect.Slice:
 		return f.slice(n, v)
 	case reflect.Map:
-		if len(n.Kids) > 0 {
-			v.Set(reflect.ValueOf(n.Value(document.Exact)))
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return f.object(n, v.Elem())
+		return f.mapping(n, v)
 	case reflect.Struct:
 		return f.object(n, v)
 	default:
 		return fillNumber(document.Exact(n.Text), v)
 	}
+	return true
+}
+
+// mapping leaves an empty map nil. One of any values holds them as they are.
+func (f filler) mapping(n *document.Node, v reflect.Value) bool {
+	if len(n.Kids) == 0 {
+		return true
+	}
+	if v.Type().Elem().Kind() == reflect.Interface {
+		v.Set(reflect.ValueOf(n.Value(document.Exact)))
+		return true
+	}
+	all := reflect.MakeMap(v.Type())
+	for i := range n.Kids {
+		item := reflect.New(v.Type().Elem()).Elem()
+		if !f.fill(&n.Kids[i], item) {
+			return false
+		}
+		all.SetMapIndex(reflect.ValueOf(n.Kids[i].Key), item)
+	}
+	v.Set(all)
 	return true
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -63,7 +63,7 @@ func Decode(data []byte) (*plan.Plan, error) {
 	}
 	if p.SchemaVersion == 0 {
 		return nil, plan.Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version", Message: "is missing",
-			Expected: strconv.Itoa(plan.SchemaVersion)}}
+			Expected: "1"}}
 	}
 	return p, nil
 }
@@ -127,6 +127,9 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 		}
 		return e.leaf(v.Interface(), v.String())
 	case reflect.Map:
+		if v.Type().Elem().Kind() != reflect.Interface {
+			return e.mapping(v, depth)
+		}
 		e.json.SetIndent(strings.Repeat(indent, depth), indent)
 		defer e.json.SetIndent("", "")
 		return e.leaf(v.Interface(), fmt.Sprint(v))
@@ -169,6 +172,28 @@ func (e *encoder) object(v reflect.Value, depth int) error {
 		}
 	}
 	e.close('}', first, depth)
+	return nil
+}
+
+// mapping writes a map whose values are all of one type.
+func (e *encoder) mapping(v reflect.Value, depth int) error {
+	e.buf.WriteByte('{')
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for i, name := range names {
+		if i > 0 {
+			e.buf.WriteByte(',')
+		}
+		e.newline(depth + 1)
+		if err := e.leaf(name.String(), name.String()); err != nil {
+			return err
+		}
+		e.buf.WriteString(": ")
+		if err := e.value(v.MapIndex(name), depth+1); err != nil {
+			return err
+		}
+	}
+	e.close('}', len(names) == 0, depth)
 	return nil
 }
 

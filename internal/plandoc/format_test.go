@@ -64,10 +64,10 @@ func TestFormatPlans(t *testing.T) {
 
 // A reader of this version refuses what a later one wrote.
 func TestFormatLaterVersion(t *testing.T) {
-	later := strings.Replace(fences(t, "json plan")[0], `"schema_version": 1`, `"schema_version": 2`, 1)
+	later := strings.Replace(fences(t, "json plan")[0], `"schema_version": 1`, `"schema_version": 3`, 1)
 	_, err := Decode([]byte(later))
 	var e *VersionError
-	if !errors.As(err, &e) || e.Found != 2 {
-		t.Errorf("a plan of version 2 is read with error %v", err)
+	if !errors.As(err, &e) || e.Found != 3 {
+		t.Errorf("a plan of version 3 is read with error %v", err)
 	}
 }

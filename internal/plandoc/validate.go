@@ -22,6 +22,7 @@ func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	if v.index(); len(v.fs) > 0 {
 		return v.fs // without unique ids the graph means nothing
 	}
+	v.roles()
 	for i, t := range p.Tasks {
 		v.task(i, t)
 	}

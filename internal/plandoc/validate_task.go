@@ -52,6 +52,16 @@ func (v *validator) fields(i int, t *plan.Task) {
 		{"run", t.Run != "", t.NodeType == plan.Action, "an ACTION"},
 		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.Reserved(),
 			"the tasks of a stored plan that make plans"},
+		{"fill_target_task_id", t.FillTargetTaskID != "", t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
+		{"fill", t.Fill != nil, t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
+		{"role", t.Role != "", t.NodeType == plan.Action, "an ACTION"},
+		{"follows", t.Follows != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"judges", t.Judges != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"decides", t.Decides != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"max_rounds", t.MaxRounds != 0, t.NodeType == plan.Check, "a CHECK"},
+		{"on_exhausted", t.OnExhausted != "", t.NodeType == plan.Check, "a CHECK"},
+		{"agree", t.Agree != nil, t.NodeType == plan.Check, "a CHECK"},
+		{"rubric", t.Rubric != nil, t.NodeType == plan.Check, "a CHECK"},
 		{"review_target_task_id", t.ReviewTargetTaskID != "", t.NodeType == plan.Check, "a CHECK"},
 		{"review_output_spec", t.ReviewOutputSpec != "", t.NodeType == plan.Check, "a CHECK"},
 		{"reviewers", t.Reviewers != nil, t.NodeType == plan.Check, "a CHECK"},
@@ -170,6 +180,7 @@ func (v *validator) action(i int, t *plan.Task) {
 			"acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]")
 	}
 	v.criteria(i, t)
+	v.flow(i, t)
 }
 
 func (v *validator) spec(i int, s *plan.DeliverableSpec) {
@@ -238,6 +249,7 @@ func (v *validator) criteria(i int, t *plan.Task) {
 		}
 		v.method(i, at, t, c)
 		v.supersedes(i, at, t, c)
+		v.schemaCheck(i, at, t, c)
 		if c.Severity == plan.Must {
 			musts++
 		}
@@ -275,7 +287,13 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plain.Quote(c.Severity), "severity: MUST")
 	}
 	switch c.CheckMethod {
-	case plan.StaticCheck:
+	case plan.StaticCheck, plan.SchemaCheck:
+	case plan.Expands:
+		if c.Run != "" || c.Severity != plan.Must || v.plan.Workflow == nil {
+			v.add(i, "check-method", at+"check_method", "renders what the plan's workflow makes of the deliverable",
+				"a MUST of a plan that is made from a workflow, without a run line", c.CheckMethod,
+				"check_method: manual_review")
+		}
 	case plan.RunSmokeTest:
 		if t.Changes() {
 			v.add(i, "check-method", at+"check_method", "a change is in no bundle",
@@ -294,7 +312,7 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 				"static_check, or no run line", plan.ManualReview, "check_method: static_check")
 		}
 	default:
-		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check or run_smoke_test",
+		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check, run_smoke_test or schema_check",
 			plain.Quote(c.CheckMethod), "check_method: manual_review")
 	}
 }
@@ -325,6 +343,7 @@ func (v *validator) check(i int, t *plan.Task) {
 			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d", v.floors.Quorum))
 	}
 	v.reviewers(i, t)
+	v.rounds(i, t)
 }
 
 // reviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy excludes.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -98,9 +99,9 @@ func (w *walker) object(s *Schema, at []string, v map[string]any) {
 	}
 	w.note(missing != nil, s, at, Problem{Keyword: Required, Got: v, Names: missing})
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if part := s.Properties[name]; part != nil {
+		if part := cmp.Or(s.Properties[name], s.Others.Schema); part != nil {
 			w.value(part, append(at, name), v[name])
-		} else if s.Open != nil && !*s.Open {
+		} else if s.Others.None {
 			unknown = append(unknown, name)
 		}
 	}

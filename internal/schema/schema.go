@@ -8,6 +8,7 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Schema struct {
 	Enum       []any              `json:"enum"`
 	Properties map[string]*Schema `json:"properties"`
 	Required   []string           `json:"required"`
-	Open       *bool              `json:"additionalProperties"` // false: no fields except Properties
+	Others     Others             `json:"additionalProperties"` // what fields besides Properties must be
 	Items      *Schema            `json:"items"`
 	MinItems   *int               `json:"minItems"`
 	MaxItems   *int               `json:"maxItems"`
@@ -54,13 +55,33 @@ type Schema struct {
 	Dialect     string             `json:"$schema"`
 }
 
-// Parse parses a schema. Its references may only lead to its own parts.
-func Parse(text []byte) (*Schema, error) {
-	var s Schema
+// Others is what the fields of an object must be that have no schema by name: nothing that the zero value says.
+type Others struct {
+	None   bool // there may be no such field
+	Schema *Schema
+}
+
+// UnmarshalJSON reads true, false or a schema.
+func (o *Others) UnmarshalJSON(data []byte) error {
+	var any bool
+	if json.Unmarshal(data, &any) == nil {
+		o.None = !any
+		return nil
+	}
+	return decode(data, &o.Schema)
+}
+
+func decode(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	return d.Decode(to)
+}
+
+// Parse parses a schema. Its references may only lead to its own parts.
+func Parse(text []byte) (*Schema, error) {
+	var s Schema
+	if err := decode(text, &s); err != nil {
 		return nil, fmt.Errorf("read a schema: %w", err)
 	}
 	if err := s.link(&s, s.ID+"#"); err != nil {
@@ -87,7 +108,7 @@ func (s *Schema) link(root *Schema, location string) error {
 
 // parts returns the subschemas by their JSON pointers from here.
 func (s *Schema) parts() map[string]*Schema {
-	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then}
+	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then, "additionalProperties": s.Others.Schema}
 	for name, p := range s.Properties {
 		all["properties/"+name] = p
 	}
@@ -123,7 +144,7 @@ func (s *Schema) At(place []string) *Schema {
 	for ; s != nil; s = s.Ref {
 		next := s.Properties[place[0]]
 		if next == nil {
-			next = s.Items
+			next = cmp.Or(s.Items, s.Others.Schema)
 		}
 		if found := next.At(place[1:]); found != nil {
 			return found

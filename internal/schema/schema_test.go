@@ -245,7 +245,7 @@ func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"uniqueItems":true}`:                 "uniqueItems",
-		`{"additionalProperties":{}}`:          "additionalProperties",
+		`{"additionalProperties":{"not":{}}}`:  "not",
 		`{"items":{"$ref":"#/$defs/nowhere"}}`: "not there",
 		`{"$ref":"https://example.com/other"}`: "not there",
 	} {

@@ -1,0 +1,185 @@
+package plandoc
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitwf/internal/glob"
+	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/schema"
+)
+
+// What a workflow adds to a plan: roles, loops, panels, judges, and a task that decides.
+
+var roleName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// roles checks the plan's roles. A role has no name that stands for somebody else among reviewers.
+func (v *validator) roles() {
+	taken := []string{plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson, plan.ReviewerVerdicts,
+		plan.ReviewerDecision, plan.AgentExec, plan.AgentManual, plan.AgentOutline, plan.AgentWorkflow}
+	for _, name := range slices.Sorted(maps.Keys(v.plan.Roles)) {
+		role, at := v.plan.Roles[name], joinPath("roles", name)
+		switch {
+		case !roleName.Get().MatchString(name):
+			v.top("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens", plain.Quote(name), "")
+		case slices.Contains(taken, name):
+			v.top("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
+		}
+		if strings.TrimSpace(role.Text) == "" {
+			v.top("no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
+		}
+		if role.Agent != "" && badLine(role.Agent) != "" {
+			v.top("bad-text", at+".agent", badLine(role.Agent), "the name of an agent", plain.Quote(role.Agent), "")
+		}
+	}
+}
+
+// flow checks an ACTION's role, and what it judges or decides.
+func (v *validator) flow(i int, t *plan.Task) {
+	if t.Role != "" {
+		v.isRole(i, "role", t.Role)
+	}
+	format := ""
+	if t.DeliverableSpec != nil {
+		format = t.DeliverableSpec.Format
+	}
+	if (t.Judges != nil) != (format == plan.FormatVerdicts) {
+		v.add(i, "acts", "deliverable_spec.format", "a task that judges hands in verdicts, and no other does",
+			"judges, and the format "+plan.FormatVerdicts, plain.Quote(format),
+			"deliverable_spec: {format: verdicts, filename: verdicts.json}")
+	}
+	if (t.Decides != nil) != (format == plan.FormatDecision) {
+		v.add(i, "acts", "deliverable_spec.format", "a task that decides hands in a decision, and no other does",
+			"decides, and the format "+plan.FormatDecision, plain.Quote(format),
+			"deliverable_spec: {format: decision, filename: decision.json}")
+	}
+	if t.Judges != nil {
+		v.judges(i, t)
+	}
+	if t.Decides != nil {
+		for j, role := range t.Decides.Orders {
+			v.isRole(i, fmt.Sprintf("decides.orders[%d]", j), role)
+		}
+		if t.Decides.Max < 1 {
+			v.add(i, "no-bound", "decides.max", "the task may decide for ever", "how many decisions at most",
+				strconv.Itoa(t.Decides.Max), "max: 250")
+		}
+	}
+}
+
+func (v *validator) isRole(i int, field, name string) {
+	if _, ok := v.plan.Roles[name]; !ok {
+		known := slices.Sorted(maps.Keys(v.plan.Roles))
+		v.add(i, "unknown-role", field, "names a role that the plan does not have", "one of "+strings.Join(known, ", "),
+			plain.Quote(name), "")
+	}
+}
+
+// judges checks that a task judges ACTIONs that come before it, or GOALs.
+func (v *validator) judges(i int, t *plan.Task) {
+	if len(t.Judges.Tasks) == 0 {
+		v.add(i, "judges-nothing", "judges.tasks", "the task judges nothing", "ids of tasks", "none", "tasks: [IMPL-1]")
+	}
+	for j, id := range t.Judges.Tasks {
+		field, other := fmt.Sprintf("judges.tasks[%d]", j), v.get(id)
+		switch {
+		case other == nil:
+			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
+				plain.Quote(string(id)), v.similar(id, "tasks: [", "]"))
+		case other.NodeType == plan.Check || other.Planning() || other.Judges != nil || other.Decides != nil:
+			v.add(i, "judges-no-work", field, "names a task whose deliverable is no work", "an ACTION that makes something, or a GOAL",
+				string(id), "")
+		case !v.dependsOn(t, id):
+			v.add(i, "judges-what-comes-later", field, "the task does not depend on what it judges", "depends_on with it",
+				string(id), "depends_on: ["+string(id)+"]")
+		}
+	}
+}
+
+// dependsOn reports whether a task depends on another one, or on a GOAL above that.
+func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
+	for range plan.MaxDepth {
+		if slices.Contains(t.DependsOn, id) {
+			return true
+		}
+		above := v.get(id)
+		if above == nil || above.ParentTaskID == "" {
+			return false
+		}
+		id = above.ParentTaskID
+	}
+	return false
+}
+
+// rounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.
+func (v *validator) rounds(i int, t *plan.Task) {
+	if a := t.Agree; a != nil {
+		names := t.Reviewers
+		if names == nil {
+			names = v.plan.Config.Reviewers
+		}
+		if seats := countDistinct(names); a.Approvals > seats {
+			v.add(i, "agree-unreachable", "agree.approvals", "can never be reached by these reviewers",
+				fmt.Sprintf("at most %d", seats), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", seats))
+		}
+		if least := max(v.floors.Quorum, 1); a.Approvals < least {
+			v.add(i, "looser-than-policy", "agree.approvals", "is looser than the repository's policy",
+				fmt.Sprintf("at least %d", least), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", least))
+		}
+	}
+	if t.Rubric == nil {
+		return
+	}
+	sum := 0.0
+	for _, weight := range t.Rubric.Dimensions {
+		sum += weight
+	}
+	if !(sum > 0) {
+		v.add(i, "weights-zero", "rubric.dimensions", "no dimension has a weight", "weights, one above 0", "none",
+			"dimensions: {correctness: 60, completeness: 40}")
+	}
+}
+
+// schemaCheck checks a criterion that holds a file of the deliverable against a schema.
+func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion) {
+	if c.CheckMethod != plan.SchemaCheck {
+		if c.Schema != nil || c.File != "" {
+			v.add(i, "check-method", at+"schema", "only schema_check reads a schema", "check_method: schema_check", c.CheckMethod,
+				"check_method: schema_check")
+		}
+		return
+	}
+	if c.Run != "" || t.Changes() {
+		v.add(i, "check-method", at+"check_method", "holds a file of the deliverable against a schema", "no run line, and files",
+			c.CheckMethod, "check_method: static_check")
+	}
+	text, err := json.Marshal(c.Schema)
+	if err == nil {
+		_, err = schema.Parse(text)
+	}
+	if len(c.Schema) == 0 || err != nil {
+		found := "nothing"
+		if err != nil {
+			found = plain.Line(err.Error())
+		}
+		v.add(i, "bad-schema", at+"schema", "is not a schema that can be checked here",
+			"a JSON Schema without references to other documents", found, "schema: {type: object, required: [pass_rate]}")
+	}
+	if d := t.DeliverableSpec; d != nil && (c.File == "" && !d.SingleFile || c.File != "" && !delivers(d, c.File)) {
+		v.add(i, "unknown-file", at+"file", "names no file of the deliverable", "a file of deliverable_spec",
+			plain.Quote(c.File), "file: "+d.Filename)
+	}
+}
+
+// delivers reports whether a deliverable may have the file.
+func delivers(d *plan.DeliverableSpec, file string) bool {
+	return slices.ContainsFunc(append([]string{d.Filename}, d.Files...), func(p string) bool {
+		return p != "" && glob.Match(p, file)
+	})
+}
