@@ -7,9 +7,12 @@ import (
 )
 
 // Advance derives the state of the same plan again, after the records of some tasks or the claims have changed. It
-// costs what changed, not what the plan has. changed names every task whose records differ from those of s. s does not
+// costs what changed, not what the plan has, but in a plan of version 2. changed names every task whose records differ from those of s. s does not
 // change.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
+	if s.Plan.SchemaVersion > 1 {
+		return Derive(s.Plan, r, claims, now)
+	}
 	for _, id := range changed {
 		// A mark changes what is a leaf, and with that nearly everything. It is rare.
 		if s.Records.Of(id).Abandoned() != r.Of(id).Abandoned() {

@@ -41,7 +41,10 @@ type State struct {
 	below  map[TaskID]leaves // each GOAL
 	over   [][]int           // by a leaf's place in the plan, those of the GOALs that count it
 	splits map[TaskID]TaskID // by the leaf, the open task that splits it
-	claims Claims            // that have not expired
+
+	judging  map[TaskID][]TaskID // by the judge, whom it judges
+	judgedBy map[TaskID][]TaskID // by the task, its judges
+	claims   Claims              // that have not expired
 }
 
 // TaskState is one task and where it stands.
@@ -55,10 +58,12 @@ type TaskState struct {
 	Lost     int     // attempts in a row whose worker did not come back, up to now
 	Rejected int     // rejected rounds since the last reset
 
-	waits  bool   // other tasks hold it back
-	reason string // of its own, for people: State.Reason adds the tasks that hold it back
-	tally  tally  // of a GOAL
-	place  int    // in the plan
+	waits  bool     // other tasks hold it back
+	holder TaskID   // whose order it waits for, "" for none
+	open   []TaskID // of a task that decides: what it waits for
+	reason string   // of its own, for people: State.Reason adds the tasks that hold it back
+	tally  tally    // of a GOAL
+	place  int      // in the plan
 }
 
 // Waits reports whether other tasks hold the task back. State.WaitsFor names them.
@@ -103,6 +108,9 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			s.action(t)
 		}
 	}
+	if p.SchemaVersion > 1 {
+		s.follow()
+	}
 	for _, t := range s.order {
 		if t.NodeType == Check {
 			s.check(t)
@@ -122,8 +130,10 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			s.goal(t)
 		}
 	}
-	for _, t := range s.order {
-		s.pending(t)
+	if p.SchemaVersion < 2 {
+		for _, t := range s.order {
+			s.pending(t)
+		}
 	}
 	return s
 }
@@ -146,6 +156,7 @@ func live(claims Claims, now time.Time) Claims {
 func (s *State) versions(t *TaskState) {
 	r := s.Records.Of(t.TaskID)
 	reset := r.Reset()
+	decides := t.Decides != nil // then what was rejected before its last act is of the past
 	t.Active = r.Active()
 	for _, a := range r.Artifacts {
 		v, newest := s.verdict(t.TaskID, r, a.Version)
@@ -153,7 +164,7 @@ func (s *State) versions(t *TaskState) {
 		case Approved:
 			t.Approved = a.Version
 		case Rejected:
-			if newest > reset.Review {
+			if newest > reset.Review && !(decides && a.Version <= r.lastAct().Version) && !r.overtaken(a.Version) {
 				t.Rejected++
 			}
 		}
@@ -168,10 +179,13 @@ func (s *State) versions(t *TaskState) {
 // then. A worker that was killed says little about its task, so lost attempts have a limit of their own, and one that
 // ended in any way starts their count anew. The attempts are those of the task, or of its CHECK on a version.
 func (r *TaskRecords) spent(version int) (ended, lost int) {
-	reset := r.Reset()
+	past := r.Reset().Attempt
+	if version == 0 {
+		past = max(past, r.lastAct().Attempt)
+	}
 	for _, a := range r.Attempts {
 		switch {
-		case a.Version != version || a.N <= reset.Attempt:
+		case a.Version != version || a.N <= past:
 		case a.Kind == AttemptLost:
 			lost++
 		case a.Kind == AttemptNeedsInput && version == 0:
@@ -317,7 +331,8 @@ func (s *State) goal(t *TaskState) {
 		t.Status = StatusAbandoned
 		return
 	}
-	isDone := t.tally.leaves > 0 && !t.tally.open()
+	fill := s.fillOf(t.TaskID)
+	isDone := (t.tally.leaves > 0 || s.filled(t.TaskID)) && !t.tally.open() && fill == ""
 	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
 		last := s.Tasks[f.AssembleTaskID]
 		isDone = last != nil && last.Status == StatusDone
@@ -328,6 +343,9 @@ func (s *State) goal(t *TaskState) {
 		return
 	case t.tally.leaves == 0:
 		t.Status, t.reason = StatusPending, "no task below it yet"
+		if fill != "" {
+			t.reason = "filled by " + string(fill)
+		}
 		return
 	case t.tally.begun > 0:
 		t.Status = StatusInProgress
@@ -336,6 +354,9 @@ func (s *State) goal(t *TaskState) {
 	}
 	t.waits = t.tally.open()
 	t.reason = fmt.Sprintf("%d of %d done", t.tally.done, t.tally.leaves)
+	if fill != "" {
+		t.reason += ", more to come from " + string(fill)
+	}
 	if t.tally.blocked > 0 {
 		t.reason += fmt.Sprintf(", %d blocked", t.tally.blocked)
 	}
@@ -358,7 +379,7 @@ func (s *State) pending(t *TaskState) {
 func (s *State) holdsBack(id TaskID) bool {
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == Goal {
-		return t.tally.open()
+		return t.tally.open() || s.fillOf(id) != ""
 	}
 	return t == nil || t.Status != StatusDone
 }
@@ -384,6 +405,10 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 		if by, ok := s.splits[t.TaskID]; ok {
 			ids = append(ids, by)
 		}
+		if t.holder != "" {
+			ids = append(ids, t.holder)
+		}
+		ids = append(ids, t.open...)
 		for _, d := range t.DependsOn {
 			if s.holdsBack(d) {
 				ids = append(ids, d)
@@ -400,6 +425,8 @@ func (s *State) Reason(t *TaskState) string {
 		return t.reason
 	case t.NodeType == Check:
 		return "waits for a version of " + string(t.ReviewTargetTaskID)
+	case t.holder != "":
+		return strings.TrimPrefix(t.reason+", waits for an order of "+string(t.holder), ", ")
 	case t.reason != "":
 		return t.reason + ", waits for " + JoinIDs(s.WaitsFor(t))
 	}
@@ -464,11 +491,22 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 }
 
 // Inputs returns the ACTIONs whose approved versions the task gets: its dependencies, a GOAL standing for all of its
-// leaves.
+// leaves. Those that only come first are none.
 func (s *State) Inputs(id TaskID) []TaskID {
+	t := s.Tasks[id]
+	if len(t.OrderOnly) == 0 {
+		return s.actions(t.DependsOn)
+	}
+	return s.actions(slices.DeleteFunc(slices.Clone(t.DependsOn), func(d TaskID) bool {
+		return slices.Contains(t.OrderOnly, d)
+	}))
+}
+
+// actions are the tasks of a list, with the leaves of GOALs in their places.
+func (s *State) actions(list []TaskID) []TaskID {
 	var inputs []TaskID
 	seen := map[TaskID]bool{}
-	for _, d := range s.Tasks[id].DependsOn {
+	for _, d := range list {
 		leaves := []TaskID{d}
 		if dep := s.Tasks[d]; dep != nil && dep.NodeType == Goal {
 			leaves = s.Leaves(d)
@@ -495,7 +533,7 @@ func (s *State) Changes(of ...TaskID) []TaskID {
 			return
 		}
 		visited[id] = true
-		inputs := s.Inputs(id)
+		inputs := s.actions(s.Tasks[id].DependsOn)
 		slices.SortFunc(inputs, func(a, b TaskID) int { return s.Place(a) - s.Place(b) })
 		for _, in := range inputs {
 			visit(in, found)

@@ -84,6 +84,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 			{Path: dir + rec.FilesPath(), OID: a.Tree}},
 	}
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
+	c.Add = append(c.Add, s.madeFrom(t, a, rec.Version, e.ByPerson)...)
 	switch {
 	case e.ByPerson && (t.Attempts > 0 || t.Lost > 0 || t.Rejected > 0):
 		d.Reason = "handed in by a person"

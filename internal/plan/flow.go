@@ -88,7 +88,7 @@ const (
 
 // hasFlow reports whether the task has a field that only version 2 of the format has.
 func (t *Task) hasFlow() bool {
-	if t.Role != "" || t.Follows != nil || t.Judges != nil || t.Decides != nil || t.Fill != nil || t.FillTargetTaskID != "" ||
+	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil || t.Fill != nil || t.FillTargetTaskID != "" ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil {
 		return true
 	}
@@ -120,8 +120,8 @@ func (t *TaskRecords) addLink(to *[]linkRecord, version int, name string) bool {
 // name is the last part of the record's name.
 func (l linkRecord) name() string { return string(l.Task) + "-" + VersionID(l.Of) }
 
-// FromPath is where the record is that a version was made from another, below the task's directory.
-func (l linkRecord) FromPath() string {
+// fromPath is where the record is that a version was made from another, below the task's directory.
+func (l linkRecord) fromPath() string {
 	return recordPath("artifacts", false, formFrom, values{n: l.Version, name: l.name()})
 }
 
@@ -136,6 +136,8 @@ const (
 	modePartial     = "partial"     // without the tasks that are blocked
 	modeInvestigate = "investigate" // who is at fault: reads rejected versions, too, and judges nothing
 )
+
+func isMode(word string) bool { return word == modePartial || word == modeInvestigate }
 
 // modeRecord says under which mode a version was made.
 type modeRecord struct {
@@ -184,11 +186,17 @@ type orderRecord struct {
 	Decision int // the version of the deciding task
 	Versions int
 	Attempts int
+	Mode     string // of a judge; "" is the usual one
 }
 
 // Path is where the record is, below the task's directory.
 func (o orderRecord) Path() string {
-	return recordPath("orders", false, 0, values{n: o.N, decision: o.Decision, before: o.Versions, attempt: o.Attempts})
+	form := 0
+	if o.Mode != "" {
+		form = 1
+	}
+	return recordPath("orders", false, form, values{n: o.N, decision: o.Decision, before: o.Versions, attempt: o.Attempts,
+		word: o.Mode})
 }
 
 func (o orderRecord) number() int { return o.N }

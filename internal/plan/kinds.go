@@ -122,7 +122,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				}},
 				{Text: "vN/from/NAME", take: func(x reading) bool { return x.to.addLink(&x.to.From, x.n, x.name) }},
 				{Text: "vN/mode-KIND", take: func(x reading) bool {
-					return (x.word == modePartial || x.word == modeInvestigate) && keep(&x.to.Modes, modeRecord{x.n, x.word})
+					return isMode(x.word) && keep(&x.to.Modes, modeRecord{x.n, x.word})
 				}},
 				{Text: "vN/" + stubPrefix + "NAME", take: func(x reading) bool {
 					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
@@ -265,9 +265,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		},
 		{
 			Dir: "orders", Shown: true, Events: []string{eventDecision}, Reads: "yes",
-			Forms: []form{{Text: "oN-dD-bB-aA.json", take: func(x reading) bool {
-				return keep(&x.to.Orders, orderRecord{x.n, x.decision, x.before, x.attempt})
-			}}},
+			Forms: []form{{Text: "oN-dD-bB-aA.json", take: takeOrder}, {Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
 		},
 		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
@@ -312,6 +310,10 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 type kindIndex struct {
 	list           []*RecordKind
 	ofTask, ofPlan map[string]*RecordKind
+}
+
+func takeOrder(x reading) bool {
+	return (x.word == "" || isMode(x.word)) && keep(&x.to.Orders, orderRecord{x.n, x.decision, x.before, x.attempt, x.word})
 }
 
 func takeAttempt(x reading) bool {

@@ -71,6 +71,7 @@ type Task struct {
 	Description  string         `json:"description,omitempty"`
 	ParentTaskID TaskID         `json:"parent_task_id,omitempty"` // DECOMPOSE
 	DependsOn    []TaskID       `json:"depends_on,omitempty"`     // DEPENDS_ON
+	OrderOnly    []TaskID       `json:"order_only,omitempty"`     // of those: they come first, and are no input
 	Agent        string         `json:"agent,omitempty"`
 	Requires     []Requirement  `json:"requires,omitempty"`
 	Meta         map[string]any `json:"meta,omitempty"`         // seed 1

@@ -45,6 +45,12 @@ func (v *validator) flow(i int, t *plan.Task) {
 	if t.Role != "" {
 		v.isRole(i, "role", t.Role)
 	}
+	for j, id := range t.OrderOnly {
+		if !slices.Contains(t.DependsOn, id) {
+			v.add(i, "unknown-dependency", fmt.Sprintf("order_only[%d]", j), "names a task that does not come first",
+				"one of depends_on", plain.Quote(string(id)), "depends_on: ["+string(id)+"]")
+		}
+	}
 	format := ""
 	if t.DeliverableSpec != nil {
 		format = t.DeliverableSpec.Format

@@ -55,6 +55,7 @@ func (v *validator) fields(i int, t *plan.Task) {
 		{"fill_target_task_id", t.FillTargetTaskID != "", t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
 		{"fill", t.Fill != nil, t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
 		{"role", t.Role != "", t.NodeType == plan.Action, "an ACTION"},
+		{"order_only", t.OrderOnly != nil, t.NodeType == plan.Action, "an ACTION"},
 		{"follows", t.Follows != nil, t.NodeType == plan.Action, "an ACTION"},
 		{"judges", t.Judges != nil, t.NodeType == plan.Action, "an ACTION"},
 		{"decides", t.Decides != nil, t.NodeType == plan.Action, "an ACTION"},

@@ -1,0 +1,416 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"gitwf/internal/plain"
+)
+
+// Statuses in a plan of version 2, where a task's status may follow from other tasks: what it was made from changes,
+// what it judges is made anew, or a task that decides has not ordered it. docs/format.md has the rows.
+//
+// These plans are derived whole, each task after those that it depends on.
+
+// flow derives the ACTIONs of a plan of version 2, after action has done what needs nothing but their own records.
+type flow struct {
+	*State
+	done    map[TaskID]bool     // they are derived
+	under   map[TaskID][]TaskID // the leaves of GOALs
+	holder  map[string]TaskID   // by role, the task whose orders its tasks wait for
+	decides []*TaskState
+}
+
+func (s *State) follow() {
+	f := flow{State: s, done: map[TaskID]bool{}, under: map[TaskID][]TaskID{}, holder: map[string]TaskID{}}
+	for _, t := range s.order {
+		if t.NodeType == Action && t.Decides != nil && t.Status != StatusAbandoned {
+			f.decides = append(f.decides, t)
+			for _, role := range t.Decides.Orders {
+				if f.holder[role] == "" {
+					f.holder[role] = t.TaskID
+				}
+			}
+		}
+	}
+	s.judging, s.judgedBy = map[TaskID][]TaskID{}, map[TaskID][]TaskID{}
+	for _, t := range s.order {
+		if t.NodeType == Action && t.Judges != nil && t.Status != StatusAbandoned {
+			s.judging[t.TaskID] = f.judgedOf(t.Judges)
+			for _, id := range s.judging[t.TaskID] {
+				s.judgedBy[id] = append(s.judgedBy[id], t.TaskID)
+			}
+		}
+	}
+	for _, t := range s.order {
+		if t.NodeType == Action && t.Decides == nil {
+			f.visit(t)
+		}
+	}
+	for _, t := range f.decides {
+		f.visit(t)
+	}
+}
+
+// leavesOf are the ACTIONs that an id stands for.
+func (f *flow) leavesOf(id TaskID) []TaskID {
+	if t := f.Tasks[id]; t == nil || t.NodeType != Goal {
+		return []TaskID{id}
+	}
+	list, ok := f.under[id]
+	if !ok {
+		list = f.leaves(id, nil, map[TaskID]bool{})
+		f.under[id] = list
+	}
+	return list
+}
+
+// visit derives a task after its dependencies. A plan that nobody has validated may go round in a circle: a task that is
+// being visited counts as it is.
+func (f *flow) visit(t *TaskState) {
+	if f.done[t.TaskID] {
+		return
+	}
+	f.done[t.TaskID] = true
+	for _, d := range t.DependsOn {
+		for _, id := range f.leavesOf(d) {
+			if dep := f.Tasks[id]; dep != nil && dep.NodeType == Action && dep.Decides == nil {
+				f.visit(dep)
+			}
+		}
+	}
+	if t.Status == StatusDone {
+		f.effective(t)
+	}
+	if t.Decides != nil {
+		f.deciding(t)
+		return
+	}
+	f.waiting(t)
+}
+
+// effective says whether a task whose newest version is approved is done with that.
+func (f *flow) effective(t *TaskState) {
+	r := f.Records.Of(t.TaskID)
+	switch stale := f.staleInputs(t, r); {
+	case len(stale) > 0:
+		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was made from "+joinLinks(stale)
+	case t.Judges == nil && t.Decides == nil:
+	case !r.acted(t.Active):
+		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" is to be applied"
+	case t.Judges != nil && r.mode(t.Active) != "":
+		t.Status = StatusPending // it has judged a part; the whole is to come
+	}
+}
+
+// staleInputs are the versions that the task's approved version was made from and that are no longer approved, or are
+// made anew.
+func (f *flow) staleInputs(t *TaskState, r *TaskRecords) []linkRecord {
+	if !t.follows() {
+		return nil
+	}
+	var stale []linkRecord
+	for _, l := range r.From {
+		in := f.Tasks[l.Task]
+		if l.Version != t.Approved || in == nil || in.Status == StatusAbandoned {
+			continue
+		}
+		if in.Status != StatusDone || in.Approved != l.Of && !r.holds(linkRecord{l.Version, l.Task, in.Approved}) {
+			stale = append(stale, l)
+		}
+	}
+	return stale
+}
+
+// follows reports whether the task is redone when an input changes. Whether a version is, also depends on who made it:
+// of a person's the inputs are not recorded.
+func (t *Task) follows() bool {
+	return t.Decides == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
+}
+
+func joinLinks(links []linkRecord) string {
+	var names []string
+	for _, l := range links {
+		names = append(names, string(l.Task)+" "+VersionID(l.Of))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (r *TaskRecords) holds(l linkRecord) bool { return slices.Contains(r.Holds, l) }
+
+// acted reports whether a version has taken effect.
+func (r *TaskRecords) acted(version int) bool {
+	return slices.ContainsFunc(r.Acts, func(a actRecord) bool { return a.Version == version })
+}
+
+// overtaken reports whether a version could not take effect any more when it was approved.
+func (r *TaskRecords) overtaken(version int) bool {
+	return slices.ContainsFunc(r.Reviews, func(v ReviewRecord) bool {
+		return v.Version == version && v.Reviewer == reviewerOvertook
+	})
+}
+
+// lastAct is the newest act; the zero record if there is none.
+func (r *TaskRecords) lastAct() actRecord {
+	if n := len(r.Acts); n > 0 {
+		return r.Acts[n-1]
+	}
+	return actRecord{}
+}
+
+// mode is the mode that a version was made under, "" for the usual one.
+func (r *TaskRecords) mode(version int) string {
+	for _, m := range r.Modes {
+		if m.Version == version {
+			return m.Mode
+		}
+	}
+	return ""
+}
+
+// waiting tells what can be worked on from what other tasks hold back.
+func (f *flow) waiting(t *TaskState) {
+	if t.Status != StatusPending && t.Status != StatusToBeModified {
+		return
+	}
+	_, split := f.splits[t.TaskID]
+	order, ordered := f.openOrder(t)
+	if !ordered {
+		t.holder = f.holderOf(t.Task)
+	}
+	t.waits = split || t.holder != "" || slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, order.Mode) })
+	if t.Status == StatusPending && !t.waits {
+		t.Status = StatusReady
+	}
+}
+
+// blocks reports whether a dependency holds a task back. A judge that is to look at a part, or for who is at fault, does
+// not wait for the rest.
+func (f *flow) blocks(t *TaskState, dependency TaskID, mode string) bool {
+	if f.fillOf(dependency) != "" {
+		return true
+	}
+	return slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool {
+		in := f.Tasks[id]
+		switch {
+		case in == nil:
+			return true
+		case mode == modeInvestigate:
+			return false
+		case mode == modePartial && in.Status.blocked():
+			return false
+		}
+		return in.Status != StatusDone
+	})
+}
+
+// filled reports whether a GOAL has got what a workflow puts below it, be it nothing.
+func (s *State) filled(goal TaskID) bool {
+	return slices.ContainsFunc(s.shape.planning, func(id TaskID) bool {
+		return s.Tasks[id].FillTargetTaskID == goal && s.shape.grafted[id]
+	})
+}
+
+// fillOf is the open task that puts tasks below a GOAL, "" if there is none.
+func (s *State) fillOf(goal TaskID) TaskID {
+	for _, id := range s.shape.planning {
+		if t := s.Tasks[id]; t.FillTargetTaskID == goal && !s.shape.grafted[id] && t.Status != StatusAbandoned {
+			return id
+		}
+	}
+	return ""
+}
+
+// holderOf is the task whose orders a task waits for, "" if there is none.
+func (f *flow) holderOf(t *Task) TaskID {
+	if t.Role == "" || t.Decides != nil || t.Planning() {
+		return ""
+	}
+	if by := f.holder[t.Role]; by != t.TaskID && by != "" && !slices.Contains(f.Tasks[by].DependsOn, t.TaskID) {
+		return by
+	}
+	return ""
+}
+
+// openOrder is the newest order of a task, if that is still open. It ends when the task has an attempt or a version with
+// a verdict, and of a judge with its act; or when the task can't be worked on, so that no order stays open for ever.
+func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
+	r := f.Records.Of(t.TaskID)
+	if len(r.Orders) == 0 || t.Status == StatusAbandoned {
+		return orderRecord{}, false
+	}
+	o := r.Orders[len(r.Orders)-1]
+	for _, a := range r.Attempts {
+		if a.Version == 0 && a.N > o.Attempts && a.Kind != AttemptLost {
+			return orderRecord{}, false
+		}
+	}
+	if t.Active > o.Versions {
+		check := f.Tasks[f.shape.checks[t.TaskID]]
+		ended, lost := r.spent(t.Active)
+		limits := f.shape.limits
+		stuck := check != nil && t.Verdict == "" && (ended >= limits.MaxAttempts || lost >= limits.MaxLost)
+		applies := t.Judges != nil && t.Verdict == Approved && !r.acted(t.Active)
+		if t.Verdict != "" && !applies || stuck {
+			return orderRecord{}, false
+		}
+	}
+	if o.Mode == "" && t.Status != StatusInProgress && slices.ContainsFunc(t.DependsOn, f.stuck) || t.Status.blocked() {
+		return orderRecord{}, false
+	}
+	return o, true
+}
+
+// stuck reports whether a dependency waits for somebody: for an order, or for a person.
+func (f *flow) stuck(dependency TaskID) bool {
+	return slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool {
+		in := f.Tasks[id]
+		return in != nil && (in.holder != "" || in.Status.blocked())
+	})
+}
+
+// deciding derives a task that decides: it waits while something that it has decided is open.
+func (f *flow) deciding(t *TaskState) {
+	if t.Status != StatusDone && t.Status != StatusPending {
+		return
+	}
+	r := f.Records.Of(t.TaskID)
+	last := r.lastAct()
+	if t.Status == StatusDone && last.Kind == actFinish && len(f.unverified(t)) == 0 {
+		return
+	}
+	t.Status, t.reason = StatusPending, ""
+	t.waits = slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, "") })
+	open := f.openWork(t)
+	switch {
+	case t.waits:
+	case len(open) > 0:
+		t.waits, t.open = true, open
+	case len(r.Acts) >= t.Decides.Max:
+		t.Status, t.reason = StatusWaitingExternal, plain.Count(len(r.Acts), "decision")+" made, which is the limit"
+	default:
+		t.Status = StatusReady
+	}
+}
+
+// openWork are the tasks that a deciding task waits for: those with an open order, tasks that change the plan, and, as
+// long as nothing can be ordered, those that go on by themselves.
+func (f *flow) openWork(by *TaskState) []TaskID {
+	var open, others []TaskID
+	can := len(f.unverified(by)) == 0
+	for _, t := range f.order {
+		if t.NodeType != Action || t == by || t.Status == StatusAbandoned || t.Status == StatusDone && !t.Planning() {
+			continue
+		}
+		_, ordered := f.openOrder(t)
+		switch {
+		case t.Planning():
+			if !f.shape.grafted[t.TaskID] && !t.waits {
+				open = append(open, t.TaskID)
+			}
+		case f.holderOf(t.Task) == by.TaskID && ordered:
+			open = append(open, t.TaskID)
+		case f.holderOf(t.Task) == by.TaskID:
+			can = can || t.holder != "" && !slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, "") })
+		case !t.Status.blocked() && !t.waits:
+			others = append(others, t.TaskID)
+		}
+	}
+	if len(open) == 0 && !can {
+		return others
+	}
+	return open
+}
+
+// Verified reports whether a task is DONE and its approved version has an approving review of every task that judges it.
+func (s *State) Verified(id TaskID) bool {
+	t := s.Tasks[id]
+	if t == nil || t.Status != StatusDone {
+		return false
+	}
+	for _, judge := range s.JudgesOf(id) {
+		if s.judged(id, t.Approved, judge) != Approved {
+			return false
+		}
+	}
+	return true
+}
+
+// JudgesOf are the tasks that judge a task, in plan order.
+func (s *State) JudgesOf(id TaskID) []TaskID { return s.judgedBy[id] }
+
+// Judged are the ACTIONs that a task judges.
+func (s *State) Judged(judge TaskID) []TaskID { return s.judging[judge] }
+
+func (f *flow) judgedOf(j *Judges) []TaskID {
+	var ids []TaskID
+	seen := map[TaskID]bool{}
+	for _, id := range j.Tasks {
+		for _, leaf := range f.leavesOf(id) {
+			in := f.Tasks[leaf]
+			if in != nil && !seen[leaf] && in.Status != StatusAbandoned && in.Judges == nil && in.Decides == nil {
+				seen[leaf] = true
+				ids = append(ids, leaf)
+			}
+		}
+	}
+	return ids
+}
+
+// judged is the newest verdict of a judging task on a version, "" if it has none.
+func (s *State) judged(id TaskID, version int, judge TaskID) Verdict {
+	var newest Verdict
+	for _, r := range s.Records.Of(id).Reviews {
+		if r.Version == version && r.Reviewer == string(judge) {
+			newest = r.Verdict
+		}
+	}
+	return newest
+}
+
+// unverified are the tasks that keep a deciding task from its end: all but itself that are neither verified nor
+// abandoned.
+func (f *flow) unverified(by *TaskState) []TaskID {
+	var open []TaskID
+	for _, t := range f.order {
+		isWork := t.NodeType == Action && t != by && t.Status != StatusAbandoned
+		if isWork && (t.Planning() && !f.shape.grafted[t.TaskID] || !t.Planning() && !f.Verified(t.TaskID)) {
+			open = append(open, t.TaskID)
+		}
+	}
+	return open
+}
+
+// ToApply are the tasks whose newest version is approved and has not taken effect, in plan order.
+func (s *State) ToApply() []*TaskState {
+	var due []*TaskState
+	for _, t := range s.order {
+		if t.NodeType == Action && (t.Judges != nil || t.Decides != nil) && t.Status == StatusReadyToCheck &&
+			t.Verdict == Approved {
+			due = append(due, t)
+		}
+	}
+	return due
+}
+
+// madeFrom are the records of what a version was made from, where the task follows that, and of the mode that was
+// ordered. A person's version is not redone: they are asked.
+func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) []Entry {
+	if s.Plan.SchemaVersion < 2 {
+		return nil
+	}
+	var add []Entry
+	dir := t.TaskID.Dir() + "/"
+	if t.follows() && !byPerson {
+		for _, in := range a.Inputs {
+			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
+			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})
+		}
+	}
+	if orders := s.Records.Of(t.TaskID).Orders; len(orders) > 0 && t.Judges != nil {
+		if o := orders[len(orders)-1]; o.Mode != "" && o.Versions < version {
+			add = append(add, Entry{Path: dir + modeRecord{version, o.Mode}.path(), Data: []byte{}})
+		}
+	}
+	return add
+}
