@@ -95,7 +95,7 @@ func testTask(i int) plan.TaskID { return plan.TaskID(fmt.Sprintf("IMPL-%d", i))
 // testPlan has n ACTIONs with their CHECKs.
 func testPlan(id plan.ID, n int) *plan.Plan {
 	p := &plan.Plan{
-		SchemaVersion: plan.SchemaVersion, PlanID: id, Title: "Shop", TopTask: "build a shop", RootTaskID: "GOAL-1",
+		SchemaVersion: 1, PlanID: id, Title: "Shop", TopTask: "build a shop", RootTaskID: "GOAL-1",
 		Tasks: []*plan.Task{{TaskID: "GOAL-1", NodeType: plan.Goal, Title: "Shop",
 			RootAcceptanceCriteria: []plan.RootCriterion{{ID: "R1", Statement: "it sells"}}}},
 	}
