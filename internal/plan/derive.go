@@ -42,6 +42,7 @@ type State struct {
 	over   [][]int           // by a leaf's place in the plan, those of the GOALs that count it
 	splits map[TaskID]TaskID // by the leaf, the open task that splits it
 
+	fills    map[TaskID]fills    // by the GOAL
 	judging  map[TaskID][]TaskID // by the judge, whom it judges
 	judgedBy map[TaskID][]TaskID // by the task, its judges
 	claims   Claims              // that have not expired
@@ -109,6 +110,12 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 		}
 	}
 	if p.SchemaVersion > 1 {
+		s.fills = map[TaskID]fills{}
+		for _, id := range s.shape.planning {
+			if t := s.Tasks[id]; t.FillTargetTaskID != "" {
+				s.fill(t.Task)
+			}
+		}
 		s.follow()
 	}
 	for _, t := range s.order {
@@ -344,7 +351,7 @@ func (s *State) goal(t *TaskState) {
 	case t.tally.leaves == 0:
 		t.Status, t.reason = StatusPending, "no task below it yet"
 		if fill != "" {
-			t.reason = "filled by " + string(fill)
+			t.reason, t.waits = "filled by "+string(fill), true
 		}
 		return
 	case t.tally.begun > 0:
@@ -352,7 +359,7 @@ func (s *State) goal(t *TaskState) {
 	default:
 		t.Status = StatusPending
 	}
-	t.waits = t.tally.open()
+	t.waits = t.tally.open() || fill != ""
 	t.reason = fmt.Sprintf("%d of %d done", t.tally.done, t.tally.leaves)
 	if fill != "" {
 		t.reason += ", more to come from " + string(fill)
@@ -401,6 +408,7 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 				ids = append(ids, s.order[i].TaskID)
 			}
 		}
+		ids = append(ids, s.fills[t.TaskID].open...)
 	case Action:
 		if by, ok := s.splits[t.TaskID]; ok {
 			ids = append(ids, by)

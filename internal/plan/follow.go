@@ -204,19 +204,13 @@ func (f *flow) blocks(t *TaskState, dependency TaskID, mode string) bool {
 	})
 }
 
-// filled reports whether a GOAL has got what a workflow puts below it, be it nothing.
-func (s *State) filled(goal TaskID) bool {
-	return slices.ContainsFunc(s.shape.planning, func(id TaskID) bool {
-		return s.Tasks[id].FillTargetTaskID == goal && s.shape.grafted[id]
-	})
-}
+// filled reports whether a GOAL, or one below it, has got what a workflow puts there, be it nothing.
+func (s *State) filled(goal TaskID) bool { return s.fills[goal].ended }
 
-// fillOf is the open task that puts tasks below a GOAL, "" if there is none.
+// fillOf is the first open task that puts others below a GOAL, or below one that stands there; "" if there is none.
 func (s *State) fillOf(goal TaskID) TaskID {
-	for _, id := range s.shape.planning {
-		if t := s.Tasks[id]; t.FillTargetTaskID == goal && !s.shape.grafted[id] && t.Status != StatusAbandoned {
-			return id
-		}
+	if open := s.fills[goal].open; len(open) > 0 {
+		return open[0]
 	}
 	return ""
 }

@@ -23,11 +23,12 @@ type Planner struct {
 	Reviewers []string // each must approve, in addition to the built-in review
 }
 
-// criteria returns what a plan is judged by. A plan by a person, or read from a person's outline, must not have an
-// ACTION that is too large; one by an agent is split.
+// criteria returns what a plan is judged by. A plan by a person, or made from a person's outline or workflow, must not
+// have an ACTION that is too large; one by an agent is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
-	if p.Agent == AgentManual || p.Agent == AgentOutline {
+	switch p.Agent {
+	case AgentManual, AgentOutline, AgentWorkflow:
 		return all
 	}
 	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == "feasible" })
@@ -99,10 +100,15 @@ func (id TaskID) Reserved() bool {
 // MakesPlans reports whether the id is of a task that makes plans, rather than something to export.
 func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }
 
-// ReservedIDs finds the tasks that could not be grafted because of their ids. A plan.json has them rightly, so this is
-// a rule for candidates alone.
-func (p *Plan) ReservedIDs() Findings {
+// Reserved finds what only a plan.json has rightly, so this is a rule for candidates alone: tasks with the ids of those
+// that make plans, and the name of a workflow that the plan is not made from.
+func (p *Plan) Reserved() Findings {
 	var fs Findings
+	if p.Workflow != nil {
+		fs = append(fs, Finding{Code: "reserved-field", Path: "workflow",
+			Message:  "only a plan that the program makes from a workflow says so",
+			Expected: "nothing", Found: p.Workflow.Name, Example: "git wf plan --workflow " + p.Workflow.Name})
+	}
 	for i, t := range p.Tasks {
 		if t.TaskID.Reserved() && (t.NodeType != Check || !t.ReviewTargetTaskID.Reserved()) {
 			fs = append(fs, Finding{
@@ -116,24 +122,28 @@ func (p *Plan) ReservedIDs() Findings {
 }
 
 // Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is
-// for: the first plan, a leaf that is split, or a plan that is amended. It fails with Findings, whose paths count the
+// for: the first plan, a leaf that is split, a GOAL that is filled, or a plan that is amended. It fails with Findings, whose paths count the
 // tasks of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
 func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
 	t := base.Task(task)
 	if t == nil || !t.Planning() {
 		return nil, refuse(task, "makes no plan")
 	}
-	if fs := candidate.ReservedIDs(); len(fs) > 0 {
+	if fs := candidate.Reserved(); len(fs) > 0 {
 		return nil, fs
 	}
 	var p *Plan
-	if t.SplitTargetTaskID == "" {
+	var err error
+	switch {
+	case t.FillTargetTaskID != "":
+		p, err = filled(base, t.FillTargetTaskID, candidate)
+	case t.SplitTargetTaskID != "":
+		p, err = split(base, t.SplitTargetTaskID, candidate)
+	default:
 		p = replaced(base, candidate)
-	} else {
-		var err error
-		if p, err = split(base, t.SplitTargetTaskID, candidate); err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	p.Grafts = append(slices.Clone(base.Grafts), Graft{task, VersionID(version)})
 	p.keepComplexity(base)
@@ -213,8 +223,11 @@ type GraftPlan struct {
 	Feasibility []byte             // the record of how its leaves were estimated; may be empty
 	Days        map[TaskID]float64 // corrected estimates
 	Split       []TaskID           // leaves that are too large and have to be split first
-	Planner     Planner            // who splits them
+	Planner     Planner            // who splits them, and who reviews the fills
 	Ask         []Question         // about leaves that are too large and can't be split
+
+	// of a plan that is made from a workflow, the tasks to come that fill GOALs: FillTargetTaskID, Fill and DependsOn
+	Fills []*Task
 }
 
 // Apply is refused unless the task makes plans, the version is its approved one and not grafted yet, and what it
@@ -244,6 +257,12 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	}
 	p.correct(e.Days)
 	p.addSplits(e.Split, e.Planner)
+	if len(e.Fills) > 0 && (s.Plan.Workflow == nil || !t.renders()) {
+		return Change{}, refuse(e.Task, "is not made from a workflow, and so has nothing to fill")
+	}
+	if err := p.addFills(e.Fills, e.Planner); err != nil {
+		return Change{}, err
+	}
 	leaves := p.Leaves()
 	c := Change{
 		Subject:  fmt.Sprintf("%s: graft %s, %s", e.Task, VersionID(e.Version), plain.Count(leaves, "task")),
@@ -269,7 +288,9 @@ type Feasible struct {
 
 // Estimated reports whether a graft estimates the plan's leaves and splits those that are too large. It does so for an
 // agent's plan; a person's own numbers stand. agent is the planning task's.
-func (a Artifact) Estimated(agent string) bool { return a.Session != "" && agent != AgentOutline }
+func (a Artifact) Estimated(agent string) bool {
+	return a.Session != "" && agent != AgentOutline && agent != AgentWorkflow
+}
 
 // NewLeaves returns the ACTIONs that make deliverables and are new or changed since the plan before.
 func (p *Plan) NewLeaves(before *Plan) []*Task {

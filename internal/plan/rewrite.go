@@ -48,6 +48,7 @@ type Grafting struct {
 	Made        Artifact // artifact.json of the version
 	Candidate   *Plan    // as parsed from the version's file
 	Feasibility []byte   // how its leaves were estimated; may be empty
+	Fills       []*Task  // as GraftPlan has them: what the plan's workflow gives for this version
 }
 
 // AfterGraft returns what plan.json must be after a version is grafted; got is what it is.
@@ -56,7 +57,8 @@ func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 	if t == nil || t.NodeType != Action || !t.Planning() {
 		return nil, refuse(g.Task, "makes no plan")
 	}
-	ev := GraftPlan{Task: g.Task, Version: g.Version, Plan: g.Candidate, ByAgent: g.Made.Session != ""}
+	ev := GraftPlan{Task: g.Task, Version: g.Version, Plan: g.Candidate, ByAgent: g.Made.Session != "",
+		Fills: g.Fills}
 	if g.Made.Estimated(t.Agent) {
 		whole, err := s.Merged(g.Task, g.Candidate, g.Version)
 		if err != nil {
@@ -68,7 +70,7 @@ func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 		}
 		ev.Estimate(whole, leaves)
 	}
-	if len(ev.Split) > 0 {
+	if len(ev.Split)+len(ev.Fills) > 0 {
 		by, err := got.plannerOf(s.Plan.newPlanning(got))
 		if err != nil {
 			return nil, err

@@ -29,28 +29,37 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 // ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
 // written, not of the completed plan. The plan is nil if there is any finding.
 func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
+	return parseFirst(name, data, floors, nil)
+}
+
+// parseFirst is ParseValid of a plan that is made from a workflow, or from none.
+func parseFirst(name string, data []byte, floors policy.Floors, from *plan.Workflow) (*plan.Plan, error) {
 	d, err := parseWritten(name, data)
 	if err != nil {
 		return nil, err
 	}
-	if fs := append(d.plan.ReservedIDs(), validate(d.plan, floors)...); len(fs) > 0 {
+	whole := *d.plan
+	whole.Workflow = from
+	if fs := append(d.plan.Reserved(), validate(&whole, floors)...); len(fs) > 0 {
 		return nil, d.locate(fs).Capped()
 	}
 	return d.plan, nil
 }
 
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
-// that a leaf is split into. It holds the plan that would come of it against the rules, and fails like ParseValid.
+// that a leaf is split into or a GOAL is filled with. It holds the plan that would come of it against the rules, and fails like ParseValid.
 func ParseCandidate(
 	s *plan.State, task plan.TaskID, name string, data []byte, floors policy.Floors,
 ) (*plan.Plan, error) {
 	t := s.Tasks[task]
 	if len(s.Plan.Grafts) == 0 || t == nil {
-		return ParseValid(name, data, floors)
+		return parseFirst(name, data, floors, s.Plan.Workflow)
 	}
 	title := ""
-	if leaf := s.Tasks[t.SplitTargetTaskID]; leaf != nil {
-		title = leaf.Title
+	for _, id := range [...]plan.TaskID{t.SplitTargetTaskID, t.FillTargetTaskID} {
+		if target := s.Tasks[id]; target != nil {
+			title = target.Title
+		}
 	}
 	d, err := parsePart(name, data, title)
 	if err != nil {

@@ -93,7 +93,7 @@ func (v *validator) parentLoops(depth []int) {
 }
 
 // goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be
-// made has the task that makes it.
+// made has the task that makes it; one that the plan's workflow fills later has the task that does, once it is grafted.
 func (v *validator) goals() {
 	hasWork := make([]bool, len(v.plan.Tasks))
 	any := false
@@ -112,7 +112,7 @@ func (v *validator) goals() {
 		return
 	}
 	for i, t := range v.plan.Tasks {
-		if t.NodeType == plan.Goal && !hasWork[i] {
+		if t.NodeType == plan.Goal && !hasWork[i] && v.plan.Workflow == nil {
 			v.add(i, "empty-goal", "node_type", "the GOAL has no ACTION below it and could never be done",
 				"an ACTION below it, or node_type ACTION", "none", "")
 		}

@@ -1,0 +1,114 @@
+package plan
+
+import "slices"
+
+// A plan that is made from a workflow has GOALs whose tasks are known only later: when the task that lists them is
+// approved, or when a round has ended. For each, an ACTION PLAN-n renders that part of the workflow once its source is
+// approved. Its deliverable is a fragment, a plan without config or root criteria, whose tasks come below the GOAL. A
+// fragment without tasks ends a loop.
+
+// renders reports whether the task's deliverable follows from the plan's workflow and approved files.
+func (t *Task) renders() bool { return t.Planning() && t.Agent == AgentWorkflow }
+
+// addFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
+// Fill and DependsOn.
+func (p *Plan) addFills(fills []*Task, by Planner) error {
+	by.Agent = AgentWorkflow
+	tasks, next := p.Index(), p.nextPlanning()
+	for i, f := range fills {
+		goal := tasks.Task(f.FillTargetTaskID)
+		if goal == nil || goal.NodeType != Goal {
+			return Findings{{Code: "fill-target", TaskID: f.FillTargetTaskID, Message: "is no GOAL of the plan"}}
+		}
+		made := by.tasks(planningID(next+i), "Fill "+string(goal.TaskID)+": "+goal.Title, goal.TaskID,
+			"The tasks below "+string(goal.TaskID)+", as the workflow renders them.")
+		made[0].FillTargetTaskID, made[0].Fill, made[0].DependsOn = f.FillTargetTaskID, f.Fill, f.DependsOn
+		p.Tasks = append(p.Tasks, made...)
+	}
+	return nil
+}
+
+// filled is base with the fragment's tasks below the GOAL, behind those that are there.
+func filled(base *Plan, goal TaskID, fragment *Plan) (*Plan, error) {
+	if t := base.Task(goal); t == nil || t.NodeType != Goal {
+		return nil, Findings{{Code: "fill-target", TaskID: goal, Message: "is no GOAL of the plan any more"}}
+	}
+	fs := fragment.fitsAsFragment()
+	if len(fragment.Roles) > 0 {
+		fs = append(fs, Finding{Code: "fragment-roles", Path: "roles",
+			Message: "a fragment has no roles: the plan's hold", Expected: "nothing"})
+	}
+	known := base.Index()
+	var tasks []*Task
+	for _, t := range fragment.Tasks {
+		if t.TaskID == fragment.RootTaskID {
+			continue
+		}
+		if known.Task(t.TaskID) != nil {
+			fs = append(fs, Finding{Code: "duplicate-id", TaskID: t.TaskID, Message: "the plan has a task with this id",
+				Expected: "an id that is new in each rendering", Found: string(t.TaskID)})
+		}
+		moved := *t
+		if moved.ParentTaskID == fragment.RootTaskID {
+			moved.ParentTaskID = goal
+		}
+		tasks = append(tasks, &moved)
+	}
+	if len(fs) > 0 {
+		return nil, fs
+	}
+	p := *base
+	p.Tasks = slices.Insert(slices.Clone(base.Tasks), base.endOf(goal), tasks...)
+	return &p, nil
+}
+
+// endOf is the place behind all tasks that stand below the GOAL.
+func (p *Plan) endOf(goal TaskID) int {
+	tasks, end := p.Index(), 0
+	for i, t := range p.Tasks {
+		above := t
+		for depth := 0; above != nil && above.TaskID != goal && depth <= MaxDepth; depth++ {
+			above = tasks.Task(above.ParentTaskID)
+		}
+		if above != nil && above.TaskID == goal {
+			end = i + 1
+		}
+	}
+	return end
+}
+
+// fill notes a task that fills a GOAL, for that one and those above it.
+func (s *State) fill(t *Task) {
+	goal := s.Tasks[t.FillTargetTaskID]
+	if goal == nil {
+		return
+	}
+	ended := s.shape.grafted[t.TaskID] || s.Records.Of(t.TaskID).Abandoned()
+	for _, id := range s.Lineage(goal.Task) {
+		if f := s.fills[id]; ended {
+			f.ended = true
+			s.fills[id] = f
+		} else {
+			f.open = append(f.open, t.TaskID)
+			s.fills[id] = f
+		}
+	}
+}
+
+// fills are the tasks that put others below a GOAL, or below one that stands there.
+type fills struct {
+	open  []TaskID
+	ended bool // there are some that have, be it nothing
+}
+
+// Filling returns the tasks that fill GOALs from the task's approved version, once there is one.
+func (s *State) Filling(source TaskID) []*TaskState {
+	var tasks []*TaskState
+	for _, id := range s.shape.planning {
+		t := s.Tasks[id]
+		if t.Fill != nil && !s.shape.grafted[id] && t.Status != StatusAbandoned && slices.Contains(t.DependsOn, source) {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
