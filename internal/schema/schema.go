@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,12 +88,51 @@ func Parse(text []byte) (*Schema, error) {
 	if err := s.link(&s, s.ID+"#"); err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.ID, err)
 	}
+	if at := s.circles(map[*Schema]bool{}); at != "" {
+		return nil, fmt.Errorf("read %s: %s refers to itself", s.ID, at)
+	}
 	return &s, nil
+}
+
+// circles finds a part that demands itself of the same value, which no check would end on; "" if there is none.
+func (s *Schema) circles(open map[*Schema]bool) string {
+	if at := s.circle(open); at != "" {
+		return at
+	}
+	for _, part := range s.parts() {
+		if at := part.circles(open); at != "" {
+			return at
+		}
+	}
+	return ""
+}
+
+// circle follows what is demanded of one value. open are the schemas on the way here, false once they are sound.
+func (s *Schema) circle(open map[*Schema]bool) string {
+	if s == nil {
+		return ""
+	}
+	if running, known := open[s]; running {
+		return s.Location
+	} else if known {
+		return ""
+	}
+	open[s] = true
+	for _, same := range append([]*Schema{s.Ref, s.If, s.Then}, s.AllOf...) {
+		if at := same.circle(open); at != "" {
+			return at
+		}
+	}
+	open[s] = false
+	return ""
 }
 
 // link sets every part's location and resolves its reference.
 func (s *Schema) link(root *Schema, location string) error {
 	s.Location, s.expr = location, pattern.Compile(s.Pattern)
+	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
+		return fmt.Errorf("%s has a pattern that can't be used: %w", location, err)
+	}
 	if s.RefTo != "" {
 		pointer, ok := strings.CutPrefix(s.RefTo, "#")
 		if s.Ref = root.Part(pointer); !ok || s.Ref == nil {
@@ -148,6 +188,11 @@ func (s *Schema) At(place []string) *Schema {
 		}
 		if found := next.At(place[1:]); found != nil {
 			return found
+		}
+		for _, part := range s.AllOf {
+			if found := part.Then.At(place); found != nil {
+				return found
+			}
 		}
 	}
 	return nil
