@@ -90,7 +90,7 @@ func unknownField(key string, known []string) string {
 	if strings.Contains(key, " ") {
 		return text + "; in YAML, text with a comma or a colon needs quotes"
 	}
-	if guess := nearest(key, known); guess != "" {
+	if guess := Nearest(key, known); guess != "" {
 		text += "; did you mean " + guess + "?"
 	}
 	return text
@@ -179,8 +179,8 @@ func (f filler) slice(n *document.Node, v reflect.Value) bool {
 	return true
 }
 
-// nearest is the candidate that a misspelt word most likely means, "" if none is near.
-func nearest(word string, candidates []string) string {
+// Nearest is the candidate that a misspelt word most likely means, "" if none is near.
+func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", max(2, len(word)/3)+1
 	if len(word) > 64 {
 		return ""

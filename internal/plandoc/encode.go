@@ -47,7 +47,7 @@ func Encode(p *plan.Plan) ([]byte, error) {
 // form only; the rules are Validate's.
 func Decode(data []byte) (*plan.Plan, error) {
 	const name = "plan.json"
-	if err := checkBytes(name, data); err != nil {
+	if err := checkBytes(name, data, "plan", MaxFileBytes); err != nil {
 		return nil, err
 	}
 	root, err := strictJSON.Parse(string(data))

@@ -148,7 +148,7 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 			return d, nil
 		}
 		for i := range fs {
-			fs[i].Line = lineOf(root, fs[i].Path)
+			fs[i].Line = LineOf(root, fs[i].Path)
 		}
 		sortByLine(fs)
 	}
@@ -183,7 +183,13 @@ var (
 )
 
 func parseTree(name string, data []byte) (*document.Node, error) {
-	if err := checkBytes(name, data); err != nil {
+	return ReadTree(name, data, "plan", MaxFileBytes)
+}
+
+// ReadTree reads a document that somebody wrote, in YAML or (when it begins with a brace) JSON, of at most so many
+// bytes. what is the document's kind, for messages. It fails with Findings.
+func ReadTree(name string, data []byte, what string, most int) (*document.Node, error) {
+	if err := checkBytes(name, data, what, most); err != nil {
 		return nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -201,15 +207,15 @@ func parseTree(name string, data []byte) (*document.Node, error) {
 }
 
 // checkBytes refuses what no parser should see.
-func checkBytes(name string, data []byte) error {
+func checkBytes(name string, data []byte, what string, most int) error {
 	f := plan.Finding{File: name}
 	switch {
-	case len(data) > MaxFileBytes:
-		f.Code, f.Message = "too-large", "the plan is too large"
-		f.Expected, f.Found = fmt.Sprintf("at most %d bytes", MaxFileBytes), "more"
+	case len(data) > most:
+		f.Code, f.Message = "too-large", "the "+what+" is too large"
+		f.Expected, f.Found = fmt.Sprintf("at most %d bytes", most), "more"
 	case len(bytes.TrimSpace(data)) == 0:
 		f.Code, f.Message = "empty", "the file has no content"
-		f.Expected, f.Example = "a plan in YAML or JSON", "title: Release dossier"
+		f.Expected, f.Example = "a "+what+" in YAML or JSON", "title: Release dossier"
 	case !utf8.Valid(data):
 		f.Code, f.Message, f.Line = "not-utf8", "the file is not UTF-8", invalidLine(data)
 		f.Expected = "text in UTF-8"
@@ -256,7 +262,7 @@ func (d *written) locate(fs plan.Findings) plan.Findings {
 				f.Path = strings.TrimPrefix(d.places[index]+below, ".")
 			}
 		}
-		f.Line = lineOf(d.root, f.Path)
+		f.Line = LineOf(d.root, f.Path)
 	}
 	sortByLine(fs)
 	return fs

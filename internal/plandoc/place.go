@@ -60,8 +60,8 @@ func along(root *document.Node, path string) iter.Seq[*document.Node] {
 	}
 }
 
-// lineOf is the line of the value at path, or of the innermost value on the way to it that exists.
-func lineOf(root *document.Node, path string) int {
+// LineOf is the line of the value at path, or of the innermost value on the way to it that exists.
+func LineOf(root *document.Node, path string) int {
 	line := 0
 	for n := range along(root, path) {
 		line = int(n.Line)

@@ -25,23 +25,29 @@ func Schema() []byte { return bytes.Clone(schemaJSON) }
 // parsedSchema waits for its first use: most commands read no document.
 var parsedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(schemaJSON) })
 
-// checkSchema holds a document against the schema and translates what does not fit.
+// checkSchema holds a document against the schema of plans.
 func checkSchema(root *document.Node) (plan.Findings, error) {
 	whole, err := parsedSchema()
 	if err != nil {
 		return nil, err
 	}
+	return Misfits(whole, root), nil
+}
+
+// Misfits holds a document against a schema and says what does not fit, by line, for the document's author. The
+// findings name no file.
+func Misfits(whole *schema.Schema, root *document.Node) plan.Findings {
 	var fs plan.Findings
 	for _, p := range whole.Check(root.Value(document.Exact)) {
 		fs = append(fs, misfits(whole, p)...)
 	}
 	for i := range fs {
-		fs[i].Line = lineOf(root, fs[i].Path)
+		fs[i].Line = LineOf(root, fs[i].Path)
 		fs[i].TaskID = taskAt(root, fs[i].Path)
 	}
 	sort.SliceStable(fs, func(i, j int) bool { return fs[i].Path < fs[j].Path })
 	sortByLine(fs)
-	return fs, nil
+	return fs
 }
 
 // misfits explains a problem to the document's author.
@@ -88,7 +94,7 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 		}
 		f.Message, f.Found = "has a value that is not allowed", found(p.Got)
 		f.Expected = "one of " + strings.Join(values, ", ")
-		if guess := nearest(fmt.Sprint(p.Got), values); guess != "" {
+		if guess := Nearest(fmt.Sprint(p.Got), values); guess != "" {
 			f.Example = name + ": " + guess
 		}
 	case schema.Pattern:

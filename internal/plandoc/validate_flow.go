@@ -130,7 +130,7 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 		d.find("later-output", field, shown+" is the output of this step or of a later one",
 			"the output_to of an earlier step", shown, "")
 	case underscored.Get().MatchString(name):
-		guess := nearest(name, sortedSet(outputs))
+		guess := Nearest(name, sortedSet(outputs))
 		if guess != "" {
 			guess = "[" + guess + "]"
 		}

@@ -135,7 +135,7 @@ func (v *validator) similar(id plan.TaskID, before, after string) string {
 			known = append(known, strings.ToLower(string(t.TaskID)))
 		}
 	}
-	if guess := nearest(string(id), known); guess != "" {
+	if guess := Nearest(string(id), known); guess != "" {
 		return before + strings.ToUpper(guess) + after
 	}
 	return ""
