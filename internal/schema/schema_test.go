@@ -20,7 +20,8 @@ import (
 
 // documents are the program's schemas, each with the parts that are used alone.
 var documents = map[string][]string{
-	"../plandoc/schema.json": {""},
+	"../plandoc/schema.json":           {""},
+	"../workflow/workflow.schema.json": {""},
 	"../contract/reply.schema.json": {
 		"", "/$defs/artifact", "/$defs/needs_input", "/$defs/noop", "/$defs/error", "/$defs/review", "/$defs/feasibility",
 	},
@@ -246,6 +247,9 @@ func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"uniqueItems":true}`:                 "uniqueItems",
 		`{"additionalProperties":{"not":{}}}`:  "not",
+		`{"$ref":"#"}`:                         "refers to itself",
+		`{"allOf":[{"if":{"$ref":"#"}}]}`:      "refers to itself",
+		`{"pattern":"("}`:                      "pattern",
 		`{"items":{"$ref":"#/$defs/nowhere"}}`: "not there",
 		`{"$ref":"https://example.com/other"}`: "not there",
 	} {

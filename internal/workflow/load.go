@@ -1,0 +1,431 @@
+package workflow
+
+import (
+	"bytes"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gitwf/internal/document"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/schema"
+)
+
+// The limits of workflows.
+const (
+	MaxFileBytes = 1 << 20 // of one file
+	MaxTasks     = 2000    // that a plan made from a workflow can come to have, in all rounds and instances
+	MaxChoices   = 256     // combinations of choices, each of which Lint renders
+	maxUse       = 4       // levels of use
+)
+
+//go:embed workflow.schema.json
+var schemaJSON []byte
+
+// Schema is the JSON Schema of a workflow file.
+func Schema() []byte { return bytes.Clone(schemaJSON) }
+
+var parsedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(schemaJSON) })
+
+// Source is a file's content, and what the file is called in messages.
+type Source struct {
+	Name string
+	Data []byte
+}
+
+// OID is the object id that git gives to the content.
+func (s Source) OID() plan.OID {
+	h := sha1.New()
+	h.Write([]byte("blob " + strconv.Itoa(len(s.Data)) + "\x00"))
+	h.Write(s.Data)
+	return plan.OID(hex.EncodeToString(h.Sum(nil)))
+}
+
+// Workflow is a workflow file with those that it uses.
+type Workflow struct {
+	files    []*file // the file itself, then those it uses, each once
+	nodes    []*node
+	roles    map[string]plan.Role
+	rubrics  map[string]plan.Rubric
+	schemas  map[string]map[string]any
+	facts    []Fact
+	criteria []rootCriterion
+	fs       plan.Findings // what Load found and Lint reports
+}
+
+// file is one workflow file that fits the schema.
+type file struct {
+	Source
+	root *document.Node
+	head head
+	set  []Param
+}
+
+// rootCriterion is one of the top task's checklist, and the files that have it.
+type rootCriterion struct {
+	raw   *document.Node
+	files []*file
+}
+
+// head is what a file says once.
+type head struct {
+	Workflow        string                    `json:"workflow"`
+	Version         int                       `json:"version"`
+	About           string                    `json:"about"`
+	Score           score                     `json:"score"`
+	Roles           map[string]plan.Role      `json:"roles"`
+	Rubrics         map[string]plan.Rubric    `json:"rubrics"`
+	Schemas         map[string]map[string]any `json:"schemas"`
+	Facts           map[string]Fact           `json:"facts"`
+	DeliverAccepted bool                      `json:"deliver_accepted"`
+}
+
+// node is a task, a group, or another workflow that is used.
+type node struct {
+	raw     *document.Node
+	file    *file
+	path    string // in its own file, for messages
+	pointer string // in the whole: a used workflow's tasks stand below the node that uses it
+	id      string // as written, of a task or a group
+	kids    []*node
+	loop    *loop
+}
+
+func (n *node) group() bool { return n.raw.Child("group") != nil }
+func (n *node) used() bool  { return n.raw.Child("use") != nil }
+
+// loop is a node's each or repeat.
+type loop struct {
+	raw    *document.Node
+	name   string // of the item in references; of repeat, round
+	of     bool   // over a list in a task's approved file
+	repeat bool
+}
+
+// from is what names the task whose approved file the node's loop reads, nil if it reads none.
+func (n *node) from() *document.Node {
+	switch {
+	case n.loop == nil:
+	case n.loop.repeat:
+		return n.loop.raw.Child("until")
+	case n.loop.of:
+		return n.loop.raw
+	}
+	return nil
+}
+
+// Load reads a workflow and those that it uses; find gets a used one by its name. It fails with plan.Findings where a
+// file has not the right form, or with what find fails with. Whether the workflow makes sense is Lint's to say.
+func Load(main Source, find func(name string) (Source, error)) (*Workflow, error) {
+	w := &Workflow{
+		roles: map[string]plan.Role{}, rubrics: map[string]plan.Rubric{}, schemas: map[string]map[string]any{},
+	}
+	l := loader{w: w, find: find}
+	f, err := l.file(main)
+	if err != nil {
+		return nil, err
+	}
+	w.nodes, err = l.nodes(f, f.root.Child("tasks"), "tasks", "/tasks", []string{f.head.Workflow})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Sources are the files, the workflow's own first: what a plan pins, and what LoadPinned reads back.
+func (w *Workflow) Sources() []Source {
+	all := make([]Source, len(w.files))
+	for i, f := range w.files {
+		all[i] = f.Source
+	}
+	return all
+}
+
+// LoadPinned is Load for files that a plan has pinned, in the order of Sources.
+func LoadPinned(files []Source) (*Workflow, error) {
+	if len(files) == 0 {
+		return nil, errors.New("the plan has no workflow file")
+	}
+	return Load(files[0], func(name string) (Source, error) {
+		for _, s := range files[1:] {
+			root, err := plandoc.ReadTree(s.Name, s.Data, "workflow", MaxFileBytes)
+			if err == nil && root.Child("workflow") != nil && root.Child("workflow").Text == name {
+				return s, nil
+			}
+		}
+		return Source{}, fmt.Errorf("the plan has not pinned the workflow %s", plain.Quote(name))
+	})
+}
+
+// Name is the workflow's name.
+func (w *Workflow) Name() string { return w.files[0].head.Workflow }
+
+// Version is the version that the file gives itself.
+func (w *Workflow) Version() int { return w.files[0].head.Version }
+
+// About is one line for people.
+func (w *Workflow) About() string { return w.files[0].head.About }
+
+// DeliverAccepted reports whether an export takes what was accepted because its rounds were used up.
+func (w *Workflow) DeliverAccepted() bool { return w.files[0].head.DeliverAccepted }
+
+type loader struct {
+	w    *Workflow
+	find func(string) (Source, error)
+}
+
+// file reads one file, once.
+func (l *loader) file(src Source) (*file, error) {
+	for _, f := range l.w.files {
+		if f.Name == src.Name && bytes.Equal(f.Data, src.Data) {
+			return f, nil
+		}
+	}
+	root, err := plandoc.ReadTree(src.Name, src.Data, "workflow", MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := parsedSchema()
+	if err != nil {
+		return nil, err
+	}
+	f := &file{Source: src, root: root}
+	fs := append(plandoc.Misfits(whole, root), f.kinds(root.Child("tasks"), "tasks")...)
+	if len(fs) == 0 {
+		if err := decode(root, &f.head); err != nil {
+			fs = plan.Findings{{Code: "bad-value", Line: int(root.Line), Message: plain.Line(err.Error())}}
+		}
+	}
+	if len(fs) > 0 {
+		for i := range fs {
+			fs[i].File = src.Name
+		}
+		return nil, fs.Capped()
+	}
+	f.readParams()
+	l.w.files = append(l.w.files, f)
+	l.w.take(f)
+	return f, nil
+}
+
+// kinds refuses nodes that are nothing, or several things at once.
+func (f *file) kinds(list *document.Node, path string) (fs plan.Findings) {
+	if list == nil || list.Kind != document.Array {
+		return nil
+	}
+	for i := range list.Kids {
+		n, at := &list.Kids[i], fmt.Sprintf("%s[%d]", path, i)
+		var is []string
+		for _, key := range []string{"id", "group", "use"} {
+			if n.Child(key) != nil {
+				is = append(is, key)
+			}
+		}
+		if len(is) != 1 && n.Kind == document.Object {
+			fs = append(fs, plan.Finding{
+				Code: "bad-value", Line: int(n.Line), Path: at, Message: "is neither a task, a group nor another workflow",
+				Expected: "one of id, group, use", Found: cmpOr(strings.Join(is, " and "), "none"), Example: "id: DEV-1",
+			})
+		}
+		fs = append(fs, f.kinds(n.Child("tasks"), at+".tasks")...)
+	}
+	return fs
+}
+
+func cmpOr(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// decode fills a value from a node, by the json tags. Fields that the value lacks are left alone.
+func decode(n *document.Node, into any) error {
+	data, err := json.Marshal(n.Value(document.Exact))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+// take adds what a file declares to the whole. Equal names must be equal: with another meaning a role of one file
+// would speak in the other.
+func (w *Workflow) take(f *file) {
+	for name, r := range f.head.Roles {
+		merge(w, f, w.roles, "roles", name, r)
+	}
+	for name, r := range f.head.Rubrics {
+		merge(w, f, w.rubrics, "rubrics", name, r)
+	}
+	for name, s := range f.head.Schemas {
+		merge(w, f, w.schemas, "schemas", name, s)
+	}
+	for _, name := range keys(f.root.Child("facts")) {
+		fact := f.head.Facts[name]
+		fact.Name = name
+		i := slices.IndexFunc(w.facts, func(have Fact) bool { return have.Name == name })
+		if i < 0 {
+			w.facts = append(w.facts, fact)
+		} else if !slices.Equal(w.facts[i].Any, fact.Any) {
+			w.differs(f, "facts", name)
+		}
+	}
+	if list := f.root.Child("criteria"); list != nil {
+		for i := range list.Kids {
+			c := &list.Kids[i]
+			same := slices.IndexFunc(w.criteria, func(have rootCriterion) bool {
+				return have.raw.Child("id").Text == c.Child("id").Text
+			})
+			switch {
+			case same < 0:
+				w.criteria = append(w.criteria, rootCriterion{c, []*file{f}})
+			case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text || w.criteria[same].files[0] == f:
+				w.differs(f, "criteria", strconv.Itoa(i))
+			default:
+				w.criteria[same].files = append(w.criteria[same].files, f)
+			}
+		}
+	}
+}
+
+func merge[T any](w *Workflow, f *file, all map[string]T, field, name string, value T) {
+	have, taken := all[name]
+	if !taken {
+		all[name] = value
+		return
+	}
+	one, _ := json.Marshal(have) // both came from JSON
+	other, _ := json.Marshal(value)
+	if !bytes.Equal(one, other) {
+		w.differs(f, field, name)
+	}
+}
+
+func (w *Workflow) differs(f *file, field, name string) {
+	path := field + "." + name
+	if field == "criteria" {
+		path = field + "[" + name + "]"
+	}
+	w.fs = append(w.fs, plan.Finding{
+		Code: "id-clash", File: f.Name, Line: plandoc.LineOf(f.root, path), Path: path,
+		Message: "the name has another meaning already", Expected: "a name of its own, or the same content as there",
+	})
+}
+
+func keys(n *document.Node) []string {
+	if n == nil {
+		return nil
+	}
+	names := make([]string, len(n.Kids))
+	for i := range n.Kids {
+		names[i] = n.Kids[i].Key
+	}
+	return names
+}
+
+// nodes makes the tree of a list of nodes. via are the workflows on the way here.
+func (l *loader) nodes(f *file, list *document.Node, path, pointer string, via []string) ([]*node, error) {
+	nodes := make([]*node, 0, len(list.Kids))
+	for i := range list.Kids {
+		n := &node{raw: &list.Kids[i], file: f, path: fmt.Sprintf("%s[%d]", path, i), pointer: fmt.Sprintf("%s/%d", pointer, i)}
+		for _, key := range []string{"id", "group"} {
+			if id := n.raw.Child(key); id != nil {
+				n.id = id.Text
+			}
+		}
+		n.readLoop()
+		var err error
+		switch {
+		case n.group():
+			n.kids, err = l.nodes(f, n.raw.Child("tasks"), n.path+".tasks", n.pointer+"/tasks", via)
+		case n.used():
+			n.kids, err = l.use(n, via)
+		}
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
+func (n *node) readLoop() {
+	if each := n.raw.Child("each"); each != nil {
+		n.loop = &loop{raw: each, name: each.Child("as").Text, of: each.Child("of") != nil}
+	} else if repeat := n.raw.Child("repeat"); repeat != nil {
+		n.loop = &loop{raw: repeat, name: roundName, repeat: true}
+	}
+}
+
+// use is the tree of another workflow's tasks.
+func (l *loader) use(n *node, via []string) ([]*node, error) {
+	name := n.raw.Child("use").Text
+	finding := plan.Finding{
+		Code: "use-cycle", File: n.file.Name, Line: int(n.raw.Child("use").Line), Path: n.path + ".use",
+		Found: strings.Join(append(slices.Clone(via), name), " -> "),
+	}
+	switch {
+	case slices.Contains(via, name):
+		finding.Message, finding.Expected = "the workflow uses itself", "another workflow, or tasks of its own"
+		return nil, plan.Findings{finding}
+	case len(via) > maxUse:
+		finding.Message, finding.Expected = "is too deep", fmt.Sprintf("at most %d levels of use", maxUse)
+		return nil, plan.Findings{finding}
+	}
+	src, err := l.find(name)
+	if err != nil {
+		return nil, plan.Findings{{
+			Code: "unknown-name", File: n.file.Name, Line: finding.Line, Path: finding.Path, Message: "no such workflow is here",
+			Expected: "the name of a workflow", Found: plain.Quote(name) + ": " + plain.Line(err.Error()), Example: "use: spec",
+		}}
+	}
+	f, err := l.file(src)
+	if err != nil {
+		return nil, err
+	}
+	if f.head.Workflow != name {
+		return nil, plan.Findings{{
+			Code: "unknown-name", File: f.Name, Line: plandoc.LineOf(f.root, "workflow"), Path: "workflow",
+			Message: "the file is another workflow than its name says", Expected: name, Found: f.head.Workflow,
+			Example: "workflow: " + name,
+		}}
+	}
+	return l.nodes(f, f.root.Child("tasks"), "tasks", n.pointer+"/tasks", append(slices.Clone(via), name))
+}
+
+// walk visits nodes and all below them, in the order of the files.
+func walk(nodes []*node, visit func(*node)) {
+	for _, n := range nodes {
+		visit(n)
+		walk(n.kids, visit)
+	}
+}
+
+// Commands are the command lines of all sections, also of those that are rendered later, in the order of the files and
+// each once: what a user trusts with the workflow.
+func (w *Workflow) Commands() []string {
+	var lines []string
+	add := func(n *document.Node) {
+		if n != nil && !slices.Contains(lines, n.Text) {
+			lines = append(lines, n.Text)
+		}
+	}
+	walk(w.nodes, func(n *node) {
+		add(n.raw.Child("run"))
+		if list := n.raw.Child("criteria"); list != nil {
+			for i := range list.Kids {
+				add(list.Kids[i].Child("run"))
+			}
+		}
+	})
+	return lines
+}

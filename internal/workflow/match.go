@@ -1,0 +1,185 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+)
+
+// hole is a place in an id that is not known yet: a number, or anything.
+type hole struct {
+	text   string // before it
+	digits bool
+	end    bool // there is no hole: the text ends the id
+}
+
+// shape is an id with holes for the references that env can't replace.
+func shape(id string, e *env) []hole {
+	var out []hole
+	text := ""
+	for id != "" {
+		at := braces.Get().FindStringIndex(id)
+		if at == nil {
+			break
+		}
+		text += id[:at[0]]
+		ref := id[at[0]+2 : at[1]-2]
+		v, known := e.look(ref)
+		s, scalar := asText(v)
+		if known && scalar {
+			text += s
+		} else {
+			out = append(out, hole{text: text, digits: ref == roundName || ref == prevName || strings.HasSuffix(ref, ".n")})
+			text = ""
+		}
+		id = id[at[1]:]
+	}
+	return append(out, hole{text: text + id, end: true})
+}
+
+// canBe reports whether an id of the shape can be s or, with begins, begin with it.
+func canBe(shape []hole, s string, begins bool) bool {
+	for k, h := range shape {
+		if begins && strings.HasPrefix(h.text, s) {
+			return true
+		}
+		rest, ok := strings.CutPrefix(s, h.text)
+		switch {
+		case !ok:
+			return false
+		case h.end:
+			return rest == ""
+		case begins && rest == "":
+			return true
+		}
+		if !h.digits {
+			if begins {
+				return true
+			}
+			for cut := 1; cut <= len(rest); cut++ {
+				if canBe(shape[k+1:], rest[cut:], false) {
+					return true
+				}
+			}
+			return false
+		}
+		if s = strings.TrimLeft(rest, "0123456789"); len(s) == len(rest) {
+			return false
+		}
+		if s == "" && begins {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted is what a need, a judge or a delivery names.
+type wanted struct {
+	ids   []plan.TaskID
+	insts []*inst
+}
+
+// resolve finds what a list of names stands for where an instance is. A name whose task is under a when that does not
+// hold, or of round 0, is left out; what names nothing in the file is a finding.
+func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
+	list := n.raw
+	for part := range strings.SplitSeq(field, ".") {
+		list = list.Child(part)
+	}
+	if list == nil {
+		return out
+	}
+	for k := range list.Kids {
+		raw := &list.Kids[k]
+		if prev := from.env.find(prevName); prev != nil && prev.value == int64(0) && uses(raw.Text, prevName) {
+			continue
+		}
+		filled := x.value(n, raw, from.env)
+		names := []string{filled.Text}
+		if len(filled.Kids) > 0 { // a reference to a list
+			names = names[:0]
+			for _, kid := range filled.Kids {
+				names = append(names, kid.Text)
+			}
+		}
+		for _, name := range names {
+			for _, i := range x.named1(n, from, name, field) {
+				if !slices.Contains(out.insts, i) {
+					out.insts, out.ids = append(out.insts, i), append(out.ids, i.id)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// named1 finds what one name stands for.
+func (x *expander) named1(n *node, from *inst, name, field string) (found []*inst) {
+	prefix, wild := strings.CutSuffix(name, "*")
+	if !wild {
+		if i := x.ids[plan.TaskID(name)]; i != nil && i.node != nil {
+			return []*inst{i}
+		}
+	}
+	known := false
+	for _, i := range x.insts {
+		if !wild && string(i.id) != name || wild && !strings.HasPrefix(string(i.id), prefix) {
+			continue
+		}
+		known = true
+		if wild && i.on && i != from && !from.inside(i) {
+			found = append(found, i)
+		}
+	}
+	for _, l := range x.later {
+		if !l.goal.on {
+			continue
+		}
+		walk(l.nodes, func(m *node) {
+			if m.id == "" || !canBe(shape(m.id, l.env), prefix, wild) {
+				return
+			}
+			known = true
+			switch {
+			case !wild:
+				x.find(n, "unknown-name", field, "names a task that is not there yet", "the group around it: "+string(l.goal.id),
+					name, string(l.goal.id))
+			case !from.inside(l.goal) && !slices.Contains(found, l.goal):
+				found = append(found, l.goal)
+			}
+		})
+	}
+	if !known {
+		known = x.w.hasID(prefix, wild)
+	}
+	if !known {
+		x.find(n, "unknown-name", field, "names nothing in the file", "the id of a task or a group, or X-*", plain.Quote(name),
+			x.nearest(name))
+	}
+	// A GOAL stands for what is in it.
+	return slices.DeleteFunc(found, func(i *inst) bool {
+		return slices.ContainsFunc(found, func(goal *inst) bool { return i.inside(goal) })
+	})
+}
+
+// nearest is the id that a misspelt one most likely means, "" if none is near.
+func (x *expander) nearest(name string) string {
+	if len(x.ids) > MaxTasks {
+		return ""
+	}
+	var known []string
+	for _, id := range sorted(x.ids) {
+		known = append(known, strings.ToLower(string(id)))
+	}
+	return strings.ToUpper(plandoc.Nearest(name, known))
+}
+
+// hasID reports whether some node of the files can have an id.
+func (w *Workflow) hasID(name string, begins bool) bool {
+	has := false
+	walk(w.nodes, func(m *node) { has = has || m.id != "" && canBe(shape(m.id, nil), name, begins) })
+	return has
+}

@@ -1,0 +1,313 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gitwf/internal/document"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// Param is something that the user of a workflow may set.
+type Param struct {
+	Name    string   `json:"-"`
+	Type    string   `json:"type"` // text, integer, boolean, choice or list
+	Ask     string   `json:"ask"`  // the question, "" if there is none
+	Options []string `json:"options"`
+	Default any      `json:"default"` // nil if there is none
+	Max     int      `json:"max"`     // the largest integer, the longest list; zero: no bound
+}
+
+// The types of params.
+const (
+	typeInteger = "integer"
+	typeBoolean = "boolean"
+	typeChoice  = "choice"
+	typeList    = "list"
+)
+
+// Fact is something that is true or false of a repository: whether its HEAD has any of these paths or patterns.
+type Fact struct {
+	Name string   `json:"-"`
+	Any  []string `json:"any"`
+}
+
+// score suggests values of params.
+type score struct {
+	Rules []struct {
+		Words []string `json:"words"`
+		Fact  string   `json:"fact"`
+		Add   int      `json:"add"`
+	} `json:"rules"`
+	Sets map[string][]struct {
+		From  *int `json:"from"`
+		Value any  `json:"value"`
+	} `json:"sets"`
+}
+
+// Inputs are all that a rendering depends on besides the files: the content of params.json.
+type Inputs struct {
+	SchemaVersion int             `json:"schema_version"` // 1
+	Sentence      string          `json:"sentence"`
+	Params        map[string]any  `json:"params"`
+	Facts         map[string]bool `json:"facts"`
+	Score         int             `json:"score"`
+}
+
+// ParseInputs reads params.json. It is strict: what it does not know could change what the plan means.
+func ParseInputs(data []byte) (*Inputs, error) {
+	root, err := document.JSON{Limits: document.Limits{Depth: 10, Values: 100_000, Fields: 1000}}.Parse(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("params.json: %w", err)
+	}
+	in := &Inputs{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(in); err != nil {
+		return nil, fmt.Errorf("params.json: %s", plain.Line(err.Error()))
+	}
+	if in.SchemaVersion != 1 {
+		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1: use a newer git-wf", in.SchemaVersion)
+	}
+	if n := root.Child("params"); n != nil {
+		in.Params, _ = n.Value(document.Exact).(map[string]any) // with whole numbers as int64
+	}
+	return in, nil
+}
+
+func (f *file) readParams() {
+	list := f.root.Child("params")
+	if list == nil {
+		return
+	}
+	for i := range list.Kids {
+		p := Param{Name: list.Kids[i].Key}
+		_ = decode(&list.Kids[i], &p) // it fits the schema
+		if n := list.Kids[i].Child("default"); n != nil {
+			p.Default = n.Value(document.Exact)
+		}
+		f.set = append(f.set, p)
+	}
+}
+
+// Params are the params of the workflow itself, in the order of the file. Those of a workflow that it uses are set
+// there, or have their defaults.
+func (w *Workflow) Params() []Param { return slices.Clone(w.files[0].set) }
+
+// Facts are the facts to look up, of all files.
+func (w *Workflow) Facts() []Fact { return slices.Clone(w.facts) }
+
+// Suggest computes the score of a sentence in a repository with these facts, and the values that it suggests. Flags and
+// answers win over them.
+func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, values map[string]any) {
+	s := w.files[0].head.Score
+	for _, r := range s.Rules {
+		if r.Fact != "" && facts[r.Fact] || slices.ContainsFunc(r.Words, func(word string) bool { return hasWord(sentence, word) }) {
+			sum += r.Add
+		}
+	}
+	values = map[string]any{}
+	for name, steps := range s.Sets {
+		for _, step := range steps {
+			if step.From == nil || sum >= *step.From {
+				values[name] = exact(step.Value)
+				break
+			}
+		}
+	}
+	return sum, values
+}
+
+// exact gives what encoding/json decoded the numbers that a node has.
+func exact(v any) any {
+	if f, ok := v.(float64); ok {
+		return document.Exact(strconv.FormatFloat(f, 'f', -1, 64))
+	}
+	return v
+}
+
+// hasWord reports whether a sentence has a word, as the table of assignments matches words: those of Chinese, Japanese
+// and Korean anywhere, others at the beginning of a word.
+func hasWord(sentence, word string) bool {
+	sentence, word = strings.ToLower(sentence), strings.ToLower(strings.TrimSpace(word))
+	initial, _ := utf8.DecodeRuneInString(word)
+	anywhere := unicode.In(initial, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	for from := 0; word != ""; {
+		i := strings.Index(sentence[from:], word)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(sentence[:from+i])
+		if anywhere || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+		from += i + len(word)
+	}
+	return false
+}
+
+// Parse reads a value that a user gave as text; a list's items have commas between them. Its error says what would do.
+func (p Param) Parse(text string) (any, error) {
+	var v any = text
+	switch p.Type {
+	case typeInteger:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, p.wrong(text)
+		}
+		v = n
+	case typeBoolean:
+		if text != "true" && text != "false" {
+			return nil, p.wrong(text)
+		}
+		v = text == "true"
+	case typeList:
+		list := []any{}
+		for item := range strings.SplitSeq(text, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				list = append(list, item)
+			}
+		}
+		v = list
+	}
+	return v, p.check(v)
+}
+
+func (p Param) wrong(v any) error {
+	text, ok := asText(v)
+	if !ok {
+		text = fmt.Sprint(v)
+	}
+	return plan.Findings{{
+		Code: "bad-param", Path: "params." + p.Name, Message: "has a value that it can't have", Expected: p.expected(),
+		Found: plain.Quote(text), Example: "--set " + p.Name + "=" + p.example(),
+	}}
+}
+
+// check holds a value against the param's type, options and bound.
+func (p Param) check(v any) error {
+	ok := false
+	switch v := v.(type) {
+	case string:
+		ok = p.Type == typeChoice && slices.Contains(p.Options, v) || p.Type == "text"
+	case int64:
+		ok = p.Type == typeInteger && v >= 1 && (p.Max == 0 || v <= int64(p.Max))
+	case bool:
+		ok = p.Type == typeBoolean
+	case []any:
+		ok = p.Type == typeList && (p.Max == 0 || len(v) <= p.Max)
+		for i, item := range v {
+			s, text := item.(string)
+			ok = ok && text && (len(p.Options) == 0 || slices.Contains(p.Options, s)) && !slices.Contains(v[:i], item)
+		}
+	}
+	if !ok {
+		return p.wrong(v)
+	}
+	return nil
+}
+
+func (p Param) expected() string {
+	switch p.Type {
+	case typeChoice:
+		return "one of " + strings.Join(p.Options, ", ")
+	case typeBoolean:
+		return "true or false"
+	case typeInteger:
+		if p.Max > 0 {
+			return fmt.Sprintf("a whole number from 1 to %d", p.Max)
+		}
+		return "a whole number from 1"
+	case typeList:
+		text := "a list"
+		if p.Max > 0 {
+			text = fmt.Sprintf("at most %d items", p.Max)
+		}
+		if len(p.Options) > 0 {
+			text += ", each once, of " + strings.Join(p.Options, ", ")
+		}
+		return text
+	}
+	return "a text"
+}
+
+func (p Param) example() string {
+	switch {
+	case p.Default != nil:
+		text, _ := asText(p.Default)
+		return strings.ReplaceAll(text, ", ", ",")
+	case len(p.Options) > 0:
+		return p.Options[0]
+	case p.Type == typeInteger:
+		return strconv.Itoa(max(p.Max, 1))
+	case p.Type == typeBoolean:
+		return "true"
+	}
+	return "TEXT"
+}
+
+// Inputs settles the params: what the user set, by name, wins over what the score suggests, and that over defaults. It
+// fails with plan.Findings, all at once: a value that a param can't have, a name that no param has, a param without a
+// value. Names that nothing was given for may be asked for: see Missing.
+func (w *Workflow) Inputs(sentence string, facts map[string]bool, set map[string]string) (*Inputs, error) {
+	in := &Inputs{SchemaVersion: 1, Sentence: sentence, Params: map[string]any{}, Facts: map[string]bool{}}
+	for _, f := range w.facts {
+		in.Facts[f.Name] = facts[f.Name]
+	}
+	var suggested map[string]any
+	in.Score, suggested = w.Suggest(sentence, in.Facts)
+	var fs plan.Findings
+	params := w.Params()
+	for _, p := range params {
+		text, given := set[p.Name]
+		var err error
+		switch {
+		case given:
+			in.Params[p.Name], err = p.Parse(text)
+		case suggested[p.Name] != nil:
+			in.Params[p.Name] = suggested[p.Name]
+			err = p.check(suggested[p.Name])
+		case p.Default != nil:
+			in.Params[p.Name] = p.Default
+			err = p.check(p.Default)
+		default:
+			fs = append(fs, plan.Finding{
+				Code: CodeMissingParam, Path: "params." + p.Name, Message: "has no value", Expected: p.expected(),
+				Example: "--set " + p.Name + "=" + p.example(),
+			})
+		}
+		if bad, ok := err.(plan.Findings); ok {
+			fs = append(fs, bad...)
+		}
+	}
+	for _, name := range sorted(set) {
+		if !slices.ContainsFunc(params, func(p Param) bool { return p.Name == name }) {
+			fs = append(fs, plan.Finding{
+				Code: "unknown-name", Path: "params." + name, Message: "is no param of this workflow",
+				Expected: listed("one of ", paramNames(params)), Found: plain.Quote(name),
+			})
+		}
+	}
+	if len(fs) > 0 {
+		return nil, fs
+	}
+	return in, nil
+}
+
+// CodeMissingParam is the code of a finding about a param without a value.
+const CodeMissingParam = "missing-param"
+
+func paramNames(params []Param) []string {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.Name
+	}
+	return names
+}

@@ -1,0 +1,455 @@
+package workflow
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gitwf/internal/document"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/relpath"
+)
+
+// Rendering is what a workflow comes to so far.
+type Rendering struct {
+	// Text is a plan, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it the tasks that
+	// are new: none where a list is empty or the rounds are over.
+	Text  []byte
+	Fills []Fill // of the GOALs that are left open, in the order of the text
+	// Ask is a question for a person, before the plan goes on: the rounds of a repeat are used up. "" if there is none.
+	Ask string
+}
+
+// Fill is a GOAL that is left open, with the task whose approved file says what comes into it.
+type Fill struct {
+	Target plan.TaskID // the GOAL
+	Source plan.TaskID
+	File   string // of the source
+	plan.Fill
+}
+
+// Render is R: the plan that follows from the files and the inputs. The same bytes give the same bytes. It fails with
+// plan.Findings; a workflow that Lint has nothing against fails only for values of params and of the sentence.
+func (w *Workflow) Render(in *Inputs) (*Rendering, error) {
+	return w.expand(in, asFar, nil).rendering()
+}
+
+// Origin is what a plan says of the workflow that it is made from.
+func (w *Workflow) Origin() *plan.Workflow {
+	return &plan.Workflow{Name: w.Name(), Version: w.Version(), OID: w.files[0].OID()}
+}
+
+// Source says which approved file a fill is rendered from.
+func (w *Workflow) Source(in *Inputs, f plan.Fill) (task plan.TaskID, file string, err error) {
+	t := &target{Fill: f}
+	x := w.expand(in, asFar, t)
+	if t.goal == nil {
+		return "", "", w.noSection(f)
+	}
+	return t.source, t.file, x.fs.Err()
+}
+
+// RenderFill renders one fill: content is that of the source's file. It fails with plan.Findings where the file is not
+// what the workflow expects, or too much would come of it.
+func (w *Workflow) RenderFill(in *Inputs, f plan.Fill, content []byte) (*Rendering, error) {
+	_, file, err := w.Source(in, f)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{Fill: f}
+	if t.content, err = readContent(file, content); err != nil {
+		return nil, err
+	}
+	x := w.expand(in, asFar, t)
+	if t.goal == nil {
+		return nil, w.noSection(f)
+	}
+	return x.rendering()
+}
+
+func (w *Workflow) noSection(f plan.Fill) error {
+	return plan.Findings{{
+		Code: "no-section", File: w.files[0].Name, Path: f.Section, Message: "no loop of the workflow is there with these values",
+		Expected: "the section of an each or a repeat", Found: plain.Quote(f.Section),
+	}}
+}
+
+// readContent reads a deliverable's file: YAML or JSON, and of Markdown the head.
+func readContent(name string, data []byte) (any, error) {
+	if path.Ext(name) == ".md" {
+		data = markdownHead(data)
+	}
+	root, err := plandoc.ReadTree(name, data, "file", plandoc.MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	return root.Value(document.Exact), nil
+}
+
+// markdownHead is the YAML between two lines of --- that a Markdown file begins with.
+func markdownHead(data []byte) []byte {
+	rest, ok := bytes.CutPrefix(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("---\n"))
+	if !ok {
+		return nil
+	}
+	head, _, _ := bytes.Cut(rest, []byte("\n---\n"))
+	return head
+}
+
+// rendering makes the plan of what the expansion found.
+func (x *expander) rendering() (*Rendering, error) {
+	p := x.plan()
+	if len(x.fs) > 0 {
+		return nil, x.findings()
+	}
+	text, err := plandoc.WriteYAML(p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := plandoc.Parse(x.w.files[0].Name, text); err != nil {
+		return nil, x.placed(err)
+	}
+	return &Rendering{Text: text, Fills: x.fills, Ask: x.ask}, nil
+}
+
+// findings are those of the expansion, each once, in the order of the files.
+func (x *expander) findings() plan.Findings {
+	var fs plan.Findings
+	for _, f := range x.fs {
+		if !slices.Contains(fs, f) {
+			fs = append(fs, f)
+		}
+	}
+	return x.w.inOrder(fs).Capped()
+}
+
+func (w *Workflow) inOrder(fs plan.Findings) plan.Findings {
+	rank := map[string]int{}
+	for i, f := range w.files {
+		rank[f.Name] = i
+	}
+	slices.SortStableFunc(fs, func(a, b plan.Finding) int {
+		return cmp.Or(rank[a.File]-rank[b.File], a.Line-b.Line)
+	})
+	return fs
+}
+
+// placed gives findings about the plan the places of the workflow that they come from.
+func (x *expander) placed(err error) error {
+	var fs plan.Findings
+	if !errors.As(err, &fs) {
+		return err
+	}
+	fs = slices.Clone(fs)
+	for i := range fs {
+		f := &fs[i]
+		f.File, f.Line = x.w.files[0].Name, 1
+		if at := x.ids[plan.TaskID(strings.TrimPrefix(string(f.TaskID), "CHECK-"))]; at != nil && at.node != nil {
+			f.File, f.Line, f.Path = at.file.Name, int(at.raw.Line), at.path
+		}
+	}
+	return x.w.inOrder(fs)
+}
+
+// plan makes the plan of what is new.
+func (x *expander) plan() *plan.Plan {
+	root := &plan.Task{TaskID: plan.RootID, NodeType: plan.Goal}
+	p := &plan.Plan{
+		SchemaVersion: 1, TopTask: x.in.Sentence, Title: x.title(), RootTaskID: plan.RootID, Tasks: []*plan.Task{root},
+	}
+	if x.fill == nil {
+		p.Roles = x.w.roles
+		root.Title = p.Title
+		x.root(root)
+	} else {
+		root.TaskID, root.Title = x.fill.goal.id, x.heading(x.fill.goal)
+		p.RootTaskID = root.TaskID
+		p.Title = root.Title
+	}
+	p.PlanID = plan.NewID(p.Title, 1)
+	for _, i := range x.insts {
+		if !i.fresh || !i.on || len(x.fs) > 0 {
+			continue
+		}
+		parent := p.RootTaskID
+		if i.parent != nil {
+			parent = i.parent.id
+		}
+		if i.group() {
+			p.Tasks = append(p.Tasks, &plan.Task{TaskID: i.id, NodeType: plan.Goal, Title: x.heading(i), ParentTaskID: parent})
+		} else {
+			p.Tasks = append(p.Tasks, x.action(i, parent)...)
+		}
+	}
+	p.SetVersion()
+	return p
+}
+
+// title is the first line of the sentence, cut to what a title can be.
+func (x *expander) title() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(x.in.Sentence), "\n")
+	line = strings.TrimSpace(plain.Line(line))
+	const most = 80
+	if utf8.RuneCountInString(line) > most {
+		line = string([]rune(line)[:most-1]) + "…"
+	}
+	return cmp.Or(line, x.w.Name())
+}
+
+// heading is the title of a group's GOAL. One that stands around instances has none of their values.
+func (x *expander) heading(i *inst) string {
+	title := i.raw.Child("title")
+	if i.container && uses(title.Text, i.loop.name, prevName) || !i.container && i.loop != nil && !i.ownName() &&
+		uses(title.Text, i.loop.name) {
+		return "All of " + string(i.id)
+	}
+	filled := x.value(i.node, title, i.env)
+	return filled.Text
+}
+
+// root gives the root what the file says of the whole.
+func (x *expander) root(root *plan.Task) {
+	e := x.w.files[0].scope(x.in, nil)
+	for _, c := range x.w.criteria {
+		if slices.ContainsFunc(c.files, func(f *file) bool { return x.used[f] }) {
+			root.RootAcceptanceCriteria = append(root.RootAcceptanceCriteria,
+				plan.RootCriterion{ID: c.raw.Child("id").Text, Statement: c.raw.Child("statement").Text})
+		}
+	}
+	top := &node{file: x.w.files[0], raw: x.w.files[0].root}
+	from := &inst{node: top, env: e}
+	final := &plan.FinalDeliverableSpec{Mode: plan.PassThrough, IncludeChildren: x.resolve(top, from, "deliver").ids}
+	if a := top.raw.Child("assemble"); a != nil {
+		for _, i := range x.named1(top, from, a.Text, "assemble") {
+			final.Mode, final.AssembleTaskID = plan.Assemble, i.id
+		}
+	}
+	root.FinalDeliverableSpec = final
+}
+
+// taskDoc is a task of the file with its references replaced.
+type taskDoc struct {
+	Title    string             `json:"title"`
+	Role     string             `json:"role"`
+	Text     string             `json:"text"`
+	Make     any                `json:"make"`
+	Change   *changeDoc         `json:"change"`
+	Schema   any                `json:"schema"`
+	Criteria []plan.Criterion   `json:"criteria"`
+	Covers   []string           `json:"covers"`
+	Run      string             `json:"run"`
+	Days     float64            `json:"days"`
+	Requires []plan.Requirement `json:"requires"`
+	Review   reviewDoc          `json:"review"`
+	Follows  *bool              `json:"follows"`
+	Judges   *struct {
+		plan.Judges
+		Rubric string `json:"rubric"`
+	} `json:"judges"`
+	Decides *plan.Decides `json:"decides"`
+}
+
+type changeDoc struct {
+	Paths []string `json:"paths"`
+	Tests []string `json:"tests"`
+}
+
+type reviewDoc struct {
+	By          []string    `json:"by"`
+	Rubric      string      `json:"rubric"`
+	MinScore    int         `json:"min_score"`
+	Agree       *plan.Agree `json:"agree"`
+	MaxRounds   int         `json:"max_rounds"`
+	OnExhausted string      `json:"on_exhausted"`
+}
+
+// action is a task as an ACTION with its CHECK.
+func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
+	filled := x.value(i.node, i.raw, i.env)
+	var d taskDoc
+	if err := decode(&filled, &d); err != nil {
+		if x.mode != asFar {
+			return nil // a sample is of the type that it happens to be
+		}
+		x.find(i.node, "wrong-type", "", "a reference brings in a value of another type", "", plain.Line(err.Error()), "")
+		return nil
+	}
+	t := &plan.Task{
+		TaskID: i.id, NodeType: plan.Action, Title: d.Title, Description: d.Text, ParentTaskID: parent, Role: d.Role,
+		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
+		Decides: d.Decides, AcceptanceCriteria: d.Criteria, DependsOn: x.needs(i),
+	}
+	if d.Run != "" {
+		t.Agent = plan.AgentExec
+	}
+	if d.Judges != nil {
+		t.Judges = &d.Judges.Judges
+		t.Judges.Tasks = x.resolve(i.node, i, "judges.tasks").ids
+	}
+	t.DeliverableSpec = d.spec()
+	x.criteria(i, t, &d)
+	return []*plan.Task{t, x.check(i, t, &d)}
+}
+
+// needs are the task's dependencies, those that serial adds among them.
+func (x *expander) needs(i *inst) []plan.TaskID {
+	ids := x.resolve(i.node, i, "needs").ids
+	for _, before := range i.after {
+		if before.on && !slices.Contains(ids, before.id) {
+			ids = append(ids, before.id)
+		}
+	}
+	return ids
+}
+
+func (d *taskDoc) spec() *plan.DeliverableSpec {
+	switch {
+	case d.Judges != nil:
+		return &plan.DeliverableSpec{Format: plan.FormatVerdicts, Filename: "verdicts.json", SingleFile: true}
+	case d.Decides != nil:
+		return &plan.DeliverableSpec{Format: plan.FormatDecision, Filename: "decision.json", SingleFile: true}
+	case d.Change != nil:
+		return &plan.DeliverableSpec{Format: "change", Paths: d.Change.Paths, Tests: d.Change.Tests}
+	}
+	files := d.files()
+	s := &plan.DeliverableSpec{Format: "files"}
+	for _, f := range files {
+		ext := strings.TrimPrefix(path.Ext(f), ".")
+		if ext != "" && !relpath.IsPattern(f) && !slices.Contains([]string{plan.FormatPlan, plan.FormatVerdicts,
+			plan.FormatDecision, "change"}, ext) {
+			s.Format = ext
+			break
+		}
+	}
+	if len(files) == 1 && !relpath.IsPattern(files[0]) {
+		s.Filename, s.SingleFile = files[0], true
+	} else {
+		s.Files, s.BundleMode = files, plan.BundleManifest
+	}
+	return s
+}
+
+func (d *taskDoc) files() []string {
+	switch m := d.Make.(type) {
+	case string:
+		return []string{m}
+	case []any:
+		files := make([]string, len(m))
+		for i := range m {
+			files[i], _ = m[i].(string)
+		}
+		return files
+	}
+	return nil
+}
+
+// criteria completes what the task is judged by: the file's own criteria, its schemas, and what the engine asks of a
+// task that others are rendered from, that judges or that decides.
+func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
+	for k := range t.AcceptanceCriteria {
+		c := &t.AcceptanceCriteria[k]
+		c.Severity = cmp.Or(c.Severity, plan.Must)
+		if c.CheckMethod == "" {
+			c.CheckMethod = plan.ManualReview
+			if c.Run != "" {
+				c.CheckMethod = plan.StaticCheck
+			}
+		}
+	}
+	add := func(id, method, statement string) *plan.Criterion {
+		free := id
+		for k := 2; slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
+			return relpath.Fold(c.ID) == relpath.Fold(free)
+		}); k++ {
+			free = id + "-" + strconv.Itoa(k)
+		}
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{
+			ID: free, CheckMethod: method, Severity: plan.Must, Statement: statement,
+		})
+		return &t.AcceptanceCriteria[len(t.AcceptanceCriteria)-1]
+	}
+	for _, s := range d.schemas() {
+		c := add("schema", plan.SchemaCheck, fmt.Sprintf("%s keeps the schema %q.", s.file, s.name))
+		c.File, c.Schema = s.file, x.w.schemas[s.name]
+	}
+	if files := x.w.expands(i); len(files) > 0 {
+		add("expands", plan.Expands, "What the plan goes on with follows from "+strings.Join(files, " and ")+" and keeps all rules.")
+	}
+	switch {
+	case d.Judges != nil && !slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual):
+		add("verdicts", plan.ManualReview, "verdicts.json has a verdict on each judged task, with what it rests on.")
+	case d.Decides != nil && !slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual):
+		add("decision", plan.ManualReview, "decision.json is one decision that the plan allows now.")
+	}
+}
+
+// fileSchema says that a file keeps a schema.
+type fileSchema struct{ file, name string }
+
+func (d *taskDoc) schemas() []fileSchema {
+	switch s := d.Schema.(type) {
+	case string:
+		if files := d.files(); len(files) > 0 {
+			return []fileSchema{{files[0], s}}
+		}
+	case map[string]any:
+		var all []fileSchema
+		for _, f := range sorted(s) {
+			name, _ := s[f].(string)
+			all = append(all, fileSchema{f, name})
+		}
+		return all
+	}
+	return nil
+}
+
+// expands are the files of a task from which groups are rendered, as they are written.
+func (w *Workflow) expands(i *inst) []string {
+	var files []string
+	walk(w.nodes, func(n *node) {
+		from := n.from()
+		if from == nil || !canBe(shape(from.Child("of").Text, nil), string(i.id), false) {
+			return
+		}
+		if file := from.Child("file"); file != nil && !slices.Contains(files, file.Text) {
+			files = append(files, file.Text)
+		}
+	})
+	return files
+}
+
+// check is the CHECK of a task.
+func (x *expander) check(i *inst, t *plan.Task, d *taskDoc) *plan.Task {
+	r := d.Review
+	c := &plan.Task{
+		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
+		ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
+		Reviewers: r.By, MinScore: r.MinScore, MaxRounds: r.MaxRounds, OnExhausted: r.OnExhausted, Agree: r.Agree,
+	}
+	rubric := r.Rubric
+	switch {
+	case d.Judges != nil:
+		c.Reviewers = append([]string{plan.ReviewerVerdicts}, r.By...)
+		rubric = cmp.Or(rubric, d.Judges.Rubric)
+	case d.Decides != nil:
+		c.Reviewers = append([]string{plan.ReviewerDecision}, r.By...)
+	}
+	if rubric != "" {
+		named := x.w.rubrics[rubric]
+		c.Rubric, c.MinScore = &named, cmp.Or(c.MinScore, named.Pass)
+	}
+	// Who is named has to speak; the engine alone does where it is alone.
+	seats := slices.DeleteFunc(slices.Clone(c.Reviewers), func(name string) bool { return name == plan.ReviewerChecks })
+	if len(seats) > 1 && c.Agree == nil {
+		c.Quorum = len(seats)
+	}
+	return c
+}
