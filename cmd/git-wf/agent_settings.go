@@ -52,6 +52,8 @@ func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 			s.Executor = kv[1]
 		case "wf.reviewer":
 			s.Reviewer = kv[1]
+		default:
+			s.SetRole(kv[0], kv[1])
 		}
 		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
 	}

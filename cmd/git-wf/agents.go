@@ -31,6 +31,11 @@ func (e *env) agentsCommand() *cli.Command {
 			Flags:  []cli.Flag{jsonFlag()},
 			Action: list,
 		}, {
+			Name:   "roles",
+			Usage:  "list who takes which role of a plan here, and what to set where nobody does",
+			Flags:  []cli.Flag{planFlag(), jsonFlag()},
+			Action: e.onPlan(warmPlan, e.listRoles),
+		}, {
 			Name:  "schema",
 			Usage: "print the JSON Schema of what an agent replies",
 			Action: func(*cli.Context) error {
@@ -116,7 +121,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	for _, l := range lines {
 		e.printAgent(l, first, second)
 	}
-	return nil
+	return e.printRoles(c, store)
 }
 
 // look records why an agent is not usable, unless err is nil.

@@ -33,6 +33,7 @@ func (e *env) reviewCommand() *cli.Command {
 			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"),
 			messageFlag("why, and what to change"),
 			textFlag("artifact", "review this `VERSION`, such as v2: refused unless it is the newest", ""),
+			textFlag("as", "take the seat of this `ROLE`, where the reviewers are roles", "the only one that is open"),
 			textFlag("reviewer", "note that you review for `NAME`; the review is yours, and counts as yours", ""),
 		},
 		Action: e.onPlan(recordNear, e.review),
@@ -65,6 +66,10 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
+	seat, err := s.SeatFor(t.TaskID, person.Name, c.String("as"))
+	if err != nil {
+		return err
+	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
@@ -90,7 +95,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 		return err
 	}
-	opinion.Reviewer = person.Name
+	if opinion.Reviewer = person.Name; seat != "" {
+		opinion.Reviewer, opinion.Agent = seat, person.Name
+	}
 	if name := c.String("reviewer"); name != person.Name {
 		opinion.For = name
 	}

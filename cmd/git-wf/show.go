@@ -38,6 +38,7 @@ type taskDocument struct {
 	Task *plan.Task `json:"task"`
 	export.Work
 	taskInput
+	Seats       []seat             `json:"seats,omitempty"`
 	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
 	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
@@ -74,6 +75,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		return err
 	}
 	landings := d.Landings
+	d.Seats = seatsOf(s, subject, d.Reviews)
 	d.taskSummary, d.Task = describeTask(s, t), t.Task
 	d.Landings = landings
 	if c.Bool("json") {
@@ -142,11 +144,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 			names = append([]string{spec.Filename}, names...)
 		}
 		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plain.Line(strings.Join(names, ", ")))
-		agent := t.Agent
-		if agent == "" {
-			agent = "wf.executor or a person"
-		}
-		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, plain.Line(agent))
+		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, makerOf(t.Task))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
 		st.heading(w, "Criteria")
@@ -167,6 +165,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 			fmt.Fprintf(w, "  for  %s\n", id)
 		}
 	}
+	st.printSeats(w, t, d.Seats)
 	st.printFeasibility(w, t.TaskID, d.Feasibility)
 	st.printTaskInput(w, d.taskInput)
 	st.printVersions(w, s, t, d)
@@ -286,7 +285,7 @@ func printReview(w io.Writer, r plan.Review) {
 	if r.HasScore() {
 		score = fmt.Sprintf(", score %d", r.Score)
 	}
-	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plain.Line(r.Reviewer), score, self,
+	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plain.Line(r.Who()), score, self,
 		plain.Line(r.Reason))
 	width := 0
 	for _, c := range r.Criteria {

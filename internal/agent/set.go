@@ -29,6 +29,8 @@ type Settings struct {
 	Executor string // does the tasks that name no agent and have no run line; "" leaves them to people
 	Reviewer string // judges what no list of reviewers assigns; "" leaves it to people
 
+	Roles map[string]string // who speaks for a role of a plan, by the role's name: wf.role.NAME
+
 	Ignored []*ConfigError // settings of impossible agent names, by name
 }
 
@@ -73,6 +75,27 @@ func (s *Set) Executor() string {
 func (s *Set) Reviewer() string {
 	set, _ := s.load()
 	return set.Reviewer
+}
+
+// RoleKey is the setting that names the agent of a role.
+func RoleKey(role string) string { return rolePrefix + role }
+
+const rolePrefix = "wf.role."
+
+// ForRole is the agent that the user lets speak for a role, "" if none.
+func (s *Set) ForRole(role string) string {
+	set, _ := s.load()
+	return set.Roles[role]
+}
+
+// SetRole takes a setting if it names the agent of a role.
+func (s *Settings) SetRole(key, name string) {
+	if role, ok := strings.CutPrefix(key, rolePrefix); ok && name != "" {
+		if s.Roles == nil {
+			s.Roles = map[string]string{}
+		}
+		s.Roles[role] = name
+	}
 }
 
 // Judge answers in the roles that make no deliverable.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -293,14 +294,17 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 		return ""
 	}
 	verdict, isVerdict := strings.CutSuffix(file, ".md")
+	seat := t["Wf-Seat"]
 	switch {
+	case seat != "" && a.chain.plan != nil && !a.chain.plan.HasRole(seat):
+		return fmt.Sprintf("is a review in the seat %s, and the plan has no such role", strconv.Quote(seat))
 	case !a.chain.hasMade(task, parts[1]):
 		return fmt.Sprintf("reviews %s, which nobody had made", parts[1])
 	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] ||
-		parts[3] != plan.EscapeName(t["Wf-Agent"]):
+		parts[3] != plan.EscapeName(cmp.Or(seat, t["Wf-Agent"])):
 		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"],
 			t["Wf-Artifact"],
-			strconv.Quote(t["Wf-Agent"]), t["Wf-Score"])
+			strconv.Quote(cmp.Or(seat, t["Wf-Agent"])), t["Wf-Score"])
 	case isVerdict && verdict != t["Wf-Verdict"]:
 		return fmt.Sprintf("says another verdict than the event (%s)", t["Wf-Verdict"])
 	case !s.named(t["Wf-Agent"], s.reviewer):

@@ -163,7 +163,7 @@ func eachStep(out *bufio.Reader, fn func(*step) error) error {
 
 // once are the trailers that an event has at most once.
 var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent",
-	"Wf-Criterion"}
+	"Wf-Seat", "Wf-Criterion"}
 
 // newStep makes a step of the fields that follow a commit's id.
 func newStep(commit string, f []string) *step {

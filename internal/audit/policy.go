@@ -143,9 +143,9 @@ func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 	if err != nil {
 		return
 	}
-	if rev.SelfReviewed || rev.Reviewer == made.Agent {
+	if rev.SelfReviewed || rev.By() == made.Agent {
 		a.find("own-review", task.Dir()+"/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
-			"%s made %s and reviewed it, but the policy wants four eyes", rev.Reviewer, plan.VersionID(rec.Version))
+			"%s made %s and reviewed it, but the policy wants four eyes", rev.By(), plan.VersionID(rec.Version))
 	}
 }
 

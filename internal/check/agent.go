@@ -9,6 +9,7 @@ import (
 // AgentOpinion is what a reviewing agent says of a version.
 type AgentOpinion struct {
 	Reviewer    string
+	Agent       string // who speaks, where Reviewer is a role
 	Session     string
 	Verdict     plan.Verdict
 	Score       int               // 0 to 100
@@ -37,7 +38,8 @@ func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Tim
 	}
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)
 	r.Score, r.CheckID, r.Usage = o.Score, o.CheckedBy, o.Usage
-	r.SelfReviewed = o.Reviewer == s.Artifact.Agent
+	r.Agent = o.Agent
+	r.SelfReviewed = r.By() == s.Artifact.Agent
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
 	if o.Verdict == plan.Rejected {
 		r.Verdict = plan.Rejected

@@ -20,7 +20,7 @@ func File(r plan.Review) []byte {
 	if r.HasScore() {
 		row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
 	}
-	reviewer := cell(r.Reviewer)
+	reviewer := cell(r.Who())
 	if r.SelfReviewed {
 		reviewer += " (self-reviewed: the reviewer made this version)"
 	}

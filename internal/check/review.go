@@ -32,6 +32,7 @@ func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Ti
 // Opinion is what a person says in a review.
 type Opinion struct {
 	Reviewer  string
+	Agent     string // who speaks, where Reviewer is a role
 	For       string // whom the reviewer speaks for; the review is the reviewer's all the same
 	Verdict   plan.Verdict
 	Score     *int              // nil: the score follows from the results
@@ -70,7 +71,7 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		return plan.Review{}, err
 	}
 	r := s.review(o.Reviewer, "", now)
-	r.For = o.For
+	r.Agent, r.For = o.Agent, o.For
 	rulings := map[string]plan.CriterionResult{}
 	for _, c := range s.Task.AcceptanceCriteria {
 		ruling, ruled := o.Criteria[c.ID]

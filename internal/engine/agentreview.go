@@ -17,14 +17,11 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// reviewingAgent is the agent to review the task's newest version next: one from its list of reviewers that this
-// machine knows or, if nobody is named, the one from the user's table or wf.reviewer.
-func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool) {
-	done := func(name string) bool { return hasReviewed(s, t, name) }
-	for _, name := range s.Reviewers(t.TaskID) {
-		if e.Agents.Knows(name) && !done(name) {
-			return name, e.Trust.AllCriteria(t.Task)
-		}
+// reviewingAgent is who is to review the task's newest version next: one from its list of reviewers that this machine
+// knows or, if nobody is named, the one from the user's table or wf.reviewer.
+func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool) {
+	if who, ok := e.listed(s, t); ok {
+		return who, e.Trust.AllCriteria(t.Task)
 	}
 	name := ""
 	if c := s.CheckOf(t.TaskID); c != nil {
@@ -33,8 +30,8 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (string, bool)
 	if name == "" {
 		name = e.Agents.Reviewer()
 	}
-	return name, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) && !done(name) &&
-		e.Trust.AllCriteria(t.Task)
+	return speaker{agent: name}, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) &&
+		!hasReviewed(s, t, name) && e.Trust.AllCriteria(t.Task)
 }
 
 func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
@@ -43,18 +40,21 @@ func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
 	})
 }
 
-// mayReview tells which fallbacks may review in an agent's place: those whose verdict would count as another
-// reviewer's.
-func (e *Engine) mayReview(s *plan.State, t *plan.TaskState) func(string) bool {
+// mayReview tells which fallbacks may review in a speaker's place: for a seat any, else those whose verdict would count
+// as another reviewer's.
+func (e *Engine) mayReview(s *plan.State, t *plan.TaskState, who speaker) func(string) bool {
+	if who.seat != "" {
+		return nil
+	}
 	return func(name string) bool { return s.MayReview(t.TaskID, name) && !hasReviewed(s, t, name) }
 }
 
 // reviewByAgent has an agent judge a task's newest version, with what the engine itself ran and saw. It locks the
 // version when the review begins.
-func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
-	return e.reviewLocked(ctx, id, t, plan.StepPerson, name, func(r reviewing) error {
+func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, who speaker) error {
+	return e.reviewLocked(ctx, id, t, plan.StepPerson, who.agent, func(r reviewing) error {
 		t := r.target
-		if again, ok := e.reviewingAgent(r.state, t); !ok || again != name {
+		if again, ok := e.reviewingAgent(r.state, t); !ok || again != who {
 			return nil
 		}
 		began := e.Now()
@@ -63,8 +63,8 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		var reply contract.Reply
 		var log bytes.Buffer
 		if err == nil {
-			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), name))
-			reply, res, err = e.askReview(r.work, r.snap, t, ev, name, &log)
+			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), who))
+			reply, res, err = e.askReview(r.work, r.snap, t, ev, who, &log)
 		}
 		if r.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
 			return e.broken(ctx, r.hold)
@@ -75,14 +75,14 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		if res.Kind != agent.Artifact {
 			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
 		}
-		opinion := opinionOf(reply, res.MadeBy(name), r.hold.claim.Session, ev.checkID, res.Usage)
+		opinion := opinionOf(reply, speaker{res.MadeBy(who.agent), who.seat}, r.hold.claim.Session, ev.checkID, res.Usage)
 		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, opinion, e.Now()), ev.subject, r.hold, nil)
 	})
 }
 
-func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage) check.AgentOpinion {
+func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *plan.Usage) check.AgentOpinion {
 	o := check.AgentOpinion{
-		Reviewer: by, Session: session, Verdict: r.Verdict, Score: r.Score, Criteria: map[string]check.Ruling{},
+		Reviewer: by.reviewer(), Agent: by.spoken(), Session: session, Verdict: r.Verdict, Score: r.Score, Criteria: map[string]check.Ruling{},
 		Suggestions: r.Suggestions, Summary: r.Summary, CheckedBy: checkID, Usage: usage,
 	}
 	for _, c := range r.Criteria {
@@ -92,7 +92,7 @@ func opinionOf(r contract.Reply, by, session, checkID string, usage *plan.Usage)
 }
 
 // askReview gives a reviewing agent its packet and returns its verdict.
-func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, name string,
+func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, who speaker,
 	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	w, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
 	if err != nil {
@@ -102,22 +102,22 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err := w.makePlaces(); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data, err := e.reviewData(ctx, w, snap, t, ev, name)
+	data, err := e.reviewData(ctx, w, snap, t, ev, who)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
 	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria}
-	return e.consult(ctx, w, snap, t, name, data, want, log)
+	return e.consult(ctx, w, snap, t, who, data, want, log)
 }
 
 // reviewData is the packet for a reviewer.
 func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence,
-	name string) (prompt.Data, error) {
+	who speaker) (prompt.Data, error) {
 	data, err := e.packet(ctx, w, snap, t, ev)
 	if err != nil {
 		return data, err
 	}
-	data.Shell = e.Agents.WritesFiles(name)
+	data.Shell = e.Agents.WritesFiles(who.agent)
 	if !data.Shell {
 		data.Candidate.Dir = ""
 	}
@@ -128,18 +128,18 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snap
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, name string,
+func (e *Engine) consult(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, who speaker,
 	data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
 	if w.role.Usual() == contract.Review {
-		may = e.mayReview(snap.State(), t)
+		may = e.mayReview(snap.State(), t, who)
 	}
-	judge, err := e.Agents.Judge(name, may)
+	judge, err := e.Agents.Judge(who.agent, may)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
 	data.Contract = contractText(w.role, false)
-	if err := e.writePrompt(w, data, e.budget(name)); err != nil {
+	if err := e.writePrompt(w, data, e.budget(who.agent)); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
 	job := w.job(snap, t, log)
@@ -174,7 +174,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plain.Count(len(leaves), "task"), areOrIs(len(leaves)),
 		t.Agent))
 	var log bytes.Buffer
-	reply, res, err := e.consult(ctx, w, snap, t, t.Agent, data, want, &log)
+	reply, res, err := e.consult(ctx, w, snap, t, speaker{agent: t.Agent}, data, want, &log)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		res.Message = err.Error()

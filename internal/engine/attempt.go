@@ -20,14 +20,13 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// attempt has a task's agent make its next version, and records the version or why there is none.
-func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	name := e.agentOf(t.Task)
+// attempt has an agent make a task's next version, and records the version or why there is none.
+func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
 	worker, err := e.Agents.Lookup(name)
 	if err != nil {
 		return err
 	}
-	inWorktree := e.inWorktree(t.Task) || t.Changes()
+	inWorktree := e.inWorktree(name, t.Task) || t.Changes()
 	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name, Worktree: inWorktree})
 	if err != nil {
 		return err

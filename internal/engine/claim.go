@@ -333,7 +333,7 @@ func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, 
 }
 
 func reviewEvent(rev plan.Review, of check.Subject) plan.AddReview {
-	return plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.Reviewer)}
+	return plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.By())}
 }
 
 // ownerOf says for people who holds a claim, and where.

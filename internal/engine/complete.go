@@ -190,7 +190,7 @@ type criterionLesson struct {
 }
 
 func (l *lessons) rejected(t *plan.Task, rev plan.Review) {
-	l.reasons = append(l.reasons, fmt.Sprintf("%s %s, by %s%s: %s", t.TaskID, rev.ReviewedArtifactID, rev.Reviewer,
+	l.reasons = append(l.reasons, fmt.Sprintf("%s %s, by %s%s: %s", t.TaskID, rev.ReviewedArtifactID, rev.Who(),
 		rev.Why(), firstLine(rev.Reason)))
 	for _, c := range rev.Criteria {
 		if c.Result != plan.ResultFail {

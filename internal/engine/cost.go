@@ -67,7 +67,7 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 		add(a.Agent, a.AttemptID, a.Usage)
 	}
 	for _, rev := range work.Reviews {
-		add(rev.Reviewer, rev.ReviewID, rev.Usage)
+		add(rev.By(), rev.ReviewID, rev.Usage)
 	}
 	return all, nil
 }

@@ -16,21 +16,21 @@ import (
 )
 
 // move brings a version that did not land onto the branch as it is now. If it applies there and its lines pass, that is
-// the task's next version, and nobody is asked. Else the task's agent makes it again, if the engine can start one.
-func (e *Engine) move(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+// the task's next version, and nobody is asked. Else the agent makes it again, if the engine can start it.
+func (e *Engine) move(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
 	version := t.Active
-	moved, err := e.tryMove(ctx, id, t)
+	moved, err := e.tryMove(ctx, id, t, name)
 	if err != nil || moved {
 		return err
 	}
-	if !e.mayAttempt(t) {
+	if !e.mayAttempt(name, t) {
 		return &untrustedError{task: t.TaskID, version: version} // once a run is enough
 	}
-	return e.attempt(ctx, id, t)
+	return e.attempt(ctx, id, t, name)
 }
 
-func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState) (moved bool, err error) {
-	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: e.agentOf(t.Task)})
+func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, name string) (moved bool, err error) {
+	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name})
 	if err != nil {
 		return false, err
 	}

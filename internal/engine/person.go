@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,10 +224,11 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.Actor) (*gitstore.Appended, plan.Review,
 	error) {
 	o.CheckedBy = r.checkID
-	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == o.Reviewer
+	who := cmp.Or(o.Agent, o.Reviewer)
+	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == who
 	if r.engine.Policy.FourEyes && o.SelfMade {
 		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID, Reason: "the policy wants four eyes: " +
-			o.Reviewer + " made this version"}
+			who + " made this version"}
 	}
 	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
 	if err != nil {

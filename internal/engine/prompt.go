@@ -60,7 +60,7 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	case reviewed:
 		err = e.reviewPrompt(ctx, w, snap, t)
 	case handIn != "":
-		err = e.attemptPrompt(ctx, w, snap, t, e.agentOf(t.Task))
+		err = e.attemptPrompt(ctx, w, snap, t, e.agentOf(snap.Plan, t.Task))
 	}
 	if err != nil {
 		return prompt.Prompt{}, err
@@ -89,13 +89,13 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Sn
 		}
 		ev.ran = recorded.Criteria
 	}
-	name, _ := e.reviewingAgent(snap.State(), t)
-	d, err := e.reviewData(ctx, w, snap, t, ev, name)
+	who, _ := e.reviewingAgent(snap.State(), t)
+	d, err := e.reviewData(ctx, w, snap, t, ev, who)
 	if err != nil {
 		return err
 	}
 	d.Contract = contractText(w.role, false)
-	return e.writePrompt(w, d, e.budget(name))
+	return e.writePrompt(w, d, e.budget(who.agent))
 }
 
 // promptData is what every prompt of a task holds.

@@ -119,14 +119,14 @@ func failedAny(results []plan.CriterionResult) bool {
 // describeReview is a review in one line. If a plan breaks hard rules, it names them, as far as there is room.
 func describeReview(r plan.Review, wrong plan.Findings) string {
 	if len(wrong) > 0 {
-		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Reviewer, firstLine(wrong[0].Error()))
+		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Who(), firstLine(wrong[0].Error()))
 		if more := len(wrong) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
 		return text
 	}
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
-	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Reviewer, r.Why())
+	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why())
 }
 
 // checked is the record of what the engine ran on a version and saw.

@@ -243,13 +243,15 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 // work is one piece of work that the engine can do now.
 type work struct {
 	task     *plan.TaskState // an ACTION
-	do       func(ctx context.Context, id plan.ID, t *plan.TaskState) error
+	do       doer
 	what     string // attempt, review, ...
 	agent    string
 	worktree bool // the agent works in a checkout of the repository
 	since    time.Time
 	phase    *atomic.Int32
 }
+
+type doer func(ctx context.Context, id plan.ID, t *plan.TaskState) error
 
 // A phase is how far a piece of work is.
 type phase int32
@@ -351,18 +353,20 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	if t.NodeType == plan.Check {
 		return e.reviewWork(s, s.Tasks[t.ReviewTargetTaskID])
 	}
-	name := e.agentOf(t.Task)
-	w = work{task: t, do: e.attempt, what: "attempt", agent: name, worktree: e.inWorktree(t.Task) || t.Changes()}
+	name := e.agentOf(s.Plan, t.Task)
+	by := func(do func(context.Context, plan.ID, *plan.TaskState, string) error) doer {
+		return func(ctx context.Context, id plan.ID, t *plan.TaskState) error { return do(ctx, id, t, name) }
+	}
+	w = work{task: t, do: by(e.attempt), what: "attempt", agent: name, worktree: e.inWorktree(name, t.Task) || t.Changes()}
 	if t.Changes() && s.Records.Of(t.TaskID).NeedsNewBase() {
-		w.do = e.move
+		w.do = by(e.move)
 		return w, true
 	}
-	return w, e.mayAttempt(t)
+	return w, e.mayAttempt(name, t)
 }
 
-// mayAttempt reports whether the engine itself can have a task's next version made.
-func (e *Engine) mayAttempt(t *plan.TaskState) bool {
-	name := e.agentOf(t.Task)
+// mayAttempt reports whether the engine itself can have the agent make a task's next version.
+func (e *Engine) mayAttempt(name string, t *plan.TaskState) bool {
 	if name == agent.NameExec {
 		return e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
 	}
@@ -379,32 +383,20 @@ func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok b
 		w.do, w.agent = e.reviewPlanAlone, plan.ReviewerPlan
 		return w, true
 	case plan.StepPerson:
-		w.agent, ok = e.reviewingAgent(s, target)
-		ok = ok && e.Agents.Missing(w.agent, e.mayReview(s, target)) == nil
+		who, ok := e.reviewingAgent(s, target)
+		ok = ok && e.Agents.Missing(who.agent, e.mayReview(s, target, who)) == nil
+		w.agent = who.agent
 		w.do = func(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-			return e.reviewByAgent(ctx, id, t, w.agent)
+			return e.reviewByAgent(ctx, id, t, who)
 		}
 		return w, ok
 	}
 	return work{}, false
 }
 
-// agentOf is the name of the agent that does a task.
-func (e *Engine) agentOf(t *plan.Task) string {
-	if t.Agent == "" && t.Run == "" {
-		if name := e.assigned(t); name != "" {
-			return name
-		}
-		if name := e.Agents.Executor(); name != "" {
-			return name
-		}
-	}
-	return agent.Name(t)
-}
-
-// inWorktree reports whether a task's agent works in a checkout of the repository.
-func (e *Engine) inWorktree(t *plan.Task) bool {
-	c, _ := e.Agents.Config(e.agentOf(t))
+// inWorktree reports whether the agent works on the task in a checkout of the repository.
+func (e *Engine) inWorktree(name string, t *plan.Task) bool {
+	c, _ := e.Agents.Config(name)
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction
 }
 

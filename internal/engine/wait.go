@@ -65,7 +65,7 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
 		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
 	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && !t.Waits():
-		w, ok = e.waitForWork(t)
+		w, ok = e.waitForWork(s, t)
 		return w, ok, nil
 	}
 	return Wait{}, false, nil
@@ -154,9 +154,12 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 	target *plan.TaskState) (w Wait, ok bool, err error) {
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
-		if name, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(name) {
-			w, ok = e.waitForAgent(name, e.mayReview(s, target))
+		if who, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(who.agent) {
+			w, ok = e.waitForAgent(who.agent, e.mayReview(s, target, who))
 			return w, ok, nil
+		}
+		if seats := s.OpenSeats(target.TaskID); len(seats) > 0 {
+			return waitForSeats(target, seats), true, nil
 		}
 		return Wait{
 			Text:    fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID),
@@ -179,6 +182,16 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 	return Wait{}, false, nil
 }
 
+// waitForSeats says how the seats are filled that no agent takes here.
+func waitForSeats(t *plan.TaskState, seats []string) Wait {
+	return Wait{
+		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here", plan.VersionID(t.Active), t.TaskID,
+			plain.Line(strings.Join(seats, ", "))),
+		Command: fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(seats[0]),
+			t.TaskID, seats[0]),
+	}
+}
+
 func areOrIs(n int) string {
 	if n == 1 {
 		return "is"
@@ -195,8 +208,8 @@ func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bo
 	return Wait{}, false
 }
 
-func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
-	switch name := e.agentOf(t.Task); {
+func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
+	switch name := e.agentOf(s.Plan, t.Task); {
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
@@ -209,7 +222,12 @@ func (e *Engine) waitForWork(t *plan.TaskState) (Wait, bool) {
 	case t.Planning():
 		return Wait{Text: "the plan was rejected", Command: "git wf plan -f FILE, or git wf plan --edit"}, true
 	case name == agent.NameManual:
-		return Wait{Text: "a person does this task", Command: handIn(t.Task)}, true
+		w := Wait{Text: "a person does this task", Command: handIn(t.Task)}
+		if t.Role != "" {
+			w.Text += " as " + plain.Line(t.Role)
+			w.Command += "; git config " + agent.RoleKey(t.Role) + " AGENT has an agent do it"
+		}
+		return w, true
 	case name != agent.NameExec:
 		_, err := e.Agents.Lookup(name)
 		return Wait{Text: err.Error(), Command: "git wf agents; " + handIn(t.Task)}, true

@@ -170,7 +170,7 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if w.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
-	name := e.agentOf(t.Task)
+	name := e.agentOf(snap.Plan, t.Task)
 	if t.Changes() {
 		err = e.beginChange(ctx, w, snap, t)
 	} else if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && w.role == contract.RoleAction {

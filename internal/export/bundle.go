@@ -271,7 +271,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		item.Stale = "its criteria changed after " + rev.ReviewID
 	}
 	item.Review = &reviewSummary{
-		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.SelfReviewed,
+		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.Agent, rev.SelfReviewed,
 		waivedCriteria(rev),
 	}
 	return item, true, nil

@@ -77,7 +77,8 @@ func message(m Manifest) string {
 	for _, i := range m.Items {
 		fmt.Fprintf(&b, "%s %s, %s", i.TaskID, i.Version(), plain.Count(len(i.Files), "file"))
 		if r := i.Review; r != nil {
-			fmt.Fprintf(&b, ", %s by %s (score %d)", strings.ToLower(string(r.Verdict)), plain.Line(r.Reviewer), r.Score)
+			who := plan.Review{Reviewer: r.Reviewer, Agent: r.Agent}.Who()
+			fmt.Fprintf(&b, ", %s by %s (score %d)", strings.ToLower(string(r.Verdict)), plain.Line(who), r.Score)
 		}
 		b.WriteByte('\n')
 	}

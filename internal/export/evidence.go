@@ -89,11 +89,12 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 		return nil, err
 	}
 	for _, ref := range refs {
-		if _, err := ReadReview(ctx, store, snap, ref.Task, ref.Review); err != nil && ctx.Err() == nil {
+		rev, err := ReadReview(ctx, store, snap, ref.Task, ref.Review)
+		if err != nil && ctx.Err() == nil {
 			e.unproven[ref] = unproven(ref, err.Error()) // the signature covers the document, not its name
 			continue
 		}
-		e.weigh(ref, recorded[ref], signatures, &policy.Policy)
+		e.weigh(ref, rev.By(), recorded[ref], signatures, &policy.Policy)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -118,10 +119,10 @@ func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
 	return refs
 }
 
-// weigh decides whether one approval counts. One commit that proves it suffices.
-func (e *Evidence) weigh(ref gitstore.ReviewRef, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
-	p *policy.Policy) {
-	reviewer, id := plan.UnescapeName(ref.Review.Reviewer), fmt.Sprintf("r%d", ref.Review.N)
+// weigh decides whether one approval counts; reviewer is who spoke. One commit that proves it suffices.
+func (e *Evidence) weigh(ref gitstore.ReviewRef, reviewer string, by []gitstore.Recorded,
+	signatures map[plan.OID]gitstore.Signature, p *policy.Policy) {
+	id := fmt.Sprintf("r%d", ref.Review.N)
 	why := "no event of this plan recorded it"
 	for _, r := range by {
 		sig := signatures[r.Commit]

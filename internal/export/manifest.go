@@ -112,6 +112,7 @@ type reviewSummary struct {
 	Verdict            plan.Verdict `json:"verdict"`
 	Score              int          `json:"score"`
 	Reviewer           string       `json:"reviewer"`
+	Agent              string       `json:"agent,omitempty"` // who spoke, where the reviewer is a role
 	SelfReviewed       bool         `json:"self_reviewed,omitempty"`
 
 	Waived []waivedCriterion `json:"waived_criteria,omitempty"`

@@ -36,7 +36,7 @@ func Remarks(r plan.Review, paths []string) []Remark {
 		for line := range strings.Lines(text) {
 			for _, path := range paths {
 				if n := lineNamed(line, path); n > 0 {
-					found = append(found, Remark{path, plain.Line(strings.TrimSpace(line)), n, r.ReviewID, r.Reviewer})
+					found = append(found, Remark{path, plain.Line(strings.TrimSpace(line)), n, r.ReviewID, r.Who()})
 				}
 			}
 		}

@@ -65,10 +65,10 @@ func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.R
 		}
 		names := map[string]bool{}
 		for _, r := range approvals[v] {
-			allowed := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, r.Reviewer)
-			own := p.FourEyes && (r.SelfReviewed || r.Reviewer == author)
+			allowed := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, r.By())
+			own := p.FourEyes && (r.SelfReviewed || r.By() == author)
 			if allowed && !own && r.Score >= minScore {
-				names[r.Reviewer] = true
+				names[r.By()] = true
 			}
 		}
 		inRoot := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool { return names[n] })
@@ -87,8 +87,8 @@ func fourEyes(on bool) string {
 }
 
 // approvals returns the reviews that count for each version: each reviewer's newest review of the version, if it
-// approves. The reviewer is whoever made the commit that recorded the review, whatever the review says: nobody approves
-// in another's name. If that commit is missing because a prune's archive is not here, the review does not count.
+// approves. Who approves is whoever made the commit that recorded the review, whatever the review says: nobody approves
+// in another's name, and one who speaks in several seats is one. If that commit is missing because a prune's archive is not here, the review does not count.
 func (g *Gate) approvals(ctx context.Context, versions []export.Version,
 	snap *gitstore.Snapshot) (map[export.Version][]plan.Review, error) {
 	var newest []gitstore.ReviewRef
@@ -119,8 +119,8 @@ func (g *Gate) approvals(ctx context.Context, versions []export.Version,
 		if len(by) == 0 {
 			continue
 		}
-		if !by[0].Names(r.Reviewer) {
-			r.Reviewer = by[0].Reviewer
+		if !by[0].Names(r.By()) {
+			r.Reviewer, r.Agent = by[0].Reviewer, ""
 		}
 		v := export.Version{TaskID: ref.Task, Number: ref.Review.Version}
 		reviews[v] = append(reviews[v], r)

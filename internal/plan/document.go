@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -104,6 +105,7 @@ type Review struct {
 	Reviewer           string  `json:"reviewer"`
 	// whom the reviewer speaks for, and who has no part in the verdict
 	For          string            `json:"for,omitempty"`
+	Agent        string            `json:"agent,omitempty"` // who spoke, where the reviewer is a role
 	Session      string            `json:"session,omitempty"`
 	SelfReviewed bool              `json:"self_reviewed,omitempty"`
 	CreatedAt    time.Time         `json:"created_at"`
@@ -113,6 +115,18 @@ type Review struct {
 	CheckID      string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
 	SpecHash     string            `json:"spec_hash"`          // of the spec and criteria judged by
 	Usage        *Usage            `json:"usage,omitempty"`
+}
+
+// By is who spoke: the reviewer or, where that is a role, whoever took its seat. What rests on who somebody is, and
+// not on the seat, goes by this name: four eyes, the policy's reviewers and quorum, signatures.
+func (r Review) By() string { return cmp.Or(r.Agent, r.Reviewer) }
+
+// Who is the reviewer for people to read, with whoever spoke in a seat.
+func (r Review) Who() string {
+	if r.Agent == "" {
+		return r.Reviewer
+	}
+	return r.Reviewer + " (" + r.Agent + ")"
 }
 
 // Checked is the content of checks/kN-vM.json: what the engine ran on a version while the rest of the review waits.

@@ -42,6 +42,12 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case !s.MayReview(t.TaskID, rev.Reviewer):
 		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
 			strings.Join(s.Reviewers(t.TaskID), ", "))
+	case (rev.Agent != "") != s.isSeat(t.TaskID, rev.Reviewer):
+		return Change{}, refuse(t.TaskID, "a review in a seat names the role and who speaks for it; this one names %q and %q",
+			rev.Reviewer, rev.Agent)
+	case rev.Agent != "" && rev.Verdict == Approved && r.reviewed(version, rev.Reviewer):
+		return Change{}, refuse(t.TaskID, "the seat %s has spoken on %s; only a rejection can follow", rev.Reviewer,
+			VersionID(version))
 	case rev.Session != "" && rev.Session == e.Artifact.Session:
 		return Change{}, refuse(t.TaskID, "the session that made %s can't review it", VersionID(version))
 	case rev.SpecHash != t.SpecHash():
@@ -57,7 +63,10 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	dir := t.TaskID.Dir() + "/"
 	verb := map[Verdict]string{Approved: "approve", Rejected: "reject"}[rev.Verdict]
 	tr := trailers(eventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
-		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.Reviewer)
+		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.By())
+	if rev.Agent != "" {
+		tr = append(tr, Trailer{"Wf-Seat", rev.Reviewer})
+	}
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, rev.Why()),
 		Body:     rev.Reason,

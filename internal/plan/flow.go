@@ -36,6 +36,12 @@ func (r Role) ReadOnly() bool { return r.Kind == roleReadOnly }
 // OneThread reports whether all tasks of the role go on in one conversation.
 func (r Role) OneThread() bool { return r.Thread == threadRole }
 
+// HasRole reports whether the plan has a role of the name.
+func (p *Plan) HasRole(name string) bool {
+	_, ok := p.Roles[name]
+	return ok
+}
+
 // Agree is how the verdicts of several reviewers, the seats, make one.
 type Agree struct {
 	Approvals int `json:"approvals"`      // at least so many seats approve,

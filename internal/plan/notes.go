@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"gitwf/internal/plain"
@@ -23,6 +24,9 @@ func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	var notes []string
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
 		notes = append(notes, s.Word(t.TaskID, reviews[len(reviews)-1]))
+	}
+	if seats := s.Seats(t.TaskID); len(seats) > 0 && t.Status == StatusReadyToCheck {
+		notes = append(notes, fmt.Sprintf("%d of %s", len(seats)-len(s.OpenSeats(t.TaskID)), plain.Count(len(seats), "seat")))
 	}
 	if waived := s.WaivedNote(t.TaskID); waived != "" {
 		notes = append(notes, waived)

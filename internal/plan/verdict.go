@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plain"
 )
 
 // The names that stand for no person or agent in particular.
@@ -83,6 +85,48 @@ func (s *State) MayReview(id TaskID, reviewer string) bool {
 	return slices.Contains(names, ReviewerPerson) || onlyEngine && s.Tasks[id].hasManual()
 }
 
+// Seats are those of a task's reviewers that are roles of the plan. Each is one reviewer, whoever speaks for it.
+func (s *State) Seats(id TaskID) []string {
+	if len(s.Plan.Roles) == 0 {
+		return nil
+	}
+	var seats []string
+	for _, name := range s.Reviewers(id) {
+		if s.isSeat(id, name) && !slices.Contains(seats, name) {
+			seats = append(seats, name)
+		}
+	}
+	return seats
+}
+
+// OpenSeats are the seats that have not spoken on the task's newest version.
+func (s *State) OpenSeats(id TaskID) []string {
+	return slices.DeleteFunc(s.Seats(id), func(seat string) bool { return s.reviewedBy(id, seat) })
+}
+
+// SeatFor is the seat that a person's review of the task's newest version takes: the one that they name, else the only
+// open one, unless the person is a reviewer without it. "" is none.
+func (s *State) SeatFor(id TaskID, person, as string) (string, error) {
+	open := s.OpenSeats(id)
+	command := "git wf review " + string(id) + " --as "
+	switch {
+	case as != "" && !s.isSeat(id, as):
+		return "", &RefusedError{id, plain.Line(as) + " is no role among its reviewers", "git wf show " + string(id)}
+	case as != "" || s.MayReview(id, person):
+		return as, nil
+	case len(open) == 1:
+		return open[0], nil
+	case len(open) > 1:
+		return "", &RefusedError{id, "its reviewers are roles: " + plain.Line(strings.Join(open, ", ")) + " have not spoken yet",
+			command + open[0]}
+	}
+	return "", nil
+}
+
+func (s *State) isSeat(id TaskID, reviewer string) bool {
+	return s.Plan.HasRole(reviewer) && slices.Contains(s.Reviewers(id), reviewer)
+}
+
 func (t *Task) hasManual() bool {
 	return slices.ContainsFunc(t.AcceptanceCriteria, Criterion.Manual)
 }
@@ -120,9 +164,12 @@ func (s *State) NextReviewStep(id TaskID) string {
 }
 
 func (s *State) reviewedBy(id TaskID, reviewer string) bool {
-	t := s.Tasks[id]
-	return slices.ContainsFunc(s.Records.Of(id).Reviews, func(r ReviewRecord) bool {
-		return r.Version == t.Active && r.Reviewer == EscapeName(reviewer)
+	return s.Records.Of(id).reviewed(s.Tasks[id].Active, reviewer)
+}
+
+func (t *TaskRecords) reviewed(version int, reviewer string) bool {
+	return slices.ContainsFunc(t.Reviews, func(r ReviewRecord) bool {
+		return r.Version == version && r.Reviewer == EscapeName(reviewer)
 	})
 }
 

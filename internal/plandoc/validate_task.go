@@ -373,13 +373,19 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	if target := v.get(t.ReviewTargetTaskID); len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
 		return
 	}
-	outside := slices.IndexFunc(names, func(n string) bool { return !slices.Contains(v.floors.Reviewers, n) })
+	// Anybody may speak for a role, so its name is never that of a reviewer whom the policy knows.
+	outside := slices.IndexFunc(names, func(n string) bool {
+		return v.plan.HasRole(n) || !slices.Contains(v.floors.Reviewers, n)
+	})
 	if len(names) > 0 && outside < 0 {
 		return
 	}
 	foundName := "nobody in particular"
 	if outside >= 0 {
 		foundName = plain.Quote(names[outside])
+		if v.plan.HasRole(names[outside]) {
+			foundName += ", a role of the plan"
+		}
 	}
 	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
 		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,

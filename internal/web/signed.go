@@ -63,6 +63,12 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 	for _, rec := range snap.Records.Of(id).Reviews {
 		refs = append(refs, gitstore.ReviewRef{Task: id, Review: rec})
 	}
+	spoke := map[string]string{} // who did, by review
+	for _, v := range versions {
+		for _, r := range v.Reviews {
+			spoke[r.ReviewID] = r.By()
+		}
+	}
 	by := map[string]signed{}
 	err = s.apart(ctx, func(store *gitstore.Store) error {
 		recorded, err := store.RecordedBy(ctx, snap, refs)
@@ -77,7 +83,8 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 		}
 		signatures, err := store.Signatures(ctx, policy.Keys, commits)
 		for _, ref := range refs {
-			by[fmt.Sprintf("r%d", ref.Review.N)] = weigh(ref.Review, recorded[ref], signatures, &policy.Policy)
+			id := fmt.Sprintf("r%d", ref.Review.N)
+			by[id] = weigh(ref.Review, spoke[id], recorded[ref], signatures, &policy.Policy)
 		}
 		return err
 	})
@@ -90,9 +97,9 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 	return err
 }
 
-func weigh(rec plan.ReviewRecord, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
+func weigh(rec plan.ReviewRecord, reviewer string, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
 	p *policy.Policy) signed {
-	reviewer, approval := plan.UnescapeName(rec.Reviewer), rec.Verdict == plan.Approved
+	approval := rec.Verdict == plan.Approved
 	out := signed{Why: "no event of this plan recorded it", Lost: approval}
 	for _, r := range by {
 		sig := signatures[r.Commit]

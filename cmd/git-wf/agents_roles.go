@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
+)
+
+func (e *env) listRoles(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	parts := eng.Parts(snap.State())
+	if c.Bool("json") {
+		if parts == nil {
+			parts = []engine.Part{}
+		}
+		return e.printJSON(parts)
+	}
+	if len(parts) == 0 {
+		fmt.Fprintf(e.stdout, "%s has no roles\n", snap.ID)
+	}
+	e.printParts(parts)
+	return nil
+}
+
+// printRoles prints who takes the roles of the active plan, if there is one that has roles.
+func (e *env) printRoles(c *cli.Context, store *gitstore.Store) error {
+	id, err := store.Active(c.Context)
+	if errors.Is(err, gitstore.ErrNoActive) {
+		return nil
+	}
+	var snap *gitstore.Snapshot
+	if err == nil {
+		snap, err = store.Snapshot(c.Context, id)
+	}
+	if err != nil || len(snap.Plan.Roles) == 0 {
+		return nil //nolint:nilerr // what agents there are does not depend on the plan
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\nroles of %s\n", snap.ID)
+	e.printParts(eng.Parts(snap.State()))
+	return nil
+}
+
+func (p printer) printParts(parts []engine.Part) {
+	width := 0
+	for _, part := range parts {
+		width = max(width, terminal.Cells(part.Role))
+	}
+	for _, part := range parts {
+		does := "makes " + someTasks(part.Makes)
+		if len(part.Reviews) > 0 {
+			does = "reviews " + someTasks(part.Reviews)
+		}
+		who := plain.Line(part.Agent)
+		if who == "" {
+			who = "a person; " + part.Command
+		}
+		fmt.Fprintf(p.stdout, "%s  %s: %s\n", padded(plain.Line(part.Role), width), does, who)
+	}
+}
+
+// someTasks names the first of some tasks.
+func someTasks(ids []plan.TaskID) string {
+	const most = 5
+	var names []string
+	for i, id := range ids {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(ids)-most))
+			break
+		}
+		names = append(names, string(id))
+	}
+	return strings.Join(names, ", ")
+}

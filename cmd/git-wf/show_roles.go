@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// seat is a role among a task's reviewers, and who has spoken for it on the newest version.
+type seat struct {
+	Role     string       `json:"role"`
+	ReviewID string       `json:"review_id,omitempty"` // "" while the seat is open
+	Verdict  plan.Verdict `json:"verdict,omitempty"`
+	Agent    string       `json:"agent,omitempty"`
+}
+
+// seatsOf are the seats of a task, with the newest review in each.
+func seatsOf(s *plan.State, t *plan.TaskState, reviews []plan.Review) []seat {
+	var all []seat
+	for _, role := range s.Seats(t.TaskID) {
+		one := seat{Role: role}
+		for _, r := range reviews {
+			if r.Reviewer == role && r.ReviewedArtifactID == plan.VersionID(t.Active) {
+				one.ReviewID, one.Verdict, one.Agent = r.ReviewID, r.Verdict, r.Agent
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (st style) printSeats(w io.Writer, t *plan.TaskState, seats []seat) {
+	if len(seats) > 0 {
+		st.heading(w, "Seats")
+	}
+	for _, one := range seats {
+		switch {
+		case one.ReviewID != "":
+			fmt.Fprintf(w, "  %s: %s %s by %s\n", one.Role, one.ReviewID, one.Verdict, plain.Line(one.Agent))
+		case t.Status == plan.StatusReadyToCheck:
+			fmt.Fprintf(w, "  %s: open; git wf review %s --as %[1]s\n", one.Role, t.TaskID)
+		default:
+			fmt.Fprintf(w, "  %s\n", one.Role)
+		}
+	}
+}
+
+// makerOf says who makes a task, as far as the plan says it.
+func makerOf(t *plan.Task) string {
+	switch {
+	case t.Agent != "" && t.Role != "":
+		return plain.Line(t.Agent) + " as " + plain.Line(t.Role)
+	case t.Agent != "":
+		return plain.Line(t.Agent)
+	case t.Role != "":
+		return agent.RoleKey(plain.Line(t.Role)) + ", wf.executor or a person, as " + plain.Line(t.Role)
+	}
+	return "wf.executor or a person"
+}

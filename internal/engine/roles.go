@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/plan"
+)
+
+// agentOf is the name of the agent that does a task: the task's own, that of its role, the one of the user's table,
+// wf.executor, or exec or a person.
+func (e *Engine) agentOf(p *plan.Plan, t *plan.Task) string {
+	if t.Agent == "" && t.Run == "" {
+		return cmp.Or(e.agentOfRole(p, t.Role), e.assigned(t), e.Agents.Executor(), agent.Name(t))
+	}
+	return agent.Name(t)
+}
+
+// agentOfRole is the agent that speaks for a role: the one that the plan names, if it can be asked here, else the one
+// that the user's git config names; "" if neither does.
+func (e *Engine) agentOfRole(p *plan.Plan, role string) string {
+	if !p.HasRole(role) {
+		return ""
+	}
+	if name := p.Roles[role].Agent; e.isSetUp(name) && e.Agents.Missing(name, nil) == nil {
+		return name
+	}
+	return e.Agents.ForRole(role)
+}
+
+// speaker is who reviews: an agent for itself or, in a seat, for a role.
+type speaker struct{ agent, seat string }
+
+// reviewer is the name that the review goes by.
+func (s speaker) reviewer() string { return cmp.Or(s.seat, s.agent) }
+
+// String is the reviewer for people to read.
+func (s speaker) String() string { return plan.Review{Reviewer: s.reviewer(), Agent: s.spoken()}.Who() }
+
+// spoken is the agent of a review in a seat, "" for one who reviews for itself.
+func (s speaker) spoken() string {
+	if s.seat == "" {
+		return ""
+	}
+	return s.agent
+}
+
+// agentOfSeat is the agent that would take a seat of a task's reviewers, "" if only a person can.
+func (e *Engine) agentOfSeat(s *plan.State, t *plan.TaskState, seat string) string {
+	name := e.agentOfRole(s.Plan, seat)
+	if c := s.CheckOf(t.TaskID); name == "" && c != nil {
+		name = e.byTable(c.Task)
+	}
+	return cmp.Or(name, e.Agents.Reviewer())
+}
+
+// listed is the next of a task's named reviewers that this machine knows: the first that it can ask now, if there is
+// one.
+func (e *Engine) listed(s *plan.State, t *plan.TaskState) (who speaker, ok bool) {
+	seats := s.Seats(t.TaskID)
+	for _, name := range s.Reviewers(t.TaskID) {
+		next := speaker{agent: name}
+		if slices.Contains(seats, name) {
+			next = speaker{e.agentOfSeat(s, t, name), name}
+		}
+		if !e.Agents.Knows(next.agent) || hasReviewed(s, t, name) {
+			continue
+		}
+		if next.seat == "" && !ok || e.Agents.Missing(next.agent, e.mayReview(s, t, next)) == nil {
+			return next, true
+		}
+		if !ok {
+			who, ok = next, true
+		}
+	}
+	return who, ok
+}
+
+// Part is what a role does in a plan, and who speaks for it here.
+type Part struct {
+	Role    string        `json:"role"`
+	Kind    string        `json:"kind,omitempty"` // read-only, orchestrator
+	Makes   []plan.TaskID `json:"makes,omitempty"`
+	Reviews []plan.TaskID `json:"reviews,omitempty"` // those that it has a seat at
+	Agent   string        `json:"agent,omitempty"`   // "" is a person
+	Command string        `json:"command,omitempty"` // that has an agent take the part, where nobody does
+}
+
+// Parts lists who takes which part of a plan's roles, by role: first what is made, then the seats.
+func (e *Engine) Parts(s *plan.State) []Part {
+	var parts []Part
+	for _, role := range slices.Sorted(maps.Keys(s.Plan.Roles)) {
+		for _, t := range s.Plan.Tasks {
+			if t.NodeType == plan.Action && t.Role == role {
+				p := e.part(&parts, s, role, e.agentOf(s.Plan, t), false)
+				p.Makes = append(p.Makes, t.TaskID)
+			}
+		}
+		for _, t := range s.Plan.Tasks {
+			if t.NodeType == plan.Action && slices.Contains(s.Seats(t.TaskID), role) {
+				p := e.part(&parts, s, role, e.agentOfSeat(s, s.Tasks[t.TaskID], role), true)
+				p.Reviews = append(p.Reviews, t.TaskID)
+			}
+		}
+	}
+	return parts
+}
+
+// part finds the part of a role that an agent takes, or adds it.
+func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool) *Part {
+	p := Part{Role: role, Kind: s.Plan.Roles[role].Kind, Agent: name}
+	if name == agent.NameManual || seat && !e.Agents.Knows(name) {
+		p.Agent = ""
+	}
+	for i, other := range *parts {
+		if other.Role == role && other.Agent == p.Agent && (len(other.Reviews) > 0) == seat {
+			return &(*parts)[i]
+		}
+	}
+	if p.Agent == "" {
+		p.Command = "git config " + agent.RoleKey(role) + " AGENT"
+	}
+	*parts = append(*parts, p)
+	return &(*parts)[len(*parts)-1]
+}
