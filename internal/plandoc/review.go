@@ -152,7 +152,7 @@ func (r *planReviewer) completeness() {
 	var bare, toothless []plan.TaskID
 	for _, t := range r.actions {
 		if strings.TrimSpace(t.Description) == "" && (t.DeliverableSpec == nil ||
-			strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" {
+			strings.TrimSpace(t.DeliverableSpec.Description) == "") && t.Run == "" && t.Role == "" {
 			bare = append(bare, t.TaskID)
 			r.suggest(priorityLow, t.TaskID, "describe what is to be done: whoever does it sees only the title")
 		}
@@ -177,7 +177,7 @@ func (r *planReviewer) dependencies() {
 		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
 			return len(c.Covers) > 0
 		})
-		if !covers && !needed[t.TaskID] {
+		if !covers && !needed[t.TaskID] && !serves(t) {
 			orphans = append(orphans, t.TaskID)
 			r.suggest(priorityMed, t.TaskID,
 				"nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
@@ -185,6 +185,14 @@ func (r *planReviewer) dependencies() {
 	}
 	r.object(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task",
 		orphans)
+}
+
+// serves reports whether a task is there for others that it does not show: it judges them, decides for them, or they are
+// rendered from it later.
+func serves(t *plan.Task) bool {
+	return t.Judges != nil || t.Decides != nil || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
+		return c.CheckMethod == plan.Expands
+	})
 }
 
 // needed is the set of tasks that some task depends on, through GOALs too, or that the root names.

@@ -64,11 +64,15 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 	switch p.Keyword {
 	case schema.Additional:
 		var fs plan.Findings
+		fields := at.Fields()
+		if len(fields) == 0 {
+			fields = want.Fields() // what the object is depends on what else it has
+		}
 		for _, field := range p.Names {
 			fs = append(fs, plan.Finding{
 				Code: "unknown-field", Path: joinPath(path, field),
-				Message:  unknownField(field, at.Fields()),
-				Expected: "one of " + strings.Join(at.Fields(), ", "),
+				Message:  unknownField(field, fields),
+				Expected: "one of " + strings.Join(fields, ", "),
 			})
 		}
 		return fs
