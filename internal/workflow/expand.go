@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,12 +48,22 @@ type expander struct {
 	insts []*inst
 	ids   map[plan.TaskID]*inst
 	used  map[*file]bool // whose tasks are taken in
+	reads []read         // lists in approved files that loops read
 	later []later
 	fills []Fill
 	ask   string
 	tasks int
 	fs    plan.Findings
 }
+
+// read is a loop that reads a list of a task's approved file.
+type read struct {
+	*node
+	source, file, at string
+}
+
+// same reports whether two loops read one list.
+func (r read) same(o read) bool { return r.source == o.source && r.file == o.file && r.at == o.at }
 
 // target is the section that a fill renders.
 type target struct {
@@ -118,7 +129,8 @@ func (x *expander) value(n *node, part *document.Node, e *env) document.Node {
 		x.fs = append(x.fs, plan.Finding{
 			Code: "unknown-reference", File: n.file.Name, Line: f.line, Path: n.path,
 			Message:  plain.Quote("{{"+f.ref+"}}") + " " + f.why,
-			Expected: "{{NAME}} or {{NAME.FIELD}}, " + listed("NAME one of ", e.names()), Example: "{{sentence}}",
+			Expected: "{{NAME}} or {{NAME.FIELD}}, " + listed("NAME one of ", e.names()), Found: plain.Quote(f.ref),
+			Example: "{{" + cmp.Or(plandoc.Nearest(f.ref, e.names()), "sentence") + "}}",
 		})
 	}
 	return out
@@ -401,6 +413,11 @@ func (x *expander) eachOf(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	goal := x.goal(n, e, parent, on, fresh)
 	most := x.bound(n, e)
 	at, here := x.onWay(n, e)
+	if on {
+		source, file, list := x.value(n, n.loop.raw.Child("of"), e), x.value(n, n.loop.raw.Child("file"), e),
+			x.value(n, n.loop.raw.Child("at"), e)
+		x.reads = append(x.reads, read{n, source.Text, file.Text, list.Text})
+	}
 	switch {
 	case here:
 		x.place(goal, n, e, "of", n.loop.raw)

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
@@ -207,7 +208,11 @@ func (l *loader) file(src Source) (*file, error) {
 	}
 	if len(fs) > 0 {
 		for i := range fs {
-			fs[i].File = src.Name
+			f := &fs[i]
+			if f.File = src.Name; f.Code == "unknown-field" {
+				known := strings.Split(strings.TrimPrefix(f.Expected, "one of "), ", ")
+				f.Example = cmp.Or(plandoc.Nearest(f.Path[strings.LastIndexByte(f.Path, '.')+1:], known), known[0]) + ": ..."
+			}
 		}
 		return nil, fs.Capped()
 	}
@@ -233,19 +238,12 @@ func (f *file) kinds(list *document.Node, path string) (fs plan.Findings) {
 		if len(is) != 1 && n.Kind == document.Object {
 			fs = append(fs, plan.Finding{
 				Code: "bad-value", Line: int(n.Line), Path: at, Message: "is neither a task, a group nor another workflow",
-				Expected: "one of id, group, use", Found: cmpOr(strings.Join(is, " and "), "none"), Example: "id: DEV-1",
+				Expected: "one of id, group, use", Found: cmp.Or(strings.Join(is, " and "), "none"), Example: "id: DEV-1",
 			})
 		}
 		fs = append(fs, f.kinds(n.Child("tasks"), at+".tasks")...)
 	}
 	return fs
-}
-
-func cmpOr(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // decode fills a value from a node, by the json tags. Fields that the value lacks are left alone.
@@ -376,9 +374,11 @@ func (l *loader) use(n *node, via []string) ([]*node, error) {
 	switch {
 	case slices.Contains(via, name):
 		finding.Message, finding.Expected = "the workflow uses itself", "another workflow, or tasks of its own"
+		finding.Example = "{id: DEV-1, title: The change, make: report.md}"
 		return nil, plan.Findings{finding}
 	case len(via) > maxUse:
 		finding.Message, finding.Expected = "is too deep", fmt.Sprintf("at most %d levels of use", maxUse)
+		finding.Example = "{id: DEV-1, title: The change, make: report.md}"
 		return nil, plan.Findings{finding}
 	}
 	src, err := l.find(name)

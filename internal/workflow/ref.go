@@ -147,15 +147,15 @@ func (e *env) fill(n *document.Node, faults *[]refFault) document.Node {
 func (e *env) text(n *document.Node, faults *[]refFault) document.Node {
 	out := *n
 	fail := func(ref, why string) { *faults = append(*faults, refFault{int(n.Line), ref, why}) }
-	for _, ref := range refs(n.Text) {
-		if !reference.Get().MatchString(ref) {
-			fail(ref, "is not a reference")
-			return out
-		}
+	if all := refs(n.Text); len(all) > 0 && all[len(all)-1] == "" {
+		fail("{{", "has no end")
 	}
 	value := func(ref string) (any, bool) {
 		v, ok := e.look(ref)
-		if !ok {
+		if !reference.Get().MatchString(ref) {
+			fail(ref, "is none: there are no operators, calls or spaces")
+			ok = false
+		} else if !ok {
 			fail(ref, "names nothing here")
 		} else if v == nil {
 			fail(ref, "has no value")

@@ -176,7 +176,7 @@ func (x *expander) plan() *plan.Plan {
 	}
 	p.PlanID = plan.NewID(p.Title, 1)
 	for _, i := range x.insts {
-		if !i.fresh || !i.on || len(x.fs) > 0 {
+		if !i.fresh || !i.on {
 			continue
 		}
 		parent := p.RootTaskID
@@ -292,7 +292,11 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	}
 	if d.Judges != nil {
 		t.Judges = &d.Judges.Judges
-		t.Judges.Tasks = x.resolve(i.node, i, "judges.tasks").ids
+		if t.Judges.Tasks = x.resolve(i.node, i, "judges.tasks").ids; len(t.Judges.Tasks) == 0 {
+			x.find(i.node, "judges-nothing", "judges.tasks", "none of what the task judges is there", "a task that is there with it",
+				"none", "when: the same as of what it judges")
+			return nil
+		}
 	}
 	t.DeliverableSpec = d.spec()
 	x.criteria(i, t, &d)
@@ -442,8 +446,7 @@ func (x *expander) check(i *inst, t *plan.Task, d *taskDoc) *plan.Task {
 	case d.Decides != nil:
 		c.Reviewers = append([]string{plan.ReviewerDecision}, r.By...)
 	}
-	if rubric != "" {
-		named := x.w.rubrics[rubric]
+	if named, ok := x.w.rubrics[rubric]; ok {
 		c.Rubric, c.MinScore = &named, cmp.Or(c.MinScore, named.Pass)
 	}
 	// Who is named has to speak; the engine alone does where it is alone.

@@ -1,0 +1,182 @@
+package workflow
+
+import (
+	"math/bits"
+	"slices"
+
+	"gitwf/internal/plan"
+)
+
+// Bounds say how much can come of a workflow between two acts of persons. Not counted are workers that were killed and
+// replies that had to be repeated because of their form.
+type Bounds struct {
+	Tasks int // ACTIONs, where every loop goes to its bound
+	Usual int // calls of agents, where nothing is rejected
+	Most  int // calls of agents, where everything is that can be
+	// Decisions are what a task that decides needs there, and may make: an order for each task that waits for one, and
+	// the end. Zero without such a task.
+	Decisions, MaxDecisions int
+}
+
+// Bounds computes the bounds for some inputs. A task has at most max_rounds versions of its own, and one more for each
+// rejection of something that it depends on, directly or not, each counted once: what follows is redone once for each
+// new version. Each version may take several attempts, and so may each review of it.
+func (w *Workflow) Bounds(in *Inputs) (Bounds, error) {
+	x := w.expand(in, utmost, nil)
+	p := x.plan()
+	if len(x.fs) > 0 {
+		return Bounds{}, x.findings()
+	}
+	return boundsOf(p), nil
+}
+
+// Widest are the largest bounds that any combination of choices has.
+func (w *Workflow) Widest() (Bounds, error) {
+	var all Bounds
+	for _, in := range w.Choices() {
+		b, err := w.Bounds(in)
+		if err != nil {
+			return all, err
+		}
+		all = Bounds{max(all.Tasks, b.Tasks), max(all.Usual, b.Usual), max(all.Most, b.Most),
+			max(all.Decisions, b.Decisions), max(all.MaxDecisions, b.MaxDecisions)}
+	}
+	return all, nil
+}
+
+// graph is a plan's ACTIONs by number.
+type graph struct {
+	tasks []*plan.Task
+	check []*plan.Task
+	leafs map[plan.TaskID][]int // of an ACTION or a GOAL
+	above []set                 // of each task, all that it depends on
+	state []int8                // of the walk: 0 not begun, 1 on the way, 2 done
+}
+
+type set []uint64
+
+func (s set) add(o set) {
+	for i := range o {
+		s[i] |= o[i]
+	}
+}
+
+func (s set) each(visit func(int)) {
+	for i, word := range s {
+		for ; word != 0; word &= word - 1 {
+			visit(i*64 + bits.TrailingZeros64(word))
+		}
+	}
+}
+
+func newGraph(p *plan.Plan) *graph {
+	g := &graph{leafs: map[plan.TaskID][]int{}}
+	tasks := p.Index()
+	checks := map[plan.TaskID]*plan.Task{}
+	for _, t := range p.Tasks {
+		if t.NodeType == plan.Check {
+			checks[t.ReviewTargetTaskID] = t
+		}
+	}
+	for _, t := range p.Tasks {
+		if t.NodeType != plan.Action {
+			continue
+		}
+		k := len(g.tasks)
+		g.tasks, g.check = append(g.tasks, t), append(g.check, checks[t.TaskID])
+		for at, depth := t, 0; at != nil && depth <= plan.MaxDepth; at, depth = tasks.Task(at.ParentTaskID), depth+1 {
+			g.leafs[at.TaskID] = append(g.leafs[at.TaskID], k)
+		}
+	}
+	g.above, g.state = make([]set, len(g.tasks)), make([]int8, len(g.tasks))
+	for k := range g.tasks {
+		g.walk(k)
+	}
+	return g
+}
+
+// walk finds all that a task depends on. A circle, which no plan has, ends it.
+func (g *graph) walk(k int) set {
+	if g.state[k] == 0 {
+		g.state[k] = 1
+		g.above[k] = make(set, (len(g.tasks)+63)/64)
+		for _, d := range g.tasks[k].DependsOn {
+			for _, j := range g.leafs[d] {
+				if j != k {
+					g.above[k][j/64] |= 1 << (j % 64)
+					g.above[k].add(g.walk(j))
+				}
+			}
+		}
+		g.state[k] = 2
+	}
+	return g.above[k]
+}
+
+func boundsOf(p *plan.Plan) Bounds {
+	g := newGraph(p)
+	attempts := p.Limits().MaxAttempts
+	b := Bounds{Tasks: len(g.tasks)}
+	var held []string
+	for _, t := range g.tasks {
+		if t.Decides != nil {
+			held, b.MaxDecisions = append(held, t.Decides.Orders...), b.MaxDecisions+t.Decides.Max
+		}
+	}
+	rounds := func(k int) int {
+		if c := g.check[k]; c != nil && c.MaxRounds > 0 {
+			return c.MaxRounds
+		}
+		return attempts
+	}
+	for k, t := range g.tasks {
+		versions, tries, usual := rounds(k), attempts, 1
+		g.above[k].each(func(j int) { versions += rounds(j) - 1 })
+		switch {
+		case t.Decides != nil:
+			usual = 1 + g.heldBy(t)
+			b.Decisions += usual
+			versions, tries = t.Decides.Max*rounds(k), attempts*(t.Decides.Max+1)
+		case slices.Contains(held, t.Role):
+			versions = min(versions, b.MaxDecisions)
+		}
+		seats := seatsOf(t, g.check[k])
+		if t.Agent != plan.AgentExec {
+			b.Usual, b.Most = b.Usual+usual, b.Most+versions+tries
+		}
+		if seats > 0 {
+			b.Usual, b.Most = b.Usual+usual*seats, b.Most+versions*(seats+attempts)
+		}
+	}
+	return b
+}
+
+// heldBy counts the tasks that wait for orders of a task.
+func (g *graph) heldBy(decider *plan.Task) int {
+	n := 0
+	for _, t := range g.tasks {
+		if slices.Contains(decider.Decides.Orders, t.Role) {
+			n++
+		}
+	}
+	return n
+}
+
+// seatsOf counts the agents that review a task: not the engine, which calls nobody, nor persons.
+func seatsOf(t, check *plan.Task) int {
+	if check == nil || len(check.Reviewers) == 0 {
+		if slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual) {
+			return 1
+		}
+		return 0
+	}
+	n := 0
+	for _, name := range check.Reviewers {
+		switch name {
+		case plan.ReviewerChecks, plan.ReviewerPerson, plan.ReviewerVerdicts, plan.ReviewerDecision:
+		default:
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,348 @@
+package workflow
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
+)
+
+// Lint finds what is wrong with the files: what the form alone can't say, and what only shows in the plans that they
+// come to. It renders every combination of choices, as far as it goes and, with samples in the place of approved
+// files, whole. A check that could not run is a finding.
+func (w *Workflow) Lint() plan.Findings {
+	l := &linter{w: w, fs: slices.Clone(w.fs)}
+	for _, f := range w.files {
+		l.file(f)
+	}
+	l.nodes(w.nodes, nil)
+	choices := w.Choices()
+	if len(choices) >= MaxChoices && w.combinations() > MaxChoices {
+		l.top("too-many", "params", "there are more combinations of choices than lint renders",
+			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(w.combinations()), "fewer options")
+	}
+	for _, in := range choices {
+		l.renderings(in)
+	}
+	return l.result()
+}
+
+type linter struct {
+	w  *Workflow
+	fs plan.Findings
+}
+
+func (l *linter) top(code, path, message, expected, found, example string) {
+	l.at(l.w.files[0], code, path, message, expected, found, example)
+}
+
+// at notes what is wrong in a file outside of its nodes.
+func (l *linter) at(f *file, code, path, message, expected, found, example string) {
+	l.fs = append(l.fs, plan.Finding{
+		Code: code, File: f.Name, Line: plandoc.LineOf(f.root, path), Path: path,
+		Message: message, Expected: expected, Found: found, Example: example,
+	})
+}
+
+func (l *linter) node(n *node, code, field, message, expected, found, example string) {
+	l.fs = append(l.fs, n.finding(code, field, message, expected, found, example))
+}
+
+// result has each finding once: what several renderings, or both the form and a rendering, have against one line.
+func (l *linter) result() plan.Findings {
+	var fs plan.Findings
+	for _, f := range l.fs {
+		f.TaskID = ""
+		f.Example = cmp.Or(f.Example, examples[f.Code])
+		if !slices.ContainsFunc(fs, func(have plan.Finding) bool {
+			return have.Code == f.Code && have.File == f.File && have.Line == f.Line && have.Path == f.Path && have.Found == f.Found
+		}) {
+			fs = append(fs, f)
+		}
+	}
+	return l.w.inOrder(fs).Capped()
+}
+
+// examples are those of findings that have none of their own.
+var examples = map[string]string{
+	"unknown-name":        "roles: {writer: {text: Write it.}}, and role: writer",
+	"until-not-in-schema": "where: {status: ready}, with status in the schema",
+	"too-many":            "max: 8",
+	"bad-param":           "default: quick",
+	"name-clash":          "as: t",
+	"bad-value":           "make: report.md",
+}
+
+// Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest and
+// the default list, the largest integer. Lint and Widest go through them.
+func (w *Workflow) Choices() []*Inputs {
+	all := []*Inputs{{
+		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{}, Facts: map[string]bool{},
+	}}
+	for _, f := range w.facts {
+		all[0].Facts[f.Name] = true
+	}
+	for _, p := range w.files[0].set {
+		var next []*Inputs
+		for _, in := range all {
+			for _, v := range p.values() {
+				if len(next) == MaxChoices {
+					break
+				}
+				copied := *in
+				copied.Params = map[string]any{p.Name: v}
+				for name, have := range in.Params {
+					copied.Params[name] = have
+				}
+				next = append(next, &copied)
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+func (w *Workflow) combinations() int {
+	n := 1
+	for _, p := range w.files[0].set {
+		n = min(n*len(p.values()), 1_000_000)
+	}
+	return n
+}
+
+// values are those that lint tries.
+func (p Param) values() []any {
+	var all []any
+	switch p.Type {
+	case typeChoice:
+		for _, o := range p.Options {
+			all = append(all, o)
+		}
+	case typeBoolean:
+		all = []any{true, false}
+	case typeInteger:
+		if n, ok := p.Default.(int64); ok && n != int64(p.Max) {
+			all = []any{n}
+		}
+		if p.Max > 0 || len(all) == 0 {
+			all = append(all, int64(max(p.Max, 1)))
+		}
+	case typeList:
+		options := p.Options
+		if len(options) == 0 {
+			options = []string{"one", "two"}
+		}
+		longest := []any{}
+		for _, o := range options {
+			if p.Max == 0 || len(longest) < p.Max {
+				longest = append(longest, o)
+			}
+		}
+		all = []any{longest}
+	default:
+		all = []any{"a text"}
+	}
+	if len(all) == 0 {
+		return []any{""}
+	}
+	return all
+}
+
+// renderings holds what comes of one combination of choices against the rules.
+func (l *linter) renderings(in *Inputs) {
+	first := l.w.expand(in, asFar, nil)
+	l.judge(first, true)
+	l.outcomes(first)
+	whole := l.w.expand(in, sample, nil)
+	p := l.judge(whole, false)
+	l.covered(whole, p)
+	l.together(whole, p)
+	most := l.w.expand(in, utmost, nil)
+	p = most.plan()
+	for _, f := range most.fs {
+		if f.Code == "too-many" || f.Code == "id-clash" {
+			l.fs = append(l.fs, f)
+		}
+	}
+	if len(most.fs) > 0 {
+		return
+	}
+	if b := boundsOf(p); b.MaxDecisions > 0 && b.Decisions > b.MaxDecisions {
+		l.orders(b)
+	}
+}
+
+// orders says that a deciding task may make fewer decisions than the whole needs.
+func (l *linter) orders(b Bounds) {
+	walk(l.w.nodes, func(n *node) {
+		if n.raw.Child("decides") != nil {
+			l.node(n, "decides-too-few", "decides.max", "are fewer decisions than the largest plan needs",
+				fmt.Sprintf("at least %d: an order for each task that waits for one, and the end", b.Decisions),
+				fmt.Sprint(b.MaxDecisions), fmt.Sprintf("max: %d", 2*b.Decisions))
+		}
+	})
+}
+
+// known are findings about a plan that the lint of the file has already, under its own codes and at better places.
+var known = []string{"unknown-role", "weights-zero", "agree-unreachable", "bad-schema", "no-bound", "too-many-leaves",
+	"duplicate-id", "unknown-file", "no-spec"}
+
+// judge holds a rendering against the rules of plans and, if it keeps them, the plan review.
+func (l *linter) judge(x *expander, review bool) *plan.Plan {
+	p := x.plan()
+	l.accepted(x, p)
+	l.fs = append(l.fs, x.fs...)
+	text, err := plandoc.WriteYAML(p)
+	var parsed *plan.Plan
+	if err == nil {
+		parsed, err = plandoc.Parse(x.w.files[0].Name, text)
+	}
+	var fs plan.Findings
+	if err == nil {
+		p = parsed
+		p.Workflow = x.w.Origin()
+		fs = plandoc.Validate(p, policy.Floors{})
+	} else if !errors.As(err, &fs) {
+		fs = plan.Findings{{Code: "bad-plan", Message: plain.Line(err.Error())}}
+	}
+	if len(fs) > 0 {
+		errors.As(x.placed(fs), &fs)
+		for _, f := range fs {
+			if !slices.Contains(known, f.Code) && (len(x.fs) == 0 || f.Code != "unknown-dependency" && f.Code != "wrong-type") {
+				l.fs = append(l.fs, f)
+			}
+		}
+		return p
+	}
+	if r := plandoc.ReviewPlan(p); review && r.Verdict != plan.Approved {
+		var why []string
+		for _, c := range r.Criteria {
+			if c.Result == plan.ResultFail {
+				why = append(why, c.ID+": "+c.Evidence)
+			}
+		}
+		example := ""
+		if len(r.Suggestions) > 0 {
+			example = r.Suggestions[0].Text
+		}
+		l.top("plan-review", "tasks", "the plan review would reject what the workflow comes to",
+			fmt.Sprintf("a score of at least %d", r.MinScore), fmt.Sprintf("%d; %s", r.Score, strings.Join(why, "; ")), example)
+	}
+	return p
+}
+
+// accepted finds what is delivered although it may have been accepted only because its rounds were used up.
+func (l *linter) accepted(x *expander, p *plan.Plan) {
+	if x.w.DeliverAccepted() || len(p.Tasks) == 0 {
+		return
+	}
+	final := p.Tasks[0].FinalDeliverableSpec
+	for _, t := range p.Tasks {
+		if t.OnExhausted != "accept" {
+			continue
+		}
+		i := x.ids[t.ReviewTargetTaskID]
+		delivered := final == nil || len(final.IncludeChildren) == 0 && final.AssembleTaskID == ""
+		for at := i; at != nil && final != nil; at = at.parent {
+			delivered = delivered || slices.Contains(final.IncludeChildren, at.id) || at.id == final.AssembleTaskID
+		}
+		if delivered {
+			l.node(i.node, "delivers-what-may-be-accepted", "review.on_exhausted",
+				"what was never approved would be delivered", "ask, or deliver_accepted: true at the top of the file",
+				"accept", "on_exhausted: ask")
+		}
+	}
+}
+
+// covered finds root criteria that nothing covers, whatever comes into the plan.
+func (l *linter) covered(x *expander, p *plan.Plan) {
+	covers := map[string]bool{}
+	for _, t := range p.Tasks {
+		for _, id := range t.Covers {
+			covers[id] = true
+		}
+		for _, c := range t.AcceptanceCriteria {
+			for _, id := range c.Covers {
+				covers[id] = true
+			}
+		}
+	}
+	for _, c := range x.w.criteria {
+		id := c.raw.Child("id").Text
+		if f := c.files[0]; x.used[f] && !covers[id] {
+			l.fs = append(l.fs, plan.Finding{
+				Code: "uncovered-root-criterion", File: f.Name, Line: int(c.raw.Line), Path: "criteria",
+				Message:  "no task covers it: " + plain.Quote(c.raw.Child("statement").Text),
+				Expected: "a task or a criterion with covers", Found: "none", Example: "covers: [" + id + "]",
+			})
+		}
+	}
+}
+
+// together finds a judge that waits for another judge of the same tasks: their verdicts take effect together, so both
+// would wait for ever.
+func (l *linter) together(x *expander, p *plan.Plan) {
+	g := newGraph(p)
+	judged := func(k int) (all []int) {
+		if j := g.tasks[k].Judges; j != nil {
+			for _, id := range j.Tasks {
+				all = append(all, g.leafs[id]...)
+			}
+		}
+		return all
+	}
+	for k, t := range g.tasks {
+		mine := judged(k)
+		if i := x.ids[t.TaskID]; len(mine) > 0 && i != nil {
+			g.above[k].each(func(j int) {
+				if slices.ContainsFunc(judged(j), func(leaf int) bool { return slices.Contains(mine, leaf) }) {
+					l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take effect together",
+						"no need of "+i.node.id+" that leads to it", fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
+						"needs: only what both judge")
+				}
+			})
+		}
+	}
+}
+
+// outcomes finds items of a list that no loop takes: each loop over the list has a where, and none lets them through.
+func (l *linter) outcomes(x *expander) {
+	for _, r := range x.reads {
+		s := l.w.loopSchema(r.node)
+		where := r.loop.raw.Child("where")
+		first := slices.IndexFunc(x.reads, r.same)
+		if where == nil || s == nil || x.reads[first].node != r.node {
+			continue
+		}
+		for _, field := range conditions(where) {
+			part := s.At(strings.Split(field.Key, "."))
+			if part == nil {
+				continue
+			}
+			for _, v := range part.Enum {
+				if !x.taken(r, field.Key, plainNumbers(v)) {
+					l.node(r.node, "outcome-without-way", "each.where", "items come into no group", "a group for each value of "+field.Key,
+						fmt.Sprintf("none for %v", v), fmt.Sprintf("where: {%s: %v}", field.Key, v))
+				}
+			}
+		}
+	}
+}
+
+// taken reports whether some loop over the same list takes items with a value.
+func (x *expander) taken(of read, field string, v any) bool {
+	return slices.ContainsFunc(x.reads, func(r read) bool {
+		return r.same(of) && holds(r.loop.raw.Child("where"), func(path string) (any, bool) {
+			if path == field {
+				return v, true
+			}
+			return wild{}, true
+		})
+	})
+}

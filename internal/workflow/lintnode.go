@@ -1,0 +1,589 @@
+package workflow
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/document"
+	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/schema"
+)
+
+// names are what the conditions of a node can speak of, the innermost first.
+type names struct {
+	up   *names
+	name string
+	item *schema.Schema // of a loop's item; nil: not known
+	loop bool
+}
+
+func (s *names) find(name string) *names {
+	for ; s != nil && s.name != name; s = s.up {
+	}
+	return s
+}
+
+var paramName = pattern.Compile(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`)
+
+// file checks what a file declares.
+func (l *linter) file(f *file) {
+	for i := range f.root.Kids {
+		if top := &f.root.Kids[i]; top.Key != "tasks" {
+			l.literal(f, top, top.Key, !slices.Contains([]string{"deliver", "assemble"}, top.Key))
+		} else {
+			l.literal(f, top, top.Key, false)
+		}
+	}
+	for _, p := range f.set {
+		l.param(f, p)
+	}
+	for _, fact := range keys(f.root.Child("facts")) {
+		if f.param(fact).Name != "" || slices.Contains([]string{"sentence", roundName, prevName}, fact) {
+			l.at(f, "name-clash", "facts."+fact, "the name has another meaning already", "a name of its own", fact, "")
+		}
+	}
+	l.score(f)
+	for _, name := range sorted(f.head.Rubrics) {
+		sum := 0.0
+		for _, weight := range f.head.Rubrics[name].Dimensions {
+			sum += weight
+		}
+		if sum <= 0 {
+			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight", "weights, one above 0", "none",
+				"dimensions: {correctness: 60, completeness: 40}")
+		}
+	}
+	for _, name := range keys(f.root.Child("schemas")) {
+		l.schema(f, name)
+	}
+}
+
+// literal refuses references where none are replaced: in names of fields, in run lines, and in what stands for every
+// rendering.
+func (l *linter) literal(f *file, n *document.Node, path string, all bool) {
+	if strings.Contains(n.Key, "{{") {
+		l.fs = append(l.fs, referenceIn(f, n, path, n.Key, "the name of a field"))
+	}
+	if all = all || verbatim(n.Key); all && n.Kind == document.String && strings.Contains(n.Text, "{{") {
+		l.fs = append(l.fs, referenceIn(f, n, path, n.Text, "this field"))
+	}
+	for i := range n.Kids {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if n.Kind == document.Object {
+			at = path + "." + n.Kids[i].Key
+		}
+		l.literal(f, &n.Kids[i], at, all)
+	}
+}
+
+func (l *linter) param(f *file, p Param) {
+	at := "params." + p.Name
+	if !paramName.Get().MatchString(p.Name) {
+		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first", plain.Quote(p.Name), "mode")
+	}
+	if slices.Contains([]string{"sentence", roundName, prevName}, p.Name) {
+		l.at(f, "name-clash", at, "the name has another meaning already", "a name of its own", p.Name, "")
+	}
+	if p.Type == typeChoice && len(p.Options) == 0 {
+		l.at(f, "bad-param", at, "a choice has nothing to choose", "options", "none", "options: [quick, full]")
+	} else if p.Default != nil && p.check(p.Default) != nil {
+		l.at(f, "bad-param", at+".default", "is no value that the param can have", p.expected(), plain.Quote(fmt.Sprint(p.Default)),
+			"default: "+Param{Type: p.Type, Options: p.Options, Max: p.Max}.example())
+	}
+}
+
+// score checks the names and values of the suggestions.
+func (l *linter) score(f *file) {
+	for i, r := range f.head.Score.Rules {
+		if _, ok := f.head.Facts[r.Fact]; r.Fact != "" && !ok {
+			l.at(f, "unknown-name", fmt.Sprintf("score.rules[%d].fact", i), "names no fact", listed("one of ", sorted(f.head.Facts)),
+				plain.Quote(r.Fact), "")
+		}
+	}
+	for _, name := range sorted(f.head.Score.Sets) {
+		p := f.param(name)
+		if p.Name == "" {
+			l.at(f, "unknown-name", "score.sets."+name, "names no param", listed("one of ", paramNames(f.set)), plain.Quote(name),
+				guess(name, paramNames(f.set)))
+			continue
+		}
+		for i, step := range f.head.Score.Sets[name] {
+			if p.check(exact(step.Value)) != nil {
+				l.at(f, "bad-param", fmt.Sprintf("score.sets.%s[%d].value", name, i), "is no value that the param can have",
+					p.expected(), plain.Quote(fmt.Sprint(step.Value)), "value: "+p.example())
+			}
+		}
+	}
+}
+
+func guess(name string, names []string) string { return plandoc.Nearest(name, names) }
+
+// schema checks that a schema can be used here, and refers to nothing elsewhere.
+func (l *linter) schema(f *file, name string) {
+	at := "schemas." + name
+	if remote := remoteRef(f.head.Schemas[name]); remote != "" {
+		l.at(f, "remote-reference", at, "the schema refers to another document", "references within the schema", plain.Quote(remote),
+			"$ref: '#/$defs/item'")
+		return
+	}
+	text, err := json.Marshal(f.head.Schemas[name])
+	if err == nil {
+		_, err = schema.Parse(text)
+	}
+	if err == nil {
+		return
+	}
+	code, message := "bad-schema", "is not a schema that can be checked here"
+	found := plain.Line(err.Error())
+	if m := unknownKeyword.Get().FindStringSubmatch(err.Error()); m != nil {
+		code, message, found = "unknown-field", "has a keyword that is not known here", m[1]
+	}
+	l.at(f, code, at, message, "a JSON Schema of type, const, enum, properties, required, items, the bounds, pattern, allOf, if, $ref",
+		found, "{type: object, required: [status], properties: {status: {enum: [more, ready]}}}")
+}
+
+var unknownKeyword = pattern.Compile(`unknown field "([^"]*)"`)
+
+func remoteRef(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok && !strings.HasPrefix(ref, "#") {
+			return ref
+		}
+		for _, key := range sorted(v) {
+			if ref := remoteRef(v[key]); ref != "" {
+				return ref
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if ref := remoteRef(item); ref != "" {
+				return ref
+			}
+		}
+	}
+	return ""
+}
+
+// nodes checks each node by itself.
+func (l *linter) nodes(nodes []*node, around *names) {
+	for _, n := range nodes {
+		in := around
+		if n.loop != nil {
+			l.loop(n, around)
+			in = &names{up: around, name: n.loop.name, loop: true}
+			if n.loop.of {
+				in.item = l.w.loopSchema(n)
+			} else if item := n.loop.raw.Child("item"); item != nil {
+				in.item = itemSchema(around, item.Text)
+			}
+		}
+		outside := in
+		if n.loop != nil && (n.loop.of || n.loop.repeat) {
+			outside = around // it is decided before there are items
+		}
+		l.when(n, outside)
+		switch {
+		case n.used():
+			l.use(n)
+		case !n.group():
+			l.task(n)
+		}
+		l.nodes(n.kids, in)
+	}
+}
+
+// itemSchema is the schema of the items of a list in an item around, "m.tasks".
+func itemSchema(around *names, path string) *schema.Schema {
+	name, rest, _ := strings.Cut(path, ".")
+	at := around.find(name)
+	if at == nil || at.item == nil {
+		return nil
+	}
+	list := at.item.At(strings.Split(rest, "."))
+	if list == nil {
+		return nil
+	}
+	return list.Items.Deref()
+}
+
+// loop checks where a loop's items come from, and that it has a bound.
+func (l *linter) loop(n *node, around *names) {
+	raw, f := n.loop.raw, n.file
+	if around.find(n.loop.name) != nil || f.known(n.loop.name) && !n.loop.repeat {
+		l.node(n, "name-clash", n.loopField(), "the name of the item has another meaning already", "a name of its own",
+			n.loop.name, "as: t2")
+	}
+	l.bounded(n)
+	if from := n.from(); from != nil {
+		l.reads(n)
+		return
+	}
+	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList {
+		l.node(n, "unknown-name", "each.param", "names no param that is a list", "a param of the type list", plain.Quote(p.Text),
+			guess(p.Text, paramNames(f.set)))
+	}
+	if item := raw.Child("item"); item != nil {
+		name, _, _ := strings.Cut(item.Text, ".")
+		if at := around.find(name); at == nil {
+			l.node(n, "unknown-name", "each.item", "names no item of a loop around", "the name after as, and a field of the item",
+				plain.Quote(item.Text), "item: m.tasks")
+		} else if at.item != nil && itemSchema(around, item.Text) == nil {
+			l.node(n, "unknown-name", "each.item", "names no list that the schema has", "a field that is a list",
+				plain.Quote(item.Text), "")
+		}
+	} else if raw.Child("param") == nil {
+		l.node(n, "bad-value", "each", "does not say whose items", "one of param, item, of", "none", "each: {param: angles, as: a}")
+	}
+}
+
+// known reports whether a name is one of the file's own.
+func (f *file) known(name string) bool {
+	_, fact := f.head.Facts[name]
+	return fact || f.param(name).Name != "" || slices.Contains([]string{"sentence", roundName, prevName}, name)
+}
+
+var oneParam = pattern.Compile(`^\{\{([A-Za-z][A-Za-z0-9_-]*)\}\}$`)
+
+// bounded checks that a loop's max is a number, or a param that has a largest value.
+func (l *linter) bounded(n *node) {
+	most, field := n.loop.raw.Child("max"), n.loopField()+".max"
+	if most == nil {
+		if p := n.loop.raw.Child("param"); p == nil || n.file.param(p.Text).Max == 0 && n.file.param(p.Text).Name != "" {
+			l.node(n, "no-bound", field, "nothing bounds the loop", "a number, or a param with max", "nothing", "max: 8")
+		}
+		return
+	}
+	l.limit(n, most, field)
+}
+
+func (l *linter) limit(n *node, most *document.Node, field string) {
+	if most.Kind == document.Number {
+		return
+	}
+	m := oneParam.Get().FindStringSubmatch(most.Text)
+	if m == nil {
+		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max", plain.Quote(most.Text), "max: 8")
+		return
+	}
+	if p := n.file.param(m[1]); p.Type != typeInteger || p.Max == 0 {
+		l.node(n, "no-bound", field, "the param has no largest value", "a param of the type integer with max", plain.Quote(most.Text),
+			"params: {"+m[1]+": {type: integer, max: 5}}")
+	}
+}
+
+// reads checks the task, the file and the condition of a loop that waits for an approved file.
+func (l *linter) reads(n *node) {
+	from := n.from()
+	field := n.loopField()
+	where, condition := from.Child("where"), field+".where"
+	if n.loop.repeat {
+		field, condition = field+".until", field+".until.where"
+	}
+	of, file := from.Child("of").Text, from.Child("file")
+	source := l.w.sourceOf(of)
+	switch {
+	case !n.group():
+		l.node(n, "bad-value", field, "only a group can wait for an approved file", "a group around the task", "a task",
+			"{group: BUILD-1, title: Work, each: ..., tasks: [...]}")
+	case file == nil:
+		l.node(n, "missing-field", field+".file", "is missing", "the file of "+of+" that has the list", "", "file: plan.json")
+	case source == nil:
+		l.node(n, "unknown-name", field+".of", "names no task of the file", "the id of a task", plain.Quote(of),
+			strings.ToUpper(guess(of, l.ids())))
+	case !slices.ContainsFunc(source.makes(), func(m string) bool { return m == file.Text }):
+		l.node(n, "unknown-name", field+".file", "is no file that "+of+" makes", listed("one of ", source.makes()),
+			plain.Quote(file.Text), guess(file.Text, source.makes()))
+	default:
+		l.fields(n, where, condition)
+	}
+}
+
+// ids are those of the files as written, in lower case.
+func (l *linter) ids() []string {
+	var ids []string
+	walk(l.w.nodes, func(n *node) { ids = append(ids, strings.ToLower(n.id)) })
+	return ids
+}
+
+// conditions are the entries of a condition, of all its alternatives.
+func conditions(cond *document.Node) []document.Node {
+	if cond == nil || cond.Kind == document.Object {
+		if cond == nil {
+			return nil
+		}
+		return cond.Kids
+	}
+	var all []document.Node
+	for i := range cond.Kids {
+		all = append(all, conditions(&cond.Kids[i])...)
+	}
+	return all
+}
+
+// fields holds a condition on an approved file against the schema that the file keeps.
+func (l *linter) fields(n *node, where *document.Node, field string) {
+	s := l.w.loopSchema(n)
+	if s == nil {
+		if n.loop.repeat {
+			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields", "a schema of the file", "none",
+				"schema: {"+n.from().Child("file").Text+": refined}")
+		} else if source := l.w.sourceOf(n.from().Child("of").Text); l.w.schemaOf(source, n.from().Child("file").Text) != nil {
+			l.node(n, "until-not-in-schema", "each.at", "the schema of the file has no list there", "a JSON Pointer to a list",
+				plain.Quote(textOf(n.loop.raw.Child("at"))), "at: /tasks")
+		}
+		return
+	}
+	for _, entry := range conditions(where) {
+		part := s.At(strings.Split(entry.Key, "."))
+		if part == nil {
+			l.node(n, "until-not-in-schema", field, "the schema of the file has no such field", listed("one of ", s.Fields()),
+				plain.Quote(entry.Key), guess(entry.Key, s.Fields()))
+			continue
+		}
+		if bad, found := misses(part, &entry); bad {
+			l.node(n, "until-not-in-schema", field, "the field never has this value", allowed(part), plain.Quote(found), "")
+		}
+	}
+}
+
+func textOf(n *document.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Text
+}
+
+func allowed(s *schema.Schema) string {
+	var values []string
+	for _, v := range s.Enum {
+		values = append(values, fmt.Sprint(v))
+	}
+	if s.Const != nil {
+		values = []string{fmt.Sprint(s.Const)}
+	}
+	if len(values) > 0 {
+		return "one of " + strings.Join(values, ", ")
+	}
+	return strings.Join(s.Type, " or ")
+}
+
+// misses reports whether a value of a condition is none that the schema allows.
+func misses(s *schema.Schema, want *document.Node) (bad bool, found string) {
+	switch want.Kind {
+	case document.Array:
+		for i := range want.Kids {
+			if bad, found = misses(s, &want.Kids[i]); bad {
+				return bad, found
+			}
+		}
+		return false, ""
+	case document.Object:
+		if want.Child("at_least") == nil && want.Child("at_most") == nil {
+			return false, ""
+		}
+		numeric := len(s.Type) == 0 || slices.Contains(s.Type, "integer") || slices.Contains(s.Type, "number")
+		return !numeric, "at_least or at_most"
+	}
+	if strings.Contains(want.Text, "{{") {
+		return false, ""
+	}
+	value := want.Value(document.Exact)
+	return len(s.Check(value)) > 0, fmt.Sprint(value)
+}
+
+// when checks the names and the values of a node's condition.
+func (l *linter) when(n *node, in *names) {
+	for _, entry := range conditions(n.raw.Child("when")) {
+		head, _, _ := strings.Cut(entry.Key, ".")
+		if in.find(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
+			all := append(paramNames(n.file.set), sorted(n.file.head.Facts)...)
+			for s := in; s != nil; s = s.up {
+				all = append(all, s.name)
+			}
+			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all), plain.Quote(entry.Key),
+				guess(head, all))
+			continue
+		}
+		if p := n.file.param(entry.Key); p.Type == typeChoice {
+			for _, v := range append([]document.Node{entry}, entry.Kids...) {
+				if v.Kind == document.String && !slices.Contains(p.Options, v.Text) {
+					l.node(n, "unknown-name", "when", "is no option of "+p.Name, "one of "+strings.Join(p.Options, ", "),
+						plain.Quote(v.Text), guess(v.Text, p.Options))
+				}
+			}
+		}
+	}
+}
+
+// use checks the params that a used workflow is given.
+func (l *linter) use(n *node) {
+	if len(n.kids) == 0 {
+		return
+	}
+	used := n.kids[0].file
+	set := n.raw.Child("set")
+	for _, name := range keys(set) {
+		if used.param(name).Name == "" {
+			l.node(n, "unknown-name", "set."+name, "is no param of "+used.head.Workflow, listed("one of ", paramNames(used.set)),
+				plain.Quote(name), guess(name, paramNames(used.set)))
+		}
+	}
+	for _, p := range used.set {
+		if v := set.Child(p.Name); v == nil && p.Default == nil {
+			l.node(n, CodeMissingParam, "use", "a param of "+used.head.Workflow+" has no value", p.expected(), p.Name,
+				"set: {"+p.Name+": "+p.example()+"}")
+		} else if v != nil && !strings.Contains(v.Text, "{{") && p.check(v.Value(document.Exact)) != nil {
+			l.node(n, "bad-param", "set."+p.Name, "is no value that the param can have", p.expected(), plain.Quote(v.Text),
+				p.Name+": "+p.example())
+		}
+	}
+}
+
+// task checks the names in a task.
+func (l *linter) task(n *node) {
+	var is []string
+	for _, key := range []string{"make", "change", "judges", "decides"} {
+		if n.raw.Child(key) != nil {
+			is = append(is, key)
+		}
+	}
+	if len(is) != 1 {
+		l.node(n, "bad-value", "", "does not say what it makes", "one of make, change, judges, decides",
+			cmp.Or(strings.Join(is, " and "), "none"), "make: report.md")
+	}
+	roles := sorted(l.w.roles)
+	if role := n.raw.Child("role"); role != nil {
+		l.name(n, "role", role, roles, "role")
+	}
+	if d := n.raw.Child("decides"); d != nil {
+		for i := range d.Child("orders").Kids {
+			l.name(n, fmt.Sprintf("decides.orders[%d]", i), &d.Child("orders").Kids[i], roles, "role")
+		}
+		l.limit(n, d.Child("max"), "decides.max")
+	}
+	if j := n.raw.Child("judges"); j != nil && j.Child("rubric") != nil {
+		l.name(n, "judges.rubric", j.Child("rubric"), sorted(l.w.rubrics), "rubric")
+	}
+	l.schemas(n)
+	l.review(n, roles)
+}
+
+// name checks that a name is one of those that there are. What a reference brings in is checked when it is known.
+func (l *linter) name(n *node, field string, raw *document.Node, there []string, kind string) {
+	if strings.Contains(raw.Text, "{{") || slices.Contains(there, raw.Text) {
+		return
+	}
+	l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(raw.Text), guess(raw.Text, there))
+}
+
+// schemas checks the schemas that a task's files keep.
+func (l *linter) schemas(n *node) {
+	named := n.raw.Child("schema")
+	if named == nil {
+		return
+	}
+	entries := []document.Node{*named}
+	if named.Kind == document.Object {
+		entries = named.Kids
+	}
+	for i := range entries {
+		e := &entries[i]
+		if named.Kind == document.Object && !slices.Contains(n.makes(), e.Key) {
+			l.node(n, "unknown-name", "schema", "is no file that the task makes", listed("one of ", n.makes()), plain.Quote(e.Key),
+				guess(e.Key, n.makes()))
+		}
+		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
+		if s := l.w.parsed(e.Text); s != nil && !l.measured(n) {
+			if field := onlyGood(s, "", 0); field != "" {
+				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing measures it",
+					"a criterion with a run line that measures "+field+", or a schema that an honest bad result keeps",
+					field+" of "+e.Text, "judges: {tasks: [BUILD-1]} with criteria: [{id: T1, statement: The tests pass, run: make test}]")
+			}
+		}
+	}
+}
+
+// measured reports whether a command line of the task's criteria looks at its result.
+func (l *linter) measured(n *node) bool {
+	list := n.raw.Child("criteria")
+	return list != nil && slices.ContainsFunc(list.Kids, func(c document.Node) bool { return c.Child("run") != nil })
+}
+
+// onlyGood is a field of a schema that no bad result can have: a truth, or a number with a floor or without failures.
+func onlyGood(s *schema.Schema, path string, depth int) string {
+	const deep = 10
+	if s = s.Deref(); s == nil || depth > deep {
+		return ""
+	}
+	if path != "" {
+		fraction := slices.Contains(s.Type, "number")
+		switch {
+		case s.Const == true || len(s.Enum) == 1 && s.Enum[0] == true,
+			fraction && s.Minimum != nil && schema.Rat(*s.Minimum).Sign() > 0,
+			s.Maximum != nil && schema.Rat(*s.Maximum).Sign() == 0:
+			return path
+		}
+	}
+	for _, name := range s.Fields() {
+		if found := onlyGood(s.Properties[name], strings.TrimPrefix(path+"."+name, "."), depth+1); found != "" {
+			return found
+		}
+	}
+	if s.Items != nil {
+		return onlyGood(s.Items, strings.TrimPrefix(path+".items", "."), depth+1)
+	}
+	return ""
+}
+
+// review checks the seats, and that a panel can agree.
+func (l *linter) review(n *node, roles []string) {
+	r := n.raw.Child("review")
+	if r == nil {
+		return
+	}
+	if rubric := r.Child("rubric"); rubric != nil {
+		l.name(n, "review.rubric", rubric, sorted(l.w.rubrics), "rubric")
+	}
+	seats := map[string]bool{}
+	if by := r.Child("by"); by != nil {
+		for i, name := range by.Kids {
+			seats[name.Text] = true
+			// Who is no role is an agent or a person; one letter beside a role is neither.
+			if near := guess(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) && slip(near, name.Text) {
+				l.node(n, "unknown-name", fmt.Sprintf("review.by[%d]", i), "names no role", listed("one of ", roles),
+					plain.Quote(name.Text), near)
+			}
+		}
+	}
+	agree := r.Child("agree")
+	if agree == nil {
+		return
+	}
+	approvals, _ := agree.Child("approvals").Value(document.Exact).(int64)
+	delete(seats, "checks")
+	switch veto := agree.Child("veto"); {
+	case int(approvals) > len(seats):
+		l.node(n, "agree-unreachable", "review.agree.approvals", "can never be reached by these reviewers",
+			fmt.Sprintf("at most %d", len(seats)), fmt.Sprint(approvals), fmt.Sprintf("approvals: %d", max(len(seats), 1)))
+	case veto != nil && veto.Text == "100":
+		l.node(n, "agree-unreachable", "review.agree.veto", "every score rejects", "less than 100", veto.Text, "veto: 40")
+	}
+}
+
+// slip reports whether two names differ as by a slip of the pen.
+func slip(a, b string) bool { return len(a) > 3 && len(a)-len(b) < 2 && len(b)-len(a) < 2 }
+
+func referenceIn(f *file, n *document.Node, path, text, where string) plan.Finding {
+	return plan.Finding{
+		Code: "reference-in-run", File: f.Name, Line: int(n.Line), Path: path, Message: where + " holds no references",
+		Expected: "the same text in every rendering; values reach a command line in WF_CONTEXT", Found: plain.Quote(text),
+		Example: "run: sh test.sh",
+	}
+}
