@@ -102,6 +102,8 @@ const (
 	NameManual = "manual"
 
 	NameOutline = plan.AgentOutline // makes a plan from Markdown
+
+	nameWorkflow = plan.AgentWorkflow // what workflows render, which the engine does
 )
 
 // ErrManual says that a person does the task: there is nothing to run, and the task waits for git wf submit.

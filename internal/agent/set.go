@@ -108,7 +108,7 @@ type Judge interface {
 // builtIn are the names that belong to no configuration.
 var builtIn = [...]string{NameExec, NameManual, NameOutline}
 
-func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) }
+func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) || name == nameWorkflow }
 
 // Names lists all agents, the built-in ones first.
 func (s *Set) Names() []string {
@@ -179,7 +179,7 @@ func (s *Set) Lookup(name string) (Agent, error) {
 	switch name {
 	case NameExec:
 		return Exec{}, nil
-	case NameManual:
+	case NameManual, nameWorkflow: // whose tasks the engine does itself
 		return nil, ErrManual
 	case NameOutline:
 		return outliner{}, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -141,6 +142,17 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	data, err := a.store.ReadFile(a.ctx, rec.Files, t.DeliverableSpec.Filename)
 	if err != nil {
 		return nil, err
+	}
+	made, err := expand.Made(a.ctx, a.store, snap, t, g.Made)
+	if err != nil {
+		return nil, err
+	}
+	if made != nil {
+		if !bytes.Equal(made.Text, data) {
+			return nil, fmt.Errorf("%s of %s is not what the plan's workflow makes: %s", plan.VersionID(g.Version), task,
+				difference(data, made.Text))
+		}
+		g.Fills = expand.Fills(made)
 	}
 	name := task.Dir() + "/" + plan.Graft{TaskID: task, ArtifactID: plan.VersionID(g.Version)}.FeasibilityPath()
 	for _, c := range s.changes {

@@ -20,6 +20,10 @@ type Setup struct {
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
 	Outside   []string                                    // of a change: what it changes outside of its paths
 
+	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing; nil where there is
+	// no candidate.
+	Expands func(ctx context.Context) (wrong string, err error)
+
 	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
 	// the change begins with and its tests, that nothing has run in. It is good until the next call.
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
@@ -57,6 +61,9 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 	if c.CheckMethod == plan.ChangedPaths {
 		return s.within(c), nil
 	}
+	if c.CheckMethod == plan.Expands {
+		return s.expands(ctx, c)
+	}
 	out, _, err := s.run(ctx, c, false)
 	if err != nil || !c.RedFirst() || !out.Passed() {
 		return out, err
@@ -78,6 +85,18 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 		}
 	}
 	return out, nil
+}
+
+// expands is the result of rendering what the plan's workflow makes of the candidate.
+func (s Setup) expands(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
+	if s.Expands == nil {
+		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, "there is nothing to go on from"), nil
+	}
+	wrong, err := s.Expands(ctx)
+	if err != nil || wrong != "" {
+		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, wrong), err
+	}
+	return NewResult(c, plan.ReviewerChecks, plan.ResultPass, "what follows keeps all rules of plans"), nil
 }
 
 // within is the result of comparing what a change touches with its paths.

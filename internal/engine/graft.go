@@ -50,7 +50,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	}
 	ev := plan.GraftPlan{
 		Task: t.TaskID, Version: t.Approved, Plan: c.plan, ByAgent: byAgent,
-		Planner: e.planner(t.Agent),
+		Planner: e.planner(t.Agent), Fills: c.fills,
 	}
 	began := e.Now()
 	err = e.feasible(work, snap, t, c, made, &ev)

@@ -21,6 +21,15 @@ type Draft struct {
 	Plan   *plan.Plan // as parsed and validated
 	Author plan.Actor
 	Source plan.OID // HEAD
+
+	Pinned []Pinned // of a plan that is made from a workflow: what it is made from
+}
+
+// Pinned is a file that a plan is made from: an input of PLAN-1.
+type Pinned struct {
+	Input string // expand.Files or expand.Params
+	Name  string // of the file
+	Data  []byte
 }
 
 // version is the draft as a version of a planning task.
@@ -57,21 +66,30 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	switch {
 	case err != nil:
 		return "", nil, err
-	case found == planRejected:
+	case found == planRejected && d.Plan.Workflow == nil:
 		state, err := e.HandInPlan(ctx, id, plan.PlanTaskID, d)
 		return id, state, err
+	case found == planRejected: // the same workflow would make the same again
+		if id, err = e.freePlan(ctx, d.Plan.Title); err != nil {
+			return "", nil, err
+		}
 	case found == planUnsettled:
 		state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 		return id, state, err
 	}
 	a := e.version(d, plan.PlanTaskID, tree, files)
 	a.ArtifactID = "v1"
-	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
-	ev := plan.Begin{
-		Plan: plan.Bootstrap(id, d.Plan, plan.Planner{Agent: plan.AgentManual, File: d.candidateName(),
-			Reviewers: e.Policy.PlanReviewers}),
-		Artifact: a, Author: d.Author,
+	by := plan.Planner{Agent: plan.AgentManual, File: d.candidateName(), Reviewers: e.Policy.PlanReviewers}
+	if d.Plan.Workflow != nil {
+		by.Agent = plan.AgentWorkflow
+		a.Summary = "Made from the workflow " + d.Plan.Workflow.Name
 	}
+	docs, err := e.pinned(batch, d)
+	if err != nil {
+		return "", nil, err
+	}
+	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
+	ev := plan.Begin{Plan: plan.Bootstrap(id, d.Plan, by), Artifact: a, Author: d.Author, Files: docs}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
 		return "", nil, err
 	}
@@ -80,6 +98,21 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	}
 	state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 	return id, state, err
+}
+
+// pinned adds the files that a draft is made from.
+func (e *Engine) pinned(batch *gitstore.Batch, d Draft) (docs []plan.InputDocument, err error) {
+	for _, p := range d.Pinned {
+		tree, infos, err := batch.AddFiles(map[string][]byte{p.Name: p.Data})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, plan.InputDocument{
+			Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256, Size: infos[0].Size, By: d.Author.Name,
+			CreatedAt: plan.Second(e.Now()),
+		})
+	}
+	return docs, nil
 }
 
 // existing says what choosePlan found under an id.
@@ -119,6 +152,20 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 	}
 }
 
+// freePlan is an id from a title that no plan has, with a number.
+func (e *Engine) freePlan(ctx context.Context, title string) (plan.ID, error) {
+	for n := 2; ; n++ {
+		id := plan.NewID(title, n)
+		_, err := e.Store.Snapshot(ctx, id)
+		if errors.Is(err, gitstore.ErrNoPlan) {
+			return id, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
 // Asked is a request that an agent make a plan.
 type Asked struct {
 	TopTask string   // verbatim
@@ -145,12 +192,8 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err != nil {
 		return "", err
 	}
-	next := found == planRejected
-	for n := 2; next; n++ { // a rejected plan of that name is another plan
-		id = plan.NewID(asked.Title, n)
-		_, err := e.Store.Snapshot(ctx, id)
-		next = !errors.Is(err, gitstore.ErrNoPlan)
-		if err != nil && next {
+	if found == planRejected { // a rejected plan of that name is another plan
+		if id, err = e.freePlan(ctx, asked.Title); err != nil {
 			return "", err
 		}
 	}

@@ -19,6 +19,7 @@ type candidate struct {
 	plan  *plan.Plan // nil if the file breaks rules
 	whole *plan.Plan // what plan.json would become
 	wrong plan.Findings
+	fills []*plan.Task // that its graft adds, of a plan that is made from a workflow
 }
 
 // reviewedPlan is the first plan that a review has just approved: its graft need not read the text again, which takes
@@ -41,6 +42,11 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		return c, err
 	}
 	s := snap.State()
+	if c.fills, err = e.rendered(ctx, snap, t, c.data); errors.As(err, &c.wrong) {
+		return c, nil
+	} else if err != nil {
+		return c, err
+	}
 	if r := e.reviewed.Swap(nil); r != nil && r.id == snap.ID && r.files == v.Files && len(s.Plan.Grafts) == 0 {
 		c.plan = r.plan
 	} else {
@@ -99,10 +105,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 			return err
 		}
 	}
-	judged := c.plan
-	if t.SplitTargetTaskID != "" && judged != nil {
-		judged = c.whole.Below(t.SplitTargetTaskID)
-	}
+	judged := judgedAs(t.Task, c.plan, c.whole)
 	rev := check.OfPlan(subject, judged, findings, e.Now())
 	if err := e.recordReview(ctx, id, rev, subject, nil, findings); err != nil {
 		return err
@@ -111,6 +114,19 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		e.reviewed.Store(&reviewedPlan{id, subject.Artifact.Tree, c.plan})
 	}
 	return nil
+}
+
+// judgedAs is what the built-in review looks at: of a fragment, the part of the whole that it stands in.
+func judgedAs(t *plan.Task, candidate, whole *plan.Plan) *plan.Plan {
+	switch {
+	case candidate == nil:
+		return nil
+	case t.SplitTargetTaskID != "":
+		return whole.Below(t.SplitTargetTaskID)
+	case t.FillTargetTaskID != "":
+		return whole.Below(t.FillTargetTaskID)
+	}
+	return candidate
 }
 
 // untrustedError: a plan can't be judged before its user has seen its command lines.

@@ -353,6 +353,9 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	if t.NodeType == plan.Check {
 		return e.reviewWork(s, s.Tasks[t.ReviewTargetTaskID])
 	}
+	if t.Fill != nil {
+		return work{task: t, do: e.renderFill, what: "render", agent: t.Agent}, true
+	}
 	name := e.agentOf(s.Plan, t.Task)
 	by := func(do func(context.Context, plan.ID, *plan.TaskState, string) error) doer {
 		return func(ctx context.Context, id plan.ID, t *plan.TaskState) error { return do(ctx, id, t, name) }

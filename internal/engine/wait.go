@@ -214,6 +214,10 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
 		return e.waitForAgent(name, nil)
+	case t.Fill != nil:
+		return Wait{}, false
+	case name == plan.AgentWorkflow:
+		return Wait{Text: "the plan was rejected", Command: "git wf plan --workflow NAME, which makes another"}, true
 	case t.SplitTargetTaskID != "":
 		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " +
 			string(t.SplitTargetTaskID) + " -f FILE"}, true

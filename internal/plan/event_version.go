@@ -3,7 +3,8 @@ package plan
 import "fmt"
 
 // Begin starts a plan; Plan comes from Bootstrap. A person who hands in a plan also hands in its first version,
-// Artifact. Otherwise the planning task's agent makes one, from the top task and Files.
+// Artifact, and with a workflow the Files that it is made from. Otherwise the planning task's agent makes a version, from
+// the top task and Files.
 type Begin struct {
 	Plan     *Plan
 	Artifact Artifact // none if it has no task id
@@ -16,8 +17,8 @@ func (e Begin) Apply(s *State) (Change, error) {
 	if len(s.Plan.Tasks) > 0 {
 		return Change{}, fmt.Errorf("plan %s exists already", s.Plan.PlanID)
 	}
+	add, _ := s.Records.Of(PlanTaskID).inputs(PlanTaskID, e.Files)
 	if e.Artifact.TaskID == "" {
-		add, _ := s.Records.Of(PlanTaskID).inputs(PlanTaskID, e.Files)
 		return Change{
 			Subject:  fmt.Sprintf("%s: plan %q is to be made", PlanTaskID, e.Plan.Title),
 			Body:     e.Plan.TopTask,
@@ -32,7 +33,7 @@ func (e Begin) Apply(s *State) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	c.Plan = e.Plan
+	c.Plan, c.Add = e.Plan, append(c.Add, add...)
 	c.Subject = fmt.Sprintf("%s: plan %q, v1 by %s", e.Artifact.TaskID, e.Plan.Title, e.Artifact.Agent)
 	c.Body = e.Plan.TopTask
 	c.Trailers[0].Value = EventPlan

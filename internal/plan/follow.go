@@ -123,9 +123,9 @@ func (f *flow) staleInputs(t *TaskState, r *TaskRecords) []linkRecord {
 }
 
 // follows reports whether the task is redone when an input changes. Whether a version is, also depends on who made it:
-// of a person's the inputs are not recorded.
+// of a person's the inputs are not recorded. What fills a GOAL is rendered once.
 func (t *Task) follows() bool {
-	return t.Decides == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
+	return t.Decides == nil && t.Fill == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
 }
 
 func joinLinks(links []linkRecord) string {

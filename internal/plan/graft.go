@@ -101,13 +101,14 @@ func (id TaskID) Reserved() bool {
 func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }
 
 // Reserved finds what only a plan.json has rightly, so this is a rule for candidates alone: tasks with the ids of those
-// that make plans, and the name of a workflow that the plan is not made from.
-func (p *Plan) Reserved() Findings {
+// that make plans, and the name of another workflow than the plan is made from.
+func (p *Plan) Reserved(from *Workflow) Findings {
 	var fs Findings
-	if p.Workflow != nil {
-		fs = append(fs, Finding{Code: "reserved-field", Path: "workflow",
-			Message:  "only a plan that the program makes from a workflow says so",
-			Expected: "nothing", Found: p.Workflow.Name, Example: "git wf plan --workflow " + p.Workflow.Name})
+	if p.Workflow != nil && (from == nil || *from != *p.Workflow) {
+		fs = append(fs, Finding{
+			Code: "reserved-field", Path: "workflow", Message: "only the program says which workflow a plan is made from",
+			Expected: "nothing, or git wf plan --workflow", Found: p.Workflow.Name,
+		})
 	}
 	for i, t := range p.Tasks {
 		if t.TaskID.Reserved() && (t.NodeType != Check || !t.ReviewTargetTaskID.Reserved()) {
@@ -129,7 +130,7 @@ func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, erro
 	if t == nil || !t.Planning() {
 		return nil, refuse(task, "makes no plan")
 	}
-	if fs := candidate.Reserved(); len(fs) > 0 {
+	if fs := candidate.Reserved(base.Workflow); len(fs) > 0 {
 		return nil, fs
 	}
 	var p *Plan

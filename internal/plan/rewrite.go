@@ -18,6 +18,9 @@ func AfterBegin(got *Plan) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if (by.Agent == AgentWorkflow) != (got.Workflow != nil) {
+		return nil, refuse(PlanTaskID, "a plan that is made from a workflow names it, and %s makes it", AgentWorkflow)
+	}
 	want := Bootstrap(got.PlanID, got, by)
 	want.reword(nil, got)
 	return want, nil

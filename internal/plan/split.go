@@ -49,7 +49,7 @@ func (p *Plan) addSplits(leaves []TaskID, by Planner) {
 // PlanningOf returns the open task that splits the leaf or, for "", that amends the plan; nil if there is none.
 func (p *Plan) PlanningOf(leaf TaskID) *Task {
 	for _, t := range p.Tasks {
-		if t.Planning() && t.SplitTargetTaskID == leaf && !p.Grafted(t.TaskID) {
+		if t.Planning() && t.Fill == nil && t.SplitTargetTaskID == leaf && !p.Grafted(t.TaskID) {
 			return t
 		}
 	}
@@ -74,6 +74,9 @@ func (e Replan) Apply(s *State) (Change, error) {
 	}
 	if open := p.PlanningOf(e.Leaf); open != nil {
 		return Change{}, refuse(open.TaskID, "does that already")
+	}
+	if e.Planner.Agent == AgentWorkflow {
+		return Change{}, refuse("", "%s makes plans from workflows alone", AgentWorkflow)
 	}
 	c := Change{Author: e.Author, Body: e.Reason, Plan: &p}
 	id := planningID(p.nextPlanning())

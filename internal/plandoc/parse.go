@@ -40,7 +40,7 @@ func parseFirst(name string, data []byte, floors policy.Floors, from *plan.Workf
 	}
 	whole := *d.plan
 	whole.Workflow = from
-	if fs := append(d.plan.Reserved(), validate(&whole, floors)...); len(fs) > 0 {
+	if fs := append(d.plan.Reserved(from), validate(&whole, floors)...); len(fs) > 0 {
 		return nil, d.locate(fs).Capped()
 	}
 	return d.plan, nil

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/check"
+	"gitwf/internal/expand"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+)
+
+// askedRounds names the question that a loop ends with whose rounds are used up.
+const askedRounds = "rounds"
+
+// renderFill renders the part of the plan's workflow that fills a GOAL, as the next version of the task that does so. The
+// content follows from the workflow and the source's approved version, so it does not matter who renders it.
+func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	h, work, err := e.claim(ctx, id, t.TaskID, plan.AgentWorkflow)
+	if err != nil {
+		return err
+	}
+	defer e.release(ctx, id, h)
+	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
+	if err != nil || t == nil {
+		return err
+	}
+	began := e.Now()
+	w, err := expand.Of(work, e.Store, snap)
+	if err != nil {
+		return err
+	}
+	inputs := approvedInputs(snap, state, t.TaskID)
+	if len(inputs) != 1 {
+		return fmt.Errorf("%s: expected one task that it is rendered from, found %d", t.TaskID, len(inputs))
+	}
+	made, err := w.Render(work, t.Task, expand.Version{Task: inputs[0].TaskID, Tree: inputs[0].Tree})
+	var wrong plan.Findings
+	if errors.As(err, &wrong) { // the criterion that it can be rendered was waived, or judged by another program
+		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: wrong.Error()}, e.Now().Sub(began), nil)
+	}
+	if err != nil {
+		return err
+	}
+	if made.Ask != "" {
+		if q, err := e.asked(work, snap, t.TaskID, askedRounds); err != nil {
+			return err
+		} else if q == nil {
+			need := plan.Question{Name: askedRounds, Kind: plan.AskText, Question: made.Ask}
+			return e.needs(ctx, snap, t, h, agent.Result{Kind: agent.NeedsInput, Message: made.Ask,
+				Needs: []plan.Question{need}}, e.Now().Sub(began), nil)
+		}
+	}
+	batch := e.Store.NewBatch()
+	defer batch.Discard() // if it is not recorded
+	tree, files, err := batch.AddFiles(map[string][]byte{t.DeliverableSpec.Filename: made.Text})
+	if err != nil {
+		return err
+	}
+	a := plan.Artifact{
+		TaskID: t.TaskID, Tree: tree, Agent: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()), Inputs: inputs, Files: files,
+		Size: totalSize(files), DurationMS: e.Now().Sub(began).Milliseconds(),
+		Summary: fmt.Sprintf("Rendered from %s %s", inputs[0].TaskID, inputs[0].ArtifactID),
+	}
+	if a.SourceCommit, err = e.Store.Head(work); err != nil {
+		return err
+	}
+	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: agentActor(a.Agent)}, h, batch)
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s for %s, rendered from %s %s", artifactOf(done.Change), t.FillTargetTaskID,
+		inputs[0].TaskID, inputs[0].ArtifactID))
+	return nil
+}
+
+// rendered returns the fills that a version of a planning task brings with it. It fails with plan.Findings if the
+// version is not what the plan's workflow makes.
+func (e *Engine) rendered(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, data []byte) ([]*plan.Task,
+	error) {
+	if t.Agent != plan.AgentWorkflow {
+		return nil, nil
+	}
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+	if err != nil {
+		return nil, err
+	}
+	made, err := expand.Made(ctx, e.Store, snap, t.Task, a)
+	if err != nil || made == nil {
+		return nil, err
+	}
+	if !bytes.Equal(made.Text, data) {
+		return nil, plan.Findings{{Code: "not-rendered", TaskID: t.TaskID,
+			Message:  "is not what the plan's workflow makes, so it can't be part of the plan",
+			Expected: "what git wf run renders", Example: "git wf plan --amend -f FILE, which changes the plan"}}
+	}
+	return expand.Fills(made), nil
+}
+
+// expands says what is wrong with what the plan's workflow would make of a candidate, "" for nothing: each GOAL that is
+// filled from it must get a fragment that keeps all rules of plans.
+func (e *Engine) expands(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject) (string,
+	error) {
+	w, err := expand.Of(ctx, e.Store, snap)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range s.Filling(subject.Task.TaskID) {
+		made, err := w.Render(ctx, t.Task, expand.Version{Task: subject.Task.TaskID, Tree: subject.Artifact.Tree})
+		var p *plan.Plan
+		if err == nil {
+			p, err = plandoc.ParseCandidate(s, t.TaskID, t.DeliverableSpec.Filename, made.Text, e.Policy.Floors)
+		}
+		var whole *plan.Plan
+		if err == nil {
+			whole, err = s.Merged(t.TaskID, p, t.Active+1)
+		}
+		var wrong plan.Findings
+		switch {
+		case errors.As(err, &wrong):
+			return string(t.FillTargetTaskID) + ": " + wrong.Error(), nil
+		case err != nil:
+			return "", err
+		}
+		if r := plandoc.ReviewPlan(judgedAs(t.Task, p, whole)); r.Verdict != plan.Approved {
+			return fmt.Sprintf("%s: the review of plans would reject what it is filled with: %s", t.FillTargetTaskID,
+				failures(r)), nil
+		}
+	}
+	return "", nil
+}
+
+// failures are the criteria that a plan does not meet.
+func failures(r plandoc.PlanReview) string {
+	text := fmt.Sprintf("score %d", r.Score)
+	for _, c := range r.Criteria {
+		if !c.Passed() {
+			text += "; " + plain.Line(c.Statement) + " " + plain.Line(c.Evidence)
+		}
+	}
+	return text
+}

@@ -1,0 +1,160 @@
+package expand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/workflow"
+)
+
+// The names of the inputs of PLAN-1 that a plan is made from.
+const (
+	Files  = "workflow" // the workflow's file, then those that it uses
+	Params = "params"   // params.json
+)
+
+// Workflow is the one that a plan is made from, with its params.
+type Workflow struct {
+	*workflow.Workflow
+	inputs *workflow.Inputs
+	store  *gitstore.Store
+}
+
+// Of reads the workflow of a plan. It fails with what is wrong with it: a plan names the file's object id.
+func Of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*Workflow, error) {
+	if snap.Plan.Workflow == nil {
+		return nil, errors.New("the plan is not made from a workflow")
+	}
+	w := &Workflow{store: store}
+	docs := export.DocumentsOf(ctx, store, snap, plan.PlanTaskID)
+	var files []workflow.Source
+	for _, in := range docs.Inputs() {
+		if in.Name != Files && (in.Name != Params || in.N != 1) {
+			continue
+		}
+		src, err := read(ctx, store, snap, docs, in)
+		if err != nil {
+			return nil, err
+		}
+		if in.Name == Files {
+			files = append(files, src)
+		} else if w.inputs, err = workflow.ParseInputs(src.Data); err != nil {
+			return nil, err
+		}
+	}
+	if w.inputs == nil {
+		return nil, fmt.Errorf("%s has no params.json among its inputs", plan.PlanTaskID)
+	}
+	if len(files) == 0 || files[0].OID() != snap.Plan.Workflow.OID {
+		return nil, fmt.Errorf("%s does not have the file that plan.json names, %s", plan.PlanTaskID, snap.Plan.Workflow.OID)
+	}
+	var err error
+	if w.Workflow, err = workflow.LoadPinned(files); err != nil {
+		return nil, fmt.Errorf("the workflow of the plan: %w", err)
+	}
+	return w, nil
+}
+
+// read reads a file that is an input of PLAN-1.
+func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, docs export.Documents,
+	in export.InputRecord) (src workflow.Source, err error) {
+	doc, err := docs.Input(in)
+	if err != nil {
+		return src, err
+	}
+	most := int64(workflow.MaxFileBytes)
+	if doc.Size > most {
+		return src, fmt.Errorf("%s has %d bytes, and no workflow has more than %d", plain.Line(doc.FileName), doc.Size, most)
+	}
+	src.Name = doc.FileName
+	at := plan.PlanTaskID.Dir() + "/" + strings.TrimSuffix(snap.Records.Of(plan.PlanTaskID).InputPath(in.Name, in.N), ".json")
+	src.Data, err = store.ReadFile(ctx, snap.Commit, path.Join(at, "files", doc.FileName))
+	return src, err
+}
+
+// Version is a version of a task that a fill is rendered from.
+type Version struct {
+	Task plan.TaskID
+	Tree plan.OID // of its files
+}
+
+// Render gives what the deliverable of a planning task is: the first plan, or what fills a GOAL, from the version. It
+// fails with plan.Findings where the version is not what the workflow expects.
+func (w *Workflow) Render(ctx context.Context, t *plan.Task, from Version) (*workflow.Rendering, error) {
+	if t.Fill == nil {
+		return w.Workflow.Render(w.inputs)
+	}
+	source, file, err := w.Source(w.inputs, *t.Fill)
+	if err != nil {
+		return nil, err
+	}
+	if source != from.Task {
+		return nil, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "is filled from another task",
+			Expected: string(source), Found: string(from.Task)}}
+	}
+	data, err := w.store.ReadFile(ctx, from.Tree, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, plan.Findings{{Code: "fill-source", TaskID: source, Message: "the deliverable lacks the file that tasks are made from",
+			Expected: plain.Line(file), Found: "no such file"}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.RenderFill(w.inputs, *t.Fill, data)
+}
+
+// Fills are the fills of a rendering as a graft takes them.
+func Fills(r *workflow.Rendering) []*plan.Task {
+	tasks := make([]*plan.Task, len(r.Fills))
+	for i, f := range r.Fills {
+		tasks[i] = &plan.Task{FillTargetTaskID: f.Target, Fill: &f.Fill, DependsOn: []plan.TaskID{f.Source}}
+	}
+	return tasks
+}
+
+// Made is the rendering that a version of a planning task has to be, nil for one that no workflow makes. A fill's inputs
+// say which version it was rendered from; that must be the approved one of the snapshot.
+func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.Task,
+	a plan.Artifact) (*workflow.Rendering, error) {
+	if !t.Planning() || t.Agent != plan.AgentWorkflow {
+		return nil, nil
+	}
+	w, err := Of(ctx, store, snap)
+	if err != nil {
+		return nil, err
+	}
+	var from Version
+	if t.Fill != nil {
+		if from, err = approved(snap, t, a.Inputs); err != nil {
+			return nil, err
+		}
+	}
+	return w.Render(ctx, t, from)
+}
+
+// approved is the input of a fill's version. It fails with plan.Findings if another version is approved by now.
+func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Version, error) {
+	if len(inputs) != 1 {
+		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "is rendered from one version of one task",
+			Expected: "one input", Found: plain.Count(len(inputs), "input")}}
+	}
+	in := inputs[0]
+	source := snap.State().Tasks[in.TaskID]
+	if source == nil || plan.VersionID(source.Approved) != in.ArtifactID {
+		return Version{}, plan.Findings{{Code: "overtaken", TaskID: t.TaskID,
+			Message: "was rendered from a version that is not the approved one any more", Found: string(in.TaskID) + " " + plain.Line(in.ArtifactID)}}
+	}
+	v, ok := snap.Records.Of(in.TaskID).Version(source.Approved)
+	if !ok || v.Files != in.Tree {
+		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "names other files than the version has"}}
+	}
+	return Version{in.TaskID, v.Files}, nil
+}
