@@ -21,6 +21,9 @@ var FS embed.FS
 // TypeDir is where the types of plans are.
 const TypeDir = "types"
 
+// WorkflowDir is where the workflows are, each in a file of its name.
+const WorkflowDir = "workflows"
+
 // TypeNames are the types that the program has, as a list for people.
 func TypeNames() string {
 	files, _ := fs.Glob(FS, TypeDir+"/*.yaml") // the pattern is sound

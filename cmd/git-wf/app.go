@@ -44,7 +44,7 @@ type group struct {
 func (e *env) groups() []group {
 	return []group{
 		{"plan the work", []*cli.Command{
-			e.planCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
+			e.planCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
 			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(),

@@ -38,7 +38,7 @@ func (e *env) planCommand() *cli.Command {
 			messageFlag("why the plan is amended"),
 			boolFlag("dry-run,n", "show the graph and the findings, write nothing"),
 			boolFlag("schema", "print the JSON Schema of plan files"),
-			typeFlag(), complexityFlag(),
+			typeFlag(), complexityFlag(), workflowFlag(), setFlag(),
 			planFlag(), jsonFlag(),
 		}, importFlags()...),
 		Action: e.plan,
@@ -54,6 +54,9 @@ func (e *env) plan(c *cli.Context) error {
 		return err
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
+	if err := checkWorkflowFlags(c, sentence); err != nil {
+		return err
+	}
 	change := c.Bool("amend") || c.Bool("edit")
 	if err := checkTypeFlags(c, change); err != nil {
 		return err
@@ -109,7 +112,10 @@ func (e *env) plan(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if sentence != "" {
+		switch {
+		case c.IsSet("workflow"):
+			return e.planWorkflow(c, store, eng, c.String("workflow"), sentence)
+		case sentence != "":
 			return e.planSentence(c, store, eng, sentence)
 		}
 		return e.planFile(c, store, eng, file, data)

@@ -217,7 +217,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.Unordered(d.Plan)) {
 		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
-	fresh := eng.Trust.New(d.Plan)
+	fresh := eng.Trust.New(d.Plan, d.Later...)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := e.redFirst(c, eng, d)
 	if err != nil {

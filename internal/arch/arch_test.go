@@ -26,7 +26,7 @@ var allowed = []struct {
 	uses []string
 }{
 	{"cmd/git-wf", []string{"hooks", "internal/agent", "internal/audit", "internal/check", "internal/completion",
-		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/export",
+		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand", "internal/export",
 		"internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
 		"internal/plandoc", "internal/policy", "internal/process", "internal/progress", "internal/prompt",
 		"internal/secret", "internal/setup", "internal/terminal", "internal/views", "internal/watch", "internal/web",
@@ -55,7 +55,8 @@ var allowed = []struct {
 		"internal/plan", "internal/policy", "internal/threeway"}},
 	{"internal/audit", []string{"internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/policy", "internal/secret"}},
-	{"internal/expand", []string{"internal/export", "internal/gitstore", "internal/plan", "internal/workflow"}},
+	{"internal/expand", []string{"internal/export", "internal/gitstore", "internal/glob", "internal/plan",
+		"internal/workflow"}},
 	{"internal/export", []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
 	{"internal/wiretest", nil}, // the services that agents are tested against

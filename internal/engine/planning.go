@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
 )
 
@@ -22,7 +23,9 @@ type Draft struct {
 	Author plan.Actor
 	Source plan.OID // HEAD
 
-	Pinned []Pinned // of a plan that is made from a workflow: what it is made from
+	// of a plan that is made from a workflow: what it is made from, and the command lines of the parts that come later
+	Pinned []Pinned
+	Later  []plandoc.CommandLine
 }
 
 // Pinned is a file that a plan is made from: an input of PLAN-1.

@@ -92,11 +92,11 @@ func (t *Trust) Preparation(task *plan.Task) bool {
 	return true
 }
 
-// New returns the plan's command lines that are not trusted yet, each once.
-func (t *Trust) New(p *plan.Plan) []plandoc.CommandLine {
+// New returns the plan's command lines that are not trusted yet, and of those that come later, each once.
+func (t *Trust) New(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.CommandLine {
 	seen := map[string]bool{}
 	var lines []plandoc.CommandLine
-	for _, l := range plandoc.CommandLines(p) {
+	for _, l := range append(plandoc.CommandLines(p), later...) {
 		if !seen[l.Line] && !t.Has(l.Line) {
 			seen[l.Line] = true
 			lines = append(lines, l)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/workflow"
@@ -157,4 +159,32 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "names other files than the version has"}}
 	}
 	return Version{in.TaskID, v.Files}, nil
+}
+
+// Facts looks up what is true of the tree of HEAD: whether it has one of a fact's paths or patterns. Of a repository
+// without a commit nothing is.
+func Facts(ctx context.Context, store *gitstore.Store, facts []workflow.Fact) (map[string]bool, error) {
+	found := map[string]bool{}
+	if len(facts) == 0 {
+		return found, nil
+	}
+	head, err := store.Head(ctx)
+	if errors.Is(err, gitstore.ErrUnborn) {
+		return found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	tree, err := store.ListTree(ctx, head, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range facts {
+		found[f.Name] = slices.ContainsFunc(f.Any, func(pattern string) bool {
+			return slices.ContainsFunc(tree, func(e gitstore.TreeEntry) bool {
+				return strings.HasPrefix(e.Path, strings.TrimSuffix(pattern, "/")+"/") || glob.Match(pattern, e.Path)
+			})
+		})
+	}
+	return found, nil
 }

@@ -10,9 +10,9 @@ import "slices"
 // renders reports whether the task's deliverable follows from the plan's workflow and approved files.
 func (t *Task) renders() bool { return t.Planning() && t.Agent == AgentWorkflow }
 
-// addFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
+// AddFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
 // Fill and DependsOn.
-func (p *Plan) addFills(fills []*Task, by Planner) error {
+func (p *Plan) AddFills(fills []*Task, by Planner) error {
 	by.Agent = AgentWorkflow
 	tasks, next := p.Index(), p.nextPlanning()
 	for i, f := range fills {

@@ -261,7 +261,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	if len(e.Fills) > 0 && (s.Plan.Workflow == nil || !t.renders()) {
 		return Change{}, refuse(e.Task, "is not made from a workflow, and so has nothing to fill")
 	}
-	if err := p.addFills(e.Fills, e.Planner); err != nil {
+	if err := p.AddFills(e.Fills, e.Planner); err != nil {
 		return Change{}, err
 	}
 	leaves := p.Leaves()

@@ -29,11 +29,11 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 // ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
 // written, not of the completed plan. The plan is nil if there is any finding.
 func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
-	return parseFirst(name, data, floors, nil)
+	return ParseFrom(name, data, floors, nil)
 }
 
-// parseFirst is ParseValid of a plan that is made from a workflow, or from none.
-func parseFirst(name string, data []byte, floors policy.Floors, from *plan.Workflow) (*plan.Plan, error) {
+// ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.
+func ParseFrom(name string, data []byte, floors policy.Floors, from *plan.Workflow) (*plan.Plan, error) {
 	d, err := parseWritten(name, data)
 	if err != nil {
 		return nil, err
@@ -47,13 +47,14 @@ func parseFirst(name string, data []byte, floors policy.Floors, from *plan.Workf
 }
 
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
-// that a leaf is split into or a GOAL is filled with. It holds the plan that would come of it against the rules, and fails like ParseValid.
+// that a leaf is split into or a GOAL is filled with. It holds the plan that would come of it against the rules, and
+// fails like ParseValid.
 func ParseCandidate(
 	s *plan.State, task plan.TaskID, name string, data []byte, floors policy.Floors,
 ) (*plan.Plan, error) {
 	t := s.Tasks[task]
 	if len(s.Plan.Grafts) == 0 || t == nil {
-		return parseFirst(name, data, floors, s.Plan.Workflow)
+		return ParseFrom(name, data, floors, s.Plan.Workflow)
 	}
 	title := ""
 	for _, id := range [...]plan.TaskID{t.SplitTargetTaskID, t.FillTargetTaskID} {

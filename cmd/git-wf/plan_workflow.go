@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/expand"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/workflow"
+	"gitwf/templates"
+)
+
+// isWorkflowFile reports whether the user means a file of theirs rather than the name of a workflow.
+func isWorkflowFile(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return name == "-" || strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml" || ext == ".json"
+}
+
+// namedWorkflow finds a workflow by its name: among the user's own of this repository, then among all of the user's,
+// then in the program. What the repository's commits have is never looked at.
+func (u user) namedWorkflow(store *gitstore.Store, name string) (workflow.Source, error) {
+	src := workflow.Source{Name: name + ".yaml"}
+	var err error
+	err = fs.ErrNotExist
+	if filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`) {
+		src.Data, err = readCapped(u.templates(store), path.Join(templates.WorkflowDir, src.Name))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no workflow %s; those there are: %s", plain.Quote(name),
+			strings.Join(u.workflowNames(store), ", "))
+	}
+	return src, err
+}
+
+// readCapped reads a file up to one byte more than a workflow may have.
+func readCapped(from fs.FS, name string) ([]byte, error) {
+	f, err := from.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, workflow.MaxFileBytes+1))
+}
+
+// workflowNames lists the workflows that can be named.
+func (u user) workflowNames(store *gitstore.Store) []string {
+	var names []string
+	for _, layer := range append(u.layers(store), programLayer()) {
+		files, _ := fs.Glob(layer.FS, templates.WorkflowDir+"/*.yaml") // the pattern is sound
+		for _, f := range files {
+			names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// loadWorkflow reads a workflow by its name or from a file, with those that it uses.
+func (e *env) loadWorkflow(store *gitstore.Store, name string) (*workflow.Workflow, error) {
+	var src workflow.Source
+	var err error
+	if isWorkflowFile(name) {
+		src.Name = path.Base(filepath.ToSlash(fileWord(name)))
+		if name == "-" {
+			src.Name = "workflow.yaml"
+		}
+		if src.Data, err = e.readInput(name, workflow.MaxFileBytes+1); err != nil {
+			return nil, unreadable("the workflow "+fileWord(name), err, "git wf workflow lint FILE")
+		}
+	} else if src, err = e.namedWorkflow(store, name); err != nil {
+		return nil, fault.Usage("git wf workflow list; a file is given with its path: ./"+plain.Line(name)+".yaml", "%w", err)
+	}
+	w, err := workflow.Load(src, func(name string) (workflow.Source, error) { return e.namedWorkflow(store, name) })
+	if err != nil {
+		return nil, mendFile(err, "mend "+src.Name+" and try it: git wf workflow lint FILE; git wf workflow schema prints the form")
+	}
+	return w, nil
+}
+
+// linted is loadWorkflow, and fails with what is wrong with the workflow.
+func (e *env) linted(store *gitstore.Store, name string) (*workflow.Workflow, error) {
+	w, err := e.loadWorkflow(store, name)
+	if err != nil {
+		return nil, err
+	}
+	if fs := w.Lint(); len(fs) > 0 {
+		return nil, fault.Usage("mend it and try it: git wf workflow lint FILE", "%w", fs)
+	}
+	return w, nil
+}
+
+// setFlags reads --set NAME=VALUE.
+func setFlags(c *cli.Context) (map[string]string, error) {
+	set := map[string]string{}
+	for _, text := range c.StringSlice("set") {
+		name, value, ok := strings.Cut(text, "=")
+		if _, twice := set[name]; !ok || name == "" || twice {
+			return nil, usage("--set: expected NAME=VALUE, each name once, found %s", plain.Quote(text))
+		}
+		set[name] = value
+	}
+	return set, nil
+}
+
+// workflowInputs settles the params of a workflow: flags, answers on a terminal, what the score suggests, defaults.
+func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.Workflow,
+	sentence string) (*workflow.Inputs, error) {
+	set, err := setFlags(c)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := expand.Facts(c.Context, store, w.Facts())
+	if err != nil {
+		return nil, err
+	}
+	if e.interactive && !c.Bool("json") {
+		if err := e.askParams(w, sentence, facts, set); err != nil {
+			return nil, err
+		}
+	}
+	in, err := w.Inputs(sentence, facts, set)
+	if err != nil {
+		return nil, fault.Usage("git wf workflow show "+w.Name()+" says what each param means", "%w", err)
+	}
+	return in, nil
+}
+
+// askParams asks for the params that no flag sets. An empty answer takes the suggestion.
+func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]bool, set map[string]string) error {
+	_, suggested := w.Suggest(sentence, facts)
+	in := bufio.NewReader(e.stdin)
+	for _, p := range w.Params() {
+		if _, given := set[p.Name]; given || p.Ask == "" {
+			continue
+		}
+		value := suggested[p.Name]
+		if value == nil {
+			value = p.Default
+		}
+		for {
+			fmt.Fprintf(e.stderr, "%s %s ", plain.Line(p.Ask), paramChoices(p, value))
+			line, err := in.ReadString('\n')
+			line = strings.TrimSpace(line)
+			if err != nil && line == "" {
+				return fault.Waiting("--set "+p.Name+"=VALUE", "%s is not answered: %w", p.Name, err)
+			}
+			if line == "" && value != nil {
+				break
+			}
+			if _, wrong := p.Parse(line); wrong != nil {
+				fmt.Fprintln(e.stderr, plain.Text(wrong.Error()))
+				continue
+			}
+			set[p.Name] = line
+			break
+		}
+	}
+	return nil
+}
+
+// paramChoices is what may be answered, with the suggestion marked.
+func paramChoices(p workflow.Param, suggestion any) string {
+	text := ""
+	if suggestion != nil {
+		text = fmt.Sprint(suggestion)
+		if list, ok := suggestion.([]any); ok {
+			var items []string
+			for _, item := range list {
+				items = append(items, fmt.Sprint(item))
+			}
+			text = strings.Join(items, ",")
+		}
+	}
+	var options []string
+	for _, o := range p.Options {
+		if o == text {
+			o += "*"
+		}
+		options = append(options, o)
+	}
+	switch {
+	case len(options) > 0 && p.Type == "choice":
+		return "[" + strings.Join(options, "/") + "]"
+	case len(options) > 0:
+		return fmt.Sprintf("(%s) [%s]", strings.Join(p.Options, ", "), text)
+	}
+	return "[" + text + "]"
+}
+
+// madePlan is a plan that a workflow comes to.
+type madePlan struct {
+	*workflow.Workflow
+	inputs    *workflow.Inputs
+	rendering *workflow.Rendering
+	draft     engine.Draft
+}
+
+// makeWorkflow renders the plan of a workflow.
+func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.Engine, name, sentence string) (*madePlan,
+	error) {
+	w, err := e.linted(store, name)
+	if err != nil {
+		return nil, err
+	}
+	in, err := e.workflowInputs(c, store, w, sentence)
+	if err != nil {
+		return nil, err
+	}
+	m := &madePlan{Workflow: w, inputs: in}
+	const hint = "another --set NAME=VALUE, or another sentence"
+	if m.rendering, err = w.Render(in); err != nil {
+		return nil, mendFile(err, hint)
+	}
+	m.draft = engine.Draft{Name: "plan.yaml", Data: m.rendering.Text}
+	m.draft.Plan, err = plandoc.ParseFrom(w.Name()+".yaml", m.rendering.Text, eng.Policy.Floors, w.Origin())
+	if err != nil {
+		return nil, mendFile(err, hint)
+	}
+	m.draft.Plan.Workflow = w.Origin()
+	m.draft.Later = m.later()
+	for _, src := range w.Sources() {
+		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
+	}
+	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json", Data: plan.Document(in)})
+	return m, nil
+}
+
+// later are the command lines of the parts that come later.
+func (m *madePlan) later() []plandoc.CommandLine {
+	var lines []plandoc.CommandLine
+	now := plandoc.CommandLines(m.draft.Plan)
+	for _, text := range m.Commands() {
+		if !slices.ContainsFunc(now, func(l plandoc.CommandLine) bool { return l.Line == text }) {
+			lines = append(lines, plandoc.CommandLine{TaskID: "later", Line: text})
+		}
+	}
+	return lines
+}
+
+// planWorkflow makes a plan from a workflow: the same events as those of a plan that a person hands in.
+func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.Engine, name, sentence string) error {
+	m, err := e.makeWorkflow(c, store, eng, name, sentence)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("json") {
+		e.printMade(m)
+	}
+	if c.Bool("dry-run") {
+		return e.dryRun(c, eng, m.draft, nil)
+	}
+	return e.createPlan(c, store, eng, m.draft)
+}
+
+// printMade says what a workflow comes to with the params.
+func (p printer) printMade(m *madePlan) {
+	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
+	var set []string
+	for _, param := range m.Params() {
+		set = append(set, fmt.Sprintf("%s=%v", param.Name, m.inputs.Params[param.Name]))
+	}
+	if len(set) > 0 {
+		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(strings.Join(set, ", ")))
+	}
+	if text := m.bounds(); text != "" {
+		fmt.Fprintln(p.stderr, text)
+	}
+}
+
+// checkWorkflowFlags refuses what does not go with --workflow.
+func checkWorkflowFlags(c *cli.Context, sentence string) error {
+	if !c.IsSet("workflow") {
+		if c.IsSet("set") {
+			return usage("--set belongs to --workflow NAME")
+		}
+		return nil
+	}
+	for _, other := range []string{"file", "attach", "planner", "amend", "edit", "message", "type", "complexity"} {
+		if c.IsSet(other) {
+			return usage("--%s does not go with --workflow", other)
+		}
+	}
+	if sentence == "" {
+		return fault.Usage("git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
+			"nothing says what is to be made")
+	}
+	return nil
+}
+
+// bounds says how much can come of the workflow with these params.
+func (m *madePlan) bounds() string {
+	b, err := m.Bounds(m.inputs)
+	if err != nil {
+		return ""
+	}
+	text := fmt.Sprintf("at most %s; usually %s of agents, at most %s", plain.Count(b.Tasks, "task"),
+		plain.Count(b.Usual, "call"), plain.Count(b.Most, "call"))
+	if b.MaxDecisions > 0 {
+		text += fmt.Sprintf("; %s needed, at most %d", plain.Count(b.Decisions, "decision"), b.MaxDecisions)
+	}
+	return text
+}

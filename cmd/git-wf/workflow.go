@@ -1,0 +1,444 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/expand"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
+	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/prompt"
+	"gitwf/internal/workflow"
+	"gitwf/templates"
+)
+
+func workflowFlag() cli.Flag {
+	return textFlag("workflow", "make the plan from a workflow, by its `NAME` or its path; git wf workflow list lists them", "")
+}
+
+func setFlag() cli.Flag {
+	return listFlag("set", "the value of a workflow's param, as `NAME=VALUE`; may be given more than once")
+}
+
+func programLayer() prompt.Layer { return prompt.Layer{FS: templates.FS} }
+
+func (e *env) workflowCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "workflow",
+		Usage: "look at ways of working that plans are made from, and write your own",
+		Description: "A workflow is a file: roles, tasks, loops, panels. git wf plan --workflow NAME makes a plan from it. A name is looked\n" +
+			"up in wf/templates/workflows of the git directory, then in ~/.config/git-wf/templates/workflows, then in the\n" +
+			"program; a path is read as it is. What the repository's commits have is never looked at.",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.workflowList),
+			},
+			{
+				Name: "show", Usage: "show a workflow: params, roles, tasks, how much work it can become, command lines",
+				ArgsUsage: "WORKFLOW",
+				Flags: []cli.Flag{
+					setFlag(),
+					boolFlag("graph", "draw the tasks that it begins with"),
+					textFlag("format", "of the graph: ascii, mermaid, dot or svg", "ascii"),
+					jsonFlag(),
+				},
+				Action: e.onStore(e.workflowShow),
+			},
+			{
+				Name: "lint", Usage: "say what is wrong with workflow files", ArgsUsage: "FILE...",
+				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.workflowLint),
+			},
+			{
+				Name: "render", Usage: "print the plan that a workflow comes to, or what fills its GOALs from a file",
+				ArgsUsage: "WORKFLOW [SENTENCE...]",
+				Flags: []cli.Flag{
+					setFlag(),
+					listFlag("from", "`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),
+					jsonFlag(),
+				},
+				Action: e.onStore(e.workflowRender),
+			},
+			{
+				Name: "new", Usage: "write a small workflow to begin with, as NAME.yaml", ArgsUsage: "NAME",
+				Action: e.workflowNew,
+			},
+			{
+				Name: "schema", Usage: "print the JSON Schema of workflow files",
+				Action: func(*cli.Context) error {
+					_, err := e.stdout.Write(workflow.Schema())
+					return err
+				},
+			},
+		},
+	}
+}
+
+// workflowSummary is a line of the list.
+type workflowSummary struct {
+	Name    string `json:"workflow"`
+	Version int    `json:"version"`
+	About   string `json:"about"`
+	Error   string `json:"error,omitempty"` // why it can't be used
+}
+
+func (e *env) workflowList(c *cli.Context, store *gitstore.Store) error {
+	all := []workflowSummary{}
+	width := 0
+	for _, name := range e.workflowNames(store) {
+		sum := workflowSummary{Name: name}
+		if w, err := e.loadWorkflow(store, name); err != nil {
+			sum.Error = plain.Line(err.Error())
+		} else {
+			sum.Version, sum.About = w.Version(), w.About()
+		}
+		all, width = append(all, sum), max(width, len(name))
+	}
+	if c.Bool("json") {
+		return e.printJSON(all)
+	}
+	for _, sum := range all {
+		about := sum.About
+		if sum.Error != "" {
+			about = "can't be used: " + sum.Error
+		}
+		fmt.Fprintf(e.stdout, "%-*s  %s\n", width, plain.Line(sum.Name), plain.Line(about))
+	}
+	return nil
+}
+
+// workflowDocument is what show --json prints.
+type workflowDocument struct {
+	workflowSummary
+	Params   []paramDocument      `json:"params"`
+	Roles    map[string]plan.Role `json:"roles"`
+	Files    []string             `json:"files"`
+	Bounds   boundsDocument       `json:"bounds"`
+	Commands []string             `json:"commands"`
+	Graph    *graph.Graph         `json:"graph,omitempty"`
+}
+
+// boundsDocument is workflow.Bounds.
+type boundsDocument struct {
+	Tasks        int `json:"tasks"`
+	Usual        int `json:"usual_calls"`
+	Most         int `json:"most_calls"`
+	Decisions    int `json:"decisions"`
+	MaxDecisions int `json:"max_decisions"`
+}
+
+type paramDocument struct {
+	Name string `json:"name"`
+	workflow.Param
+}
+
+func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
+	name := c.Args().First()
+	if name == "" || c.Args().Len() > 1 {
+		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them", "show takes the name of one workflow")
+	}
+	if c.IsSet("format") && !c.Bool("graph") {
+		return usage("--format belongs to --graph")
+	}
+	w, err := e.linted(store, name)
+	if err != nil {
+		return err
+	}
+	m, err := e.exampleOf(c, store, w)
+	if err != nil {
+		return err
+	}
+	s := m.begun(e)
+	if c.Bool("graph") {
+		return e.writeGraph(c, graph.FromState(s, graph.Options{}), true)
+	}
+	if c.Bool("json") {
+		g := graph.FromState(s, graph.Options{})
+		b, err := m.Bounds(m.inputs)
+		if err != nil {
+			return err
+		}
+		doc := workflowDocument{
+			workflowSummary: workflowSummary{Name: w.Name(), Version: w.Version(), About: w.About()},
+			Params:          []paramDocument{}, Roles: m.draft.Plan.Roles, Files: []string{}, Bounds: boundsDocument(b),
+			Commands: append([]string{}, w.Commands()...), Graph: &g,
+		}
+		for _, p := range w.Params() {
+			doc.Params = append(doc.Params, paramDocument{p.Name, p})
+		}
+		for _, src := range w.Sources() {
+			doc.Files = append(doc.Files, src.Name)
+		}
+		return e.printJSON(doc)
+	}
+	e.printWorkflow(m, s)
+	return nil
+}
+
+// exampleOf renders a workflow with the params that are set; those without a value have the first that they may have.
+func (e *env) exampleOf(c *cli.Context, store *gitstore.Store, w *workflow.Workflow) (*madePlan, error) {
+	set, err := setFlags(c)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := expand.Facts(c.Context, store, w.Facts())
+	if err != nil {
+		return nil, err
+	}
+	const sentence = "What is to be made"
+	_, suggested := w.Suggest(sentence, facts)
+	for _, p := range w.Params() {
+		if _, given := set[p.Name]; given || p.Default != nil || suggested[p.Name] != nil {
+			continue
+		}
+		set[p.Name] = exampleValue(p)
+	}
+	in, err := w.Inputs(sentence, facts, set)
+	if err != nil {
+		return nil, fault.Usage("git wf workflow show "+w.Name(), "%w", err)
+	}
+	m := &madePlan{Workflow: w, inputs: in}
+	if m.rendering, err = w.Render(in); err != nil {
+		return nil, mendFile(err, "another --set NAME=VALUE")
+	}
+	m.draft.Plan, err = plandoc.Parse(w.Name()+".yaml", m.rendering.Text)
+	return m, err
+}
+
+// exampleValue is a value for a param that has no default.
+func exampleValue(p workflow.Param) string {
+	switch {
+	case len(p.Options) > 0:
+		return p.Options[0]
+	case p.Type == "integer":
+		return strconv.Itoa(max(p.Max, 1))
+	case p.Type == "boolean":
+		return "true"
+	}
+	return "example"
+}
+
+// begun is the state of the plan when it has just begun, with the tasks that fill GOALs later.
+func (m *madePlan) begun(e *env) *plan.State {
+	p := *m.draft.Plan
+	p.Tasks = slices.Clone(p.Tasks)
+	_ = p.AddFills(expand.Fills(m.rendering), plan.Planner{}) // each is below a GOAL of the rendering
+	return plan.Derive(&p, plan.Records{}, nil, e.now())
+}
+
+func (e *env) printWorkflow(m *madePlan, s *plan.State) {
+	fmt.Fprintf(e.stdout, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
+	if params := m.Params(); len(params) > 0 {
+		e.heading(e.stdout, "Params")
+		for _, p := range params {
+			text := p.Type
+			if len(p.Options) > 0 {
+				text += " of " + strings.Join(p.Options, ", ")
+			}
+			if p.Max > 0 {
+				text += fmt.Sprintf(", at most %d", p.Max)
+			}
+			if p.Default != nil {
+				text += fmt.Sprintf(", default %v", p.Default)
+			}
+			fmt.Fprintf(e.stdout, "  --set %s=...  %s: %s\n", p.Name, plain.Line(text), plain.Line(p.Ask))
+		}
+	}
+	if len(m.draft.Plan.Roles) > 0 {
+		e.heading(e.stdout, "Roles")
+		for _, name := range slices.Sorted(maps.Keys(m.draft.Plan.Roles)) {
+			fmt.Fprintf(e.stdout, "  %s: %s\n", name, clip(plain.Line(m.draft.Plan.Roles[name].Text), 100))
+		}
+	}
+	e.heading(e.stdout, "Begins with")
+	e.printTree(e.stdout, s, nil)
+	if text := m.bounds(); text != "" {
+		fmt.Fprintf(e.stdout, "\n%s\n", text)
+	}
+	if lines := m.Commands(); len(lines) > 0 {
+		e.heading(e.stdout, "Command lines")
+		for _, line := range lines {
+			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(line), "\n", " ↵ ")))
+		}
+	}
+}
+
+func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
+	if !c.Args().Present() {
+		return fault.Usage("git wf workflow lint FILE...", "lint takes one file or more")
+	}
+	all := plan.Findings{}
+	for _, name := range c.Args().Slice() {
+		w, err := e.loadWorkflow(store, name)
+		var fs plan.Findings
+		if errors.As(err, &fs) {
+			all = append(all, fs...)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		fs = w.Lint()
+		all = append(all, fs...)
+		if len(fs) == 0 && !c.Bool("json") {
+			m, err := e.exampleOf(c, store, w)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(e.stdout, "%s: nothing found; %s\n", plain.Line(name), m.bounds())
+		}
+	}
+	if c.Bool("json") {
+		if err := e.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if len(all) > 0 {
+		return fault.Usage("git wf workflow schema prints the form, docs/workflows.md says what it means", "%w", all)
+	}
+	return nil
+}
+
+// workflowRender prints what a workflow comes to. With --from it prints the fragments instead that follow.
+func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
+	if !c.Args().Present() {
+		return fault.Usage("git wf workflow render NAME --set NAME=VALUE", "render takes the name of a workflow")
+	}
+	w, err := e.linted(store, c.Args().First())
+	if err != nil {
+		return err
+	}
+	sentence := strings.TrimSpace(strings.Join(c.Args().Tail(), " "))
+	if sentence == "" {
+		sentence = "What is to be made"
+	}
+	in, err := e.workflowInputs(c, store, w, sentence)
+	if err != nil {
+		return err
+	}
+	r, err := w.Render(in)
+	if err != nil {
+		return mendFile(err, "another --set NAME=VALUE")
+	}
+	parts := []*workflow.Rendering{r}
+	if from := c.StringSlice("from"); len(from) > 0 {
+		if parts, err = e.renderFrom(w, in, r, from); err != nil {
+			return err
+		}
+	}
+	for i, part := range parts {
+		if c.Bool("json") {
+			doc := struct {
+				Text  string          `json:"text"`
+				Fills []workflow.Fill `json:"fills"`
+			}{string(part.Text), append([]workflow.Fill{}, part.Fills...)}
+			if err := e.printJSON(doc); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(e.stdout, "---")
+		}
+		if _, err := e.stdout.Write(part.Text); err != nil {
+			return err
+		}
+		for _, f := range part.Fills {
+			fmt.Fprintf(e.stderr, "%s is filled from %s of %s\n", f.Target, plain.Line(f.File), f.Source)
+		}
+	}
+	return nil
+}
+
+// renderFrom renders the fills that follow from files of tasks, each TASK=FILE in turn.
+func (e *env) renderFrom(w *workflow.Workflow, in *workflow.Inputs, r *workflow.Rendering,
+	from []string) (parts []*workflow.Rendering, err error) {
+	fills := r.Fills
+	for _, text := range from {
+		task, file, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usage("--from: expected TASK=FILE, found %s", plain.Quote(text))
+		}
+		data, err := e.readInput(file, plandoc.MaxFileBytes+1)
+		if err != nil {
+			return nil, unreadable("the file "+fileWord(file), err, "git wf workflow render NAME --from TASK=FILE")
+		}
+		found := false
+		for _, f := range fills {
+			if string(f.Source) != task {
+				continue
+			}
+			found = true
+			part, err := w.RenderFill(in, f.Fill, data)
+			if err != nil {
+				return nil, mendFile(err, "mend "+plain.Line(file))
+			}
+			parts, fills = append(parts, part), append(slices.Clone(fills), part.Fills...)
+		}
+		if !found {
+			var names []string
+			for _, f := range fills {
+				names = append(names, string(f.Source))
+			}
+			slices.Sort(names)
+			return nil, fault.Usage("git wf workflow render NAME shows what is filled, and from which task",
+				"nothing is filled from %s; expected one of %s", plain.Quote(task), strings.Join(slices.Compact(names), ", "))
+		}
+	}
+	return parts, nil
+}
+
+var workflowName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// newWorkflow is what git wf workflow new writes.
+const newWorkflow = `workflow: NAME
+version: 1
+about: what it is for, in one line
+params:
+  parts: {type: integer, default: 3, max: 5, ask: "At most how many parts?"}
+roles:
+  writer: {text: "Write for those who build on it."}
+  critic: {kind: read-only, text: "Name each fault with its place. What is not wrong, let be."}
+criteria: [{id: R1, statement: What was asked for is there}]
+tasks:
+  - id: DRAFT-1
+    role: writer
+    title: The draft
+    text: "{{sentence}}\nIn at most {{parts}} parts."
+    make: draft.md
+    covers: [R1]
+    criteria: [{id: A1, statement: draft.md has at least 1 heading, run: 'grep -q "^#" draft.md'}]
+    review: {by: [critic], max_rounds: 3}
+`
+
+func (e *env) workflowNew(c *cli.Context) error {
+	name := c.Args().First()
+	if c.Args().Len() != 1 || !workflowName.Get().MatchString(name) {
+		return fault.Usage("git wf workflow new NAME", "new takes a name of lower-case letters, digits and hyphens, found %s",
+			plain.Quote(name))
+	}
+	file := e.absolute(name + ".yaml")
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fault.Usage("git wf workflow new NAME, with another name", "write %s.yaml: %w", name, reasonOf(err))
+	}
+	_, err = f.WriteString(strings.Replace(newWorkflow, "NAME", name, 1))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then git wf plan --workflow ./%[1]s.yaml 'what is to be made'\n", name)
+	}
+	return err
+}
