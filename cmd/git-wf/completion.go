@@ -15,7 +15,7 @@ func (e *env) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Hidden:    true,
-		ArgsUsage: "bash|zsh|fish|tasks|plans",
+		ArgsUsage: "bash|zsh|fish|tasks|plans|workflows",
 		Action: func(c *cli.Context) error {
 			switch what := c.Args().First(); what {
 			case "bash", "zsh", "fish":
@@ -24,8 +24,12 @@ func (e *env) completionCommand() *cli.Command {
 				e.completeIDs(c, taskIDs)
 			case "plans":
 				e.completeIDs(c, planIDs)
+			case "workflows":
+				e.completeIDs(c, func(e *env, _ *cli.Context, store *gitstore.Store) ([]string, error) {
+					return e.workflowNames(store), nil
+				})
 			default:
-				return usage("completion: expected bash, zsh, fish, tasks or plans, found %q", what)
+				return usage("completion: expected bash, zsh, fish, tasks, plans or workflows, found %q", what)
 			}
 			return nil
 		},

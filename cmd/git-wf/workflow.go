@@ -62,7 +62,7 @@ func (e *env) workflowCommand() *cli.Command {
 			},
 			{
 				Name: "render", Usage: "print the plan that a workflow comes to, or what fills its GOALs from a file",
-				ArgsUsage: "WORKFLOW [SENTENCE...]",
+				ArgsUsage: "WORKFLOW [TEXT...]",
 				Flags: []cli.Flag{
 					setFlag(),
 					listFlag("from", "`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),

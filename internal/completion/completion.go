@@ -90,6 +90,7 @@ const (
 	wordPlan    = "plan"
 	wordFile    = "file"
 	wordRev     = "revision"
+	wordFlow    = "workflow"
 	wordCommand = "command"
 	wordText    = "text" // nothing does
 )
@@ -164,6 +165,8 @@ func flagValue(name string) string {
 	switch name {
 	case "plan":
 		return wordPlan
+	case "workflow":
+		return wordFlow
 	case "file", "root":
 		return wordFile
 	}
@@ -204,6 +207,8 @@ func Operands(usage string) []Operand {
 			kind = wordFile
 		case "COMMIT":
 			kind = wordRev
+		case "WORKFLOW":
+			kind = wordFlow
 		default:
 			continue
 		}
