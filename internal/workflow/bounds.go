@@ -95,12 +95,15 @@ func newGraph(p *plan.Plan) *graph {
 	return g
 }
 
-// walk finds all that a task depends on. A circle, which no plan has, ends it.
+// walk finds all that a task is made from. A circle, which no plan has, ends it.
 func (g *graph) walk(k int) set {
 	if g.state[k] == 0 {
 		g.state[k] = 1
 		g.above[k] = make(set, (len(g.tasks)+63)/64)
 		for _, d := range g.tasks[k].DependsOn {
+			if slices.Contains(g.tasks[k].OrderOnly, d) {
+				continue // nothing becomes stale by it
+			}
 			for _, j := range g.leafs[d] {
 				if j != k {
 					g.above[k][j/64] |= 1 << (j % 64)

@@ -198,7 +198,7 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 	p := x.plan()
 	l.accepted(x, p)
 	l.fs = append(l.fs, x.fs...)
-	text, err := plandoc.WriteYAML(p)
+	text, err := plandoc.Encode(p)
 	var parsed *plan.Plan
 	if err == nil {
 		parsed, err = plandoc.Parse(x.w.files[0].Name, text)

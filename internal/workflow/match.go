@@ -40,41 +40,45 @@ func shape(id string, e *env) []hole {
 	return append(out, hole{text: text + id, end: true})
 }
 
-// canBe reports whether an id of the shape can be s or, with begins, begin with it.
+// canBe reports whether an id of the shape can be s or, with begins, begin with it. It keeps all places of s that the
+// holes so far can end at, so that many holes take no longer than one after another.
 func canBe(shape []hole, s string, begins bool) bool {
-	for k, h := range shape {
-		if begins && strings.HasPrefix(h.text, s) {
-			return true
-		}
-		rest, ok := strings.CutPrefix(s, h.text)
-		switch {
-		case !ok:
-			return false
-		case h.end:
-			return rest == ""
-		case begins && rest == "":
-			return true
-		}
-		if !h.digits {
-			if begins {
+	if len(s) > maxID {
+		return false
+	}
+	ends := []int{0}
+	for _, h := range shape {
+		var next []int
+		for _, at := range ends {
+			rest := s[at:]
+			if begins && strings.HasPrefix(h.text, rest) {
 				return true
 			}
-			for cut := 1; cut <= len(rest); cut++ {
-				if canBe(shape[k+1:], rest[cut:], false) {
-					return true
-				}
+			if strings.HasPrefix(rest, h.text) {
+				next = append(next, at+len(h.text))
 			}
-			return false
 		}
-		if s = strings.TrimLeft(rest, "0123456789"); len(s) == len(rest) {
-			return false
+		if h.end {
+			return !begins && slices.Contains(next, len(s))
 		}
-		if s == "" && begins {
-			return true
+		var after [maxID + 1]bool
+		for _, at := range next {
+			for end := at + 1; end <= len(s) && (!h.digits || s[end-1] >= '0' && s[end-1] <= '9'); end++ {
+				after[end] = true
+			}
+		}
+		ends = ends[:0]
+		for at, ok := range after {
+			if ok {
+				ends = append(ends, at)
+			}
 		}
 	}
 	return false
 }
+
+// maxID is more than the length of any task's id.
+const maxID = 200
 
 // wanted is what a need, a judge or a delivery names.
 type wanted struct {

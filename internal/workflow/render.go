@@ -20,7 +20,7 @@ import (
 
 // Rendering is what a workflow comes to so far.
 type Rendering struct {
-	// Text is a plan, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it the tasks that
+	// Text is a plan in canonical JSON, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it the tasks that
 	// are new: none where a list is empty or the rounds are over.
 	Text  []byte
 	Fills []Fill // of the GOALs that are left open, in the order of the text
@@ -110,9 +110,9 @@ func (x *expander) rendering() (*Rendering, error) {
 	if len(x.fs) > 0 {
 		return nil, x.findings()
 	}
-	text, err := plandoc.WriteYAML(p)
+	text, err := plandoc.Encode(p)
 	if err != nil {
-		return nil, err
+		return nil, plan.Findings{{Code: "bad-text", File: x.w.files[0].Name, Message: plain.Line(err.Error())}}
 	}
 	if _, err := plandoc.Parse(x.w.files[0].Name, text); err != nil {
 		return nil, x.placed(err)
@@ -174,7 +174,6 @@ func (x *expander) plan() *plan.Plan {
 		p.RootTaskID = root.TaskID
 		p.Title = root.Title
 	}
-	p.PlanID = plan.NewID(p.Title, 1)
 	for _, i := range x.insts {
 		if !i.fresh || !i.on {
 			continue
@@ -285,7 +284,16 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	t := &plan.Task{
 		TaskID: i.id, NodeType: plan.Action, Title: d.Title, Description: d.Text, ParentTaskID: parent, Role: d.Role,
 		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
-		Decides: d.Decides, AcceptanceCriteria: d.Criteria, DependsOn: x.needs(i),
+		Decides: d.Decides, AcceptanceCriteria: d.Criteria,
+	}
+	t.DependsOn = x.resolve(i.node, i, "needs").ids
+	for _, before := range i.after {
+		if before.on && !slices.Contains(t.DependsOn, before.id) {
+			t.DependsOn = append(t.DependsOn, before.id)
+			if d.Change == nil { // changes stack
+				t.OrderOnly = append(t.OrderOnly, before.id)
+			}
+		}
 	}
 	if d.Run != "" {
 		t.Agent = plan.AgentExec
@@ -301,17 +309,6 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	t.DeliverableSpec = d.spec()
 	x.criteria(i, t, &d)
 	return []*plan.Task{t, x.check(i, t, &d)}
-}
-
-// needs are the task's dependencies, those that serial adds among them.
-func (x *expander) needs(i *inst) []plan.TaskID {
-	ids := x.resolve(i.node, i, "needs").ids
-	for _, before := range i.after {
-		if before.on && !slices.Contains(ids, before.id) {
-			ids = append(ids, before.id)
-		}
-	}
-	return ids
 }
 
 func (d *taskDoc) spec() *plan.DeliverableSpec {
