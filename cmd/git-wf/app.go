@@ -47,13 +47,13 @@ func (e *env) groups() []group {
 			e.planCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
-			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.promptCommand(),
+			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.noteCommand(), e.promptCommand(),
 			e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.graphCommand(), e.uiCommand(),
-			e.checkoutCommand(),
+			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.notesCommand(), e.graphCommand(),
+			e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
 			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),

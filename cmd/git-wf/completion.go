@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"gitwf/internal/completion"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
 )
 
 // completionCommand prints the scripts that install.sh installs, and the ids that those scripts ask for.
@@ -15,7 +17,7 @@ func (e *env) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Hidden:    true,
-		ArgsUsage: "bash|zsh|fish|tasks|plans|workflows",
+		ArgsUsage: "bash|zsh|fish|tasks|plans|workflows|categories",
 		Action: func(c *cli.Context) error {
 			switch what := c.Args().First(); what {
 			case "bash", "zsh", "fish":
@@ -24,12 +26,14 @@ func (e *env) completionCommand() *cli.Command {
 				e.completeIDs(c, taskIDs)
 			case "plans":
 				e.completeIDs(c, planIDs)
+			case "categories":
+				fmt.Fprintln(e.stdout, strings.Join(plan.Note{}.Categories(), "\n"))
 			case "workflows":
 				e.completeIDs(c, func(e *env, _ *cli.Context, store *gitstore.Store) ([]string, error) {
 					return e.workflowNames(store), nil
 				})
 			default:
-				return usage("completion: expected bash, zsh, fish, tasks, plans or workflows, found %q", what)
+				return usage("completion: expected bash, zsh, fish, tasks, plans, workflows or categories, found %q", what)
 			}
 			return nil
 		},

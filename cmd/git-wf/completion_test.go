@@ -41,7 +41,8 @@ func fakeProgram(t *testing.T) {
 	isolateGit(t)
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase $* in\n'completion tasks') printf '%s\\n' GOAL-1 TEXT-1 CARD-1 ;;\n" +
-		"'completion plans') printf '%s\\n' WFS-card WFS-shop ;;\n*) echo \"unexpected: $*\" >&2; exit 2 ;;\nesac\n"
+		"'completion plans') printf '%s\\n' WFS-card WFS-shop ;;\n" +
+		"'completion categories') printf '%s\\n' issues debt ;;\n*) echo \"unexpected: $*\" >&2; exit 2 ;;\nesac\n"
 	if err := os.WriteFile(filepath.Join(dir, "git-wf"), []byte(script), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +120,7 @@ var completions = []struct{ name, line, want string }{
 	{"no second task", "git-wf show TEXT-1 T", ""},
 	{"plan", "git-wf switch WFS-s", "WFS-shop"},
 	{"value of a flag", "git-wf status --plan WFS-c", "WFS-card"},
+	{"category of a note", "git-wf note d", "debt"},
 	{"free text", "git-wf retry -m T", ""},
 	{"no such command", "git-wf nonsense T", ""},
 	{"command that help explains", "git-wf help ver", "verify"},

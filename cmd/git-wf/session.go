@@ -45,13 +45,14 @@ func (e *env) resumeCommand() *cli.Command {
 // sessionSummary is what --json says of a plan as a whole.
 type sessionSummary struct {
 	SessionStatus plan.SessionStatus `json:"session_status"`
-	Phase         plan.Phase         `json:"phase"`
+	Phase         string             `json:"phase"`
 	Complexity    plan.Complexity    `json:"complexity"`
 	PlanType      string             `json:"plan_type,omitempty"`
+	Notes         int                `json:"notes,omitempty"` // how many
 }
 
 func sessionOf(s *plan.State) sessionSummary {
-	return sessionSummary{s.SessionStatus(), s.Phase(), s.Plan.AssessComplexity(), s.Plan.PlanType}
+	return sessionSummary{s.SessionStatus(), string(s.Phase()), s.Plan.AssessComplexity(), s.Plan.PlanType, len(s.Records.Notes)}
 }
 
 // printSession prints what is unusual about a plan as a whole.
@@ -66,6 +67,9 @@ func printSession(w io.Writer, s *plan.State) {
 	}
 	if n := len(s.Records.Newer); n > 0 {
 		parts = append(parts, plain.Count(n, "record")+" by a newer git wf: read-only here")
+	}
+	if sum.Notes > 0 && sum.SessionStatus != plan.SessionCompleted {
+		parts = append(parts, plain.Count(sum.Notes, "note")+" (git wf notes)")
 	}
 	if sum.PlanType != "" {
 		parts = append(parts, "type "+plain.Line(sum.PlanType))

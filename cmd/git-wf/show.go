@@ -39,6 +39,7 @@ type taskDocument struct {
 	export.Work
 	taskInput
 	Seats       []seat             `json:"seats,omitempty"`
+	Notes       []plan.Note        `json:"notes,omitempty"` // that came with its records
 	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
 	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
@@ -119,6 +120,10 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if d.HandedIn, err = export.All(docs.Inputs(), docs.Input); err != nil {
 		return d, err
 	}
+	if d.Notes, err = export.Notes(ctx, store, snap, mostNotes); err != nil {
+		return d, err
+	}
+	d.Notes = slices.DeleteFunc(d.Notes, func(n plan.Note) bool { return !n.Is(t.TaskID) && !n.Is(t.TaskID.CheckID()) })
 	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {
 		return d, err
 	}
@@ -169,6 +174,12 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 	st.printFeasibility(w, t.TaskID, d.Feasibility)
 	st.printTaskInput(w, d.taskInput)
 	st.printVersions(w, s, t, d)
+	if len(d.Notes) > 0 {
+		st.heading(w, "Notes")
+	}
+	for _, n := range d.Notes {
+		st.printNote(w, n, "  ")
+	}
 	if len(d.Others) > 0 {
 		st.heading(w, "Other records")
 	}
@@ -225,6 +236,7 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		printSome(w, a.Files, 20, "      and %d more files\n", func(f plan.FileInfo) {
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plain.Line(f.Path), f.Mode, f.SHA256)
 		})
+		printConcerns(w, a.Concerns)
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
 				printReview(w, r)
@@ -244,6 +256,7 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		for line := range strings.Lines(plain.Text(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
 		}
+		printConcerns(w, a.Concerns)
 		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath,
 			s.Records.Of(t.TaskID).Attempts[i].Path())
 	}

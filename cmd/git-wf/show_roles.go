@@ -60,3 +60,13 @@ func makerOf(t *plan.Task) string {
 	}
 	return "wf.executor or a person"
 }
+
+// mostNotes is how many of the plan's notes are looked through for those of one task, the newest.
+const mostNotes = 200
+
+// printConcerns prints what an agent found wrong with the work of other tasks.
+func printConcerns(w io.Writer, concerns []plan.Note) {
+	for _, c := range concerns {
+		fmt.Fprintf(w, "      concern about %s: %s\n", plain.Line(string(c.TaskID)), clip(plain.Line(c.Text), 110))
+	}
+}

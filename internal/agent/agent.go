@@ -76,6 +76,9 @@ type Result struct {
 	Thread string          // the agent's own name for the conversation
 	Usage  *plan.Usage     // nil if unknown
 
+	Notes    []plan.Note // that came with the reply
+	Concerns []plan.Note // about other tasks
+
 	Skipped []string            // why others of a chain of fallbacks did not answer, one line each
 	Replies int                 // number of its answers, including replies that broke the contract
 	Broken  *contract.Violation // how the last reply broke the contract; nil if it did not

@@ -16,7 +16,7 @@ type Context struct {
 	Criteria []plan.Criterion `json:"criteria"` // that the result is judged by
 	Inputs   []Input          `json:"inputs"`
 	HandedIn []HandedIn       `json:"handed_in"` // by people
-	Notes    []Note           `json:"notes"`
+	Notes    []plan.Note      `json:"notes"`
 
 	Preparation []Prepared `json:"preparation,omitempty"` // steps taken before the attempt
 }
@@ -56,12 +56,6 @@ type HandedIn struct {
 	Path string `json:"path"`
 }
 
-// Note is something that the plan has recorded for those who work on it.
-type Note struct {
-	Category string `json:"category"`
-	Text     string `json:"text"`
-}
-
 // Write writes the context as JSON. An empty list is [], so readers need not check whether it is there.
 func (c Context) Write(path string) error {
 	if c.Criteria == nil {
@@ -71,7 +65,7 @@ func (c Context) Write(path string) error {
 		c.HandedIn = []HandedIn{}
 	}
 	if c.Notes == nil {
-		c.Notes = []Note{}
+		c.Notes = []plan.Note{}
 	}
 	inputs := make([]Input, len(c.Inputs))
 	for i, in := range c.Inputs {

@@ -27,7 +27,7 @@ func sample() Context {
 		Inputs: []Input{{TaskID: "IMPL-1", Version: 2, Files: []InputFile{{Path: "style.css",
 			BundlePath: "style_IMPL-1/style.css"}}}},
 		HandedIn: []HandedIn{{Name: "logo", Path: "inputs/logo/1/logo.svg"}},
-		Notes:    []Note{{Category: "decisions", Text: "Blue."}},
+		Notes:    []plan.Note{{Category: "decisions", Text: "Blue."}},
 	}
 }
 

@@ -79,6 +79,7 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode,
 			answer.LogTail, usage.total()
 		reply, err := parse(want, answer)
+		res.Notes, res.Concerns = reply.Notes, reply.Concerns
 		var broken *contract.Violation
 		switch {
 		case err == nil && reply.Type == contract.Error && want.Role.Usual() != contract.Artifact:

@@ -252,6 +252,9 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 		return "" // it is foreign, or a newer program's, which is found among the records
 	case k == nil, !slices.Contains(k.Events, kind), k.Named && k.Known(name) && k.Word(name) != kind:
 		return "an event of the kind " + kind + notIts
+	case dir == plan.NotesDir && kind == "note" && !s.named(s.trailers["Wf-Agent"], s.by):
+		return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(s.trailers["Wf-Agent"]),
+			strconv.Quote(s.by))
 	case !ofTask:
 		return ""
 	}

@@ -135,25 +135,33 @@ func recordOf(name string) string {
 
 // document is one record whose content is looked at: where it is, and the object that holds it.
 type document struct {
-	task  plan.TaskID
-	name  string // below the task's directory
+	task  plan.TaskID // "" for one of the plan
+	name  string      // below the task's directory
 	oid   plan.OID
 	kind  *plan.RecordKind // of JSON that is compared with its place; nil for other documents
 	texts bool             // it may hold secrets, which are looked for
 }
 
-func (d document) path() string { return d.task.Dir() + "/" + d.name }
+func (d document) path() string {
+	if d.task == "" {
+		return d.name
+	}
+	return d.task.Dir() + "/" + d.name
+}
 
 // documents lists the records whose content is looked at.
 func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 	var docs []document
 	for _, e := range entries {
 		task, name, ok := taskPath(e.Path)
-		if !ok || !strings.HasPrefix(e.Mode, "100") {
+		if !strings.HasPrefix(e.Mode, "100") {
 			continue
 		}
+		if !ok {
+			task, name = "", e.Path
+		}
 		d := document{task: task, name: name, oid: e.OID}
-		if dir, _, _ := strings.Cut(name, "/"); path.Ext(name) == ".json" && !strings.Contains(name, "/files/") &&
+		if dir, _, _ := strings.Cut(name, "/"); ok && path.Ext(name) == ".json" && !strings.Contains(name, "/files/") &&
 			!slices.Contains(a.snap.Records.Of(task).Foreign, name) {
 			d.kind = plan.KindOf(dir, false)
 		}

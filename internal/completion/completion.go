@@ -91,6 +91,7 @@ const (
 	wordFile    = "file"
 	wordRev     = "revision"
 	wordFlow    = "workflow"
+	wordNote    = "category" // of notes
 	wordCommand = "command"
 	wordText    = "text" // nothing does
 )
@@ -209,6 +210,8 @@ func Operands(usage string) []Operand {
 			kind = wordRev
 		case "WORKFLOW":
 			kind = wordFlow
+		case "CATEGORY":
+			kind = wordNote
 		default:
 			continue
 		}

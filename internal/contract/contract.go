@@ -35,7 +35,9 @@ type Reply struct {
 	Score       int      // 0 to 100
 	Criteria    []ruling // one for each criterion without a run line, in the order of Want
 	Suggestions []plan.Suggestion
-	Estimates   []estimate // of some or all of the leaves, each at most once
+	Notes       []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text
+	Concerns    []plan.Note // of an ARTIFACT or an ERROR: about other tasks, each with its id
+	Estimates   []estimate  // of some or all of the leaves, each at most once
 }
 
 // File is one file of a deliverable.

@@ -14,6 +14,12 @@ func (r Reply) Encode() []byte {
 	if r.Summary != "" {
 		m["summary"] = r.Summary
 	}
+	if len(r.Notes) > 0 {
+		m["notes"] = r.Notes
+	}
+	if len(r.Concerns) > 0 {
+		m["concerns"] = r.Concerns
+	}
 	switch r.Type {
 	case Artifact:
 		if len(r.Files) > 0 {

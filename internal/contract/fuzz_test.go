@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 			f.Add(Example(role, result), byte(i))
 		}
 	}
+	f.Add([]byte(`{"schema_version": 1, "result_type": "ERROR", "error": "the test is wrong",
+		"notes": [{"category": "issues", "text": "prices are in cents"}], "concerns": [{"task_id": "TEST-1", "text": "line 3"}]}`), byte(4))
 	f.Fuzz(func(t *testing.T, text []byte, n byte) {
 		want := wants(Roles()[int(n)%len(Roles())])
 		want.FilesElsewhere = n >= 128

@@ -39,6 +39,14 @@ func (j *judge) violation() *Violation {
 func (j *judge) reply(object map[string]any) Reply {
 	r := Reply{Type: ResultType(str(object, keyResult)), Summary: text(str(object, "summary"))}
 	switch r.Type {
+	case Artifact, Error, Review:
+		r.Notes = j.notes(items(object, "notes"))
+	}
+	switch r.Type {
+	case Artifact, Error:
+		r.Concerns = j.concerns(items(object, "concerns"))
+	}
+	switch r.Type {
 	case Artifact:
 		r.Files = j.files(items(object, "files"))
 	case NeedsInput:
@@ -51,6 +59,32 @@ func (j *judge) reply(object map[string]any) Reply {
 		r.Estimates = j.estimates(items(object, "estimates"))
 	}
 	return r
+}
+
+func (j *judge) notes(list []map[string]any) []plan.Note {
+	var notes []plan.Note
+	for i, n := range list {
+		at := fmt.Sprintf("$.notes[%d]", i)
+		note := plan.Note{Category: str(n, "category"), Text: j.required(n, "text", at)}
+		if why := note.Check(); why != "" && note.Text != "" {
+			j.add(codeTooLarge, at+".text", "at most 8192 bytes", plain.Count(len(note.Text), "byte"), "say less")
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+func (j *judge) concerns(list []map[string]any) []plan.Note {
+	var concerns []plan.Note
+	for i, c := range list {
+		at := fmt.Sprintf("$.concerns[%d]", i)
+		concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
+		if !concern.TaskID.Valid() {
+			j.add(codeUnknownID, at+".task_id", "the id of a task", shown(string(concern.TaskID)), `"task_id": "TEST-1"`)
+		}
+		concerns = append(concerns, concern)
+	}
+	return concerns
 }
 
 func (j *judge) needs(list []map[string]any) []need {

@@ -76,7 +76,8 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
 		}
 		opinion := opinionOf(reply, speaker{res.MadeBy(who.agent), who.seat}, r.hold.claim.Session, ev.checkID, res.Usage)
-		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, opinion, e.Now()), ev.subject, r.hold, nil)
+		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, opinion, e.Now()), ev.subject, r.hold, nil,
+			res.Notes...)
 	})
 }
 
@@ -94,7 +95,7 @@ func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *pla
 // askReview gives a reviewing agent its packet and returns its verdict.
 func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, who speaker,
 	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
-	w, err := e.prepare(ctx, snap, t, reviewRoleOf(t.Task), ev.subject.Artifact.Inputs)
+	w, err := e.prepareAs(ctx, snap, t, reviewRoleOf(t.Task), who.seat, ev.subject.Artifact.Inputs)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}

@@ -234,7 +234,8 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 			return err
 		}
 	}
-	ev := plan.NewVersion{Artifact: a, Author: agentActor(by)}
+	a.Concerns = res.Concerns
+	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: agentActor(by)}
 	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
 	if err != nil {
 		return err
@@ -247,13 +248,17 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration,
 	log []byte) plan.AddAttempt {
 	by := res.MadeBy(h.claim.Agent)
+	notes := res.Notes
+	if res.Kind == agent.NeedsInput {
+		notes = nil // the event of a question brings none
+	}
 	return plan.AddAttempt{
 		Attempt: plan.Attempt{
 			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
-			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Thread: res.Thread, Usage: res.Usage,
+			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns, Thread: res.Thread, Usage: res.Usage,
 			Preparation: h.prepared,
 		},
-		Version: version, Log: log, Author: agentActor(by),
+		Version: version, Log: log, Notes: notes, Author: agentActor(by),
 	}
 }
 

@@ -326,8 +326,10 @@ func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev pl
 
 // recordReview records a review and reports it.
 func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, of check.Subject, h *hold,
-	wrong plan.Findings) error {
-	return e.record(ctx, id, of.Task.TaskID, reviewEvent(rev, of), h, nil, func(plan.Change) string {
+	wrong plan.Findings, notes ...plan.Note) error {
+	ev := reviewEvent(rev, of)
+	ev.Notes = notes
+	return e.record(ctx, id, of.Task.TaskID, ev, h, nil, func(plan.Change) string {
 		return describeReview(rev, wrong)
 	})
 }

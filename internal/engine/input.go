@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -54,19 +53,6 @@ func (e *Engine) answered(ctx context.Context, snap *gitstore.Snapshot, task pla
 // documents reads the records of a task.
 func (e *Engine) documents(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) export.Documents {
 	return export.DocumentsOf(ctx, e.Store, snap, task)
-}
-
-// notes reads what the plan has recorded for those who work on it, oldest first.
-func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot) ([]agent.Note, error) {
-	var all []agent.Note
-	for _, rec := range snap.Records.Notes {
-		text, err := e.Store.ReadFile(ctx, snap.Commit, rec.Path())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, agent.Note{Category: rec.Category, Text: string(text)})
-	}
-	return all, nil
 }
 
 // Reply is a person's answer to a question.

@@ -51,7 +51,12 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	if reviewed {
 		role = reviewRoleOf(t.Task)
 	}
-	w, err := e.prepare(ctx, snap, t, role, inputs)
+	as := t.Role
+	if reviewed {
+		who, _ := e.reviewingAgent(s, t)
+		as = who.seat
+	}
+	w, err := e.prepareAs(ctx, snap, t, role, as, inputs)
 	if err != nil {
 		return prompt.Prompt{}, err
 	}
@@ -107,7 +112,10 @@ func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskSta
 	}
 	d.Way = e.way(snap.Plan, w.role)
 	for i, n := range w.about.Notes {
-		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, Text: prompt.Text(n.Text)})
+		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, By: n.Who(), Text: prompt.Text(n.Text)})
+	}
+	if role, ok := snap.Plan.Roles[w.as]; ok {
+		d.Role = &prompt.Role{Name: w.as, Text: prompt.Text(role.Text)}
 	}
 	if root := snap.Plan.Task(snap.Plan.RootTaskID); root != nil {
 		for _, c := range root.RootAcceptanceCriteria {
@@ -341,6 +349,13 @@ func contractText(role contract.Role, writes bool) string {
 	b.WriteString("Answer with one JSON object, and nothing before or after it. It has one of these forms:\n")
 	for _, result := range role.Results() {
 		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", resultMeans(result), contract.Example(role, result))
+	}
+	if role == contract.RoleAction || role == contract.RoleCheck {
+		fmt.Fprintf(&b, "\nWith it you may leave notes for whoever works on this plan later: `\"notes\": [{\"category\": \"learnings\", \"text\": \"...\"}]`, the category one of %s.\n",
+			strings.Join(plan.Note{}.Categories(), ", "))
+	}
+	if role == contract.RoleAction {
+		b.WriteString("What is wrong with the work of another task goes into `\"concerns\": [{\"task_id\": \"...\", \"text\": \"...\"}]`.\n")
 	}
 	switch {
 	case role.Usual() != contract.Artifact:

@@ -2,10 +2,14 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/contract"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
@@ -124,4 +128,25 @@ func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool
 	}
 	*parts = append(*parts, p)
 	return &(*parts)[len(*parts)-1]
+}
+
+// mostNotes is how many notes somebody who works on a task is told, the newest.
+const mostNotes = 200
+
+// notes are what somebody who works on a task is told: of the role's categories, or of all. A reviewer does not hear what
+// came with the task's own versions.
+func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, w *workDir) ([]plan.Note, error) {
+	notes, err := export.Notes(ctx, e.Store, snap, mostNotes, snap.Plan.Roles[w.as].Notes...)
+	if w.role.Usual() != contract.Artifact {
+		notes = slices.DeleteFunc(notes, func(n plan.Note) bool { return n.Is(task) })
+	}
+	return notes, err
+}
+
+// Note records a note; with an agent's name, as what that agent says.
+func (e *Engine) Note(ctx context.Context, id plan.ID, n plan.Note, by string) (*gitstore.Appended, error) {
+	if by != "" {
+		n.By, n.Author = by, agentActor(by)
+	}
+	return e.append(ctx, id, n, nil, nil)
 }

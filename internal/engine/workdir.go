@@ -39,6 +39,7 @@ type workDir struct {
 	feedback string // WF_FEEDBACK, "" if there is none
 	repo     string // WF_REPO
 	role     contract.Role
+	as       string       // the role of the plan in which the agent works, "" for none
 	source   plan.OID     // HEAD when the attempt began
 	inputs   []plan.Input // the content of in/
 	attempt  int
@@ -58,6 +59,16 @@ type workDir struct {
 // prepare makes the scratch directory of a task: its inputs, its context and the last rejection.
 func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role,
 	inputs []plan.Input) (*workDir, error) {
+	as := ""
+	if role == contract.RoleAction {
+		as = t.Role
+	}
+	return e.prepareAs(ctx, snap, t, role, as, inputs)
+}
+
+// prepareAs is prepare for an agent that works in a role of the plan, or "" in none.
+func (e *Engine) prepareAs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, role contract.Role,
+	as string, inputs []plan.Input) (*workDir, error) {
 	place := e.scratch
 	if place == nil {
 		var err error
@@ -72,7 +83,7 @@ func (e *Engine) prepare(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	w := &workDir{
 		place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
-		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, repo: e.repo(),
+		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as, repo: e.repo(),
 		inputs:    inputs,
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
@@ -132,7 +143,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 	if err != nil {
 		return err
 	}
-	if c.Notes, err = e.notes(ctx, snap); err != nil {
+	if c.Notes, err = e.notes(ctx, snap, t.TaskID, w); err != nil {
 		return err
 	}
 	if err := c.Write(w.context); err != nil {

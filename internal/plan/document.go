@@ -40,6 +40,7 @@ type Artifact struct {
 	Size         int64      `json:"size"` // bytes, all files
 	DurationMS   int64      `json:"duration_ms"`
 	Summary      string     `json:"summary,omitempty"`
+	Concerns     []Note     `json:"concerns,omitempty"` // about other tasks
 	// the agent's own name for the conversation, to go on with for the next version
 	Thread      string     `json:"thread,omitempty"`
 	Usage       *Usage     `json:"usage,omitempty"`
@@ -151,6 +152,7 @@ type Attempt struct {
 	DurationMS int64     `json:"duration_ms"`
 	ExitCode   int       `json:"exit_code"`
 	Message    string    `json:"message"`
+	Concerns   []Note    `json:"concerns,omitempty"` // about other tasks
 	Thread     string    `json:"thread,omitempty"`
 	Usage      *Usage    `json:"usage,omitempty"`
 

@@ -10,6 +10,7 @@ type AddAttempt struct {
 	Attempt Attempt // AttemptID is assigned by Apply
 	Version int     // of the CHECK's target; zero for an ACTION
 	Log     []byte  // what the attempt printed
+	Notes   []Note  // that came with it
 	Author  Actor
 }
 
@@ -42,6 +43,7 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 	if len(e.Log) > 0 {
 		add = append(add, Entry{Path: dir + rec.Log(), Data: e.Log})
 	}
+	add = append(add, s.notesOf(e.Notes, a.Agent, string(a.TaskID)+" "+a.AttemptID, a.CreatedAt)...)
 	return Change{
 		Subject:  fmt.Sprintf("%s: attempt %s: %s", a.TaskID, a.AttemptID, attemptPhrase[a.Kind]),
 		Body:     a.Message,

@@ -15,6 +15,7 @@ type AddReview struct {
 	Review   Review              // ReviewID and CheckTaskID are assigned by Apply
 	Artifact Artifact            // artifact.json of the version reviewed
 	Render   func(Review) []byte // makes the review file
+	Notes    []Note              // that came with it
 	Author   Actor
 }
 
@@ -72,10 +73,10 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		Body:     rev.Reason,
 		Trailers: tr,
 		Author:   e.Author,
-		Add: []Entry{
+		Add: append([]Entry{
 			{Path: dir + rec.Text(), Data: e.Render(rev)},
 			{Path: dir + rec.Path(), Data: Document(rev)},
-		},
+		}, s.notesOf(e.Notes, rev.Who(), string(t.TaskID)+" "+rev.ReviewID, rev.CreatedAt)...),
 	}, nil
 }
 

@@ -175,8 +175,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 		plain.Count(m.Rejections, "rejection"))
 	c := s.sessionChange(eventCompleted, subject, Document(e.Document), d, e.Author)
 	if len(e.Learnings) > 0 {
-		note := noteRecord{N: following(s.Records.Notes), Category: "learnings"}
-		c.Add = append(c.Add, Entry{Path: note.Path(), Data: e.Learnings})
+		c.Add = append(c.Add, s.addNotes([]Note{{Category: noteLearnings, Text: string(e.Learnings)}})...)
 	}
 	return c, nil
 }

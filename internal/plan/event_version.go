@@ -43,6 +43,7 @@ func (e Begin) Apply(s *State) (Change, error) {
 // NewVersion adds a version of a deliverable.
 type NewVersion struct {
 	Artifact Artifact // ArtifactID is assigned by Apply
+	Notes    []Note   // that came with it
 	Author   Actor
 	ByPerson bool // a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
 }
@@ -84,6 +85,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		Add: []Entry{{Path: dir + rec.Path(), Data: Document(a)},
 			{Path: dir + rec.FilesPath(), OID: a.Tree}},
 	}
+	c.Add = append(c.Add, s.notesOf(e.Notes, a.Agent, string(t.TaskID)+" "+a.ArtifactID, a.CreatedAt)...)
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
 	c.Add = append(c.Add, s.madeFrom(t, a, rec.Version, e.ByPerson)...)
 	switch {

@@ -275,7 +275,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: NotesDir, OfPlan: true, Events: []string{eventCompleted, eventNote}, Reads: "no",
+			Dir: NotesDir, OfPlan: true, Events: []string{eventArtifact, eventReview, eventAttempt, eventCompleted, eventNote},
+			Reads: "no", Texts: true,
 			Forms: []form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
 				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
 			}}},

@@ -22,14 +22,14 @@ const (
 	SessionCompleted SessionStatus = "completed"
 )
 
-// Phase is how far a plan has come. It is derived, never stored.
-type Phase string
+// phase is how far a plan has come. It is derived, never stored.
+type phase string
 
 // The phases of a plan (seed 1, "Individual Session Tracking").
 const (
-	phasePlan      Phase = "PLAN"      // the plan itself is being made
-	phaseImplement Phase = "IMPLEMENT" // something is still to be made
-	phaseReview    Phase = "REVIEW"    // everything is made; what is left is judging it
+	phasePlan      phase = "PLAN"      // the plan itself is being made
+	phaseImplement phase = "IMPLEMENT" // something is still to be made
+	phaseReview    phase = "REVIEW"    // everything is made; what is left is judging it
 )
 
 // sessionRecord is one file below session/. Its kind is that of the event: eventPaused, eventResumed or eventCompleted.
@@ -48,7 +48,7 @@ func (r sessionRecord) number() int { return r.N }
 // noteRecord is one file below notes/.
 type noteRecord struct {
 	N        int
-	Category string // learnings, decisions, conventions, issues
+	Category string // one of noteCategories, or what a newer program calls it
 }
 
 // Path is where the record is in the plan's tree.
@@ -100,7 +100,7 @@ func (s *State) SessionStatus() SessionStatus {
 }
 
 // Phase is how far the plan has come.
-func (s *State) Phase() Phase {
+func (s *State) Phase() phase {
 	if len(s.Plan.Grafts) == 0 {
 		return phasePlan
 	}
@@ -113,14 +113,14 @@ func (s *State) Phase() Phase {
 }
 
 // CompletedPhases are those that the plan has behind it, in order. The last one ends with the root.
-func (s *State) CompletedPhases() []Phase {
-	done := []Phase{}
-	phase := s.Phase()
-	if phase == phasePlan {
+func (s *State) CompletedPhases() []phase {
+	done := []phase{}
+	now := s.Phase()
+	if now == phasePlan {
 		return done
 	}
 	done = append(done, phasePlan)
-	if phase == phaseReview {
+	if now == phaseReview {
 		done = append(done, phaseImplement)
 		if root := s.Root(); root != nil && (root.Status == StatusDone || s.SessionStatus() == SessionCompleted) {
 			done = append(done, phaseReview)

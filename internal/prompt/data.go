@@ -27,6 +27,7 @@ type Data struct {
 	Conflicts []string
 	NotLanded []string // why an approved version of a change did not land, which is to be made again
 	Notes     []Note   // oldest first
+	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
 	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
@@ -157,10 +158,17 @@ type Answer struct {
 	Text     Text
 }
 
+// Role is a part that a plan gives to whoever makes or reviews something. All of it is binding.
+type Role struct {
+	Name string
+	Text Text
+}
+
 // Note is something that the plan has recorded for those who work on it.
 type Note struct {
 	Number   int
 	Category string
+	By       string // who wrote it, and with what; "" for the program
 	Text     Text
 }
 

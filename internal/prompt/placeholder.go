@@ -62,6 +62,9 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	for i, n := range d.Notes {
 		d.Notes[i].Text = s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)
 	}
+	if d.Role != nil {
+		d.Role.Text = s.text(binding, d.Role.Text, "role %s", d.Role.Name)
+	}
 	for i, t := range d.Steps {
 		d.Steps[i].Problem = beginning(t.Problem)
 		d.Steps[i].Output = s.text(aPreparation, t.Output, "output of step %s", t.Name)

@@ -33,7 +33,7 @@ func anyData(r *rapid.T, role contract.Role) Data {
 	d.TopTask, d.Task.Description = anyText(r, 3000), anyText(r, 600)
 	d.Notes, d.Answers, d.Inputs, d.Requirements = nil, nil, nil, nil
 	for i := range rapid.IntRange(0, 30).Draw(r, "notes") {
-		d.Notes = append(d.Notes, Note{i + 1, "learning", anyText(r, 12_000)})
+		d.Notes = append(d.Notes, Note{i + 1, "learning", "", anyText(r, 12_000)})
 	}
 	for i := range rapid.IntRange(0, 10).Draw(r, "answers") {
 		d.Answers = append(d.Answers, Answer{fmt.Sprintf("q%d", i+1), "Why?", anyText(r, 3000)})

@@ -50,7 +50,7 @@ func sample(role contract.Role) Data {
 			},
 		}, []byte("# REJECTED: IMPL-3 v1\n\nLink the style.\n")),
 		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
-		Notes:   []Note{{1, "decision", "Prices include tax."}, {2, "learning", "The server is slow."}},
+		Notes:   []Note{{1, "decision", "", "Prices include tax."}, {2, "learning", "", "The server is slow."}},
 	}
 	if role == contract.RoleAction {
 		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"

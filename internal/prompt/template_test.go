@@ -126,7 +126,7 @@ func TestForgedPlaceholder(t *testing.T) {
 
 // TestTwice: a text that a template prints twice counts twice.
 func TestTwice(t *testing.T) {
-	d := Data{Notes: []Note{{1, "a", Text(strings.Repeat("x", 3000))}}}
+	d := Data{Notes: []Note{{1, "a", "", Text(strings.Repeat("x", 3000))}}}
 	files := layersWith("prompts/check.md", "{{range .Notes}}{{.Text}}{{.Text}} and {{.Text}}!{{end}}")
 	for budget := 700; budget < 10_000; budget += 100 {
 		p, err := Build(files, contract.RoleCheck, d, budget)

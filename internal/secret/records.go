@@ -67,6 +67,10 @@ func (m Mask) Record(name string, data []byte) (masked []byte, ok bool) {
 
 // MayHoldSecrets reports whether a path of a plan's tree is that of a record with texts of agents and commands.
 func MayHoldSecrets(name string) bool {
+	if dir, rest, _ := strings.Cut(name, "/"); dir == plan.NotesDir {
+		k := plan.KindOf(dir, true)
+		return k.Texts && k.Known(rest)
+	}
 	parts := strings.SplitN(name, "/", 5)
 	if len(parts) < 5 || parts[0] != "tasks" {
 		return false

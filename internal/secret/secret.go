@@ -148,6 +148,7 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 	switch e := ev.(type) {
 	case plan.NewVersion:
 		e.Artifact.Summary, e.Artifact.Preparation = m.Text(e.Artifact.Summary), m.prepared(e.Artifact.Preparation)
+		e.Artifact.Concerns, e.Notes = m.notes(e.Artifact.Concerns), m.notes(e.Notes)
 		return e
 	case plan.AddAttempt:
 		return m.attempt(e)
@@ -155,7 +156,12 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 		e.Checked.Criteria = m.criteria(e.Checked.Criteria)
 		return e
 	case plan.AddReview:
-		e.Review = m.review(e.Review)
+		e.Review, e.Notes = m.review(e.Review), m.notes(e.Notes)
+		return e
+	case plan.Note:
+		if e.Author.IsAgent() {
+			e.Text = m.Text(e.Text)
+		}
 		return e
 	case plan.Ask:
 		e.Attempt, e.Questions = m.attempt(e.Attempt), slices.Clone(e.Questions)
@@ -170,7 +176,16 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 func (m Mask) attempt(e plan.AddAttempt) plan.AddAttempt {
 	e.Attempt.Message, e.Attempt.Preparation = m.Text(e.Attempt.Message), m.prepared(e.Attempt.Preparation)
 	e.Log = []byte(m.Text(string(e.Log)))
+	e.Attempt.Concerns, e.Notes = m.notes(e.Attempt.Concerns), m.notes(e.Notes)
 	return e
+}
+
+func (m Mask) notes(list []plan.Note) []plan.Note {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Text = m.Text(list[i].Text)
+	}
+	return list
 }
 
 func (m Mask) review(r plan.Review) plan.Review {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/export"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+func (e *env) noteCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "note",
+		Usage:     "write a note for those who work on the plan",
+		ArgsUsage: "[CATEGORY] TEXT...",
+		Description: "The category is " + strings.Join(plan.Note{}.Categories(), ", ") + "; learnings without one. TEXT may be -,\n" +
+			"which is standard input. A note counts for nothing; makers and reviewers are shown it.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(),
+			textFlag("agent", "note what an outside agent of this `NAME` says", ""),
+		},
+		Action: e.onPlan(recordNear, e.note),
+	}
+}
+
+func (e *env) notesCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "notes",
+		Usage:     "show the plan's notes, with who wrote them",
+		ArgsUsage: "[CATEGORY...]",
+		Flags:     []cli.Flag{planFlag(), jsonFlag()},
+		Action:    e.onReadable(nearTask, e.notes),
+	}
+}
+
+func (e *env) note(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	if task := e.getenv("WF_TASK"); task != "" {
+		return fault.Refused("put it into notes of your reply; git wf agents schema has its form",
+			"not from inside the work on %s: a note of an agent comes with its reply", plain.Line(task))
+	}
+	n, err := e.noteFrom(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if n.Author, err = store.Person(c.Context); err != nil {
+		return err
+	}
+	n.By, n.CreatedAt = n.Author.Name, plan.Second(e.now())
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	agent := c.String("agent")
+	if c.IsSet("agent") {
+		if wrong := engine.CheckAgentName(agent); wrong != "" {
+			return usage("--agent: %s", wrong)
+		}
+	}
+	done, err := eng.Note(c.Context, snap.ID, n, agent)
+	if err != nil {
+		return err
+	}
+	return e.say(c, struct {
+		Commit plan.OID `json:"commit"`
+		Path   string   `json:"path"`
+	}{done.Commit, done.Change.Add[0].Path}, "%s", plain.Line(done.Change.Subject))
+}
+
+// noteFrom reads a note off the arguments.
+func (e *env) noteFrom(args []string) (n plan.Note, err error) {
+	n.Category = "learnings"
+	if slices.Contains(n.Categories(), args[0]) {
+		n.Category, args = args[0], args[1:]
+	}
+	if n.Text = strings.Join(args, " "); n.Text == "-" {
+		const most = 1 << 20
+		data, err := e.readInput("-", most)
+		if err != nil {
+			return n, err
+		}
+		n.Text = string(data)
+	}
+	n.Text = plain.Text(n.Text)
+	if why := n.Check(); why != "" {
+		return n, fault.Usage("git wf note --help", "%s", why)
+	}
+	return n, nil
+}
+
+func (e *env) notes(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	categories := c.Args().Slice()
+	for _, name := range categories {
+		if !slices.Contains(plan.Note{}.Categories(), name) {
+			return usage("%s is no category of notes; they are %s", plain.Quote(name),
+				strings.Join(plan.Note{}.Categories(), ", "))
+		}
+	}
+	notes, err := export.Notes(c.Context, store, snap, 0, categories...)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		if notes == nil {
+			notes = []plan.Note{}
+		}
+		return e.printJSON(notes)
+	}
+	w := bufio.NewWriter(e.stdout)
+	if len(notes) == 0 {
+		fmt.Fprintf(w, "%s has no such notes\n", snap.ID)
+	}
+	for i, n := range notes {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		e.printNote(w, n, "")
+	}
+	return w.Flush()
+}
+
+// printNote prints who wrote a note, when, and its text, each line after an indent.
+func (st style) printNote(w io.Writer, n plan.Note, indent string) {
+	head := st.paint("1", fmt.Sprintf("%d %s", n.Number, plain.Line(n.Category)))
+	if who := n.Who(); who != "" {
+		head += ", by " + plain.Line(who)
+	}
+	if !n.CreatedAt.IsZero() {
+		head += ", " + date(n.CreatedAt)
+	}
+	fmt.Fprintf(w, "%s%s\n", indent, head)
+	for line := range strings.Lines(plain.Text(strings.TrimSpace(n.Text))) {
+		fmt.Fprintf(w, "%s  %s\n", indent, strings.TrimSuffix(line, "\n"))
+	}
+}
