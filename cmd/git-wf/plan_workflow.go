@@ -87,7 +87,8 @@ func (e *env) loadWorkflow(store *gitstore.Store, name string) (*workflow.Workfl
 	}
 	w, err := workflow.Load(src, func(name string) (workflow.Source, error) { return e.namedWorkflow(store, name) })
 	if err != nil {
-		return nil, mendFile(err, "mend "+src.Name+" and try it: git wf workflow lint FILE; git wf workflow schema prints the form")
+		return nil, mendFile(err, "mend "+src.Name+
+			" and try it: git wf workflow lint FILE; git wf workflow schema prints the form")
 	}
 	return w, nil
 }
@@ -175,17 +176,7 @@ func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]
 
 // paramChoices is what may be answered, with the suggestion marked.
 func paramChoices(p workflow.Param, suggestion any) string {
-	text := ""
-	if suggestion != nil {
-		text = fmt.Sprint(suggestion)
-		if list, ok := suggestion.([]any); ok {
-			var items []string
-			for _, item := range list {
-				items = append(items, fmt.Sprint(item))
-			}
-			text = strings.Join(items, ",")
-		}
-	}
+	text := paramText(suggestion)
 	var options []string
 	for _, o := range p.Options {
 		if o == text {
@@ -200,6 +191,22 @@ func paramChoices(p workflow.Param, suggestion any) string {
 		return fmt.Sprintf("(%s) [%s]", strings.Join(p.Options, ", "), text)
 	}
 	return "[" + text + "]"
+}
+
+// paramText is a param's value as --set takes it.
+func paramText(v any) string {
+	list, ok := v.([]any)
+	switch {
+	case v == nil:
+		return ""
+	case !ok:
+		return fmt.Sprint(v)
+	}
+	items := make([]string, len(list))
+	for i, item := range list {
+		items[i] = fmt.Sprint(item)
+	}
+	return strings.Join(items, ",")
 }
 
 // madePlan is a plan that a workflow comes to.
@@ -236,7 +243,8 @@ func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	for _, src := range w.Sources() {
 		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
 	}
-	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json", Data: plan.Document(in)})
+	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json",
+		Data: plan.Document(in)})
 	return m, nil
 }
 
@@ -272,7 +280,7 @@ func (p printer) printMade(m *madePlan) {
 	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
 	var set []string
 	for _, param := range m.Params() {
-		set = append(set, fmt.Sprintf("%s=%v", param.Name, m.inputs.Params[param.Name]))
+		set = append(set, param.Name+"="+paramText(m.inputs.Params[param.Name]))
 	}
 	if len(set) > 0 {
 		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(strings.Join(set, ", ")))

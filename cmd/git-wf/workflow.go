@@ -25,7 +25,8 @@ import (
 )
 
 func workflowFlag() cli.Flag {
-	return textFlag("workflow", "make the plan from a workflow, by its `NAME` or its path; git wf workflow list lists them", "")
+	return textFlag("workflow",
+		"make the plan from a workflow, by its `NAME` or its path; git wf workflow list lists them", "")
 }
 
 func setFlag() cli.Flag {
@@ -38,9 +39,9 @@ func (e *env) workflowCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "workflow",
 		Usage: "look at ways of working that plans are made from, and write your own",
-		Description: "A workflow is a file: roles, tasks, loops, panels. git wf plan --workflow NAME makes a plan from it. A name is looked\n" +
-			"up in wf/templates/workflows of the git directory, then in ~/.config/git-wf/templates/workflows, then in the\n" +
-			"program; a path is read as it is. What the repository's commits have is never looked at.",
+		Description: "A workflow is a file: roles, tasks, loops, panels. git wf plan --workflow NAME makes a plan from it. A name is\n" +
+			"looked up in wf/templates/workflows of the git directory, then in ~/.config/git-wf/templates/workflows, then in\n" +
+			"the program; a path is read as it is. What the repository's commits have is never looked at.",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.workflowList),
@@ -65,7 +66,8 @@ func (e *env) workflowCommand() *cli.Command {
 				ArgsUsage: "WORKFLOW [TEXT...]",
 				Flags: []cli.Flag{
 					setFlag(),
-					listFlag("from", "`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),
+					listFlag("from",
+						"`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),
 					jsonFlag(),
 				},
 				Action: e.onStore(e.workflowRender),
@@ -250,7 +252,7 @@ func (e *env) printWorkflow(m *madePlan, s *plan.State) {
 				text += fmt.Sprintf(", at most %d", p.Max)
 			}
 			if p.Default != nil {
-				text += fmt.Sprintf(", default %v", p.Default)
+				text += ", default " + paramText(p.Default)
 			}
 			fmt.Fprintf(e.stdout, "  --set %s=...  %s: %s\n", p.Name, plain.Line(text), plain.Line(p.Ask))
 		}
@@ -438,7 +440,8 @@ func (e *env) workflowNew(c *cli.Context) error {
 		err = closed
 	}
 	if err == nil {
-		fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then git wf plan --workflow ./%[1]s.yaml 'what is to be made'\n", name)
+		fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then "+
+			"git wf plan --workflow ./%[1]s.yaml 'what is to be made'\n", name)
 	}
 	return err
 }

@@ -19,8 +19,8 @@ import (
 // askedRounds names the question that a loop ends with whose rounds are used up.
 const askedRounds = "rounds"
 
-// renderFill renders the part of the plan's workflow that fills a GOAL, as the next version of the task that does so. The
-// content follows from the workflow and the source's approved version, so it does not matter who renders it.
+// renderFill renders the part of the plan's workflow that fills a GOAL, as the next version of the task that does so.
+// The content follows from the workflow and the source's approved version, so it does not matter who renders it.
 func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	h, work, err := e.claim(ctx, id, t.TaskID, plan.AgentWorkflow)
 	if err != nil {
@@ -43,7 +43,8 @@ func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	made, err := w.Render(work, t.Task, expand.Version{Task: inputs[0].TaskID, Tree: inputs[0].Tree})
 	var wrong plan.Findings
 	if errors.As(err, &wrong) { // the criterion that it can be rendered was waived, or judged by another program
-		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: wrong.Error()}, e.Now().Sub(began), nil)
+		res := agent.Result{Kind: agent.Error, Message: wrong.Error()}
+		return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), nil)
 	}
 	if err != nil {
 		return err

@@ -77,8 +77,8 @@ func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, d
 		return src, fmt.Errorf("%s has %d bytes, and no workflow has more than %d", plain.Line(doc.FileName), doc.Size, most)
 	}
 	src.Name = doc.FileName
-	at := plan.PlanTaskID.Dir() + "/" + strings.TrimSuffix(snap.Records.Of(plan.PlanTaskID).InputPath(in.Name, in.N), ".json")
-	src.Data, err = store.ReadFile(ctx, snap.Commit, path.Join(at, "files", doc.FileName))
+	at := strings.TrimSuffix(snap.Records.Of(plan.PlanTaskID).InputPath(in.Name, in.N), ".json")
+	src.Data, err = store.ReadFile(ctx, snap.Commit, path.Join(plan.PlanTaskID.Dir(), at, "files", doc.FileName))
 	return src, err
 }
 
@@ -104,8 +104,8 @@ func (w *Workflow) Render(ctx context.Context, t *plan.Task, from Version) (*wor
 	}
 	data, err := w.store.ReadFile(ctx, from.Tree, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, plan.Findings{{Code: "fill-source", TaskID: source, Message: "the deliverable lacks the file that tasks are made from",
-			Expected: plain.Line(file), Found: "no such file"}}
+		return nil, plan.Findings{{Code: "fill-source", TaskID: source,
+			Message: "the deliverable lacks the file that tasks are made from", Expected: plain.Line(file), Found: "no such file"}}
 	}
 	if err != nil {
 		return nil, err
@@ -145,18 +145,20 @@ func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t
 // approved is the input of a fill's version. It fails with plan.Findings if another version is approved by now.
 func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Version, error) {
 	if len(inputs) != 1 {
-		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "is rendered from one version of one task",
-			Expected: "one input", Found: plain.Count(len(inputs), "input")}}
+		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID,
+			Message: "is rendered from one version of one task", Expected: "one input", Found: plain.Count(len(inputs), "input")}}
 	}
 	in := inputs[0]
 	source := snap.State().Tasks[in.TaskID]
 	if source == nil || plan.VersionID(source.Approved) != in.ArtifactID {
 		return Version{}, plan.Findings{{Code: "overtaken", TaskID: t.TaskID,
-			Message: "was rendered from a version that is not the approved one any more", Found: string(in.TaskID) + " " + plain.Line(in.ArtifactID)}}
+			Message: "was rendered from a version that is not the approved one any more",
+			Found:   string(in.TaskID) + " " + plain.Line(in.ArtifactID)}}
 	}
 	v, ok := snap.Records.Of(in.TaskID).Version(source.Approved)
 	if !ok || v.Files != in.Tree {
-		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID, Message: "names other files than the version has"}}
+		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID,
+			Message: "names other files than the version has"}}
 	}
 	return Version{in.TaskID, v.Files}, nil
 }

@@ -123,8 +123,9 @@ func (p *Plan) Reserved(from *Workflow) Findings {
 }
 
 // Merged is what plan.json becomes when a candidate for the planning task becomes part of base, by what the task is
-// for: the first plan, a leaf that is split, a GOAL that is filled, or a plan that is amended. It fails with Findings, whose paths count the
-// tasks of the merged plan, if the candidate does not fit in; whether the result keeps the rules is Validate's to say.
+// for: the first plan, a leaf that is split, a GOAL that is filled, or a plan that is amended. It fails with Findings,
+// whose paths count the tasks of the merged plan, if the candidate does not fit in; whether the result keeps the rules
+// is Validate's to say.
 func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
 	t := base.Task(task)
 	if t == nil || !t.Planning() {
