@@ -46,14 +46,14 @@ var allowed = []struct {
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
 	{"internal/views", []string{"internal/audit", "internal/checkout", "internal/engine", "internal/exchange",
 		"internal/export", "internal/gitstore", "internal/plan", "internal/plandoc"}},
-	{"internal/engine", []string{"internal/agent", "internal/check", "internal/contract", "internal/estimate",
+	{"internal/engine", []string{"internal/act", "internal/agent", "internal/check", "internal/contract", "internal/estimate",
 		"internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/prepare", "internal/process", "internal/prompt", "internal/secret", "internal/threeway",
 		"internal/workspace", "templates"}},
 	{"internal/setup", []string{"hooks", "internal/audit", "internal/gitstore", "internal/plan"}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/glob",
 		"internal/plan", "internal/policy", "internal/threeway"}},
-	{"internal/audit", []string{"internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc",
+	{"internal/audit", []string{"internal/act", "internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/policy", "internal/secret"}},
 	{"internal/expand", []string{"internal/export", "internal/gitstore", "internal/glob", "internal/plan",
 		"internal/workflow"}},
@@ -77,6 +77,7 @@ var allowed = []struct {
 	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
 	{"internal/workflow", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/schema"}},
+	{"internal/act", []string{"internal/document", "internal/plan", "internal/schema"}},
 	{"internal/plandoc", []string{"internal/document", "internal/glob", "internal/plan", "internal/policy",
 		"internal/schema"}},
 	{"internal/secret", []string{"internal/plan"}},
@@ -128,8 +129,8 @@ var unlinked = []string{"bench", "bench/chaos", "internal/attacktest", "internal
 	"internal/wiretest"}
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
-var pure = []string{"internal/plain", "internal/plan", "internal/plandoc", "internal/policy", "internal/relpath",
-	"internal/secret", "internal/workflow"}
+var pure = []string{"internal/act", "internal/plain", "internal/plan", "internal/plandoc", "internal/policy",
+	"internal/relpath", "internal/secret", "internal/workflow"}
 
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
 	"math/rand/", "crypto/rand", "log", "log/"}
