@@ -457,6 +457,7 @@ func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	at, here := x.onWay(n, e)
 	known, next := 1, fresh
 	switch {
+	case here && x.fill.Round > most+1:
 	case here:
 		known = x.fill.Round
 		x.place(goal, n, e.round(known-1), "of", until)

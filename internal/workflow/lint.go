@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -23,7 +25,7 @@ func (w *Workflow) Lint() plan.Findings {
 	}
 	l.nodes(w.nodes, nil)
 	choices := w.Choices()
-	if len(choices) >= MaxChoices && w.combinations() > MaxChoices {
+	if w.combinations() > MaxChoices {
 		l.top("too-many", "params", "there are more combinations of choices than lint renders",
 			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(w.combinations()), "fewer options")
 	}
@@ -56,15 +58,10 @@ func (l *linter) node(n *node, code, field, message, expected, found, example st
 
 // result has each finding once: what several renderings, or both the form and a rendering, have against one line.
 func (l *linter) result() plan.Findings {
-	var fs plan.Findings
-	for _, f := range l.fs {
-		f.TaskID = ""
-		f.Example = cmp.Or(f.Example, examples[f.Code])
-		if !slices.ContainsFunc(fs, func(have plan.Finding) bool {
-			return have.Code == f.Code && have.File == f.File && have.Line == f.Line && have.Path == f.Path && have.Found == f.Found
-		}) {
-			fs = append(fs, f)
-		}
+	fs := once(l.fs)
+	for i := range fs {
+		fs[i].TaskID = ""
+		fs[i].Example = cmp.Or(fs[i].Example, examples[fs[i].Code])
 	}
 	return l.w.inOrder(fs).Capped()
 }
@@ -79,39 +76,52 @@ var examples = map[string]string{
 	"bad-value":           "make: report.md",
 }
 
-// Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest and
-// the default list, the largest integer. Lint and Widest go through them.
+// Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest list,
+// the default and the largest integer, and both values of a fact that a condition speaks of. Lint and Widest go through them.
 func (w *Workflow) Choices() []*Inputs {
 	all := []*Inputs{{
 		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{}, Facts: map[string]bool{},
 	}}
-	for _, f := range w.facts {
-		all[0].Facts[f.Name] = true
-	}
-	for _, p := range w.files[0].set {
+	vary := func(values []any, set func(*Inputs, any)) {
 		var next []*Inputs
 		for _, in := range all {
-			for _, v := range p.values() {
-				if len(next) == MaxChoices {
-					break
-				}
+			for _, v := range values[:min(len(values), MaxChoices-len(next))] {
 				copied := *in
-				copied.Params = map[string]any{p.Name: v}
-				for name, have := range in.Params {
-					copied.Params[name] = have
-				}
+				copied.Params, copied.Facts = maps.Clone(in.Params), maps.Clone(in.Facts)
+				set(&copied, v)
 				next = append(next, &copied)
 			}
 		}
 		all = next
 	}
+	for _, p := range w.files[0].set {
+		vary(p.values(), func(in *Inputs, v any) { in.Params[p.Name] = v })
+	}
+	for _, f := range w.facts {
+		vary(w.factValues(f), func(in *Inputs, v any) { in.Facts[f.Name] = v == true })
+	}
 	return all
+}
+
+// factValues are both, where a when speaks of the fact.
+func (w *Workflow) factValues(f Fact) []any {
+	spoken := false
+	walk(w.nodes, func(n *node) {
+		spoken = spoken || slices.ContainsFunc(conditions(n.raw.Child("when")), func(c document.Node) bool { return c.Key == f.Name })
+	})
+	if spoken {
+		return []any{true, false}
+	}
+	return []any{true}
 }
 
 func (w *Workflow) combinations() int {
 	n := 1
 	for _, p := range w.files[0].set {
 		n = min(n*len(p.values()), 1_000_000)
+	}
+	for _, f := range w.facts {
+		n = min(n*len(w.factValues(f)), 1_000_000)
 	}
 	return n
 }

@@ -136,9 +136,14 @@ func (e *env) fill(n *document.Node, faults *[]refFault) document.Node {
 	case n.Kind == document.String && strings.Contains(n.Text, "{{"):
 		out = e.text(n, faults)
 	case len(n.Kids) > 0:
-		out.Kids = make([]document.Node, len(n.Kids))
+		out.Kids = make([]document.Node, 0, len(n.Kids))
 		for i := range n.Kids {
-			out.Kids[i] = e.fill(&n.Kids[i], faults)
+			kid := e.fill(&n.Kids[i], faults)
+			if n.Kind == document.Array && n.Kids[i].Kind == document.String && kid.Kind == document.Array {
+				out.Kids = append(out.Kids, kid.Kids...) // a list in a list of texts: its items
+			} else {
+				out.Kids = append(out.Kids, kid)
+			}
 		}
 	}
 	return out

@@ -51,7 +51,7 @@ func (w *Workflow) Origin() *plan.Workflow {
 func (w *Workflow) Source(in *Inputs, f plan.Fill) (task plan.TaskID, file string, err error) {
 	t := &target{Fill: f}
 	x := w.expand(in, asFar, t)
-	if t.goal == nil {
+	if t.goal == nil || t.goal.loop.repeat != (f.Round > 1) || f.Round == 1 {
 		return "", "", w.noSection(f)
 	}
 	return t.source, t.file, x.fs.Err()
@@ -68,11 +68,7 @@ func (w *Workflow) RenderFill(in *Inputs, f plan.Fill, content []byte) (*Renderi
 	if t.content, err = readContent(file, content); err != nil {
 		return nil, err
 	}
-	x := w.expand(in, asFar, t)
-	if t.goal == nil {
-		return nil, w.noSection(f)
-	}
-	return x.rendering()
+	return w.expand(in, asFar, t).rendering()
 }
 
 func (w *Workflow) noSection(f plan.Fill) error {
@@ -121,14 +117,19 @@ func (x *expander) rendering() (*Rendering, error) {
 }
 
 // findings are those of the expansion, each once, in the order of the files.
-func (x *expander) findings() plan.Findings {
-	var fs plan.Findings
-	for _, f := range x.fs {
-		if !slices.Contains(fs, f) {
+func (x *expander) findings() plan.Findings { return x.w.inOrder(once(x.fs)).Capped() }
+
+// once has each finding once, though several renderings or instances have it.
+func once(all plan.Findings) (fs plan.Findings) {
+	have := map[plan.Finding]bool{}
+	for _, f := range all {
+		key := plan.Finding{Code: f.Code, File: f.File, Line: f.Line, Path: f.Path, Found: f.Found}
+		if !have[key] {
 			fs = append(fs, f)
 		}
+		have[key] = true
 	}
-	return x.w.inOrder(fs).Capped()
+	return fs
 }
 
 func (w *Workflow) inOrder(fs plan.Findings) plan.Findings {
