@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,14 +33,7 @@ func lintFile(t *testing.T, file string) plan.Findings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := Load(Source{filepath.Base(file), data}, beside(filepath.Dir(file)))
-	var fs plan.Findings
-	if err == nil {
-		fs = w.Lint()
-	} else if !errors.As(err, &fs) {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return fs
+	return lint(Source{filepath.Base(file), data}, beside(filepath.Dir(file)))
 }
 
 // Each mistake is found at its line, with what was expected and an example. A file is called after the code that it
@@ -94,6 +86,79 @@ func TestLintCodes(t *testing.T) {
 			if f.File == "" || f.Line == 0 || f.Expected == "" || f.Example == "" {
 				t.Errorf("%s: a finding does not say where, what was expected, or what would do: %+v", code, f)
 			}
+		}
+	}
+}
+
+// mistakes are slips in the program's own workflows, with the code that finds each.
+var mistakes = []struct{ name, from, to, code string }{
+	{"blackboard", "needs: [SCHEME-1]", "needs: [SCHEM-1]", "unknown-name"},
+	{"blackboard", "at: /milestones", "at: /milestone", "until-not-in-schema"},
+	{"blackboard", "title: \"{{m.title}}\"", "title: \"{{m.name}}\"", "unknown-reference"},
+	{"blackboard", "run: 'for t in tests/*.sh; do sh \"$t\"", "run: 'for t in {{m.n}}/*.sh; do sh \"$t\"", "reference-in-run"},
+	{"blackboard", "role: dev\n", "role: devs\n", "unknown-name"},
+	{"blackboard", "file: dev_plan.json", "file: devplan.json", "unknown-name"},
+	{"blackboard", "max: \"{{decisions}}\"", "max: 100", "decides-too-few"},
+	{"blackboard", "id: TEST-{{m.n}}.{{t.n}}", "id: TEST-{{m.n}}", "id-clash"},
+	{"blackboard", "item: m.tasks, as: t, max: 7", "item: m.tasks, as: t", "no-bound"},
+	{"blackboard", "item: m.tasks", "item: m.task", "unknown-name"},
+	{"blackboard", "needs: [\"TEST-{{m.n}}.*\", \"DEV-{{m.n}}.*\"]", "needs: [\"DEV-{{m.n}}.*\"]", "judges-what-comes-later"},
+	{"blackboard", "serial: true", "serial: yes, searial: true", "unknown-field"},
+	{"iterdev", "where: {next: done}", "where: {next: finished}", "until-not-in-schema"},
+	{"iterdev", "sprints: {type: integer, max: 5,", "sprints: {type: integer,", "no-bound"},
+	{"iterdev", "when: {variant: patch}", "when: {varient: patch}", "unknown-name"},
+	{"iterdev", "when: {variant: [sprint, multi-sprint]}", "when: {variant: [sprint, multisprint]}", "unknown-name"},
+	{"iterdev", "rubric: code", "rubric: codes", "unknown-name"},
+	{"iterdev", "deliver_accepted: true", "deliver_accepted: false", "delivers-what-may-be-accepted"},
+	{"iterdev", "schema: {task-breakdown.json: breakdown}", "schema: {breakdown.json: breakdown}", "unknown-name"},
+	{"iterdev", "paths: [\"**\"]", "paths: [\"../**\"]", "bad-path"},
+	{"iterdev", "needs: [DEV-0]", "needs: []", "judges-what-comes-later"},
+	{"iterdev", "by: [reviewer]", "by: [reviewr]", "unknown-name"},
+	{"iterdev", "{from: 5, value: multi-sprint}", "{from: 5, value: many}", "bad-param"},
+	{"iterdev", "covers: [R1]\n            criteria", "covers: [R9]\n            criteria", "unknown-root-criterion"},
+	{"lifecycle", "where: {lane: frontend}", "where: {lane: pages}", "until-not-in-schema"},
+	{"lifecycle", "where: {lane: frontend}", "where: {lane: backend}", "outcome-without-way"},
+	{"lifecycle", "needs: [BACK-1, FRONT-1]\n    judges: {tasks: [BACK-1, FRONT-1], rubric: code}",
+		"needs: [BACK-1, FRONT-1, TEST-1]\n    judges: {tasks: [BACK-1, FRONT-1], rubric: code}", "cycle"},
+	{"lifecycle", "use: spec,", "use: spec, set: {round: 3},", "unknown-name"},
+	{"lifecycle", "quality: 25, security: 25, architecture: 25, requirements: 25", "quality: 0, security: 0, architecture: 0, requirements: 0", "weights-zero"},
+	{"lifecycle", "fact: web", "fact: wbe", "unknown-name"},
+	{"spec", "agree: {approvals: 2,", "agree: {approvals: 4,", "agree-unreachable"},
+	{"spec", "max_rounds: 2, on_exhausted: ask", "max_rounds: 2, on_exhausted: wait", "bad-value"},
+	{"spec", "repeat: {max: \"{{rounds}}\"", "repeat: {max: 0", "bad-value"},
+	{"brainstorm", "deliver: [SYNTH-1, EVAL-1]", "deliver: [SYNTH-1, EVALS-1]", "unknown-name"},
+	{"brainstorm", "angles: {type: list, max: 3,", "angles: {type: list,", "no-bound"},
+	{"brainstorm", "needs: [\"IDEA-*\"]", "needs: [\"IDEAS-*\"]", "unknown-name"},
+}
+
+// Each slip is found; and many at once are.
+func TestMistakes(t *testing.T) {
+	changed := map[string]string{}
+	want := map[string]int{}
+	for _, m := range mistakes {
+		src, err := beside("")(m.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(src.Data)
+		if !strings.Contains(text, m.from) {
+			t.Fatalf("%s has no %q", m.name, m.from)
+		}
+		fs := lint(Source{src.Name, []byte(strings.Replace(text, m.from, m.to, 1))}, beside(""))
+		if !fs.Has(m.code) {
+			t.Errorf("%s with %q: no %s:\n%v", m.name, m.to, m.code, fs)
+		}
+		if changed[m.name] == "" {
+			changed[m.name] = text
+		}
+		if strings.Contains(changed[m.name], m.from) {
+			changed[m.name] = strings.Replace(changed[m.name], m.from, m.to, 1)
+			want[m.name]++
+		}
+	}
+	for name, text := range changed {
+		if fs := lint(Source{name + ".yaml", []byte(text)}, beside("")); len(fs) < want[name] {
+			t.Errorf("%s with %d slips at once has %d findings:\n%v", name, want[name], len(fs), fs)
 		}
 	}
 }

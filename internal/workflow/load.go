@@ -125,12 +125,34 @@ func (n *node) from() *document.Node {
 }
 
 // Load reads a workflow and those that it uses; find gets a used one by its name. It fails with plan.Findings where a
-// file has not the right form, or with what find fails with. Whether the workflow makes sense is Lint's to say.
+// file has not the right form, and then says all that is wrong, as Lint does. Where the form is right, whether the
+// workflow makes sense is Lint's to say.
 func Load(main Source, find func(name string) (Source, error)) (*Workflow, error) {
+	w, err := load(main, find, false)
+	if errors.As(err, new(plan.Findings)) {
+		return nil, lint(main, find)
+	}
+	return w, err
+}
+
+// lint is all that is wrong with files, in one go: what has not the right form is left out of the rest, so that one
+// wrong field does not hide what is wrong elsewhere.
+func lint(main Source, find func(name string) (Source, error)) plan.Findings {
+	w, err := load(main, find, true)
+	var fs plan.Findings
+	if err == nil {
+		fs = w.Lint()
+	} else if !errors.As(err, &fs) {
+		fs = plan.Findings{{Code: "unreadable", File: main.Name, Message: plain.Line(err.Error())}}
+	}
+	return fs
+}
+
+func load(main Source, find func(name string) (Source, error), lenient bool) (*Workflow, error) {
 	w := &Workflow{
 		roles: map[string]plan.Role{}, rubrics: map[string]plan.Rubric{}, schemas: map[string]map[string]any{},
 	}
-	l := loader{w: w, find: find}
+	l := loader{w, find, lenient}
 	f, err := l.file(main)
 	if err != nil {
 		return nil, err
@@ -180,8 +202,9 @@ func (w *Workflow) About() string { return w.files[0].head.About }
 func (w *Workflow) DeliverAccepted() bool { return w.files[0].head.DeliverAccepted }
 
 type loader struct {
-	w    *Workflow
-	find func(string) (Source, error)
+	w       *Workflow
+	find    func(string) (Source, error)
+	lenient bool // goes on without what has not the right form
 }
 
 // file reads one file, once.
@@ -200,26 +223,59 @@ func (l *loader) file(src Source) (*file, error) {
 		return nil, err
 	}
 	f := &file{Source: src, root: root}
-	fs := append(plandoc.Misfits(whole, root), f.kinds(root.Child("tasks"), "tasks")...)
+	fs := f.misfits(whole)
+	if len(fs) > 0 && l.lenient {
+		for _, finding := range fs {
+			without(f.root, finding.Path)
+		}
+		if len(f.misfits(whole)) == 0 {
+			l.w.fs, fs = append(l.w.fs, fs...), nil
+		}
+	}
 	if len(fs) == 0 {
 		if err := decode(root, &f.head); err != nil {
-			fs = plan.Findings{{Code: "bad-value", Line: int(root.Line), Message: plain.Line(err.Error())}}
+			fs = plan.Findings{{Code: "bad-value", File: f.Name, Line: int(root.Line), Message: plain.Line(err.Error())}}
 		}
 	}
 	if len(fs) > 0 {
-		for i := range fs {
-			f := &fs[i]
-			if f.File = src.Name; f.Code == "unknown-field" {
-				known := strings.Split(strings.TrimPrefix(f.Expected, "one of "), ", ")
-				f.Example = cmp.Or(plandoc.Nearest(f.Path[strings.LastIndexByte(f.Path, '.')+1:], known), known[0]) + ": ..."
-			}
-		}
 		return nil, fs.Capped()
 	}
 	f.readParams()
 	l.w.files = append(l.w.files, f)
 	l.w.take(f)
 	return f, nil
+}
+
+// misfits are the findings about the form of the file.
+func (f *file) misfits(whole *schema.Schema) plan.Findings {
+	fs := append(plandoc.Misfits(whole, f.root), f.kinds(f.root.Child("tasks"), "tasks")...)
+	for i := range fs {
+		if fs[i].File = f.Name; fs[i].Code == "unknown-field" {
+			known := strings.Split(strings.TrimPrefix(fs[i].Expected, "one of "), ", ")
+			name := fs[i].Path[strings.LastIndexByte(fs[i].Path, '.')+1:]
+			fs[i].Example = cmp.Or(plandoc.Nearest(name, known), known[0]) + ": ..."
+		}
+	}
+	return fs
+}
+
+// without takes the value at a path out of a document. Items of lists stay.
+func without(root *document.Node, path string) {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	for k, part := range parts {
+		last := k == len(parts)-1
+		switch i, err := strconv.Atoi(part); {
+		case root.Kind == document.Object && last:
+			root.Kids = slices.DeleteFunc(root.Kids, func(kid document.Node) bool { return kid.Key == part })
+			return
+		case root.Kind == document.Object && root.Child(part) != nil:
+			root = root.Child(part)
+		case root.Kind == document.Array && err == nil && i < len(root.Kids) && !last:
+			root = &root.Kids[i]
+		default:
+			return
+		}
+	}
 }
 
 // kinds refuses nodes that are nothing, or several things at once.

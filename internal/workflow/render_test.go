@@ -42,7 +42,7 @@ func small(top, tasks string) Source {
 	return Source{"small.yaml", []byte("workflow: small\nversion: 1\n" + top + "\ntasks:\n" + tasks)}
 }
 
-func load(t testing.TB, src Source) *Workflow {
+func loaded(t testing.TB, src Source) *Workflow {
 	t.Helper()
 	w, err := Load(src, beside("testdata/use"))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestRender(t *testing.T) {
 			nil, "", "A-1\nA-2\nJ-1 needs A-1, A-2 judges A-1, A-2\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := load(t, small(tt.top, tt.tasks))
+			w := loaded(t, small(tt.top, tt.tasks))
 			in := inputs(t, w, tt.set)
 			r, err := w.Render(in)
 			if err == nil && tt.fill != "" {
@@ -153,7 +153,7 @@ func TestRender(t *testing.T) {
 
 // What a task's fields become.
 func TestRenderFields(t *testing.T) {
-	w := load(t, small(`deliver: [DOC-1]
+	w := loaded(t, small(`deliver: [DOC-1]
 assemble: ALL-1
 roles: {writer: {text: Write., thread: role}, reader: {kind: read-only, text: Read.}}
 rubrics: {good: {scale: 10, dimensions: {a: 1, b: 2}, pass: 70, clear: 80, veto: 30}}
@@ -222,7 +222,7 @@ params: {tags: {type: list, max: 9, default: [one, two]}, days: {type: integer, 
 
 // What a fill refuses, so that the task whose file it is gets it as feedback.
 func TestRenderFillRefuses(t *testing.T) {
-	w := load(t, small(listSchema, "  - {id: LIST-1, title: List, make: list.json, schema: list}\n"+
+	w := loaded(t, small(listSchema, "  - {id: LIST-1, title: List, make: list.json, schema: list}\n"+
 		`  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 2}, tasks: [`+
 		`{id: "A-{{t.n}}", title: "{{t.title}}", make: "{{t.title}}.md", criteria: [{id: A1, statement: it has 1 line}]}]}`))
 	in := inputs(t, w, nil)
