@@ -20,11 +20,21 @@ type names struct {
 	up   *names
 	name string
 	item *schema.Schema // of a loop's item; nil: not known
-	loop bool
+	wall bool           // the beginning of another file, which does not see what is around it
 }
 
 func (s *names) find(name string) *names {
 	for ; s != nil && s.name != name; s = s.up {
+	}
+	return s
+}
+
+// seen is find for what a node of the same file can speak of.
+func (s *names) seen(name string) *names {
+	for ; s != nil && s.name != name; s = s.up {
+		if s.wall {
+			return nil
+		}
 	}
 	return s
 }
@@ -70,7 +80,11 @@ func (l *linter) literal(f *file, n *document.Node, path string, all bool) {
 	if strings.Contains(n.Key, "{{") {
 		l.fs = append(l.fs, referenceIn(f, n, path, n.Key, "the name of a field"))
 	}
-	if all = all || verbatim(n.Key); all && n.Kind == document.String && strings.Contains(n.Text, "{{") {
+	isRef := strings.Contains(n.Text, "{{")
+	if n.Key == "run" { // of which another program may have braces of its own
+		isRef = slices.ContainsFunc(refs(n.Text), reference.Get().MatchString)
+	}
+	if all = all || verbatim(n.Key); all && n.Kind == document.String && isRef {
 		l.fs = append(l.fs, referenceIn(f, n, path, n.Text, "this field"))
 	}
 	for i := range n.Kids {
@@ -177,7 +191,7 @@ func (l *linter) nodes(nodes []*node, around *names) {
 		in := around
 		if n.loop != nil {
 			l.loop(n, around)
-			in = &names{up: around, name: n.loop.name, loop: true}
+			in = &names{up: around, name: n.loop.name}
 			if n.loop.of {
 				in.item = l.w.loopSchema(n)
 			} else if item := n.loop.raw.Child("item"); item != nil {
@@ -192,6 +206,7 @@ func (l *linter) nodes(nodes []*node, around *names) {
 		switch {
 		case n.used():
 			l.use(n)
+			in = &names{up: in, wall: true}
 		case !n.group():
 			l.task(n)
 		}
@@ -202,7 +217,7 @@ func (l *linter) nodes(nodes []*node, around *names) {
 // itemSchema is the schema of the items of a list in an item around, "m.tasks".
 func itemSchema(around *names, path string) *schema.Schema {
 	name, rest, _ := strings.Cut(path, ".")
-	at := around.find(name)
+	at := around.seen(name)
 	if at == nil || at.item == nil {
 		return nil
 	}
@@ -231,7 +246,7 @@ func (l *linter) loop(n *node, around *names) {
 	}
 	if item := raw.Child("item"); item != nil {
 		name, _, _ := strings.Cut(item.Text, ".")
-		if at := around.find(name); at == nil {
+		if at := around.seen(name); at == nil {
 			l.node(n, "unknown-name", "each.item", "names no item of a loop around", "the name after as, and a field of the item",
 				plain.Quote(item.Text), "item: m.tasks")
 		} else if at.item != nil && itemSchema(around, item.Text) == nil {
@@ -402,9 +417,9 @@ func misses(s *schema.Schema, want *document.Node) (bad bool, found string) {
 func (l *linter) when(n *node, in *names) {
 	for _, entry := range conditions(n.raw.Child("when")) {
 		head, _, _ := strings.Cut(entry.Key, ".")
-		if in.find(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
+		if in.seen(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
 			all := append(paramNames(n.file.set), sorted(n.file.head.Facts)...)
-			for s := in; s != nil; s = s.up {
+			for s := in; s != nil && !s.wall; s = s.up {
 				all = append(all, s.name)
 			}
 			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all), plain.Quote(entry.Key),

@@ -195,14 +195,22 @@ func (x *expander) plan() *plan.Plan {
 
 // title is the first line of the sentence, cut to what a title can be.
 func (x *expander) title() string {
-	line, _, _ := strings.Cut(strings.TrimSpace(x.in.Sentence), "\n")
-	line = strings.TrimSpace(plain.Line(line))
 	const most = 80
-	if utf8.RuneCountInString(line) > most {
-		line = string([]rune(line)[:most-1]) + "…"
-	}
-	return cmp.Or(line, x.w.Name())
+	line, _, _ := strings.Cut(strings.TrimSpace(x.in.Sentence), "\n")
+	return cmp.Or(oneLine(plain.Line(line), most), x.w.Name())
 }
+
+// oneLine is a text on one line, cut to so many characters.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
+	}
+	return text
+}
+
+// maxTitle is the length of the longest title of a task.
+const maxTitle = 200
 
 // heading is the title of a group's GOAL. One that stands around instances has none of their values.
 func (x *expander) heading(i *inst) string {
@@ -212,7 +220,7 @@ func (x *expander) heading(i *inst) string {
 		return "All of " + string(i.id)
 	}
 	filled := x.value(i.node, title, i.env)
-	return filled.Text
+	return oneLine(filled.Text, maxTitle)
 }
 
 // root gives the root what the file says of the whole.
@@ -283,7 +291,7 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 		return nil
 	}
 	t := &plan.Task{
-		TaskID: i.id, NodeType: plan.Action, Title: d.Title, Description: d.Text, ParentTaskID: parent, Role: d.Role,
+		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title, maxTitle), Description: d.Text, ParentTaskID: parent, Role: d.Role,
 		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
 		Decides: d.Decides, AcceptanceCriteria: d.Criteria,
 	}

@@ -3,6 +3,8 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +58,9 @@ var contents = map[string]string{
 	"task-breakdown.json": `{"tasks": [
 		{"title": "Read less", "detail": "read the index alone at the start", "files": ["src/read.go"]},
 		{"title": "Ask later", "detail": "ask for the plan's state when it is shown", "files": ["src/ask.go", "src/show/**"]}]}`,
-	"retro.json": `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
+	"outline.yaml": "chapters:\n- {title: Install, kind: guide, sections: [a, b]}\n- {title: Commands, kind: reference, sections: [c]}\n- {title: Use, kind: guide, sections: [d]}\n",
+	"gaps.json":    `{"open": 2}`,
+	"retro.json":   `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
 	"plan.json": `{"tasks": [
 		{"title": "Store", "change": "keep what was read last time", "lane": "backend", "files": ["src/store.go"]},
 		{"title": "Page", "change": "show at once what is known", "lane": "frontend", "files": ["web/**"]},
@@ -166,6 +170,30 @@ func TestTemplates(t *testing.T) {
 					t.Errorf("asks %q", asks)
 				}
 			})
+		}
+	}
+}
+
+// A workflow that nobody has tuned to this program has nothing against it, and grows.
+func TestSound(t *testing.T) {
+	files, err := filepath.Glob("testdata/sound/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := loaded(t, Source{filepath.Base(file), data})
+		if fs := w.Lint(); len(fs) > 0 {
+			t.Fatalf("%s:\n%v", file, fs)
+		}
+		for _, in := range w.Choices() {
+			p, _ := grown(t, w, in)
+			if b, err := w.Bounds(in); err != nil || p.Leaves() > b.Tasks {
+				t.Errorf("%v: %d tasks, bounds %+v %v", in.Params, p.Leaves(), b, err)
+			}
 		}
 	}
 }
