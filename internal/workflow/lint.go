@@ -76,11 +76,13 @@ var examples = map[string]string{
 	"bad-value":           "make: report.md",
 }
 
-// Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest list,
-// the default and the largest integer, and both values of a fact that a condition speaks of. Lint and Widest go through them.
+// Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest
+// list, the default and the largest integer, and both values of a fact that a condition speaks of. Lint and Widest go
+// through them.
 func (w *Workflow) Choices() []*Inputs {
 	all := []*Inputs{{
-		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{}, Facts: map[string]bool{},
+		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{},
+		Facts: map[string]bool{},
 	}}
 	vary := func(values []any, set func(*Inputs, any)) {
 		var next []*Inputs
@@ -107,7 +109,8 @@ func (w *Workflow) Choices() []*Inputs {
 func (w *Workflow) factValues(f Fact) []any {
 	spoken := false
 	walk(w.nodes, func(n *node) {
-		spoken = spoken || slices.ContainsFunc(conditions(n.raw.Child("when")), func(c document.Node) bool { return c.Key == f.Name })
+		spoken = spoken || slices.ContainsFunc(conditions(n.raw.Child("when")),
+			func(c document.Node) bool { return c.Key == f.Name })
 	})
 	if spoken {
 		return []any{true, false}
@@ -224,7 +227,8 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 	if len(fs) > 0 {
 		errors.As(x.placed(fs), &fs)
 		for _, f := range fs {
-			if !slices.Contains(known, f.Code) && (len(x.fs) == 0 || f.Code != "unknown-dependency" && f.Code != "wrong-type") {
+			if !slices.Contains(known, f.Code) &&
+				(len(x.fs) == 0 || f.Code != "unknown-dependency" && f.Code != "wrong-type") {
 				l.fs = append(l.fs, f)
 			}
 		}
@@ -242,7 +246,8 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 			example = r.Suggestions[0].Text
 		}
 		l.top("plan-review", "tasks", "the plan review would reject what the workflow comes to",
-			fmt.Sprintf("a score of at least %d", r.MinScore), fmt.Sprintf("%d; %s", r.Score, strings.Join(why, "; ")), example)
+			fmt.Sprintf("a score of at least %d", r.MinScore),
+			fmt.Sprintf("%d; %s", r.Score, strings.Join(why, "; ")), example)
 	}
 	return p
 }
@@ -313,7 +318,8 @@ func (l *linter) together(x *expander, p *plan.Plan) {
 			g.above[k].each(func(j int) {
 				if slices.ContainsFunc(judged(j), func(leaf int) bool { return slices.Contains(mine, leaf) }) {
 					l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take effect together",
-						"no need of "+i.node.id+" that leads to it", fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
+						"no need of "+i.node.id+" that leads to it",
+						fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
 						"needs: only what both judge")
 				}
 			})
@@ -337,7 +343,8 @@ func (l *linter) outcomes(x *expander) {
 			}
 			for _, v := range part.Enum {
 				if !x.taken(r, field.Key, plainNumbers(v)) {
-					l.node(r.node, "outcome-without-way", "each.where", "items come into no group", "a group for each value of "+field.Key,
+					l.node(r.node, "outcome-without-way", "each.where", "items come into no group",
+						"a group for each value of "+field.Key,
 						fmt.Sprintf("none for %v", v), fmt.Sprintf("where: {%s: %v}", field.Key, v))
 				}
 			}

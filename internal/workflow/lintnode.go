@@ -65,7 +65,8 @@ func (l *linter) file(f *file) {
 			sum += weight
 		}
 		if sum <= 0 {
-			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight", "weights, one above 0", "none",
+			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight", "weights, one above 0",
+				"none",
 				"dimensions: {correctness: 60, completeness: 40}")
 		}
 	}
@@ -99,7 +100,8 @@ func (l *linter) literal(f *file, n *document.Node, path string, all bool) {
 func (l *linter) param(f *file, p Param) {
 	at := "params." + p.Name
 	if !paramName.Get().MatchString(p.Name) {
-		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first", plain.Quote(p.Name), "mode")
+		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first", plain.Quote(p.Name),
+			"mode")
 	}
 	if slices.Contains([]string{"sentence", roundName, prevName}, p.Name) {
 		l.at(f, "name-clash", at, "the name has another meaning already", "a name of its own", p.Name, "")
@@ -107,7 +109,8 @@ func (l *linter) param(f *file, p Param) {
 	if p.Type == typeChoice && len(p.Options) == 0 {
 		l.at(f, "bad-param", at, "a choice has nothing to choose", "options", "none", "options: [quick, full]")
 	} else if p.Default != nil && p.check(p.Default) != nil {
-		l.at(f, "bad-param", at+".default", "is no value that the param can have", p.expected(), plain.Quote(fmt.Sprint(p.Default)),
+		l.at(f, "bad-param", at+".default", "is no value that the param can have", p.expected(),
+			plain.Quote(fmt.Sprint(p.Default)),
 			"default: "+Param{Type: p.Type, Options: p.Options, Max: p.Max}.example())
 	}
 }
@@ -116,14 +119,16 @@ func (l *linter) param(f *file, p Param) {
 func (l *linter) score(f *file) {
 	for i, r := range f.head.Score.Rules {
 		if _, ok := f.head.Facts[r.Fact]; r.Fact != "" && !ok {
-			l.at(f, "unknown-name", fmt.Sprintf("score.rules[%d].fact", i), "names no fact", listed("one of ", sorted(f.head.Facts)),
+			l.at(f, "unknown-name", fmt.Sprintf("score.rules[%d].fact", i), "names no fact",
+				listed("one of ", sorted(f.head.Facts)),
 				plain.Quote(r.Fact), "")
 		}
 	}
 	for _, name := range sorted(f.head.Score.Sets) {
 		p := f.param(name)
 		if p.Name == "" {
-			l.at(f, "unknown-name", "score.sets."+name, "names no param", listed("one of ", paramNames(f.set)), plain.Quote(name),
+			l.at(f, "unknown-name", "score.sets."+name, "names no param", listed("one of ", paramNames(f.set)),
+				plain.Quote(name),
 				guess(name, paramNames(f.set)))
 			continue
 		}
@@ -142,7 +147,8 @@ func guess(name string, names []string) string { return plandoc.Nearest(name, na
 func (l *linter) schema(f *file, name string) {
 	at := "schemas." + name
 	if remote := remoteRef(f.head.Schemas[name]); remote != "" {
-		l.at(f, "remote-reference", at, "the schema refers to another document", "references within the schema", plain.Quote(remote),
+		l.at(f, "remote-reference", at, "the schema refers to another document", "references within the schema",
+			plain.Quote(remote),
 			"$ref: '#/$defs/item'")
 		return
 	}
@@ -158,7 +164,8 @@ func (l *linter) schema(f *file, name string) {
 	if m := unknownKeyword.Get().FindStringSubmatch(err.Error()); m != nil {
 		code, message, found = "unknown-field", "has a keyword that is not known here", m[1]
 	}
-	l.at(f, code, at, message, "a JSON Schema of type, const, enum, properties, required, items, the bounds, pattern, allOf, if, $ref",
+	l.at(f, code, at, message,
+		"a JSON Schema of type, const, enum, properties, required, items, the bounds, pattern, allOf, if, $ref",
 		found, "{type: object, required: [status], properties: {status: {enum: [more, ready]}}}")
 }
 
@@ -241,20 +248,23 @@ func (l *linter) loop(n *node, around *names) {
 		return
 	}
 	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList {
-		l.node(n, "unknown-name", "each.param", "names no param that is a list", "a param of the type list", plain.Quote(p.Text),
+		l.node(n, "unknown-name", "each.param", "names no param that is a list", "a param of the type list",
+			plain.Quote(p.Text),
 			guess(p.Text, paramNames(f.set)))
 	}
 	if item := raw.Child("item"); item != nil {
 		name, _, _ := strings.Cut(item.Text, ".")
 		if at := around.seen(name); at == nil {
-			l.node(n, "unknown-name", "each.item", "names no item of a loop around", "the name after as, and a field of the item",
+			l.node(n, "unknown-name", "each.item", "names no item of a loop around",
+				"the name after as, and a field of the item",
 				plain.Quote(item.Text), "item: m.tasks")
 		} else if at.item != nil && itemSchema(around, item.Text) == nil {
 			l.node(n, "unknown-name", "each.item", "names no list that the schema has", "a field that is a list",
 				plain.Quote(item.Text), "")
 		}
 	} else if raw.Child("param") == nil {
-		l.node(n, "bad-value", "each", "does not say whose items", "one of param, item, of", "none", "each: {param: angles, as: a}")
+		l.node(n, "bad-value", "each", "does not say whose items", "one of param, item, of", "none",
+			"each: {param: angles, as: a}")
 	}
 }
 
@@ -284,11 +294,13 @@ func (l *linter) limit(n *node, most *document.Node, field string) {
 	}
 	m := oneParam.Get().FindStringSubmatch(most.Text)
 	if m == nil {
-		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max", plain.Quote(most.Text), "max: 8")
+		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max", plain.Quote(most.Text),
+			"max: 8")
 		return
 	}
 	if p := n.file.param(m[1]); p.Type != typeInteger || p.Max == 0 {
-		l.node(n, "no-bound", field, "the param has no largest value", "a param of the type integer with max", plain.Quote(most.Text),
+		l.node(n, "no-bound", field, "the param has no largest value", "a param of the type integer with max",
+			plain.Quote(most.Text),
 			"params: {"+m[1]+": {type: integer, max: 5}}")
 	}
 }
@@ -308,7 +320,8 @@ func (l *linter) reads(n *node) {
 		l.node(n, "bad-value", field, "only a group can wait for an approved file", "a group around the task", "a task",
 			"{group: BUILD-1, title: Work, each: ..., tasks: [...]}")
 	case file == nil:
-		l.node(n, "missing-field", field+".file", "is missing", "the file of "+of+" that has the list", "", "file: plan.json")
+		l.node(n, "missing-field", field+".file", "is missing", "the file of "+of+" that has the list", "",
+			"file: plan.json")
 	case source == nil:
 		l.node(n, "unknown-name", field+".of", "names no task of the file", "the id of a task", plain.Quote(of),
 			strings.ToUpper(guess(of, l.ids())))
@@ -347,10 +360,12 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 	s := l.w.loopSchema(n)
 	if s == nil {
 		if n.loop.repeat {
-			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields", "a schema of the file", "none",
+			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields", "a schema of the file",
+				"none",
 				"schema: {"+n.from().Child("file").Text+": refined}")
-		} else if source := l.w.sourceOf(n.from().Child("of").Text); l.w.schemaOf(source, n.from().Child("file").Text) != nil {
-			l.node(n, "until-not-in-schema", "each.at", "the schema of the file has no list there", "a JSON Pointer to a list",
+		} else if from := n.from(); l.w.schemaOf(l.w.sourceOf(from.Child("of").Text), from.Child("file").Text) != nil {
+			l.node(n, "until-not-in-schema", "each.at", "the schema of the file has no list there",
+				"a JSON Pointer to a list",
 				plain.Quote(textOf(n.loop.raw.Child("at"))), "at: /tasks")
 		}
 		return
@@ -446,7 +461,8 @@ func (l *linter) use(n *node) {
 	set := n.raw.Child("set")
 	for _, name := range keys(set) {
 		if used.param(name).Name == "" {
-			l.node(n, "unknown-name", "set."+name, "is no param of "+used.head.Workflow, listed("one of ", paramNames(used.set)),
+			l.node(n, "unknown-name", "set."+name, "is no param of "+used.head.Workflow,
+				listed("one of ", paramNames(used.set)),
 				plain.Quote(name), guess(name, paramNames(used.set)))
 		}
 	}
@@ -495,7 +511,8 @@ func (l *linter) name(n *node, field string, raw *document.Node, there []string,
 	if strings.Contains(raw.Text, "{{") || slices.Contains(there, raw.Text) {
 		return
 	}
-	l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(raw.Text), guess(raw.Text, there))
+	l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(raw.Text),
+		guess(raw.Text, there))
 }
 
 // schemas checks the schemas that a task's files keep.
@@ -511,7 +528,8 @@ func (l *linter) schemas(n *node) {
 	for i := range entries {
 		e := &entries[i]
 		if named.Kind == document.Object && !slices.Contains(n.makes(), e.Key) {
-			l.node(n, "unknown-name", "schema", "is no file that the task makes", listed("one of ", n.makes()), plain.Quote(e.Key),
+			l.node(n, "unknown-name", "schema", "is no file that the task makes", listed("one of ", n.makes()),
+				plain.Quote(e.Key),
 				guess(e.Key, n.makes()))
 		}
 		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
@@ -519,7 +537,8 @@ func (l *linter) schemas(n *node) {
 			if field := onlyGood(s, "", 0); field != "" {
 				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing measures it",
 					"a criterion with a run line that measures "+field+", or a schema that an honest bad result keeps",
-					field+" of "+e.Text, "judges: {tasks: [BUILD-1]} with criteria: [{id: T1, statement: The tests pass, run: make test}]")
+					field+" of "+e.Text,
+					"judges: {tasks: [BUILD-1]} with criteria: [{id: T1, statement: The tests pass, run: make test}]")
 			}
 		}
 	}

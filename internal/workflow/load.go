@@ -390,7 +390,8 @@ func keys(n *document.Node) []string {
 func (l *loader) nodes(f *file, list *document.Node, path, pointer string, via []string) ([]*node, error) {
 	nodes := make([]*node, 0, len(list.Kids))
 	for i := range list.Kids {
-		n := &node{raw: &list.Kids[i], file: f, path: fmt.Sprintf("%s[%d]", path, i), pointer: fmt.Sprintf("%s/%d", pointer, i)}
+		n := &node{raw: &list.Kids[i], file: f, path: fmt.Sprintf("%s[%d]", path, i),
+			pointer: fmt.Sprintf("%s/%d", pointer, i)}
 		for _, key := range []string{"id", "group"} {
 			if id := n.raw.Child(key); id != nil {
 				n.id = id.Text
@@ -440,8 +441,10 @@ func (l *loader) use(n *node, via []string) ([]*node, error) {
 	src, err := l.find(name)
 	if err != nil {
 		return nil, plan.Findings{{
-			Code: "unknown-name", File: n.file.Name, Line: finding.Line, Path: finding.Path, Message: "no such workflow is here",
-			Expected: "the name of a workflow", Found: plain.Quote(name) + ": " + plain.Line(err.Error()), Example: "use: spec",
+			Code: "unknown-name", File: n.file.Name, Line: finding.Line, Path: finding.Path,
+			Message:  "no such workflow is here",
+			Expected: "the name of a workflow", Found: plain.Quote(name) + ": " + plain.Line(err.Error()),
+			Example: "use: spec",
 		}}
 	}
 	f, err := l.file(src)

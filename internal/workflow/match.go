@@ -149,7 +149,8 @@ func (x *expander) named1(n *node, from *inst, name, field string) (found []*ins
 			known = true
 			switch {
 			case !wild:
-				x.find(n, "unknown-name", field, "names a task that is not there yet", "the group around it: "+string(l.goal.id),
+				x.find(n, "unknown-name", field, "names a task that is not there yet",
+					"the group around it: "+string(l.goal.id),
 					name, string(l.goal.id))
 			case !from.inside(l.goal) && !slices.Contains(found, l.goal):
 				found = append(found, l.goal)
@@ -160,7 +161,8 @@ func (x *expander) named1(n *node, from *inst, name, field string) (found []*ins
 		known = x.w.hasID(prefix, wild)
 	}
 	if !known {
-		x.find(n, "unknown-name", field, "names nothing in the file", "the id of a task or a group, or X-*", plain.Quote(name),
+		x.find(n, "unknown-name", field, "names nothing in the file", "the id of a task or a group, or X-*",
+			plain.Quote(name),
 			x.nearest(name))
 	}
 	// A GOAL stands for what is in it.

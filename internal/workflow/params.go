@@ -74,7 +74,8 @@ func ParseInputs(data []byte) (*Inputs, error) {
 		return nil, fmt.Errorf("params.json: %s", plain.Line(err.Error()))
 	}
 	if in.SchemaVersion != 1 {
-		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1: use a newer git-wf", in.SchemaVersion)
+		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1: use a newer git-wf",
+			in.SchemaVersion)
 	}
 	if n := root.Child("params"); n != nil {
 		in.Params, _ = n.Value(document.Exact).(map[string]any) // with whole numbers as int64
@@ -109,7 +110,8 @@ func (w *Workflow) Facts() []Fact { return slices.Clone(w.facts) }
 func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, values map[string]any) {
 	s := w.files[0].head.Score
 	for _, r := range s.Rules {
-		if r.Fact != "" && facts[r.Fact] || slices.ContainsFunc(r.Words, func(word string) bool { return hasWord(sentence, word) }) {
+		if r.Fact != "" && facts[r.Fact] ||
+			slices.ContainsFunc(r.Words, func(word string) bool { return hasWord(sentence, word) }) {
 			sum += r.Add
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // Rendering is what a workflow comes to so far.
 type Rendering struct {
-	// Text is a plan in canonical JSON, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it the tasks that
-	// are new: none where a list is empty or the rounds are over.
+	// Text is a plan in canonical JSON, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it
+	// the tasks that are new: none where a list is empty or the rounds are over.
 	Text  []byte
 	Fills []Fill // of the GOALs that are left open, in the order of the text
 	// Ask is a question for a person, before the plan goes on: the rounds of a repeat are used up. "" if there is none.
@@ -73,7 +73,8 @@ func (w *Workflow) RenderFill(in *Inputs, f plan.Fill, content []byte) (*Renderi
 
 func (w *Workflow) noSection(f plan.Fill) error {
 	return plan.Findings{{
-		Code: "no-section", File: w.files[0].Name, Path: f.Section, Message: "no loop of the workflow is there with these values",
+		Code: "no-section", File: w.files[0].Name, Path: f.Section,
+		Message:  "no loop of the workflow is there with these values",
 		Expected: "the section of an each or a repeat", Found: plain.Quote(f.Section),
 	}}
 }
@@ -184,7 +185,8 @@ func (x *expander) plan() *plan.Plan {
 			parent = i.parent.id
 		}
 		if i.group() {
-			p.Tasks = append(p.Tasks, &plan.Task{TaskID: i.id, NodeType: plan.Goal, Title: x.heading(i), ParentTaskID: parent})
+			p.Tasks = append(p.Tasks,
+				&plan.Task{TaskID: i.id, NodeType: plan.Goal, Title: x.heading(i), ParentTaskID: parent})
 		} else {
 			p.Tasks = append(p.Tasks, x.action(i, parent)...)
 		}
@@ -291,7 +293,8 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 		return nil
 	}
 	t := &plan.Task{
-		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title, maxTitle), Description: d.Text, ParentTaskID: parent, Role: d.Role,
+		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title,
+			maxTitle), Description: d.Text, ParentTaskID: parent, Role: d.Role,
 		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
 		Decides: d.Decides, AcceptanceCriteria: d.Criteria,
 	}
@@ -310,7 +313,8 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	if d.Judges != nil {
 		t.Judges = &d.Judges.Judges
 		if t.Judges.Tasks = x.resolve(i.node, i, "judges.tasks").ids; len(t.Judges.Tasks) == 0 {
-			x.find(i.node, "judges-nothing", "judges.tasks", "none of what the task judges is there", "a task that is there with it",
+			x.find(i.node, "judges-nothing", "judges.tasks", "none of what the task judges is there",
+				"a task that is there with it",
 				"none", "when: the same as of what it judges")
 			return nil
 		}
@@ -391,7 +395,8 @@ func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
 		c.File, c.Schema = s.file, x.w.schemas[s.name]
 	}
 	if files := x.w.expands(i); len(files) > 0 {
-		add("expands", plan.Expands, "What the plan goes on with follows from "+strings.Join(files, " and ")+" and keeps all rules.")
+		add("expands", plan.Expands,
+			"What the plan goes on with follows from "+strings.Join(files, " and ")+" and keeps all rules.")
 	}
 	switch {
 	case d.Judges != nil && !slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual):
