@@ -31,6 +31,7 @@ func (e *env) reviewCommand() *cli.Command {
 			boolFlag("reject", "the version has to be redone"),
 			countFlag("score", "0 to 100", "follows from the criteria"),
 			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"),
+			listFlag("rating", "of a rubric, `DIMENSION=NUMBER`, or DIMENSION=none where it does not apply; may be repeated"),
 			messageFlag("why, and what to change"),
 			textFlag("artifact", "review this `VERSION`, such as v2: refused unless it is the newest", ""),
 			textFlag("as", "take the seat of this `ROLE`, where the reviewers are roles", "the only one that is open"),
@@ -143,7 +144,7 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 		o.Verdict = plan.Approved
 	case reject:
 		o.Verdict = plan.Rejected
-	case c.IsSet("score") || c.IsSet("criterion") || c.IsSet("message"):
+	case c.IsSet("score") || c.IsSet("criterion") || c.IsSet("rating") || c.IsSet("message"):
 		return o, false, usage("no verdict: add --approve or --reject")
 	}
 	if c.IsSet("score") {
@@ -160,6 +161,12 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 		}
 		word, evidence, _ := strings.Cut(ruling, ":")
 		if err := o.Rule(id, word, strings.TrimSpace(evidence)); err != nil {
+			return o, false, usage("--%v", err)
+		}
+	}
+	for _, text := range c.StringSlice("rating") {
+		name, value, _ := strings.Cut(text, "=")
+		if err := o.Rate(name, value); err != nil {
 			return o, false, usage("--%v", err)
 		}
 	}

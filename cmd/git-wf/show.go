@@ -221,10 +221,7 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 		st.heading(w, "Versions")
 	}
 	for _, a := range d.Artifacts {
-		verdict := string(s.VersionVerdict(t.TaskID, a.ArtifactID))
-		if verdict == "" {
-			verdict = "awaits review"
-		}
+		verdict := verdictOn(s, t.TaskID, a.ArtifactID)
 		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plain.Line(a.Agent), date(a.CreatedAt),
 			a.Size)
 		if t.Changes() {
@@ -237,6 +234,7 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plain.Line(f.Path), f.Mode, f.SHA256)
 		})
 		printConcerns(w, a.Concerns)
+		printPanel(w, s, t.TaskID, plan.VersionNumber(a.ArtifactID))
 		for _, r := range d.Reviews {
 			if r.ReviewedArtifactID == a.ArtifactID {
 				printReview(w, r)
@@ -300,6 +298,7 @@ func printReview(w io.Writer, r plan.Review) {
 	}
 	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plain.Line(r.Who()), score, self,
 		plain.Line(r.Reason))
+	printRatings(w, r)
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))

@@ -150,7 +150,8 @@ type taskSummary struct {
 	Approvals []export.Approval `json:"approvals,omitempty"`
 	Unproven  []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
 	Review    *reviewSummary    `json:"review"`
-	Landings  []plan.Landing    `json:"landings,omitempty"` // of the approved version; show: of all
+	standingSummary
+	Landings []plan.Landing `json:"landings,omitempty"` // of the approved version; show: of all
 }
 
 type reviewSummary struct {
@@ -187,7 +188,8 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 
 func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 	return taskSummary{
-		TaskID: t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
+		standingSummary: standingOf(s, t),
+		TaskID:          t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
 		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts,
 		Lost:   t.Lost,
 		Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),

@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -313,6 +314,33 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	case !s.named(t["Wf-Agent"], s.reviewer):
 		return fmt.Sprintf("is a review by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]),
 			strconv.Quote(s.reviewer))
+	case (plan.Review{Reviewer: plan.UnescapeName(parts[3]), Verdict: plan.Approved}).Taken():
+		return a.mayAccept(s, task, parts)
 	}
 	return ""
+}
+
+// mayAccept says why a version can't be taken as it is; "" if it can: its rounds were used up, and its CHECK says so.
+func (a *auditor) mayAccept(s *step, task plan.TaskID, name []string) string {
+	snap, err := a.before(s)
+	if err != nil {
+		return plain.Line(err.Error())
+	}
+	if snap.Plan.SchemaVersion < 2 {
+		return "" // the name of somebody
+	}
+	for _, due := range snap.State().ToAccept() {
+		if due.TaskID == task && plan.VersionID(due.Active) == name[1] {
+			score := ""
+			for _, r := range snap.Records.Of(task).Reviews {
+				if r.Version == due.Active {
+					score = strconv.Itoa(r.Score)
+				}
+			}
+			if score == name[2] && s.trailers["Wf-Verdict"] == string(plan.Approved) {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("accepts %s, whose rounds were not used up, or whose CHECK asks a person then", name[1])
 }

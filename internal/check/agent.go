@@ -14,6 +14,7 @@ type AgentOpinion struct {
 	Verdict     plan.Verdict
 	Score       int               // 0 to 100
 	Criteria    map[string]Ruling // of those that no run line judges
+	Ratings     plan.Ratings      // of a rubric's dimensions; then the score follows from them
 	Suggestions []plan.Suggestion
 	Summary     string
 	CheckedBy   string // id of the record of what the engine ran, "" if none
@@ -40,8 +41,16 @@ func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Tim
 	r.Score, r.CheckID, r.Usage = o.Score, o.CheckedBy, o.Usage
 	r.Agent = o.Agent
 	r.SelfReviewed = r.By() == s.Artifact.Agent
+	rejects := o.Verdict == plan.Rejected
+	if s.Rubric != nil {
+		var err error
+		if r.Score, err = s.rate(&r, o.Ratings); err != nil {
+			r.Ratings, r.Rubric = nil, nil // the contract asks for ratings; without them nothing is approved
+		}
+		rejects = rejects || err != nil || len(s.Rubric.Vetoed(o.Ratings)) > 0
+	}
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
-	if o.Verdict == plan.Rejected {
+	if rejects {
 		r.Verdict = plan.Rejected
 	}
 	r.Suggestions = append(suggestions(r.Criteria), o.Suggestions...)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/plain"
@@ -16,7 +17,7 @@ func File(r plan.Review) []byte {
 	fmt.Fprintf(&b, "# %s: %s %s\n\n", r.Verdict, r.TaskID, r.ReviewedArtifactID)
 	b.WriteString("| | |\n| --- | --- |\n")
 	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
-	row("Verdict", "**"+string(r.Verdict)+"**")
+	row("Verdict", "**"+string(r.Verdict)+"**"+reserve(r))
 	if r.HasScore() {
 		row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
 	}
@@ -40,6 +41,7 @@ func File(r plan.Review) []byte {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c),
 			cell(lastLine(c.Evidence)))
 	}
+	ratings(&b, r)
 	if r.Reason != "" {
 		fmt.Fprintf(&b, "\n## Reasons\n\n%s", fenced(r.Reason))
 	}
@@ -51,6 +53,36 @@ func File(r plan.Review) []byte {
 	}
 	evidenceInFull(&b, r.Criteria)
 	return []byte(b.String())
+}
+
+// reserve says what an approval is worth that is less than whole.
+func reserve(r plan.Review) string {
+	switch {
+	case r.Taken():
+		return ", with a warning: its rounds are used up"
+	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
+		return ", with concerns"
+	}
+	return ""
+}
+
+// ratings shows what the score was computed from.
+func ratings(b *strings.Builder, r plan.Review) {
+	if r.Rubric == nil || len(r.Ratings) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Ratings\n\n| dimension | weight | 0 to %d |\n| --- | --- | --- |\n", r.Rubric.Scale)
+	vetoed := r.Rubric.Vetoed(r.Ratings)
+	for _, name := range r.Rubric.Names() {
+		said := "does not apply"
+		if given := r.Ratings[name]; given != nil {
+			said = fmt.Sprint(*given)
+		}
+		if slices.Contains(vetoed, name) {
+			said += " (veto)"
+		}
+		fmt.Fprintf(b, "| %s | %v | %s |\n", cell(name), r.Rubric.Dimensions[name], said)
+	}
 }
 
 // evidenceInFull shows the output behind the criteria of which the table has the last line alone.

@@ -22,7 +22,16 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 			plain.Line(lastLine(r.Evidence)))
 	}
 	b.WriteString("#\n# Lines that begin with # are left out. An empty verdict records nothing.\n\n")
-	b.WriteString("# approve or reject\nverdict: \n# 0 to 100; empty: it follows from the criteria\nscore: \n")
+	b.WriteString("# approve or reject\nverdict: \n")
+	if s.Rubric == nil {
+		b.WriteString("# 0 to 100; empty: it follows from the criteria\nscore: \n")
+	} else {
+		fmt.Fprintf(&b, "\n# The score follows from these: each from 0 to %d, or none where it does not apply. %d passes.\n",
+			s.Rubric.Scale, s.MinScore)
+		for _, name := range s.Rubric.Names() {
+			fmt.Fprintf(&b, "%s%s: \n", ratingMark, name)
+		}
+	}
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
 			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity,
@@ -35,6 +44,9 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 
 // criterionMark goes before a criterion's id that is also a key of the form's own.
 const criterionMark = "criterion "
+
+// ratingMark goes before a dimension.
+const ratingMark = "rating "
 
 func formKey(id string) string {
 	switch id {
@@ -87,10 +99,32 @@ func (o *Opinion) set(key, value string) error {
 			return fmt.Errorf("score: expected 0 to 100, found %q", value)
 		}
 		o.Score = &n
+	case strings.HasPrefix(key, ratingMark):
+		return o.Rate(strings.TrimPrefix(key, ratingMark), value)
 	default:
 		word, evidence, _ := strings.Cut(value, " ")
 		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
 	}
+	return nil
+}
+
+// Rate adds the rating of a dimension: a number, or "none" where it does not apply.
+func (o *Opinion) Rate(dimension, value string) error {
+	if o.Ratings == nil {
+		o.Ratings = plan.Ratings{}
+	}
+	if _, twice := o.Ratings[dimension]; twice {
+		return fmt.Errorf("rating %s: given twice", dimension)
+	}
+	if value == "none" {
+		o.Ratings[dimension] = nil
+		return nil
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(n >= 0) {
+		return fmt.Errorf("rating %s: expected a number, or none where it does not apply, found %q", dimension, value)
+	}
+	o.Ratings[dimension] = &n
 	return nil
 }
 

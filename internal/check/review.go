@@ -1,9 +1,11 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/fault"
@@ -15,6 +17,7 @@ type Subject struct {
 	Task     *plan.Task
 	Artifact plan.Artifact
 	MinScore int
+	Rubric   *plan.Rubric // that the score is computed by, nil if reviewers state it
 }
 
 // ByEngine is the review that follows from what the engine ran, when that judges every criterion or when a MUST
@@ -37,6 +40,7 @@ type Opinion struct {
 	Verdict   plan.Verdict
 	Score     *int              // nil: the score follows from the results
 	Criteria  map[string]Ruling // by criterion id
+	Ratings   plan.Ratings      // of a rubric's dimensions; the score follows from them
 	Message   string
 	SelfMade  bool   // the reviewer made the version
 	CheckedBy string // id of the record of what the engine ran, "" if none
@@ -88,6 +92,17 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)
 	r.Verdict, r.Reason, r.CheckID, r.SelfReviewed = o.Verdict, o.Message, o.CheckedBy, o.SelfMade
 	r.Score = plan.Score(r.Criteria)
+	if s.Rubric != nil {
+		o.Score = nil // it follows from the ratings
+	}
+	if len(o.Ratings) > 0 || s.Rubric != nil && o.Verdict == plan.Approved {
+		var err error
+		if r.Score, err = s.rate(&r, o.Ratings); err != nil {
+			return plan.Review{}, fault.Usage("--rating DIMENSION=NUMBER, or DIMENSION=none where it does not apply", "%s: %w",
+				s.Task.TaskID, err)
+		}
+		o.Score = &r.Score
+	}
 	switch {
 	case o.Score != nil:
 		r.Score = *o.Score
@@ -102,6 +117,15 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		r.Reason = reason(r, s.MinScore)
 	}
 	return r, nil
+}
+
+// rate puts ratings into a review and returns the score that they give.
+func (s Subject) rate(r *plan.Review, given plan.Ratings) (int, error) {
+	if s.Rubric == nil {
+		return 0, errors.New("its CHECK has no rubric, so nothing is rated")
+	}
+	r.Ratings, r.Rubric = given, s.Rubric
+	return s.Rubric.Scored(given)
 }
 
 func (s Subject) review(reviewer, session string, now time.Time) plan.Review {
@@ -162,11 +186,21 @@ func reason(r plan.Review, minScore int) string {
 			failed++
 		}
 	}
+	var vetoed []string
+	if r.Rubric != nil {
+		vetoed = r.Rubric.Vetoed(r.Ratings)
+	}
 	switch must := r.FailedMust(); {
+	case r.Verdict == plan.Rejected && len(vetoed) > 0:
+		return fmt.Sprintf("%s at or below %d %% of the scale.", strings.Join(vetoed, ", "), r.Rubric.Veto)
+	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
+		return fmt.Sprintf("Approved with concerns: score %d is below %d.", r.Score, r.Rubric.Clear)
 	case r.Verdict == plan.Approved && failed == 0:
 		return "Every criterion passed."
 	case r.Verdict == plan.Approved:
 		return fmt.Sprintf("Every MUST criterion passed; %d of %d criteria failed.", failed, len(r.Criteria))
+	case failed == 0 && r.Rubric != nil && len(r.Ratings) > 0 && r.Score < minScore:
+		return fmt.Sprintf("Score %d is below %d.", r.Score, minScore)
 	case failed == 0:
 		return "Rejected without a failed criterion."
 	case len(must) == 0:

@@ -15,6 +15,7 @@ type Want struct {
 	Role Role
 	// of a check: the candidate's; those with a run line are judged by the engine, not by the agent
 	Criteria []plan.Criterion
+	Rubric   *plan.Rubric  // of a check: what is rated; then a stated score is dropped
 	Tasks    []plan.TaskID // of a feasibility check: the leaves
 	Others   []plan.TaskID // of a feasibility check: tasks that are not asked about; Parse drops their estimates
 	Limits   plan.Config   // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
@@ -32,7 +33,8 @@ type Reply struct {
 	Needs       []need
 	Error       string
 	Verdict     plan.Verdict
-	Score       int      // 0 to 100
+	Score       int // 0 to 100
+	Ratings     plan.Ratings
 	Criteria    []ruling // one for each criterion without a run line, in the order of Want
 	Suggestions []plan.Suggestion
 	Notes       []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text

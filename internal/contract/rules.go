@@ -134,8 +134,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 
 func (j *judge) review(object map[string]any, r *Reply) {
 	r.Verdict = plan.Verdict(str(object, "verdict"))
-	score, _ := object["score"].(float64)
-	r.Score = int(score)
+	j.scored(object, r)
 	failed := j.rulings(items(object, "criteria"), r)
 	for i, s := range items(object, "suggestions") {
 		at := fmt.Sprintf("$.suggestions[%d]", i)
@@ -149,6 +148,35 @@ func (j *judge) review(object map[string]any, r *Reply) {
 		j.add(codeContradiction, "$.verdict",
 			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
 			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
+	}
+}
+
+// scored reads the score, or the ratings that it follows from.
+func (j *judge) scored(object map[string]any, r *Reply) {
+	if j.want.Rubric == nil {
+		score, stated := object["score"].(float64)
+		if r.Score = int(score); !stated {
+			j.add(codeMissingField, "$.score", "a value", "nothing", `"score": 93`)
+		}
+		return
+	}
+	given, _ := object["ratings"].(map[string]any)
+	r.Ratings = plan.Ratings{}
+	for name, v := range given {
+		if n, ok := v.(float64); ok {
+			r.Ratings[name] = &n
+		} else {
+			r.Ratings[name] = nil
+		}
+	}
+	var err error
+	if r.Score, err = j.want.Rubric.Scored(r.Ratings); err != nil {
+		var each []string
+		for _, name := range j.want.Rubric.Names() {
+			each = append(each, fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale))
+		}
+		j.add(codeBadValue, "$.ratings", fmt.Sprintf("each dimension once, from 0 to %d, or null where it does not apply",
+			j.want.Rubric.Scale), text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
 	}
 }
 

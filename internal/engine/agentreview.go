@@ -85,6 +85,7 @@ func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *pla
 	o := check.AgentOpinion{
 		Reviewer: by.reviewer(), Agent: by.spoken(), Session: session, Verdict: r.Verdict, Score: r.Score, Criteria: map[string]check.Ruling{},
 		Suggestions: r.Suggestions, Summary: r.Summary, CheckedBy: checkID, Usage: usage,
+		Ratings: r.Ratings,
 	}
 	for _, c := range r.Criteria {
 		o.Criteria[c.ID] = check.Ruling{Pass: c.Pass, Evidence: c.Evidence}
@@ -107,7 +108,7 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria}
+	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria, Rubric: ev.subject.Rubric}
 	return e.consult(ctx, w, snap, t, who, data, want, log)
 }
 

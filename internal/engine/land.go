@@ -237,6 +237,9 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 			return nil, fault.Refused("git wf export --plan "+string(l.snap.ID), "%s: does not change the repository", id)
 		case t.Approved == 0:
 			return nil, fault.Refused("git wf status", "%s: no version of it is approved", id)
+		case !s.Delivers(id, t.Approved):
+			return nil, fault.Refused("final_deliverable_spec.deliver_accepted: true in the plan",
+				"%s: %s was accepted with a warning, and so does not land", id, plan.VersionID(t.Approved))
 		}
 	}
 	base, err := e.firstBase(ctx, l.snap)
@@ -251,7 +254,7 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	var queue []arrival
 	for _, id := range s.Changes() {
 		t := s.Tasks[id]
-		if t.Approved == 0 {
+		if !s.Delivers(id, t.Approved) {
 			continue
 		}
 		a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)

@@ -51,7 +51,8 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if err := batch.Flush(work); err != nil {
 		return false, err
 	}
-	subject := check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID)}
+	subject := check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID),
+		Rubric: state.RubricOf(t.TaskID)}
 	results, err := e.examine(work, snap, state, subject)
 	if work.Err() != nil {
 		return false, e.broken(ctx, h)

@@ -110,6 +110,7 @@ func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskSta
 		Task:   prompt.TaskOf(plandoc.Effective(snap.State(), t.Task), snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
+	d.Task.Rubric = prompt.RubricOf(snap.State().RubricOf(t.TaskID))
 	d.Way = e.way(snap.Plan, w.role)
 	for i, n := range w.about.Notes {
 		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, By: n.Who(), Text: prompt.Text(n.Text)})

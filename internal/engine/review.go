@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gitwf/internal/agent"
@@ -98,12 +99,48 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan.CriterionResult,
 	session string) (ev plan.Event, says func(plan.Change) string) {
 	t := s.Tasks[subject.Task.TaskID]
-	alone := len(results) == len(t.AcceptanceCriteria)
+	alone := len(results) == len(t.AcceptanceCriteria) && s.RubricOf(t.TaskID) == nil
 	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
 		return e.checked(subject, results), func(c plan.Change) string { return what(c) + "; a reviewer has the last word" }
 	}
 	rev := check.ByEngine(subject, results, session, e.Now())
 	return reviewEvent(rev, subject), func(plan.Change) string { return describeReview(rev, nil) }
+}
+
+// accept takes a version as it is: its rounds are used up, and its CHECK says so.
+func (e *Engine) accept(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	h, work, err := e.claim(ctx, id, checkOf(snap.Plan, t.TaskID), plan.AgentWorkflow)
+	if err != nil {
+		return err
+	}
+	defer e.release(ctx, id, h)
+	if snap, err = e.Store.Snapshot(ctx, id); err != nil {
+		return err
+	}
+	s := snap.State()
+	if !slices.ContainsFunc(s.ToAccept(), func(due *plan.TaskState) bool { return due.TaskID == t.TaskID }) {
+		return nil // somebody was faster
+	}
+	version := s.Tasks[t.TaskID].Active
+	var last plan.ReviewRecord
+	for _, r := range snap.Records.Of(t.TaskID).Reviews {
+		if r.Version == version {
+			last = r
+		}
+	}
+	rejected, err := export.ReadReview(work, e.Store, snap, t.TaskID, last)
+	if err != nil {
+		return err
+	}
+	subject, err := e.subject(work, snap, s, t.TaskID, version)
+	if err != nil {
+		return err
+	}
+	return e.record(ctx, id, t.TaskID, reviewEvent(rejected.Take(e.Now()), subject), h, nil, what)
 }
 
 // failedAny reports whether a MUST criterion was run and failed.
@@ -187,7 +224,7 @@ func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return check.Subject{}, err
 	}
-	return check.Subject{Task: s.Tasks[id].Task, Artifact: a, MinScore: s.MinScore(id)}, nil
+	return check.Subject{Task: s.Tasks[id].Task, Artifact: a, MinScore: s.MinScore(id), Rubric: s.RubricOf(id)}, nil
 }
 
 // preview lays out the bundle as if the candidate were approved: every approved deliverable, with the candidate in its

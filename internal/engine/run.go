@@ -301,6 +301,11 @@ func (r *run) next(s *plan.State) []work {
 			chosen = append(chosen, w)
 		}
 	}
+	if !r.Policy.NoWaivers {
+		for _, t := range s.ToAccept() {
+			choose(work{task: t, do: r.accept, what: "accept", agent: plan.AgentWorkflow})
+		}
+	}
 	for _, t := range s.Ungrafted() {
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}

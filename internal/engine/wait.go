@@ -82,6 +82,9 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	var list []string
 	limits := s.Plan.Limits()
 	bound := fmt.Sprintf("max_attempts is %d", limits.MaxAttempts)
+	if _, of := s.Round(t); of > 0 && t.Attempts < limits.MaxAttempts {
+		bound = fmt.Sprintf("max_rounds is %d", of)
+	}
 	failed, lost := t.Attempts >= limits.MaxAttempts, t.Lost >= limits.MaxLost
 	if lost && !failed {
 		bound = fmt.Sprintf("max_lost is %d", limits.MaxLost)
@@ -150,6 +153,21 @@ func answerCommand(id plan.TaskID, q plan.Question) string {
 	return "git wf answer " + string(id) + " TEXT"
 }
 
+// seatsLeft says how many of a panel have spoken, and who has not.
+func seatsLeft(s *plan.State, t *plan.TaskState) string {
+	var missing []string
+	seats := 0
+	for name, r := range s.Panel(t.TaskID, t.Active) {
+		if seats++; r.N == 0 {
+			missing = append(missing, plain.Line(name))
+		}
+	}
+	if seats == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %d of %d seats, %s to come", seats-len(missing), seats, strings.Join(missing, ", "))
+}
+
 func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
 	target *plan.TaskState) (w Wait, ok bool, err error) {
 	switch s.NextReviewStep(target.TaskID) {
@@ -162,7 +180,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			return waitForSeats(target, seats), true, nil
 		}
 		return Wait{
-			Text:    fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID),
+			Text: fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID) +
+				seatsLeft(s, target),
 			Command: "git wf review " + string(target.TaskID) + " --approve|--reject",
 		}, true, nil
 	case plan.StepRunChecks:

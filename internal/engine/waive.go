@@ -49,6 +49,9 @@ func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return nil, err
 	}
+	if subject.Rubric != nil {
+		return nil, nil // the engine rates nothing: a reviewer has the last word
+	}
 	rev := check.ByEngine(subject, subject.Task.Rejudge(old.Criteria, criterion, d), "", e.Now())
 	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
 		Author: agentActor(plan.ReviewerChecks)}, nil

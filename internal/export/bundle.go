@@ -36,6 +36,12 @@ func unfinished(id plan.ID, open []plan.TaskID) error {
 	return fault.Refused("git wf run, or git wf export --partial", "%s is not done%s", id, which)
 }
 
+// onlyAccepted says that deliverables were taken because the rounds of their review were used up.
+func onlyAccepted(ids []plan.TaskID) error {
+	return fault.Refused("git wf submit TASK PATH, and a review of that; or final_deliverable_spec.deliver_accepted: true "+
+		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", names(ids))
+}
+
 // outdated says that inputs or criteria of approved versions have changed since.
 func outdated(items []Item) error {
 	var why []string
@@ -91,15 +97,18 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 	if err := s.fill(ctx, snap, b.versions(ids)); err != nil {
 		return nil, err
 	}
-	var open []plan.TaskID
+	var open, kept []plan.TaskID
 	var stale []Item
 	for _, id := range ids {
 		item, ok, err := b.item(id)
 		if err != nil {
 			return nil, err
 		}
-		if t := state.Tasks[id]; t.Status != plan.StatusDone {
+		t := state.Tasks[id]
+		if t.Status != plan.StatusDone {
 			open = append(open, id)
+		} else if !state.Delivers(id, t.Approved) {
+			kept = append(kept, id)
 		}
 		if !ok {
 			continue
@@ -118,6 +127,9 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 			return nil, &UnprovenError{lost}
 		}
 		return nil, unfinished(snap.ID, open)
+	}
+	if len(kept) > 0 && !o.Partial && !o.IncludeCandidates {
+		return nil, onlyAccepted(kept)
 	}
 	if len(stale) > 0 && !o.AllowStale {
 		return nil, outdated(stale)
@@ -203,8 +215,12 @@ func (b *builder) included() (ids []plan.TaskID, final plan.TaskID) {
 
 // version returns the version of a task that the options allow, 0 if there is none.
 func (b *builder) version(t *plan.TaskState) (version int, candidate bool) {
-	if b.options.IncludeCandidates && t.Active > 0 && t.Active != t.Approved {
+	delivers := b.state.Delivers(t.TaskID, t.Approved)
+	switch {
+	case b.options.IncludeCandidates && t.Active > 0 && (t.Active != t.Approved || !delivers):
 		return t.Active, true
+	case !delivers:
+		return 0, false
 	}
 	return t.Approved, false
 }
@@ -273,6 +289,12 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	item.Review = &reviewSummary{
 		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.Agent, rev.SelfReviewed,
 		waivedCriteria(rev),
+	}
+	switch {
+	case b.state.Accepted(id, version):
+		item.Warning = "accepted"
+	case b.state.Concerns(id, version):
+		item.Warning = "concerns"
 	}
 	return item, true, nil
 }

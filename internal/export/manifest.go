@@ -71,7 +71,8 @@ type Item struct {
 	ApprovedArtifactID string         `json:"approved_artifact_id,omitempty"`
 	CandidateID        string         `json:"candidate_artifact_id,omitempty"` // not approved
 	Tree               plan.OID       `json:"tree"`
-	Stale              string         `json:"stale,omitempty"` // why
+	Stale              string         `json:"stale,omitempty"`   // why
+	Warning            string         `json:"warning,omitempty"` // accepted or concerns: what the approval lacks
 	Files              []File         `json:"files"`
 	Review             *reviewSummary `json:"review,omitempty"`
 	Approvals          []Approval     `json:"approvals,omitempty"` // those that count, if signed

@@ -99,7 +99,7 @@ func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id pla
 
 func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.ReviewRecord, bool) {
 	for _, rec := range slices.Backward(snap.Records.Of(id).Reviews) {
-		if rec.Version == version && rec.Verdict == plan.Approved {
+		if rec.Version == version && rec.Verdict == plan.Approved && snap.State().Counts(id, rec) {
 			return rec, true
 		}
 	}

@@ -234,6 +234,9 @@ func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, why s
 	id := plan.VersionID(n.version)
 	switch snap.State().VersionVerdict(n.task, id) {
 	case plan.Approved:
+		if !snap.State().Delivers(n.task, n.version) {
+			return snap, "was accepted with a warning, and its plan does not deliver such versions", false
+		}
 		return snap, "", false
 	case plan.Rejected:
 		if before := approvedBefore(snap, n); before != nil {
@@ -263,7 +266,7 @@ func approvedBefore(snap *gitstore.Snapshot, n changeName) *gitstore.Snapshot {
 		kept.Reviews = slices.DeleteFunc(slices.Clone(reviews), func(r plan.ReviewRecord) bool { return r.N > last.N })
 		records.Tasks[n.task] = &kept
 		before := snap.With(records)
-		if before.State().VersionVerdict(n.task, plan.VersionID(n.version)) == plan.Approved {
+		if before.State().Delivers(n.task, n.version) {
 			return before
 		}
 	}

@@ -47,13 +47,13 @@ func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.R
 	p := g.policy
 	minScore, quorum := max(p.Floors.MinScore, root.MinScore), max(p.Floors.Quorum, root.Quorum)
 	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.FourEyes {
-		return nil, nil
+		return accepted(p.Policy, snap, versions), nil
 	}
 	approvals, err := g.approvals(ctx, versions, snap)
 	if err != nil {
 		return nil, err
 	}
-	lacking := map[export.Version]string{}
+	lacking := accepted(p.Policy, snap, versions)
 	for _, v := range versions {
 		author := ""
 		if p.FourEyes {
@@ -67,7 +67,7 @@ func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.R
 		for _, r := range approvals[v] {
 			allowed := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, r.By())
 			own := p.FourEyes && (r.SelfReviewed || r.By() == author)
-			if allowed && !own && r.Score >= minScore {
+			if allowed && !own && r.Score >= minScore && !r.Taken() {
 				names[r.By()] = true
 			}
 		}
@@ -77,6 +77,17 @@ func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.R
 		}
 	}
 	return lacking, nil
+}
+
+// accepted are the versions that nobody approves, but whose rounds were used up, under a policy that waives nothing.
+func accepted(p policy.Policy, snap *gitstore.Snapshot, versions []export.Version) map[export.Version]string {
+	lacking := map[export.Version]string{}
+	for _, v := range versions {
+		if p.NoWaivers && snap.State().Accepted(v.TaskID, v.Number) {
+			lacking[v] = "no_waivers: what is accepted with a warning does not count"
+		}
+	}
+	return lacking
 }
 
 func fourEyes(on bool) string {

@@ -206,7 +206,11 @@ func (r *TaskRecords) spent(version int) (ended, lost int) {
 
 // verdict of a version: of each reviewer the newest review counts; any rejection rejects, a quorum of approvals
 // approves, else it still awaits review and the verdict is "". The number is that of the newest review of the version.
+// A plan of version 2 has more rules (panel.go).
 func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
+	if s.Plan.SchemaVersion > 1 {
+		return s.ruled(id, r, version)
+	}
 	latest := map[string]Verdict{}
 	newest := 0
 	for _, rev := range r.Reviews {
@@ -253,8 +257,8 @@ func (s *State) action(t *TaskState) {
 		t.Status, t.reason = StatusWaitingExternal, plain.Count(t.Attempts, "attempt")+" without a result"
 	case t.Lost >= s.shape.limits.MaxLost:
 		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
-	case t.Rejected >= limit:
-		t.Status, t.reason = StatusWaitingExternal, plain.Count(t.Rejected, "version")+" rejected"
+	case t.Rejected >= s.maxRounds(t.TaskID):
+		t.Status, t.reason = StatusWaitingExternal, s.exhausted(t)
 	case t.Active > 0 && t.Verdict == "":
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:

@@ -111,6 +111,8 @@ type Review struct {
 	SelfReviewed bool              `json:"self_reviewed,omitempty"`
 	CreatedAt    time.Time         `json:"created_at"`
 	Criteria     []CriterionResult `json:"criteria"`
+	Ratings      Ratings           `json:"ratings,omitempty"`
+	Rubric       *Rubric           `json:"rubric,omitempty"` // that the score is computed by
 	Reason       string            `json:"reason,omitempty"`
 	Suggestions  []Suggestion      `json:"suggestions,omitempty"`
 	CheckID      string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited

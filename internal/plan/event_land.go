@@ -101,6 +101,9 @@ func (e Land) Apply(s *State) (Change, error) {
 		return Change{}, refuse(l.TaskID, "%s is not the version that was to land", l.ArtifactID)
 	case s.VersionVerdict(l.TaskID, l.ArtifactID) != Approved:
 		return Change{}, refuse(l.TaskID, "%s is not approved", l.ArtifactID)
+	case l.Commit != "" && !s.Delivers(l.TaskID, version):
+		return Change{}, refuse(l.TaskID, "%s was accepted with a warning, and the plan does not deliver such versions",
+			l.ArtifactID)
 	case (l.Commit == "") == (l.Reason == ""):
 		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}

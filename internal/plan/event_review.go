@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gitwf/internal/plain"
 )
@@ -31,6 +32,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	version := VersionNumber(rev.ReviewedArtifactID)
 	a, ok := r.Version(version)
 	check := s.CheckOf(t.TaskID)
+	accepts := rev.Reviewer == reviewerAccepted && e.Author.IsAgent()
 	switch {
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
@@ -40,7 +42,10 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "the files of %s are gone: a prune took them", VersionID(version))
 	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
 		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
-	case !s.MayReview(t.TaskID, rev.Reviewer):
+	case accepts && (t.Status != StatusWaitingExternal || !s.mayAccept(t, version)):
+		return Change{}, refuse(t.TaskID, "%s can't be accepted: only a rejected version whose rounds are used up, where "+
+			"the CHECK says so", VersionID(version))
+	case !accepts && !s.MayReview(t.TaskID, rev.Reviewer):
 		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
 			strings.Join(s.Reviewers(t.TaskID), ", "))
 	case (rev.Agent != "") != s.isSeat(t.TaskID, rev.Reviewer):
@@ -55,7 +60,13 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "its criteria changed while it was reviewed")
 	}
 	rev.MinScore = s.MinScore(t.TaskID)
-	if err := rev.sound(t.Task); err != nil {
+	err = rev.sound(t.Task)
+	if accepts {
+		err = rev.accepts(r.reviewsOf(version, 0))
+	} else if err == nil {
+		err = rev.rated(check.Rubric)
+	}
+	if err != nil {
 		return Change{}, refuse(t.TaskID, "%v", err)
 	}
 	n := following(r.Reviews)
@@ -63,13 +74,16 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
 	dir := t.TaskID.Dir() + "/"
 	verb := map[Verdict]string{Approved: "approve", Rejected: "reject"}[rev.Verdict]
+	if accepts {
+		verb = "accept"
+	}
 	tr := trailers(eventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
 		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.By())
 	if rev.Agent != "" {
 		tr = append(tr, Trailer{"Wf-Seat", rev.Reviewer})
 	}
 	return Change{
-		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, rev.Why()),
+		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, s.why(t, rev)),
 		Body:     rev.Reason,
 		Trailers: tr,
 		Author:   e.Author,
@@ -78,6 +92,42 @@ func (e AddReview) Apply(s *State) (Change, error) {
 			{Path: dir + rec.Path(), Data: Document(rev)},
 		}, s.notesOf(e.Notes, rev.Who(), string(t.TaskID)+" "+rev.ReviewID, rev.CreatedAt)...),
 	}, nil
+}
+
+// why is how the line about a review ends: a reserve that approves less than wholly, and its score.
+func (s *State) why(t *TaskState, rev Review) string {
+	n, of := s.Round(t)
+	switch r := rev.Rubric; {
+	case rev.Reviewer == reviewerAccepted && of > 0:
+		return fmt.Sprintf(" with a warning, %s%s", roundOf(n, of), rev.Why())
+	case rev.Reviewer == reviewerAccepted:
+		return " with a warning" + rev.Why()
+	case r != nil && rev.Verdict == Approved && rev.Score < r.Clear:
+		return " with concerns" + rev.Why()
+	}
+	return rev.Why()
+}
+
+// Taken reports whether the review takes a version as it is, because its rounds are used up.
+func (r Review) Taken() bool { return r.Reviewer == reviewerAccepted && r.Verdict == Approved }
+
+// Take is the review that takes the version of a rejection as it is: it says all that the rejection said.
+func (r Review) Take(at time.Time) Review {
+	last := r
+	r.Verdict, r.Reviewer, r.For, r.Session, r.SelfReviewed, r.Usage = Approved, reviewerAccepted, "", "", false, nil
+	r.Agent = ""
+	r.CreatedAt = Second(at)
+	r.Reason = fmt.Sprintf("Its rounds are used up, and its CHECK takes what there is then. %s rejected it (%s).",
+		last.Reviewer, last.ReviewID)
+	return r
+}
+
+// accepts checks that a review which takes a version as it is says what the last one said of it.
+func (r Review) accepts(reviews []ReviewRecord) error {
+	if r.Verdict != Approved || r.Score != reviews[len(reviews)-1].Score {
+		return errors.New("what is accepted has the score of its last review")
+	}
+	return nil
 }
 
 // sound checks that a review says of each criterion what it must, and that its verdict follows.

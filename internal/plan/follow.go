@@ -323,7 +323,7 @@ func (s *State) Verified(id TaskID) bool {
 		return false
 	}
 	for _, judge := range s.JudgesOf(id) {
-		if s.judged(id, t.Approved, judge) != Approved {
+		if s.judged(id, t.Approved, judge) != Approved && !s.Accepted(id, t.Approved) {
 			return false
 		}
 	}

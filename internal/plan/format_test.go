@@ -177,7 +177,7 @@ var actionConditions = map[string]condition{
 	}},
 	"attempts reach max_attempts":  {make: attempts("attempts/a%d-error.json")},
 	"lost attempts reach max_lost": {make: attempts("attempts/a%d-lost.json")},
-	"rejected versions reach max_attempts": {make: func(x *situation) {
+	"rejected versions reach the CHECK's max_rounds, or else max_attempts": {make: func(x *situation) {
 		x.version("IMPL-1", Rejected)
 		x.version("IMPL-1", Rejected)
 	}},

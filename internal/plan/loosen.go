@@ -21,22 +21,73 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	}
 	before := base.Index()
 	for i, t := range p.Tasks {
-		minScore, quorum := were.MinScore, were.Quorum
+		held := Task{MinScore: were.MinScore, Quorum: were.Quorum, MaxRounds: were.MaxAttempts}
 		if old := before.Task(t.TaskID); old != nil {
-			minScore, quorum = min(minScore, cmp.Or(old.MinScore, minScore)), min(quorum, cmp.Or(old.Quorum, quorum))
-		}
-		for _, l := range []struct {
-			field   string
-			is, was int
-		}{{"min_score", t.MinScore, minScore}, {"quorum", t.Quorum, quorum}} {
-			if l.is > 0 && l.is < l.was {
-				f := loosened(fmt.Sprintf("tasks[%d].%s", i, l.field), "at least", float64(l.is), float64(l.was))
-				f.TaskID = t.TaskID
-				fs = append(fs, f)
+			least := old.MinScore
+			if old.Rubric != nil {
+				least = max(least, old.Rubric.Pass)
 			}
+			held.MinScore = min(held.MinScore, cmp.Or(least, held.MinScore))
+			held.Quorum = min(held.Quorum, cmp.Or(old.Quorum, held.Quorum))
+			held.MaxRounds = max(held.MaxRounds, old.MaxRounds)
+			held.OnExhausted, held.Agree, held.Rubric = old.OnExhausted, old.Agree, old.Rubric
+			held.FinalDeliverableSpec = old.FinalDeliverableSpec
+		}
+		for _, f := range t.loosens(&held) {
+			f.TaskID, f.Path = t.TaskID, fmt.Sprintf("tasks[%d].%s", i, f.Path)
+			fs = append(fs, f)
 		}
 	}
 	return fs
+}
+
+// loosens lists where a task asks for less than held before it.
+func (t *Task) loosens(held *Task) (fs Findings) {
+	less := func(field string, is, was int) {
+		if is < was {
+			fs = append(fs, loosened(field, "at least", float64(is), float64(was)))
+		}
+	}
+	if t.MinScore > 0 && t.Rubric == nil {
+		less("min_score", t.MinScore, held.MinScore)
+	}
+	if t.Quorum > 0 {
+		less("quorum", t.Quorum, held.Quorum)
+	}
+	if t.MaxRounds > held.MaxRounds {
+		fs = append(fs, loosened("max_rounds", "at most", float64(t.MaxRounds), float64(held.MaxRounds)))
+	}
+	if t.TakesExhausted() && !held.TakesExhausted() {
+		fs = append(fs, newly("on_exhausted", "ask", t.OnExhausted))
+	}
+	if f := t.FinalDeliverableSpec; f != nil && f.DeliverAccepted &&
+		(held.FinalDeliverableSpec == nil || !held.FinalDeliverableSpec.DeliverAccepted) {
+		fs = append(fs, newly("final_deliverable_spec.deliver_accepted", "false", "true"))
+	}
+	switch was := held.Agree; {
+	case t.Agree != nil && was == nil:
+		fs = append(fs, newly("agree", "none: one rejection rejects", "agree"))
+	case t.Agree != nil:
+		less("agree.approvals", t.Agree.Approvals, was.Approvals)
+		less("agree.mean", t.Agree.Mean, was.Mean)
+		less("agree.veto", t.Agree.Veto, was.Veto)
+	case was != nil && t.Quorum < was.Approvals:
+		fs = append(fs, newly("agree", "the one that held", "none"))
+	}
+	if t.Rubric != nil {
+		less("rubric.pass", max(t.Rubric.Pass, t.MinScore), held.MinScore)
+	}
+	if held.Rubric != nil && t.Rubric == nil {
+		fs = append(fs, newly("rubric", "the one that held", "none"))
+	} else if held.Rubric != nil {
+		less("rubric.veto", t.Rubric.Veto, held.Rubric.Veto)
+	}
+	return fs
+}
+
+func newly(path, expected, found string) Finding {
+	return Finding{Code: "loosens", Path: path, Message: "an agent's plan can't ask for less than held", Expected: expected,
+		Found: found}
 }
 
 func loosened(path, bound string, is, was float64) Finding {

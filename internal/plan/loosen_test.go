@@ -32,6 +32,27 @@ func TestLoosens(t *testing.T) {
 		{"of a check that was not", func(p *Plan) {
 			p.Tasks[1] = &Task{TaskID: "A-1", MinScore: 80}
 		}, []string{"tasks[1].min_score"}},
+		{"many rounds", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, MaxRounds: 5}
+		}, []string{"tasks[0].max_rounds"}},
+		{"fewer rounds", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, MaxRounds: 4, OnExhausted: "ask"}
+		}, nil},
+		{"takes what there is", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, OnExhausted: "accept"}
+		}, []string{"tasks[0].on_exhausted"}},
+		{"delivers what was taken", func(p *Plan) {
+			p.Tasks[1] = &Task{TaskID: "A-1", FinalDeliverableSpec: &FinalDeliverableSpec{DeliverAccepted: true}}
+		}, []string{"tasks[1].final_deliverable_spec.deliver_accepted"}},
+		{"some agree", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, Agree: &Agree{Approvals: 3}}
+		}, []string{"tasks[0].agree"}},
+		{"a rubric that passes less", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", Rubric: &Rubric{Pass: 69}}
+		}, []string{"tasks[0].rubric.pass"}},
+		{"a rubric that passes as much", func(p *Plan) {
+			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", Rubric: &Rubric{Pass: 70}}
+		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := *base
@@ -39,6 +60,46 @@ func TestLoosens(t *testing.T) {
 			tt.change(&p)
 			var got []string
 			for _, f := range p.Loosens(base) {
+				got = append(got, f.Path)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("found %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// What a CHECK has of rounds, panel and rubric, an agent's plan keeps, or makes stricter.
+func TestLoosensWhatHeld(t *testing.T) {
+	held := Task{TaskID: "CHECK-A-1", MaxRounds: 5, OnExhausted: "accept", Agree: &Agree{Approvals: 2, Mean: 60, Veto: 40},
+		Rubric: &Rubric{Pass: 50, Veto: 30}}
+	base := &Plan{Tasks: []*Task{&held}}
+	for _, tt := range []struct {
+		name   string
+		change func(*Task)
+		want   []string
+	}{
+		{"as it was", func(*Task) {}, nil},
+		{"stricter", func(c *Task) {
+			c.MaxRounds, c.OnExhausted = 1, ""
+			c.Agree, c.Rubric = &Agree{Approvals: 3, Mean: 61, Veto: 41}, &Rubric{Pass: 51, Veto: 31}
+		}, nil},
+		{"more rounds", func(c *Task) { c.MaxRounds = 6 }, []string{"tasks[0].max_rounds"}},
+		{"fewer approvals", func(c *Task) { c.Agree = &Agree{Approvals: 1, Mean: 60, Veto: 40} },
+			[]string{"tasks[0].agree.approvals"}},
+		{"a lower mean and veto", func(c *Task) { c.Agree = &Agree{Approvals: 2, Mean: 59, Veto: 39} },
+			[]string{"tasks[0].agree.mean", "tasks[0].agree.veto"}},
+		{"no panel", func(c *Task) { c.Agree = nil }, []string{"tasks[0].agree"}},
+		{"a quorum in its place", func(c *Task) { c.Agree, c.Quorum = nil, 2 }, nil},
+		{"a lower pass and veto", func(c *Task) { c.Rubric = &Rubric{Pass: 49} },
+			[]string{"tasks[0].rubric.pass", "tasks[0].rubric.veto"}},
+		{"no rubric", func(c *Task) { c.Rubric = nil }, []string{"tasks[0].rubric"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := held
+			tt.change(&c)
+			var got []string
+			for _, f := range (&Plan{Tasks: []*Task{&c}}).Loosens(base) {
 				got = append(got, f.Path)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 
 	"gitwf/internal/plain"
@@ -25,12 +24,10 @@ func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
 		notes = append(notes, s.Word(t.TaskID, reviews[len(reviews)-1]))
 	}
-	if seats := s.Seats(t.TaskID); len(seats) > 0 && t.Status == StatusReadyToCheck {
-		notes = append(notes, fmt.Sprintf("%d of %s", len(seats)-len(s.OpenSeats(t.TaskID)), plain.Count(len(seats), "seat")))
-	}
 	if waived := s.WaivedNote(t.TaskID); waived != "" {
 		notes = append(notes, waived)
 	}
+	notes = append(notes, s.StandingNotes(t)...)
 	notes = append(notes, proof...)
 	if why := s.Reason(t); why != "" && t.Status != StatusDone {
 		notes = append(notes, plain.Line(why))

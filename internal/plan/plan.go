@@ -229,6 +229,8 @@ type FinalDeliverableSpec struct {
 	IncludeChildren []TaskID `json:"include_children,omitempty"`
 	AssembleTaskID  TaskID   `json:"assemble_task_id,omitempty"`
 	Output          string   `json:"output,omitempty"`
+	// also what is approved only because the rounds of its review were used up
+	DeliverAccepted bool `json:"deliver_accepted,omitempty"`
 }
 
 // The agents that every installation has.

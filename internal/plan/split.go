@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -225,7 +226,11 @@ func (p *Plan) below(leaf *Task, heir TaskID, check *Task) []*Task {
 				moved.MinScore = max(moved.MinScore, check.MinScore)
 				moved.Quorum = max(moved.Quorum, check.Quorum)
 				if len(moved.Reviewers) == 0 {
-					moved.Reviewers = check.Reviewers
+					moved.Reviewers, moved.Agree = check.Reviewers, cmp.Or(moved.Agree, check.Agree)
+				}
+				moved.MaxRounds = cmp.Or(moved.MaxRounds, check.MaxRounds)
+				if moved.Rubric = cmp.Or(moved.Rubric, check.Rubric); check.Rubric != nil {
+					moved.MinScore = max(moved.MinScore, check.Rubric.Pass)
 				}
 			}
 		}

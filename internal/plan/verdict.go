@@ -56,10 +56,21 @@ func Judge(results []CriterionResult, score, minScore int) Verdict {
 
 // MinScore is the least score with which a version of the task can be approved.
 func (s *State) MinScore(id TaskID) int {
-	if c := s.CheckOf(id); c != nil && c.MinScore > 0 {
+	switch c := s.CheckOf(id); {
+	case c != nil && c.Rubric != nil:
+		return max(c.Rubric.Pass, c.MinScore)
+	case c != nil && c.MinScore > 0:
 		return c.MinScore
 	}
 	return s.Plan.Limits().MinScore
+}
+
+// RubricOf is what the score of a review of the task is computed from, nil if reviewers state it.
+func (s *State) RubricOf(id TaskID) *Rubric {
+	if c := s.CheckOf(id); c != nil {
+		return c.Rubric
+	}
+	return nil
 }
 
 // Reviewers are the names that may review a version of the task; empty means: the engine where it can judge every
@@ -72,8 +83,12 @@ func (s *State) Reviewers(id TaskID) []string {
 }
 
 // MayReview reports whether a reviewer's verdict on the task counts. A list that names only the engine is open to
-// every person when a criterion needs one: otherwise nobody could ever approve.
+// every person when a criterion or a rubric needs one: otherwise nobody could ever approve. Under the names of what is
+// accepted or overtaken, and of a task that judges, nobody reviews.
 func (s *State) MayReview(id TaskID, reviewer string) bool {
+	if reviewer == reviewerAccepted || reviewer == reviewerOvertook || s.judges(reviewer) {
+		return false
+	}
 	names := s.Reviewers(id)
 	if len(names) == 0 || slices.Contains(names, reviewer) {
 		return true
@@ -82,7 +97,7 @@ func (s *State) MayReview(id TaskID, reviewer string) bool {
 		return false
 	}
 	onlyEngine := !slices.ContainsFunc(names, func(n string) bool { return n != ReviewerChecks })
-	return slices.Contains(names, ReviewerPerson) || onlyEngine && s.Tasks[id].hasManual()
+	return slices.Contains(names, ReviewerPerson) || onlyEngine && (s.Tasks[id].hasManual() || s.RubricOf(id) != nil)
 }
 
 // Seats are those of a task's reviewers that are roles of the plan. Each is one reviewer, whoever speaks for it.
@@ -175,7 +190,9 @@ func (t *TaskRecords) reviewed(version int, reviewer string) bool {
 
 // HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria
 // leave.
-func (r Review) HasScore() bool { return r.Verdict != Rejected || len(r.FailedMust()) == 0 }
+func (r Review) HasScore() bool {
+	return r.Verdict != Rejected && !r.Taken() || len(r.FailedMust()) == 0
+}
 
 // Why is what a line about a review ends in, after who rejected or approved what: its score or, where a MUST is not
 // passed, which one.
@@ -195,6 +212,12 @@ func (r Review) Why() string {
 // it may be the reason.
 func (s *State) Word(id TaskID, r ReviewRecord) string {
 	text := VersionID(r.Version) + " " + strings.ToLower(string(r.Verdict))
+	switch {
+	case !s.Counts(id, r):
+		return VersionID(r.Version) + " not accepted: no run did so"
+	case r.Reviewer == reviewerAccepted && s.Accepted(id, r.Version):
+		return VersionID(r.Version) + " accepted"
+	}
 	if r.Verdict == Rejected && r.Score >= s.MinScore(id) {
 		return text
 	}

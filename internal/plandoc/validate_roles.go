@@ -1,6 +1,7 @@
 package plandoc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,7 +29,7 @@ func (v *validator) roles() {
 		switch {
 		case !roleName.Get().MatchString(name):
 			v.top("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens", plain.Quote(name), "")
-		case slices.Contains(taken, name):
+		case slices.Contains(taken, name) || nobody(name):
 			v.top("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
 		}
 		if strings.TrimSpace(role.Text) == "" {
@@ -39,6 +40,9 @@ func (v *validator) roles() {
 		}
 	}
 }
+
+// nobody reports whether a reviewer's name stands for what nobody approved, or rejected.
+func nobody(name string) bool { return name == "accepted" || name == "overtaken" }
 
 // flow checks an ACTION's role, and what it judges or decides.
 func (v *validator) flow(i int, t *plan.Task) {
@@ -125,30 +129,59 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 
 // rounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.
 func (v *validator) rounds(i int, t *plan.Task) {
-	if a := t.Agree; a != nil {
-		names := t.Reviewers
-		if names == nil {
-			names = v.plan.Config.Reviewers
-		}
-		if seats := countDistinct(names); a.Approvals > seats {
-			v.add(i, "agree-unreachable", "agree.approvals", "can never be reached by these reviewers",
-				fmt.Sprintf("at most %d", seats), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", seats))
-		}
-		if least := max(v.floors.Quorum, 1); a.Approvals < least {
-			v.add(i, "looser-than-policy", "agree.approvals", "is looser than the repository's policy",
-				fmt.Sprintf("at least %d", least), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", least))
-		}
+	target := v.get(t.ReviewTargetTaskID)
+	if t.TakesExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
+		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask", t.OnExhausted,
+			"on_exhausted: ask")
 	}
-	if t.Rubric == nil {
+	v.agree(i, t)
+	r := t.Rubric
+	if r == nil {
 		return
 	}
 	sum := 0.0
-	for _, weight := range t.Rubric.Dimensions {
+	for name, weight := range r.Dimensions {
+		if rule := badLine(name); rule != "" || strings.Contains(name, "=") || strings.Contains(name, ":") {
+			v.add(i, "bad-text", "rubric.dimensions", cmp.Or(rule, "is no name for a dimension"), "one line without = and :",
+				plain.Quote(name), "")
+		}
 		sum += weight
 	}
 	if !(sum > 0) {
 		v.add(i, "weights-zero", "rubric.dimensions", "no dimension has a weight", "weights, one above 0", "none",
 			"dimensions: {correctness: 60, completeness: 40}")
+	}
+	if r.Pass < v.floors.MinScore {
+		v.add(i, "looser-than-policy", "rubric.pass", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(r.Pass), fmt.Sprintf("pass: %d", v.floors.MinScore))
+	}
+	if r.Clear > 0 && r.Clear < r.Pass {
+		v.add(i, "bad-value", "rubric.clear", "what is clear has passed", fmt.Sprintf("at least %d, as pass is", r.Pass),
+			strconv.Itoa(r.Clear), fmt.Sprintf("clear: %d", r.Pass))
+	}
+}
+
+func (v *validator) agree(i int, t *plan.Task) {
+	a := t.Agree
+	if a == nil {
+		return
+	}
+	names := t.Reviewers
+	if names == nil {
+		names = v.plan.Config.Reviewers
+	}
+	seats := len(a.Seats(names))
+	quorum := v.limits.Quorum
+	if t.Quorum > 0 {
+		quorum = t.Quorum
+	}
+	if need := max(a.Approvals, quorum); need > seats {
+		v.add(i, "agree-unreachable", "agree.approvals", "can never be reached by these reviewers",
+			fmt.Sprintf("at most %d", seats), strconv.Itoa(need), fmt.Sprintf("approvals: %d", seats))
+	}
+	if least := max(v.floors.Quorum, 1); a.Approvals < least {
+		v.add(i, "looser-than-policy", "agree.approvals", "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", least), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", least))
 	}
 }
 

@@ -354,6 +354,10 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 		names = v.plan.Config.Reviewers
 	}
 	for j, name := range t.Reviewers {
+		if nobody(name) {
+			v.add(i, "bad-id", fmt.Sprintf("reviewers[%d]", j), "the name stands for what nobody approved", "another name",
+				plain.Quote(name), "")
+		}
 		if rule := badLine(name); rule != "" {
 			v.add(i, "bad-text", fmt.Sprintf("reviewers[%d]", j), rule, "a name", plain.Quote(name), "")
 		}

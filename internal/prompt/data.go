@@ -63,6 +63,19 @@ type Task struct {
 	Criteria    []Criterion
 	Requires    []Requirement
 	MinScore    int
+	Rubric      *Rubric // what a reviewer rates, nil if they state a score
+}
+
+// Rubric is what the score of a review follows from.
+type Rubric struct {
+	Scale, Veto int // Veto in per cent of Scale, 0 for none
+	Dimensions  []Dimension
+}
+
+// Dimension is what a reviewer rates from 0 to the scale. Only the ratios of weights count.
+type Dimension struct {
+	Name   string
+	Weight float64
 }
 
 // Spec is what has to be delivered.
@@ -82,6 +95,8 @@ type Criterion struct {
 	Severity  string // MUST or SHOULD
 	Statement string
 	Run       Text // command line whose exit code decides; "" if a reviewer does
+	Schema    Text // JSON Schema that File must keep, which the program checks; "" if none
+	File      string
 	Bundle    bool // Run runs in a preview of the whole bundle, not in a copy of the deliverable
 	Covers    []string
 }

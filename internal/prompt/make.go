@@ -22,11 +22,30 @@ func TaskOf(t *plan.Task, minScore int) Task {
 	for _, c := range t.AcceptanceCriteria {
 		v.Criteria = append(v.Criteria, Criterion{
 			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run), Bundle: c.CheckMethod == plan.RunSmokeTest,
-			Covers: c.Covers,
+			Covers: c.Covers, Schema: schemaText(c.Schema), File: c.File,
 		})
 	}
 	for _, r := range t.Requires {
 		v.Requires = append(v.Requires, Requirement{r.Name, r.Kind, r.Description, r.Formats, max(r.Count, 1)})
+	}
+	return v
+}
+
+func schemaText(schema map[string]any) Text {
+	if len(schema) == 0 {
+		return ""
+	}
+	return Text(plan.Document(schema))
+}
+
+// RubricOf is a rubric as a prompt shows it, nil for nil.
+func RubricOf(r *plan.Rubric) *Rubric {
+	if r == nil {
+		return nil
+	}
+	v := &Rubric{Scale: r.Scale, Veto: r.Veto}
+	for _, name := range r.Names() {
+		v.Dimensions = append(v.Dimensions, Dimension{name, r.Dimensions[name]})
 	}
 	return v
 }

@@ -44,7 +44,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 			return notFound("there is no such task in %s", snap.ID)
 		}
 		back, words = planURL(snap.ID, "task", string(t.TaskID)), []string{"--", string(t.TaskID)}
-		if flags, err = decision(name, t, r); err != nil {
+		if flags, err = decision(name, state, t, r); err != nil {
 			return err
 		}
 	}
@@ -86,12 +86,12 @@ func given(r *http.Request, names ...string) (flags []string) {
 }
 
 // decision is what a form says about one task, as flags.
-func decision(name string, t *plan.TaskState, r *http.Request) ([]string, error) {
+func decision(name string, s *plan.State, t *plan.TaskState, r *http.Request) ([]string, error) {
 	switch name {
 	case "answer":
 		return given(r, "question", "option", "for"), nil
 	case "review":
-		return reviewArgs(t, r)
+		return reviewArgs(t, s.RubricOf(t.TaskID), r)
 	case "abandon":
 		if r.PostFormValue("sure") == "" {
 			return nil, badRequest("to give a task up, say that you mean it")
@@ -104,7 +104,7 @@ func decision(name string, t *plan.TaskState, r *http.Request) ([]string, error)
 }
 
 // reviewArgs are the verdict and the form's rulings on the criteria that a person judges.
-func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
+func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]string, error) {
 	var args []string
 	switch r.PostFormValue("verdict") {
 	case "approve":
@@ -127,6 +127,13 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 		}
 		args = append(args, fmt.Sprintf("--score=%d", n))
 	}
+	if rubric != nil {
+		ratings, err := ratingArgs(rubric, r)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, ratings...)
+	}
 	for _, c := range t.AcceptanceCriteria {
 		word := r.PostFormValue("criterion." + c.ID)
 		if word != "pass" && word != "fail" {
@@ -139,6 +146,28 @@ func reviewArgs(t *plan.TaskState, r *http.Request) ([]string, error) {
 		args = append(args, ruling)
 	}
 	return append(args, given(r, "message")...), nil
+}
+
+// ratingArgs are the form's ratings of a rubric's dimensions; none where all are empty.
+func ratingArgs(rubric *plan.Rubric, r *http.Request) ([]string, error) {
+	var args []string
+	rated := false
+	for _, name := range rubric.Names() {
+		value := r.PostFormValue("rating." + name)
+		if value == "" {
+			args = append(args, "--rating="+name+"=none")
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(n >= 0 && n <= float64(rubric.Scale)) {
+			return nil, badRequest("a rating is a number from 0 to %d", rubric.Scale)
+		}
+		args, rated = append(args, "--rating="+name+"="+strconv.FormatFloat(n, 'g', -1, 64)), true
+	}
+	if !rated {
+		return nil, nil
+	}
+	return args, nil
 }
 
 // uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"gitwf/internal/plan"
 )
 
 func TestDecisionsAreCommands(t *testing.T) {
@@ -61,6 +65,36 @@ func TestDecisionsAreCommands(t *testing.T) {
 				t.Error("what was said is said again")
 			}
 		})
+	}
+}
+
+// Where a rubric is rated, the form has a field for each dimension, and none for a score.
+func TestRatings(t *testing.T) {
+	s := newSite(t, nil)
+	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
+	state := s.Snapshot("WFS-site").State()
+	state.CheckOf("PAGE-1").Rubric = &plan.Rubric{Scale: 5, Dimensions: map[string]float64{"cost": 1, "<b>worth": 2}, Pass: 60}
+	ask := func(form ...string) ([]string, error) {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.PostForm = url.Values{"verdict": {"approve"}, "version": {"v1"}}
+		for i := 0; i < len(form); i += 2 {
+			r.PostForm.Set(form[i], form[i+1])
+		}
+		r.Form = r.PostForm
+		return decision("review", state, state.Tasks["PAGE-1"], r)
+	}
+	got, err := ask("rating.cost", "4.5")
+	if want := []string{"--approve", "--artifact=v1", "--rating=<b>worth=none", "--rating=cost=4.5"}; err != nil ||
+		!slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := ask(); err != nil || len(got) != 2 {
+		t.Errorf("nothing rated: %q, %v", got, err)
+	}
+	for _, bad := range []string{"6", "-1", "x", "NaN"} {
+		if got, err := ask("rating.cost", bad); err == nil {
+			t.Errorf("%s: %q", bad, got)
+		}
 	}
 }
 

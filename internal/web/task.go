@@ -26,6 +26,8 @@ type taskPage struct {
 	Stale     string
 	MinScore  int
 	Quorum    int
+	Rubric    *plan.Rubric
+	Notes     []string // its round, the seats that have spoken, a warning
 	Reviewers []string
 	Critical  bool
 	Claim     *plan.Claim // who works on the task, or on its CHECK
@@ -125,6 +127,7 @@ func (p *taskPage) bind(s *plan.State) {
 func (p *taskPage) judge(s *plan.State) {
 	p.CheckTask = s.CheckOf(p.TaskID)
 	p.MinScore, p.Quorum, p.Reviewers = s.MinScore(p.TaskID), s.Quorum(p.TaskID), s.Reviewers(p.TaskID)
+	p.Rubric, p.Notes = s.RubricOf(p.TaskID), s.StandingNotes(p.TaskState)
 	for _, c := range p.AcceptanceCriteria {
 		p.Judged[c.ID] = c.Manual()
 	}

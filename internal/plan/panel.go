@@ -1,0 +1,372 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"gitwf/internal/plain"
+)
+
+// How a version comes to its verdict in a plan of version 2: by seats that agree, in a bounded number of rounds, or
+// because the rounds are used up and its CHECK takes what there is. All of it follows from the names of reviews.
+
+// ruled is the verdict of a version, and the number of its newest review.
+func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
+	reviews := r.reviewsOf(version, 0)
+	newest := 0
+	if n := len(reviews); n > 0 {
+		newest = reviews[n-1].N
+	}
+	if at := s.acceptance(id, r, version); at > 0 {
+		later := slices.DeleteFunc(reviews, func(v ReviewRecord) bool { return v.N < at || s.judges(v.Reviewer) })
+		for _, v := range newestOf(later) {
+			if v.Verdict == Rejected {
+				return Rejected, newest
+			}
+		}
+		return Approved, newest
+	}
+	return s.rule(id, reviews), newest
+}
+
+// reviewsOf are the reviews of a version in the order of their numbers; below a number, if that is above 0.
+func (r *TaskRecords) reviewsOf(version, below int) []ReviewRecord {
+	var reviews []ReviewRecord
+	for _, v := range r.Reviews {
+		if v.Version == version && (below == 0 || v.N < below) {
+			reviews = append(reviews, v)
+		}
+	}
+	return reviews
+}
+
+// newestOf is the newest review of each reviewer.
+func newestOf(reviews []ReviewRecord) map[string]ReviewRecord {
+	newest := map[string]ReviewRecord{}
+	for _, v := range reviews {
+		newest[v.Reviewer] = v
+	}
+	return newest
+}
+
+// judges reports whether a reviewer is a task that judges others.
+func (s *State) judges(reviewer string) bool {
+	t := s.Tasks[TaskID(reviewer)]
+	return t != nil && t.Judges != nil
+}
+
+// rule is the verdict that the reviews of one version give. What accepts it is left out: see acceptance.
+func (s *State) rule(id TaskID, reviews []ReviewRecord) Verdict {
+	newest := newestOf(reviews)
+	delete(newest, reviewerAccepted)
+	check := s.CheckOf(id)
+	if check == nil || check.Agree == nil {
+		approvals := 0
+		for name, v := range newest {
+			if v.Verdict == Rejected {
+				return Rejected
+			}
+			if name != reviewerOvertook && !s.judges(name) {
+				approvals++
+			}
+		}
+		if approvals > 0 && approvals >= s.Quorum(id) {
+			return Approved
+		}
+		return ""
+	}
+	return s.agreed(id, *check.Agree, newest)
+}
+
+// agreed is the verdict of the seats. Who has no seat can only reject, and does so at once. The seats are heard to the
+// end: what each of them says is what the next version is made from.
+func (s *State) agreed(id TaskID, a Agree, newest map[string]ReviewRecord) Verdict {
+	seats, taken := s.seats(id, newest)
+	for name, v := range newest {
+		if v.Verdict == Rejected && !slices.Contains(taken, name) {
+			return Rejected
+		}
+	}
+	approvals, sum, vetoed := 0, 0, false
+	for i := range seats {
+		v, spoken := newest[taken[i]]
+		if !spoken {
+			return ""
+		}
+		if v.Verdict == Approved {
+			approvals++
+		}
+		sum += v.Score
+		vetoed = vetoed || a.Veto > 0 && v.Score <= a.Veto
+	}
+	switch {
+	case len(seats) == 0:
+		return "" // validation refuses such a plan
+	case vetoed || approvals < max(a.Approvals, s.Quorum(id)) || sum < a.Mean*len(seats):
+		return Rejected
+	}
+	return Approved
+}
+
+// seats are the places of a task's panel, and the reviewer in each as records name it; "" while it is empty. The
+// program's own reviews have none. The seat of any person is taken by the first that has no other.
+func (s *State) seats(id TaskID, newest map[string]ReviewRecord) (seats, taken []string) {
+	seats = Agree{}.Seats(s.Reviewers(id))
+	for _, seat := range seats {
+		taken = append(taken, EscapeName(seat))
+	}
+	if i := slices.Index(seats, ReviewerPerson); i >= 0 {
+		taken[i] = ""
+		first := 0
+		for name, v := range newest {
+			isPerson := !builtIn(UnescapeName(name)) && !s.judges(name) && !slices.Contains(taken, name)
+			if at := s.firstReview(id, v); isPerson && (first == 0 || at < first) {
+				first, taken[i] = at, name
+			}
+		}
+	}
+	return seats, taken
+}
+
+// Seats are the seats of a list of reviewers: the program's own reviews have none.
+func (Agree) Seats(reviewers []string) []string {
+	var seats []string
+	for _, name := range reviewers {
+		if !builtIn(name) && !slices.Contains(seats, name) {
+			seats = append(seats, name)
+		}
+	}
+	return seats
+}
+
+// firstReview is the number of a reviewer's first review of a version.
+func (s *State) firstReview(id TaskID, of ReviewRecord) int {
+	for _, v := range s.Records.Of(id).Reviews {
+		if v.Version == of.Version && v.Reviewer == of.Reviewer {
+			return v.N
+		}
+	}
+	return of.N
+}
+
+// builtIn reports whether a name is one that the program itself reviews under.
+func builtIn(reviewer string) bool {
+	switch reviewer {
+	case ReviewerChecks, ReviewerPlan, ReviewerVerdicts, ReviewerDecision, reviewerAccepted, reviewerOvertook:
+		return true
+	}
+	return false
+}
+
+// Panel gives the seats of a task's panel, and what each says of a version; the zero record while it has not spoken.
+// There are none without agree.
+func (s *State) Panel(id TaskID, version int) iter.Seq2[string, ReviewRecord] {
+	return func(yield func(string, ReviewRecord) bool) {
+		if c := s.CheckOf(id); c == nil || c.Agree == nil {
+			return
+		}
+		newest := newestOf(s.Records.Of(id).reviewsOf(version, 0))
+		seats, taken := s.seats(id, newest)
+		for i, seat := range seats {
+			if !yield(seat, newest[taken[i]]) {
+				return
+			}
+		}
+	}
+}
+
+// maxRounds is how many versions of a task may be rejected.
+func (s *State) maxRounds(id TaskID) int {
+	if c := s.CheckOf(id); c != nil && c.MaxRounds > 0 {
+		return c.MaxRounds
+	}
+	return s.shape.limits.MaxAttempts
+}
+
+// exhausted says for people that no round is left.
+func (s *State) exhausted(t *TaskState) string {
+	n, of := s.Round(t)
+	switch {
+	case of == 0:
+		return plain.Count(t.Rejected, "version") + " rejected"
+	case t.Verdict != Rejected:
+		return roundOf(n, of) + ", and no round is left"
+	}
+	reason := roundOf(n, of) + ", " + VersionID(t.Active) + " was rejected"
+	if s.mayAccept(t, t.Active) {
+		reason += ", git wf run accepts it"
+	}
+	return reason
+}
+
+func roundOf(n, of int) string { return fmt.Sprintf("round %d of %d", n, of) }
+
+// Round is the round that a task is in, from 1, and how many it may have; zeros if its CHECK sets no max_rounds, or
+// there is no version yet. A round ends with a rejected version.
+func (s *State) Round(t *TaskState) (n, of int) {
+	if c := s.CheckOf(t.TaskID); c == nil || c.MaxRounds == 0 || t.Active == 0 {
+		return 0, 0
+	}
+	of = s.maxRounds(t.TaskID)
+	return min(t.Rejected+1, of), of
+}
+
+// TakesExhausted reports whether a CHECK takes what there is when its rounds are used up.
+func (t *Task) TakesExhausted() bool { return t.OnExhausted == onExhaustedAccept }
+
+// takesExhausted reports whether the newest version of a task is taken as it is once its rounds are used up. Never one
+// that would take effect on other tasks: a plan, verdicts or a decision.
+func (s *State) takesExhausted(id TaskID) bool {
+	t, c := s.Tasks[id], s.CheckOf(id)
+	return t != nil && c != nil && c.TakesExhausted() && !t.Planning() && t.Judges == nil &&
+		t.Decides == nil
+}
+
+// acceptance is the number of the review that takes a version as it is, because the rounds are used up; 0 if there is
+// none. It counts only where the reviews with lower numbers say that they were: nobody can write one to approve with.
+func (s *State) acceptance(id TaskID, r *TaskRecords, version int) int {
+	i := slices.IndexFunc(r.Reviews, func(v ReviewRecord) bool {
+		return v.Version == version && v.Reviewer == reviewerAccepted && v.Verdict == Approved
+	})
+	if i < 0 || !s.takesExhausted(id) || !s.usedUp(id, r, version, r.Reviews[i].N) {
+		return 0
+	}
+	return r.Reviews[i].N
+}
+
+// usedUp reports whether the reviews below a number reject a version, none of them is of a newer one, and as many
+// versions as may be are rejected.
+func (s *State) usedUp(id TaskID, r *TaskRecords, version, below int) bool {
+	since := 0 // the newest reset of before; a later one names this review, or one after it
+	for _, reset := range r.Resets {
+		if reset.Review < below {
+			since = max(since, reset.Review)
+		}
+	}
+	of := map[int][]ReviewRecord{}
+	for _, v := range r.Reviews {
+		if v.N < below {
+			of[v.Version] = append(of[v.Version], v)
+		}
+	}
+	rounds := 0
+	for v, reviews := range of {
+		rejected := s.rule(id, reviews) == Rejected
+		if v > version || v == version && !rejected {
+			return false
+		}
+		if rejected && reviews[len(reviews)-1].N > since {
+			rounds++
+		}
+	}
+	return len(of[version]) > 0 && rounds >= s.maxRounds(id)
+}
+
+// mayAccept reports whether a version is to be taken as it is now: the newest, rejected, with no round left, and not
+// taken before. A version that somebody rejects again is for a person to decide on.
+func (s *State) mayAccept(t *TaskState, version int) bool {
+	r := s.Records.Of(t.TaskID)
+	accepted := slices.ContainsFunc(r.Reviews, func(v ReviewRecord) bool {
+		return v.Version == version && v.Reviewer == reviewerAccepted
+	})
+	return version == t.Active && t.Verdict == Rejected && !accepted &&
+		s.takesExhausted(t.TaskID) && t.Rejected >= s.maxRounds(t.TaskID)
+}
+
+// ToAccept are the tasks whose newest version is to be taken as it is, in plan order.
+func (s *State) ToAccept() []*TaskState {
+	if s.Plan.SchemaVersion < 2 {
+		return nil
+	}
+	var due []*TaskState
+	for _, t := range s.order {
+		if t.NodeType == Action && s.mayAccept(t, t.Active) {
+			due = append(due, t)
+		}
+	}
+	return due
+}
+
+// Accepted reports whether a version is approved only because its rounds were used up: with a warning.
+func (s *State) Accepted(id TaskID, version int) bool {
+	if s.Plan.SchemaVersion < 2 {
+		return false
+	}
+	r := s.Records.Of(id)
+	v, _ := s.ruled(id, r, version)
+	return v == Approved && s.acceptance(id, r, version) > 0
+}
+
+// Counts reports whether a review has a part in the verdict: an acceptance only if it is one.
+func (s *State) Counts(id TaskID, r ReviewRecord) bool {
+	return s.Plan.SchemaVersion < 2 || r.Reviewer != reviewerAccepted || s.Accepted(id, r.Version)
+}
+
+// Delivers reports whether a version may leave the plan: it is approved, and not merely accepted, unless the plan
+// delivers such versions.
+func (s *State) Delivers(id TaskID, version int) bool {
+	if s.VersionVerdict(id, VersionID(version)) != Approved {
+		return false
+	}
+	root := s.Root()
+	f := (*FinalDeliverableSpec)(nil)
+	if root != nil {
+		f = root.FinalDeliverableSpec
+	}
+	return f != nil && f.DeliverAccepted || !s.Accepted(id, version)
+}
+
+// Concerns reports whether a version is approved with a score below that from which it is clear: of seats, the mean;
+// else the lowest of those that approve it.
+func (s *State) Concerns(id TaskID, version int) bool {
+	c := s.CheckOf(id)
+	if c == nil || c.Rubric == nil || c.Rubric.Clear == 0 || s.VersionVerdict(id, VersionID(version)) != Approved {
+		return false
+	}
+	sum, n, least := 0, 0, 100
+	for _, v := range newestOf(s.Records.Of(id).reviewsOf(version, 0)) {
+		if !s.judges(v.Reviewer) && v.Reviewer != reviewerAccepted && v.Verdict == Approved {
+			least = min(least, v.Score)
+		}
+	}
+	for _, v := range s.Panel(id, version) {
+		sum, n = sum+v.Score, n+1
+	}
+	if n > 0 {
+		return sum < n*c.Rubric.Clear
+	}
+	return least < c.Rubric.Clear
+}
+
+// StandingNotes say in a few words how a task stands with its reviewers: its round, the seats that have spoken, and
+// whether its version is approved without reserve.
+func (s *State) StandingNotes(t *TaskState) []string {
+	if s.Plan.SchemaVersion < 2 || t.NodeType != Action || t.Active == 0 {
+		return nil
+	}
+	var notes []string
+	if n, of := s.Round(t); of > 0 && t.Status != StatusDone && t.Status != StatusWaitingExternal {
+		notes = append(notes, roundOf(n, of))
+	}
+	spoken, seats := 0, 0
+	for _, v := range s.Panel(t.TaskID, t.Active) {
+		seats++
+		if v.N > 0 {
+			spoken++
+		}
+	}
+	if seats == 0 && t.Status == StatusReadyToCheck {
+		seats = len(s.Seats(t.TaskID))
+		spoken = seats - len(s.OpenSeats(t.TaskID))
+	}
+	if seats > 0 && t.Verdict == "" {
+		notes = append(notes, fmt.Sprintf("%d of %s", spoken, plain.Count(seats, "seat")))
+	}
+	if s.Accepted(t.TaskID, t.Approved) {
+		notes = append(notes, "accepted with a warning")
+	} else if s.Concerns(t.TaskID, t.Approved) {
+		notes = append(notes, "approved with concerns")
+	}
+	return notes
+}
