@@ -69,6 +69,12 @@ func (p printer) printParts(parts []engine.Part) {
 		if who == "" {
 			who = "a person; " + part.Command
 		}
+		if part.Kind != "" && part.Agent != "" {
+			who += ", " + part.Kind
+			if part.Unheld != "" {
+				who += " by its word alone: " + part.Unheld
+			}
+		}
 		fmt.Fprintf(p.stdout, "%s  %s: %s\n", padded(plain.Line(part.Role), width), does, who)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/backend"
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
@@ -29,6 +30,7 @@ type Job struct {
 	Prompt   string        // WF_PROMPT: the file with the text of Prompt
 	Repo     string        // WF_REPO: the repository, to read
 	Role     contract.Role // WF_ROLE is its Env
+	Access   Access        // of an agent that is asked; a command line of the task can do what it can
 	Thread   string        // the conversation to continue, "" for a new one
 
 	Limits plan.Config // of the plan; zero means the defaults
@@ -36,6 +38,20 @@ type Job struct {
 	Timeout time.Duration // zero means the default of plan.DefaultConfig
 	Environ []string      // the environment of the tool's user
 	Log     io.Writer     // gets what the agent prints, within limits; may be nil
+}
+
+// Access is what an agent may do besides answering.
+type Access = backend.Access
+
+// AccessOf is what an agent may do in a role of a plan.
+func AccessOf(r plan.Role) Access {
+	switch {
+	case r.Decides():
+		return backend.MayAnswer
+	case r.ReadOnly():
+		return backend.MayRead
+	}
+	return backend.MayWrite
 }
 
 // Kind is the kind of an attempt's outcome.

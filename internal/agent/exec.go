@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/backend"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 )
@@ -88,6 +89,12 @@ func (j Job) environ() []string { return append(process.Environ(j.Environ), j.va
 // vars are the variables that describe the job. One without a value is not set.
 func (j Job) vars() []string {
 	var vars []string
+	if j.Access != backend.MayWrite {
+		j.Out = ""
+	}
+	if j.Access == backend.MayAnswer {
+		j.Repo = ""
+	}
 	for _, v := range []struct{ name, value string }{
 		{"PWD", j.Dir},
 		{"WF_OUT", j.Out},

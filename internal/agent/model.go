@@ -24,7 +24,7 @@ type model struct {
 
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
-	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes, Limits: job.Limits}
+	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite, Limits: job.Limits}
 	reply, res, err := m.Judge(ctx, job, want)
 	if err != nil || res.Kind != Artifact {
 		return res, err
@@ -64,6 +64,12 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 	req := backend.Request{
 		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: []string{job.Out},
 		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
+	}
+	if req.Access = job.Access; req.Access != backend.MayWrite {
+		req.Writable = nil
+	}
+	if req.Access == backend.MayAnswer {
+		req.Readable = nil
 	}
 	res := Result{Kind: Artifact}
 	var usage usage

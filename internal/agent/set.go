@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/backend"
 	"gitwf/internal/contract"
+	"gitwf/internal/plan"
 )
 
 // Set is the agents of this machine: the built-in ones and those that the user has set up. A name that is not set up
@@ -170,6 +171,17 @@ func (s *Set) WritesFiles(name string) bool {
 		return false
 	}
 	return true
+}
+
+// Unheld says what an agent can do in a role of a plan although the role may not, "" for nothing.
+func (s *Set) Unheld(name string, r plan.Role) string {
+	for _, link := range s.Chain(name) {
+		c, _ := s.Config(link)
+		if why := AccessOf(r).Unheld(c.Kind); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // Lookup finds an agent by its name. It fails with ErrManual for a person's work, so that a caller learns before it

@@ -207,6 +207,31 @@ func TestAgentWorks(t *testing.T) {
 	}
 }
 
+// An agent that may only read, or only answer, writes nothing, not even where it works, and answers all the same.
+func TestAgentWritesNothing(t *testing.T) {
+	for _, a := range agents {
+		for name, access := range map[string]Access{"reads": MayRead, "answers": MayAnswer} {
+			t.Run(a.kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := elsewhere(t)
+				file := filepath.Join(dir, "page.html")
+				r := a.start(t,
+					wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(file, "x")}},
+					wiretest.Turn{Match: "make the page", Text: "I can't write it."})
+				r.b = made(t, Config{Kind: a.kind, Command: needs(t, a.kind), Model: a.model, BaseURL: r.server.URL + a.path,
+					KeyEnv: "MY_KEY", Shell: true}, r.env)
+				reply, err := r.ask(t, Request{Prompt: "make the page\n", Dir: dir, Access: access})
+				if err != nil || reply.Text != "I can't write it." {
+					t.Errorf("got %+v, %v", reply, err)
+				}
+				if _, err := os.Lstat(file); err == nil {
+					t.Error("it wrote the file")
+				}
+			})
+		}
+	}
+}
+
 // elsewhere is a directory outside the temporary directory, where codex's sandbox lets everybody write.
 func elsewhere(t *testing.T) string {
 	t.Helper()

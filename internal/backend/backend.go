@@ -62,10 +62,34 @@ type Request struct {
 	Dir       string    // where a command works: its own scratch directory or worktree
 	Writable  []string  // directories besides Dir that it may write to, such as WF_OUT
 	Readable  []string  // directories that it may read
+	Access    Access    // less than MayWrite takes away what it needs for more, as far as its kind lets us
 	Environ   []string  // the environment of the tool's user
 	Vars      []string  // variables for a command; Environ's WF_* and GIT_* never reach it
 	Timeout   time.Duration
 	Log       io.Writer // gets what a command prints, without keys and within limits; may be nil
+}
+
+// Access is what an agent may do besides answering.
+type Access int
+
+// The degrees of access.
+const (
+	MayWrite  Access = iota // in Dir and Writable, and it may have a shell
+	MayRead                 // Dir and Readable
+	MayAnswer               // nothing
+)
+
+// Unheld says what an agent of the kind can do all the same, "" for nothing.
+func (a Access) Unheld(kind string) string {
+	switch {
+	case a == MayWrite:
+		return ""
+	case kind == KindCommand:
+		return "its command can do what you can"
+	case kind == KindCodex && a == MayAnswer:
+		return "it has a shell that can read"
+	}
+	return ""
 }
 
 // Refusal is an unusable reply and what to tell the agent about it. An agent that still has the conversation gets only

@@ -19,8 +19,12 @@ func (claude) about() about {
 }
 
 func (claude) call(c Config, r Request) (args, env []string) {
+	mode := "acceptEdits"
+	if r.Access != MayWrite {
+		mode = "default" // nobody is there who could allow what it has to ask for
+	}
 	args = []string{
-		"--print", "--output-format", "json", "--permission-mode", "acceptEdits",
+		"--print", "--output-format", "json", "--permission-mode", mode,
 		// Keep out the repository's settings, hooks and servers: they would run its commands here.
 		"--setting-sources", "user", "--strict-mcp-config",
 	}
@@ -31,11 +35,17 @@ func (claude) call(c Config, r Request) (args, env []string) {
 	for _, dir := range r.Readable {
 		allowed = append(allowed, "Read(/"+filepath.ToSlash(dir)+"/**)") // two slashes make it a path from the root
 	}
-	if c.Shell {
+	if c.Shell && r.Access == MayWrite {
 		allowed = append(allowed, "Bash")
 	}
 	if allowed != nil {
 		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	switch r.Access {
+	case MayRead:
+		args = append(args, "--tools", "Read,Glob,Grep")
+	case MayAnswer:
+		args = append(args, "--tools", "")
 	}
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)

@@ -27,8 +27,12 @@ func (codex) call(c Config, r Request) (args, env []string) {
 	if r.Session != "" {
 		args = append(args, "resume")
 	}
+	sandbox := "workspace-write"
+	if r.Access != MayWrite {
+		sandbox = "read-only"
+	}
 	args = append(args,
-		"--json", "--skip-git-repo-check", "-c", `sandbox_mode="workspace-write"`, "-c", `approval_policy="never"`,
+		"--json", "--skip-git-repo-check", "-c", "sandbox_mode="+toml(sandbox), "-c", `approval_policy="never"`,
 		"-c", "check_for_update_on_startup=false")
 	if len(r.Writable) > 0 {
 		args = append(args, "-c", "sandbox_workspace_write.writable_roots="+toml(r.Writable))

@@ -21,7 +21,10 @@ func (gemini) about() about {
 
 func (gemini) call(c Config, r Request) (args, env []string) {
 	mode := "auto_edit"
-	if c.Shell {
+	switch {
+	case r.Access != MayWrite:
+		mode = "default" // nobody is there who could approve
+	case c.Shell:
 		mode = "yolo"
 	}
 	args = []string{"--output-format", "json", "--approval-mode", mode}

@@ -52,10 +52,17 @@ func (opencode) permission(c Config, r Request) string {
 		outside[path.Join(filepath.ToSlash(dir), "*")] = "allow"
 	}
 	rules := map[string]any{"*": "deny", "external_directory": outside}
-	for _, tool := range []string{"edit", "read", "glob", "grep", "list", "todowrite", "todoread"} {
+	tools := []string{"read", "glob", "grep", "list", "todowrite", "todoread", "edit"}
+	switch r.Access {
+	case MayRead:
+		tools = tools[:len(tools)-1]
+	case MayAnswer:
+		tools = nil
+	}
+	for _, tool := range tools {
 		rules[tool] = "allow"
 	}
-	if c.Shell {
+	if c.Shell && r.Access == MayWrite {
 		rules["bash"] = "allow"
 	}
 	return encode(rules)

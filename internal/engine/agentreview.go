@@ -119,7 +119,7 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snap
 	if err != nil {
 		return data, err
 	}
-	data.Shell = e.Agents.WritesFiles(who.agent)
+	data.Shell = e.Agents.WritesFiles(who.agent) && !snap.Plan.Roles[who.seat].Decides()
 	if !data.Shell {
 		data.Candidate.Dir = ""
 	}

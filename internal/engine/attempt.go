@@ -139,8 +139,12 @@ func nameCandidate(out, name string) error {
 	return nil
 }
 
-// thread is the agent's own name for its last conversation about the task, to continue; "" begins a new one.
+// thread is the agent's own name for its last conversation about the task, or in the task's role if that has one for
+// all of its tasks, to continue; "" begins a new one.
 func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, name string) (string, error) {
+	if e.Agents.Knows(name) && snap.Plan.Roles[t.Role].OneThread() {
+		return e.roleThread(ctx, snap, t.Role, name)
+	}
 	if t.Active == 0 || !e.Agents.Knows(name) {
 		return "", nil
 	}

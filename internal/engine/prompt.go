@@ -131,6 +131,11 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	name string) (prompt.Data, error) {
 	d := e.promptData(w, snap, t)
 	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(name)
+	if role := snap.Plan.Roles[w.as]; role.Decides() || role.ReadOnly() && t.Changes() {
+		d.Shell = false
+	} else {
+		d.ReadOnly = role.ReadOnly()
+	}
 	d.Inputs, d.Steps = w.told, w.steps
 	if w.change != nil {
 		d.Conflicts, d.NotLanded = w.change.conflicts, w.change.refused
@@ -151,7 +156,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 		d.Shell = false
 		return d, nil
 	}
-	d.Contract = contractText(w.role, d.Shell)
+	d.Contract = contractText(w.role, d.Shell && !d.ReadOnly)
 	return d, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
@@ -89,6 +90,7 @@ type Part struct {
 	Makes   []plan.TaskID `json:"makes,omitempty"`
 	Reviews []plan.TaskID `json:"reviews,omitempty"` // those that it has a seat at
 	Agent   string        `json:"agent,omitempty"`   // "" is a person
+	Unheld  string        `json:"unheld,omitempty"`  // what the agent can do although the role may not
 	Command string        `json:"command,omitempty"` // that has an agent take the part, where nobody does
 }
 
@@ -123,7 +125,7 @@ func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool
 			return &(*parts)[i]
 		}
 	}
-	if p.Agent == "" {
+	if p.Unheld = e.Agents.Unheld(p.Agent, s.Plan.Roles[role]); p.Agent == "" {
 		p.Command = "git config " + agent.RoleKey(role) + " AGENT"
 	}
 	*parts = append(*parts, p)
@@ -149,4 +151,23 @@ func (e *Engine) Note(ctx context.Context, id plan.ID, n plan.Note, by string) (
 		n.By, n.Author = by, agentActor(by)
 	}
 	return e.append(ctx, id, n, nil, nil)
+}
+
+// roleThread is the agent's own name for the newest conversation in which it made a version in a role.
+func (e *Engine) roleThread(ctx context.Context, snap *gitstore.Snapshot, role, name string) (string, error) {
+	thread, newest := "", time.Time{}
+	for _, t := range snap.Plan.Tasks {
+		version := snap.Records.Of(t.TaskID).Active()
+		if t.Role != role || version == 0 {
+			continue
+		}
+		a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, version)
+		if err != nil {
+			return "", err
+		}
+		if a.Agent == name && a.Thread != "" && !a.CreatedAt.Before(newest) {
+			thread, newest = a.Thread, a.CreatedAt
+		}
+	}
+	return thread, nil
 }

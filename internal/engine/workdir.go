@@ -184,7 +184,7 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 	name := e.agentOf(snap.Plan, t.Task)
 	if t.Changes() {
 		err = e.beginChange(ctx, w, snap, t)
-	} else if c, _ := e.Agents.Config(name); c.Workspace == agent.WorkspaceWorktree && w.role == contract.RoleAction {
+	} else if e.inWorktree(name, t.Task) && !snap.Plan.Roles[w.as].Decides() {
 		err = errors.Join(os.Mkdir(w.out, 0o777), e.checkOut(ctx, w))
 	} else {
 		err = w.makePlaces()
@@ -362,6 +362,7 @@ func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer)
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1, Dir: w.work,
 		Out: w.out, In: w.in,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
+		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),
 		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),
 	}
 }

@@ -29,6 +29,7 @@ type Data struct {
 	Notes     []Note   // oldest first
 	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
+	ReadOnly  bool     // with Shell: it has no WF_OUT and may write nothing; its files are in its answer
 	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
 	Way       string   // what the plan's type says to this role: Markdown, printed as it is. Binding
