@@ -157,6 +157,11 @@ func (a *auditor) event(s *step) error {
 	if why == "" {
 		why = a.mayAddAll(s, kind)
 	}
+	if why == "" && kind == plan.EventVerdicts {
+		if why, err = a.applied(s); err != nil {
+			return err
+		}
+	}
 	if why == "" && kind == plan.EventWaiver {
 		if why, err = a.rejudged(s); err != nil {
 			return err
@@ -256,7 +261,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	case dir == plan.NotesDir && kind == "note" && !s.named(s.trailers["Wf-Agent"], s.by):
 		return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(s.trailers["Wf-Agent"]),
 			strconv.Quote(s.by))
-	case !ofTask:
+	case !ofTask, kind == plan.EventVerdicts: // what the verdicts come to is compared as a whole
 		return ""
 	}
 	t := s.trailers
@@ -304,6 +309,8 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 		return fmt.Sprintf("is a review in the seat %s, and the plan has no such role", strconv.Quote(seat))
 	case !a.chain.hasMade(task, parts[1]):
 		return fmt.Sprintf("reviews %s, which nobody had made", parts[1])
+	case a.chain.plan != nil && a.chain.plan.Judges(parts[3]):
+		return fmt.Sprintf("is a review by %s, which judges, without the act that would apply its verdicts", parts[3])
 	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] ||
 		parts[3] != plan.EscapeName(cmp.Or(seat, t["Wf-Agent"])):
 		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"],

@@ -306,6 +306,11 @@ func (r *run) next(s *plan.State) []work {
 			choose(work{task: t, do: r.accept, what: "accept", agent: plan.AgentWorkflow})
 		}
 	}
+	for _, t := range s.ToApply() {
+		if group := s.Together(t.TaskID); len(group) > 0 && group[0] == t.TaskID {
+			choose(work{task: t, do: r.applyVerdicts, what: "apply", agent: plan.ReviewerVerdicts})
+		}
+	}
 	for _, t := range s.Ungrafted() {
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}
@@ -389,6 +394,9 @@ func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok b
 		return w, e.Trust.AllCriteria(target.Task)
 	case plan.StepPlan:
 		w.do, w.agent = e.reviewPlanAlone, plan.ReviewerPlan
+		return w, true
+	case plan.ReviewerVerdicts:
+		w.do, w.agent = e.reviewVerdicts, plan.ReviewerVerdicts
 		return w, true
 	case plan.StepPerson:
 		who, ok := e.reviewingAgent(s, target)

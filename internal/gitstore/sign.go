@@ -63,7 +63,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 			}}, nil
 		}
 	}
-	if a.s.writing.signs && (author == a.person || trailer(change, "Wf-Verdict") != "" || kind == plan.EventWaiver) {
+	if a.s.writing.signs && (author == a.person || trailer(change, "Wf-Verdict") != "" || kind == plan.EventWaiver ||
+		kind == plan.EventVerdicts) {
 		return &signing{}, nil
 	}
 	return nil, nil

@@ -49,6 +49,9 @@ func (s *State) ClaimsEnded(id TaskID) int {
 			n++
 		}
 	}
+	if !check {
+		n += len(r.Acts)
+	}
 	if !check && s.Plan.Grafted(id) {
 		n++
 	}

@@ -110,6 +110,8 @@ type Review struct {
 	Session      string            `json:"session,omitempty"`
 	SelfReviewed bool              `json:"self_reviewed,omitempty"`
 	CreatedAt    time.Time         `json:"created_at"`
+	JudgedBy     *versionRef       `json:"judged_by,omitempty"` // the verdicts that it is one of
+	Cause        string            `json:"cause,omitempty"`     // of a judge's rejection
 	Criteria     []CriterionResult `json:"criteria"`
 	Ratings      Ratings           `json:"ratings,omitempty"`
 	Rubric       *Rubric           `json:"rubric,omitempty"` // that the score is computed by
@@ -118,6 +120,28 @@ type Review struct {
 	CheckID      string            `json:"check_id,omitempty"` // the record of what the engine ran, when it is cited
 	SpecHash     string            `json:"spec_hash"`          // of the spec and criteria judged by
 	Usage        *Usage            `json:"usage,omitempty"`
+}
+
+// versionRef names a version of a task.
+type versionRef struct {
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+}
+
+// Judged says that the review is one of the verdicts in a version of a judge.
+func (r *Review) Judged(judge TaskID, version int) {
+	r.JudgedBy = &versionRef{judge, VersionID(version)}
+}
+
+// actDocument is the content of acts/vN-aA-KIND.json: what a version did when it took effect.
+type actDocument struct {
+	SchemaVersion int       `json:"schema_version"`
+	TaskID        TaskID    `json:"task_id"`
+	ArtifactID    string    `json:"artifact_id"`
+	Kind          string    `json:"kind"`
+	Wrote         []string  `json:"wrote"` // every path of the commit
+	By            string    `json:"by"`
+	CreatedAt     time.Time `json:"created_at"`
 }
 
 // By is who spoke: the reviewer or, where that is a role, whoever took its seat. What rests on who somebody is, and

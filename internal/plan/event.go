@@ -75,7 +75,7 @@ const (
 	eventRestored  = "restored"  // and in again
 	eventLanding   = "landing"   // a version came to a branch, or did not
 
-	eventVerdicts = "verdicts" // a judge's verdicts on other tasks take effect
+	EventVerdicts = "verdicts" // a judge's verdicts on other tasks take effect
 	eventDecision = "decision" // a decision takes effect
 	eventNote     = "note"     // something to remember
 )
@@ -166,8 +166,8 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, eventAbandoned,
-		eventRestored}
+	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
+		eventAbandoned, eventRestored}
 }
 
 // EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names
@@ -175,7 +175,7 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding, eventVerdicts, eventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
+		eventLanding, EventVerdicts, eventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
 		eventCompleted,
 		eventAbandoned, eventRestored,
 	}

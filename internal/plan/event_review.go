@@ -33,6 +33,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	a, ok := r.Version(version)
 	check := s.CheckOf(t.TaskID)
 	accepts := rev.Reviewer == reviewerAccepted && e.Author.IsAgent()
+	overtaken := rev.Reviewer == reviewerOvertook
 	switch {
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
@@ -45,7 +46,10 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case accepts && (t.Status != StatusWaitingExternal || !s.mayAccept(t, version)):
 		return Change{}, refuse(t.TaskID, "%s can't be accepted: only a rejected version whose rounds are used up, where "+
 			"the CHECK says so", VersionID(version))
-	case !accepts && !s.MayReview(t.TaskID, rev.Reviewer):
+	case overtaken && (rev.Verdict != Rejected || t.Judges == nil && t.Decides == nil || r.acted(version)):
+		return Change{}, refuse(t.TaskID, "%s can't be overtaken: only verdicts or a decision without effect can",
+			VersionID(version))
+	case !accepts && !overtaken && !s.MayReview(t.TaskID, rev.Reviewer):
 		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
 			strings.Join(s.Reviewers(t.TaskID), ", "))
 	case (rev.Agent != "") != s.isSeat(t.TaskID, rev.Reviewer):
@@ -64,7 +68,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	if accepts {
 		err = rev.accepts(r.reviewsOf(version, 0))
 	} else if err == nil {
-		err = rev.rated(check.Rubric)
+		err = rev.rated(s.RubricOf(t.TaskID))
 	}
 	if err != nil {
 		return Change{}, refuse(t.TaskID, "%v", err)

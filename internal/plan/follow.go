@@ -92,7 +92,7 @@ func (f *flow) visit(t *TaskState) {
 // effective says whether a task whose newest version is approved is done with that.
 func (f *flow) effective(t *TaskState) {
 	r := f.Records.Of(t.TaskID)
-	switch stale := f.staleInputs(t, r); {
+	switch stale := f.staleInputs(t, t.Approved); {
 	case len(stale) > 0:
 		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was made from "+joinLinks(stale)
 	case t.Judges == nil && t.Decides == nil:
@@ -103,16 +103,17 @@ func (f *flow) effective(t *TaskState) {
 	}
 }
 
-// staleInputs are the versions that the task's approved version was made from and that are no longer approved, or are
-// made anew.
-func (f *flow) staleInputs(t *TaskState, r *TaskRecords) []linkRecord {
+// staleInputs are the versions that a version of the task was made from and that are no longer approved, or are made
+// anew.
+func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
+	r := s.Records.Of(t.TaskID)
 	if !t.follows() {
 		return nil
 	}
 	var stale []linkRecord
 	for _, l := range r.From {
-		in := f.Tasks[l.Task]
-		if l.Version != t.Approved || in == nil || in.Status == StatusAbandoned {
+		in := s.Tasks[l.Task]
+		if l.Version != version || in == nil || in.Status == StatusAbandoned {
 			continue
 		}
 		if in.Status != StatusDone || in.Approved != l.Of && !r.holds(linkRecord{l.Version, l.Task, in.Approved}) {
@@ -322,12 +323,17 @@ func (s *State) Verified(id TaskID) bool {
 	if t == nil || t.Status != StatusDone {
 		return false
 	}
+	return s.Unjudged(id, t.Approved) == ""
+}
+
+// Unjudged is the first of the tasks that judge a task and have not approved a version of it, "" if all have.
+func (s *State) Unjudged(id TaskID, version int) TaskID {
 	for _, judge := range s.JudgesOf(id) {
-		if s.judged(id, t.Approved, judge) != Approved && !s.Accepted(id, t.Approved) {
-			return false
+		if s.judged(id, version, judge) != Approved && !s.Accepted(id, version) {
+			return judge
 		}
 	}
-	return true
+	return ""
 }
 
 // JudgesOf are the tasks that judge a task, in plan order.
@@ -395,7 +401,7 @@ func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) [
 	}
 	var add []Entry
 	dir := t.TaskID.Dir() + "/"
-	if t.follows() && !byPerson {
+	if t.follows() && (!byPerson || t.Judges != nil) {
 		for _, in := range a.Inputs {
 			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
 			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})

@@ -136,7 +136,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
-			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver, eventVerdicts}, Reads: "yes",
+			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver, EventVerdicts}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
 			Forms: []form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
@@ -181,7 +181,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft}, Reads: "yes", Texts: true,
+			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts}, Reads: "yes", Texts: true,
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
 			Document: Question{}, Says: says(func(d *Question) said {
 				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
@@ -258,10 +258,13 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: "acts", Shown: true, Events: []string{eventVerdicts, eventDecision}, Reads: "yes",
+			Dir: "acts", Shown: true, Events: []string{EventVerdicts, eventDecision}, Reads: "yes",
 			Forms: []form{{Text: "vN-aA-KIND.json", take: func(x reading) bool {
 				return isAct(x.word) && keep(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
 			}}},
+			Document: actDocument{}, Says: says(func(d *actDocument) said {
+				return said{Name: "acts/" + d.ArtifactID + "-a", End: "-" + d.Kind + ".json", Task: d.TaskID}
+			}),
 		},
 		{
 			Dir: "orders", Shown: true, Events: []string{eventDecision}, Reads: "yes",

@@ -303,10 +303,10 @@ func (s *State) Counts(id TaskID, r ReviewRecord) bool {
 	return s.Plan.SchemaVersion < 2 || r.Reviewer != reviewerAccepted || s.Accepted(id, r.Version)
 }
 
-// Delivers reports whether a version may leave the plan: it is approved, and not merely accepted, unless the plan
-// delivers such versions.
+// Delivers reports whether a version may leave the plan: it is approved, by every task that judges it, too, and not
+// merely accepted, unless the plan delivers such versions.
 func (s *State) Delivers(id TaskID, version int) bool {
-	if s.VersionVerdict(id, VersionID(version)) != Approved {
+	if s.VersionVerdict(id, VersionID(version)) != Approved || s.Unjudged(id, version) != "" {
 		return false
 	}
 	root := s.Root()

@@ -57,7 +57,7 @@ func Judge(results []CriterionResult, score, minScore int) Verdict {
 // MinScore is the least score with which a version of the task can be approved.
 func (s *State) MinScore(id TaskID) int {
 	switch c := s.CheckOf(id); {
-	case c != nil && c.Rubric != nil:
+	case s.RubricOf(id) != nil:
 		return max(c.Rubric.Pass, c.MinScore)
 	case c != nil && c.MinScore > 0:
 		return c.MinScore
@@ -67,6 +67,15 @@ func (s *State) MinScore(id TaskID) int {
 
 // RubricOf is what the score of a review of the task is computed from, nil if reviewers state it.
 func (s *State) RubricOf(id TaskID) *Rubric {
+	if c := s.CheckOf(id); c != nil && s.Tasks[id].Judges == nil {
+		return c.Rubric
+	}
+	return nil
+}
+
+// RubricOfJudge is what the scores of a judge's verdicts are computed from, nil if it states them. Its own review has
+// none.
+func (s *State) RubricOfJudge(id TaskID) *Rubric {
 	if c := s.CheckOf(id); c != nil {
 		return c.Rubric
 	}
@@ -88,6 +97,9 @@ func (s *State) Reviewers(id TaskID) []string {
 func (s *State) MayReview(id TaskID, reviewer string) bool {
 	if reviewer == reviewerAccepted || reviewer == reviewerOvertook || s.judges(reviewer) {
 		return false
+	}
+	if reviewer == ReviewerVerdicts {
+		return s.Tasks[id].Judges != nil
 	}
 	names := s.Reviewers(id)
 	if len(names) == 0 || slices.Contains(names, reviewer) {
@@ -163,7 +175,7 @@ const (
 // judge whole.
 func (s *State) NextReviewStep(id TaskID) string {
 	t := s.Tasks[id]
-	if t.Status != StatusReadyToCheck {
+	if t.Status != StatusReadyToCheck || t.Verdict != "" {
 		return ""
 	}
 	if t.Planning() && slices.Contains(s.Reviewers(id), ReviewerPlan) && !s.reviewedBy(id, ReviewerPlan) {
@@ -174,6 +186,9 @@ func (s *State) NextReviewStep(id TaskID) string {
 		slices.ContainsFunc(r.Checks, func(c CheckRecord) bool { return c.Version == t.Active })
 	if t.HasRun() && !ran {
 		return StepRunChecks
+	}
+	if t.Judges != nil && !s.reviewedBy(id, ReviewerVerdicts) {
+		return ReviewerVerdicts
 	}
 	return StepPerson
 }

@@ -178,13 +178,14 @@ func ReviewerOf(event string, author, committer plan.Actor) string {
 
 // Vouches reports whether a signature by the holder of a key makes a reviewer's approval count. A person signs their
 // own. The engine and agents have no key: for them stands whoever ran them, and signed. What is under the name of
-// somebody who has a key is never an agent's. The author is that of the commit that records the approval.
+// somebody who has a key is never an agent's. A judge's verdicts are applied by
+// the engine. The author is that of the commit that records the approval.
 func (p *Policy) Vouches(signer, reviewer string, author plan.Actor) bool {
 	if signer == "" || signer == reviewer {
 		return signer != ""
 	}
 	program := reviewer == plan.ReviewerChecks || reviewer == plan.ReviewerPlan ||
-		author.Name == reviewer && author.IsAgent()
+		(author.Name == reviewer || author.Name == plan.ReviewerVerdicts) && author.IsAgent()
 	return program && !p.hasKey(reviewer)
 }
 

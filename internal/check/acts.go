@@ -1,0 +1,50 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gitwf/internal/plan"
+)
+
+// OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name of the review.
+// Findings say why it can't take effect; then it fails every criterion. Without one the criteria that no command judges
+// pass: the document keeps the rules, and what it says is the judge's own.
+func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
+	r := s.review(by, "", now)
+	if len(findings) > 0 {
+		text := strings.Join(findings, "\n")
+		for _, c := range s.Task.AcceptanceCriteria {
+			r.Criteria = append(r.Criteria, NewResult(c, by, plan.ResultFail, text))
+		}
+		for _, f := range findings {
+			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f})
+		}
+		r.Verdict, r.Reason = plan.Rejected, "It can't take effect:\n"+text
+		return r
+	}
+	rulings := map[string]plan.CriterionResult{}
+	for _, c := range s.Task.AcceptanceCriteria {
+		if c.Manual() {
+			rulings[c.ID] = NewResult(c, by, plan.ResultPass, "the document keeps every rule and names what is approved now")
+		}
+	}
+	r.Criteria = s.merge(ran, rulings, by)
+	r.Score = plan.Score(r.Criteria)
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	r.Suggestions = suggestions(r.Criteria)
+	r.Reason = reason(r, s.MinScore)
+	return r
+}
+
+// Excuse passes the run lines of a judge that failed where its verdicts reject a task: what failed is judged, not the
+// judge. rejected names the tasks.
+func Excuse(results []plan.CriterionResult, rejected []plan.TaskID) {
+	for i, r := range results {
+		if r.Result == plan.ResultFail && len(rejected) > 0 {
+			results[i].Result = plan.ResultPass
+			results[i].Evidence = fmt.Sprintf("failed, and %s is rejected\n%s", plan.JoinIDs(rejected), r.Evidence)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ApplyVerdicts lets the approved verdicts of judges take effect, once: a review of each task that they judge, and
+// what they ask the user. Judges that judge a common task are applied together.
+type ApplyVerdicts struct {
+	Judges []TaskID // State.Together of the first
+	// what the verdicts come to in the state that they are applied to: reviews, whose ReviewID and CheckTaskID Apply
+	// assigns, and questions. It fails if they can't take effect any more.
+	Make   func(*State) ([]Review, []Question, error)
+	Render func(Review) []byte // makes the review file
+	Time   time.Time
+}
+
+// Apply is refused unless the judges' newest versions are approved and have had no effect, and every version that they
+// name is its task's approved one.
+func (e ApplyVerdicts) Apply(s *State) (Change, error) {
+	lead := e.Judges[0]
+	if due := s.Together(lead); !slices.Equal(due, e.Judges) {
+		return Change{}, refuse(lead, "its verdicts are not to be applied, or not with those of %s alone", JoinIDs(e.Judges))
+	}
+	reviews, asks, err := e.Make(s)
+	if err != nil {
+		return Change{}, err
+	}
+	w := wroteAct{state: s, judges: e.Judges, render: e.Render, next: map[TaskID]int{}}
+	for _, rev := range reviews {
+		if err := w.review(rev); err != nil {
+			return Change{}, err
+		}
+	}
+	for i, q := range asks {
+		r := s.Records.Of(q.TaskID)
+		n := len(r.Questions) + 1
+		if len(r.Questions) > 0 {
+			n = r.Questions[len(r.Questions)-1] + 1
+		}
+		for _, before := range asks[:i] {
+			if before.TaskID == q.TaskID {
+				n++
+			}
+		}
+		q.QuestionID = "q" + strconv.Itoa(n)
+		w.add = append(w.add, Entry{Path: q.TaskID.Dir() + "/" + r.QuestionPath(n), Data: Document(q)})
+	}
+	version := VersionID(s.Tasks[lead].Active)
+	return Change{
+		Subject:  w.subject(),
+		Body:     strings.Join(w.lines, "\n"),
+		Trailers: trailers(EventVerdicts, lead, "Wf-Artifact", version, "Wf-Agent", ReviewerVerdicts),
+		Author:   Actor{ReviewerVerdicts, ReviewerVerdicts + agentDomain},
+		Add:      w.acts(Second(e.Time)),
+	}, nil
+}
+
+// wroteAct gathers what an act adds.
+type wroteAct struct {
+	state    *State
+	judges   []TaskID
+	render   func(Review) []byte
+	next     map[TaskID]int // the number of the next review
+	add      []Entry
+	lines    []string // for people, one for each verdict
+	approved int
+	rejected []string
+}
+
+// review adds the review that a verdict is.
+func (w *wroteAct) review(rev Review) error {
+	t, err := w.state.actionNamed(rev.TaskID)
+	if err != nil {
+		return err
+	}
+	judge := TaskID(rev.Reviewer)
+	r, check := w.state.Records.Of(t.TaskID), w.state.CheckOf(t.TaskID)
+	version := VersionNumber(rev.ReviewedArtifactID)
+	a, ok := r.Version(version)
+	switch by := rev.JudgedBy; {
+	case by == nil || by.TaskID != judge || !slices.Contains(w.judges, judge) ||
+		by.ArtifactID != VersionID(w.state.Tasks[judge].Active):
+		return refuse(t.TaskID, "is judged by no version that is applied")
+	case !slices.Contains(w.state.Judged(judge), t.TaskID):
+		return refuse(t.TaskID, "%s does not judge it", judge)
+	case !ok || check == nil || version != t.Approved || a.Files != rev.Tree:
+		return refuse(t.TaskID, "%s is not its approved version", rev.ReviewedArtifactID)
+	case rev.SpecHash != t.SpecHash():
+		return refuse(t.TaskID, "its criteria changed while it was judged")
+	}
+	if err := rev.sound(t.Task); err != nil {
+		return refuse(t.TaskID, "%v", err)
+	}
+	if err := rev.rated(w.state.RubricOfJudge(judge)); err != nil {
+		return refuse(t.TaskID, "%v", err)
+	}
+	n := max(w.next[t.TaskID], following(r.Reviews))
+	w.next[t.TaskID] = n + 1
+	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
+	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
+	dir := t.TaskID.Dir() + "/"
+	w.add = append(w.add, Entry{Path: dir + rec.Text(), Data: w.render(rev)},
+		Entry{Path: dir + rec.Path(), Data: Document(rev)})
+	text := fmt.Sprintf("%s %s", t.TaskID, strings.ToLower(string(rev.Verdict)))
+	if rev.Verdict == Approved {
+		w.approved++
+	} else {
+		text += ", cause " + rev.Cause
+		w.rejected = append(w.rejected, text)
+	}
+	w.lines = append(w.lines, fmt.Sprintf("%s %s: %s", judge, rev.JudgedBy.ArtifactID, text))
+	return nil
+}
+
+// subject is the line for people: every rejection, as far as there is room, and how many are approved.
+func (w *wroteAct) subject() string {
+	var names []string
+	for _, id := range w.judges {
+		names = append(names, fmt.Sprintf("%s %s", id, VersionID(w.state.Tasks[id].Active)))
+	}
+	const most = 3
+	said := slices.Clone(w.rejected)
+	if more := len(said) - most; more > 0 {
+		said = append(said[:most], fmt.Sprintf("%d more rejected", more))
+	}
+	if w.approved > 0 || len(said) == 0 {
+		said = append(said, fmt.Sprintf("%d approved", w.approved))
+	}
+	applied := strings.TrimPrefix(strings.Join(names, ", "), string(w.judges[0])+" ")
+	return fmt.Sprintf("%s: %s applied: %s", w.judges[0], applied, strings.Join(said, "; "))
+}
+
+// acts adds the records that the judges' versions have taken effect, and returns all.
+func (w *wroteAct) acts(at time.Time) []Entry {
+	var docs []actDocument
+	var wrote []string
+	for _, e := range w.add {
+		wrote = append(wrote, e.Path)
+	}
+	for _, id := range w.judges {
+		r := w.state.Records.Of(id)
+		act := actRecord{Version: w.state.Tasks[id].Active, Kind: actVerdicts}
+		if n := len(r.Attempts); n > 0 {
+			act.Attempt = r.Attempts[n-1].N
+		}
+		wrote = append(wrote, id.Dir()+"/"+act.Path())
+		docs = append(docs, actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind,
+			By: ReviewerVerdicts, CreatedAt: at})
+	}
+	first := len(w.add)
+	for i, d := range docs {
+		d.Wrote = wrote
+		w.add = append(w.add, Entry{Path: wrote[first+i], Data: Document(d)})
+	}
+	return w.add
+}
+
+// Together are the judges whose approved verdicts take effect in one event with those of a judge, in plan order: those
+// that judge a common task, but for such as have judged the same versions already, wait for this one, or wait for an
+// order. It is nil while one of them has no approved verdicts: else who is faster would decide.
+func (s *State) Together(judge TaskID) []TaskID {
+	group := []TaskID{judge}
+	for i := 0; i < len(group); i++ {
+		t := s.Tasks[group[i]]
+		if t == nil || t.Judges == nil || t.Status != StatusReadyToCheck || t.Verdict != Approved {
+			return nil
+		}
+		for _, id := range s.Judged(t.TaskID) {
+			for _, other := range s.JudgesOf(id) {
+				if !slices.Contains(group, other) && s.waitsForJudge(other, group) {
+					group = append(group, other)
+				}
+			}
+		}
+	}
+	slices.SortFunc(group, func(a, b TaskID) int { return s.Place(a) - s.Place(b) })
+	return group
+}
+
+// waitsForJudge reports whether the verdicts of a group wait for those of another judge.
+func (s *State) waitsForJudge(other TaskID, group []TaskID) bool {
+	t := s.Tasks[other]
+	return t.Status != StatusDone && t.holder == "" && !slices.ContainsFunc(group, func(id TaskID) bool {
+		return s.comesAfter(other, id, map[TaskID]bool{})
+	})
+}
+
+// comesAfter reports whether a task depends on another, directly or not.
+func (s *State) comesAfter(id, other TaskID, seen map[TaskID]bool) bool {
+	t := s.Tasks[id]
+	if t == nil || seen[id] {
+		return false
+	}
+	seen[id] = true
+	return slices.ContainsFunc(s.actions(t.DependsOn), func(in TaskID) bool {
+		return in == other || s.comesAfter(in, other, seen)
+	})
+}
+
+// Mode is the mode that a version of a judge was made under, "" for the usual one.
+func (s *State) Mode(id TaskID, version int) string { return s.Records.Of(id).mode(version) }
+
+// Outdated are the inputs of a version that are no longer what it was made from, by what that was.
+func (s *State) Outdated(id TaskID, version int) map[TaskID]int {
+	stale := map[TaskID]int{}
+	for _, l := range s.staleInputs(s.Tasks[id], version) {
+		stale[l.Task] = l.Of
+	}
+	return stale
+}
+
+// Overtaken is a rejection of what can't take effect any more. It counts towards no limit.
+func (r Review) Overtaken() Review {
+	r.Reviewer, r.Verdict = reviewerOvertook, Rejected
+	return r
+}
+
+// Judges reports whether a name is that of a task that judges others.
+func (p *Plan) Judges(name string) bool {
+	t := p.Task(TaskID(name))
+	return t != nil && t.Judges != nil
+}
