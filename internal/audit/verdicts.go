@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -105,7 +106,7 @@ func (a *auditor) sameRecords(s *step, want []plan.Entry) (string, error) {
 			return c.path + ": does not follow from the verdicts: " + difference(is, data), nil
 		}
 	}
-	for path := range should {
+	for _, path := range slices.Sorted(maps.Keys(should)) {
 		return path + ": follows from the verdicts, and is not there", nil
 	}
 	return "", nil
