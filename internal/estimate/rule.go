@@ -88,10 +88,10 @@ func (w Weights) criteria(sum *tally, all []plan.Criterion) {
 		if c.Severity == plan.Should {
 			i = 2
 		}
-		if c.CheckMethod == plan.ChangedPaths {
-			continue // every change has it
-		}
-		if c.Run == "" {
+		switch {
+		case c.CheckMethod == plan.ChangedPaths || c.CheckMethod == plan.Expands:
+			continue // every change has it, or everything that others are made from
+		case c.Manual():
 			i++
 		}
 		counts[i]++
