@@ -148,7 +148,9 @@ func (p Param) values() []any {
 		}
 	case typeList:
 		options := p.Options
-		if len(options) == 0 {
+		if list, ok := p.Default.([]any); ok && len(list) > 0 && len(options) == 0 {
+			return []any{list}
+		} else if len(options) == 0 {
 			options = []string{"one", "two"}
 		}
 		longest := []any{}

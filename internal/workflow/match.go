@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -101,9 +102,12 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 		if prev := from.env.find(prevName); prev != nil && prev.value == int64(0) && uses(raw.Text, prevName) {
 			continue
 		}
+		if x.mode != asFar && from.env.ofItem(raw.Text) {
+			continue // what a sample says of other tasks means nothing
+		}
 		filled := x.value(n, raw, from.env)
 		names := []string{filled.Text}
-		if len(filled.Kids) > 0 { // a reference to a list
+		if filled.Kind == document.Array { // a reference to a list
 			names = names[:0]
 			for _, kid := range filled.Kids {
 				names = append(names, kid.Text)
@@ -118,6 +122,15 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 		}
 	}
 	return out
+}
+
+// ofItem reports whether a text has a value of a loop's item in it, other than its number.
+func (e *env) ofItem(text string) bool {
+	return slices.ContainsFunc(refs(text), func(ref string) bool {
+		name, field, _ := strings.Cut(ref, ".")
+		at := e.find(name)
+		return at != nil && at.loop && name != roundName && field != "n"
+	})
 }
 
 // named1 finds what one name stands for.

@@ -219,7 +219,7 @@ func (x *expander) heading(i *inst) string {
 	title := i.raw.Child("title")
 	if i.container && uses(title.Text, i.loop.name, prevName) || !i.container && i.loop != nil && !i.ownName() &&
 		uses(title.Text, i.loop.name) {
-		return "All of " + string(i.id)
+		return "All of " + braces.Get().ReplaceAllString(i.node.id, "*")
 	}
 	filled := x.value(i.node, title, i.env)
 	return oneLine(filled.Text, maxTitle)
@@ -286,15 +286,16 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	filled := x.value(i.node, i.raw, i.env)
 	var d taskDoc
 	if err := decode(&filled, &d); err != nil {
-		if x.mode != asFar {
-			return nil // a sample is of the type that it happens to be
+		if x.mode == asFar {
+			x.find(i.node, "wrong-type", "", "a reference brings in a value of another type", "", plain.Line(err.Error()), "")
+			return nil
 		}
-		x.find(i.node, "wrong-type", "", "a reference brings in a value of another type", "", plain.Line(err.Error()), "")
-		return nil
+		// A sample is of the type that it happens to be.
+		d = taskDoc{Title: "Sample", Make: "sample.md", Criteria: []plan.Criterion{{ID: "A1", Statement: "1 sample"}}}
 	}
 	t := &plan.Task{
-		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title,
-			maxTitle), Description: d.Text, ParentTaskID: parent, Role: d.Role,
+		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title, maxTitle), Description: d.Text,
+		ParentTaskID: parent, Role: d.Role,
 		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
 		Decides: d.Decides, AcceptanceCriteria: d.Criteria,
 	}

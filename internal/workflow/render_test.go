@@ -112,6 +112,11 @@ func TestRender(t *testing.T) {
 				doc("A-{{t.n}}.{{p.n}}", ", each: {item: t.parts, as: p, max: 2}") + ", " + doc("S-{{t.n}}", `, needs: ["A-{{t.n}}.*"]`) + "]}",
 			nil, parts, "G-1\nA-1.1 in G-1\nA-1.2 in G-1\nS-1 in G-1 needs A-1.1, A-1.2\nG-2\n" +
 				"S-2 in G-2 needs G-1 after G-1\nG-3\nA-3.1 in G-3 needs G-2 after G-2\nS-3 in G-3 needs A-3.1, G-2 after G-2\n"},
+		{"items name what they need", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 4}, tasks: [" +
+				doc("A-{{t.n}}", `, needs: [LIST-1, "{{t.parts}}"]`) + "]}",
+			nil, `{"parts": [{"parts": []}, {"parts": ["A-1"]}, {"parts": ["A-1", "A-2"]}]}`,
+			"A-1 needs LIST-1\nA-2 needs LIST-1, A-1\nA-3 needs LIST-1, A-1, A-2\n"},
 		{"an empty list gives a fragment without tasks", listSchema,
 			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 4}, tasks: [" + doc("A-{{t.n}}", "") + "]}",
 			nil, `{"parts": []}`, ""},
@@ -132,6 +137,11 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := loaded(t, small(tt.top, tt.tasks))
+			for _, f := range w.Lint() {
+				if f.Code == "unknown-name" || f.Code == "cycle" {
+					t.Error(f)
+				}
+			}
 			in := inputs(t, w, tt.set)
 			r, err := w.Render(in)
 			if err == nil && tt.fill != "" {

@@ -138,7 +138,7 @@ func example(s *schema.Schema, nth, depth int) any {
 	case kind == "string":
 		text := fmt.Sprintf("sample %d", nth+1)
 		if s.MinLength != nil && len(text) < min(*s.MinLength, 1000) {
-			text += strings.Repeat(".", min(*s.MinLength, 1000)-len(text))
+			text += strings.Repeat("x", min(*s.MinLength, 1000)-len(text))
 		}
 		if s.MaxLength != nil && len(text) > *s.MaxLength {
 			text = text[len(text)-max(*s.MaxLength, 1):]
