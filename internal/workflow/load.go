@@ -59,6 +59,7 @@ type Workflow struct {
 	rubrics  map[string]plan.Rubric
 	schemas  map[string]map[string]any
 	facts    []Fact
+	waiting  []*node // whose loops read an approved file
 	criteria []rootCriterion
 	fs       plan.Findings // what Load found and Lint reports
 }
@@ -158,6 +159,11 @@ func load(main Source, find func(name string) (Source, error), lenient bool) (*W
 		return nil, err
 	}
 	w.nodes, err = l.nodes(f, f.root.Child("tasks"), "tasks", "/tasks", []string{f.head.Workflow})
+	walk(w.nodes, func(n *node) {
+		if n.from() != nil {
+			w.waiting = append(w.waiting, n)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -430,15 +430,13 @@ func (d *taskDoc) schemas() []fileSchema {
 // expands are the files of a task from which groups are rendered, as they are written.
 func (w *Workflow) expands(i *inst) []string {
 	var files []string
-	walk(w.nodes, func(n *node) {
+	for _, n := range w.waiting {
 		from := n.from()
-		if from == nil || !canBe(shape(from.Child("of").Text, nil), string(i.id), false) {
-			return
-		}
-		if file := from.Child("file"); file != nil && !slices.Contains(files, file.Text) {
+		if file := from.Child("file"); file != nil && !slices.Contains(files, file.Text) &&
+			canBe(shape(from.Child("of").Text, nil), string(i.id), false) {
 			files = append(files, file.Text)
 		}
-	})
+	}
 	return files
 }
 
