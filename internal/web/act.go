@@ -127,6 +127,9 @@ func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]stri
 		}
 		args = append(args, fmt.Sprintf("--score=%d", n))
 	}
+	if as := r.PostFormValue("as"); as != "" {
+		args = append(args, "--as="+as)
+	}
 	if rubric != nil {
 		ratings, err := ratingArgs(rubric, r)
 		if err != nil {

@@ -27,9 +27,10 @@ type planPage struct {
 	Many        bool // the list is so long that the browser should not lay out what is out of sight
 	Waits       []engine.Wait
 	Checklist   []export.RootCriterion
-	Changes     bool // some of it lands by git wf land
-	Documents   bool // some of it is exported
-	Open        int  // approved changes that did not land yet
+	Notes       []plan.Note // newest first
+	Changes     bool        // some of it lands by git wf land
+	Documents   bool        // some of it is exported
+	Open        int         // approved changes that did not land yet
 	Running     []running
 	Classes     []tally
 	Critical    []plan.TaskID
@@ -113,6 +114,9 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		map[plan.TaskID]bool{})
 	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
 	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
+	if p.Notes, err = s.notes(r.Context(), snap, ""); err != nil {
+		return nil, nil, err
+	}
 	if at != nil {
 		return p, state, nil
 	}

@@ -29,6 +29,9 @@ type taskPage struct {
 	Rubric    *plan.Rubric
 	Notes     []string // its round, the seats that have spoken, a warning
 	Reviewers []string
+	Seats     []seat   // of the reviewers, on the newest version
+	Vacant    []string // seats that a person may take
+	PlanNotes []plan.Note // that came with its records, newest first
 	Critical  bool
 	Claim     *plan.Claim // who works on the task, or on its CHECK
 	Tail      string
@@ -61,6 +64,9 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		p.Problems = append(p.Problems, plain.Line(err.Error()))
 	}
 	p.bind(state)
+	if p.PlanNotes, err = s.notes(r.Context(), snap, t.TaskID); err != nil {
+		p.Problems = append(p.Problems, plain.Line(err.Error()))
+	}
 	if t.NodeType == plan.Action {
 		p.judge(state)
 		stale, err := export.Stale(r.Context(), s.Store, snap, state)
@@ -126,6 +132,7 @@ func (p *taskPage) bind(s *plan.State) {
 // judge finds out what a review of the task is about, and what a person can do.
 func (p *taskPage) judge(s *plan.State) {
 	p.CheckTask = s.CheckOf(p.TaskID)
+	p.seat(s)
 	p.MinScore, p.Quorum, p.Reviewers = s.MinScore(p.TaskID), s.Quorum(p.TaskID), s.Reviewers(p.TaskID)
 	p.Rubric, p.Notes = s.RubricOf(p.TaskID), s.StandingNotes(p.TaskState)
 	for _, c := range p.AcceptanceCriteria {
