@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -91,4 +92,18 @@ func someTasks(ids []plan.TaskID) string {
 		names = append(names, string(id))
 	}
 	return strings.Join(names, ", ")
+}
+
+// printVacancies says who would take the seats that are open, and how those are filled that nobody would take.
+func (st style) printVacancies(w io.Writer, seats []engine.Vacancy) {
+	if len(seats) > 0 {
+		st.heading(w, "Open seats")
+	}
+	printSome(w, seats, mostShown, "  and %d more\n", func(v engine.Vacancy) {
+		who := plain.Line(v.Agent)
+		if who == "" {
+			who = "a person; " + v.Command
+		}
+		fmt.Fprintf(w, "  %s: %s: %s\n", v.Task, plain.Line(v.Role), who)
+	})
 }

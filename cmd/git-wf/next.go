@@ -173,6 +173,7 @@ type offerDocument struct {
 	Title              string                `json:"title"`
 	Status             plan.Status           `json:"status"`
 	Agent              string                `json:"agent"` // whom the plan names; "" is anybody
+	Role               string                `json:"role,omitempty"`
 	Claim              *plan.Claim           `json:"claim"`
 	DeliverableSpec    *plan.DeliverableSpec `json:"deliverable_spec"`
 	AcceptanceCriteria []plan.Criterion      `json:"acceptance_criteria"`
@@ -200,6 +201,7 @@ type nextDocument struct {
 	Task   *offerDocument      `json:"task"`
 	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
+	Seats  []engine.Vacancy    `json:"open_seats,omitempty"`
 	Next   []string            `json:"next,omitempty"` // of a plan that is done: the commands that land it
 }
 
@@ -212,7 +214,7 @@ func describeNext(s *plan.State) nextDocument {
 func describeOffer(o *engine.Offer) *offerDocument {
 	t := o.Task
 	d := &offerDocument{
-		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Claim: o.Claim,
+		TaskID: t.TaskID, Title: t.Title, Status: t.Status, Agent: t.Agent, Role: t.Role, Claim: o.Claim,
 		DeliverableSpec:    t.DeliverableSpec,
 		AcceptanceCriteria: t.AcceptanceCriteria, Inputs: []offerInput{}, Prompt: o.Prompt.Text,
 		Submit: o.HandIn(),
@@ -249,6 +251,9 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree
 	if made != nil {
 		made.print(w)
 	}
+	if d.Role != "" {
+		fmt.Fprintf(w, "role:      %s\n", plain.Line(d.Role))
+	}
 	for _, in := range d.Inputs {
 		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)
 	}
@@ -264,6 +269,7 @@ type explained struct {
 	waits  []engine.Wait
 	claims []engine.ClaimState
 	open   []engine.Wait
+	seats  []engine.Vacancy
 }
 
 // explain finds out what each open task waits for.
@@ -279,7 +285,7 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 	if x.waits, err = eng.Waits(ctx, snap, x.state); err != nil {
 		return x, err
 	}
-	x.open = engine.Explain(x.state, x.waits, x.claims)
+	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
 	return x, nil
 }
 
@@ -311,6 +317,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 	}
 	printOpen(w, x.open, len(x.open))
 	if only == "" {
+		e.printVacancies(w, x.seats)
 		e.printClaims(w, x.claims)
 	}
 	return w.Flush()
@@ -318,7 +325,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 
 func (x explained) document() nextDocument {
 	d := describeNext(x.state)
-	d.Open, d.Claims = x.open, x.claims
+	d.Open, d.Claims, d.Seats = x.open, x.claims, x.seats
 	if finished(x.state, x.waits) {
 		d.Next = export.Next(x.state)
 	}

@@ -88,6 +88,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 func (st standing) document() statusDocument {
 	d := describe(st.state, st.waits)
 	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
+	d.Seats = st.seats
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -104,6 +105,7 @@ func (st style) printStanding(w io.Writer, at standing) {
 	st.printChecklist(w, at.checklist)
 	st.printWaits(w, at.waits)
 	st.printHeldUp(w, at.open)
+	st.printVacancies(w, at.seats)
 	st.printClaims(w, staleClaims(at.claims))
 	if _, _, open := export.Kinds(at.state); len(open) > 0 && finished(at.state, at.waits) {
 		st.heading(w, "Next")
@@ -127,6 +129,7 @@ type statusDocument struct {
 	WaitsUpon    []engine.Wait          `json:"waits"`
 	HeldUp       []engine.Wait          `json:"held_up,omitempty"` // by a task that waits, and how
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
+	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
 	Next         []string               `json:"next,omitempty"` // of a plan that is done: the commands that land it
 }
 
@@ -137,6 +140,7 @@ type taskSummary struct {
 	ParentTaskID plan.TaskID   `json:"parent_task_id,omitempty"`
 	DependsOn    []plan.TaskID `json:"depends_on,omitempty"`
 	Target       plan.TaskID   `json:"review_target_task_id,omitempty"`
+	Role         string        `json:"role,omitempty"`
 	Status       plan.Status   `json:"status"`
 	Reason       string        `json:"reason"`
 	WaitsFor     []plan.TaskID `json:"waits_for,omitempty"`
@@ -191,7 +195,7 @@ func describeTask(s *plan.State, t *plan.TaskState) taskSummary {
 		standingSummary: standingOf(s, t),
 		TaskID:          t.TaskID, NodeType: t.NodeType, Title: t.Title, ParentTaskID: t.ParentTaskID, DependsOn: t.DependsOn,
 		Target: t.ReviewTargetTaskID, Status: t.Status, Reason: s.Reason(t), WaitsFor: s.WaitsFor(t), Attempts: t.Attempts,
-		Lost:   t.Lost,
+		Lost: t.Lost, Role: t.Role,
 		Active: versionOrNull(t.Active), Approved: versionOrNull(t.Approved), Review: lastReview(s, t),
 		Waived: s.Records.Of(t.TaskID).WaivedCriteria(t.Active),
 	}

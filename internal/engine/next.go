@@ -109,7 +109,7 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 		if t.NodeType != plan.Action || t.Planning() || crossedBy(s, t.Task, claims) != "" {
 			continue
 		}
-		if rank, ok := e.suits(t.Task, w.Agent); ok && (best == nil || rank < bestRank) {
+		if rank, ok := e.suits(s.Plan, t.Task, w.Agent); ok && (best == nil || rank < bestRank) {
 			best, bestRank = t, rank
 		}
 	}
@@ -117,8 +117,13 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 }
 
 // suits ranks how well a task suits an outside agent: less is better.
-func (e *Engine) suits(t *plan.Task, name string) (rank int, ok bool) {
-	switch by := agent.Name(t); {
+func (e *Engine) suits(p *plan.Plan, t *plan.Task, name string) (rank int, ok bool) {
+	by := agent.Name(t)
+	if by == agent.NameManual && p.HasRole(t.Role) && name != "" &&
+		(p.Roles[t.Role].Agent == name || e.Agents.ForRole(t.Role) == name) {
+		by = name
+	}
+	switch {
 	case name != "" && by == name:
 		return 0, true
 	case by == agent.NameManual:

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -170,4 +171,36 @@ func (e *Engine) roleThread(ctx context.Context, snap *gitstore.Snapshot, role, 
 		}
 	}
 	return thread, nil
+}
+
+// Vacancy is a seat that has not spoken on the newest version of a task, and who would take it here.
+type Vacancy struct {
+	Task    plan.TaskID `json:"task_id"`
+	Role    string      `json:"role"`
+	Agent   string      `json:"agent,omitempty"` // "" is a person
+	Command string      `json:"command"`         // that takes the seat, or has an agent take it
+}
+
+// Vacancies lists the open seats of the versions that await review, in plan order.
+func (e *Engine) Vacancies(s *plan.State) []Vacancy {
+	var all []Vacancy
+	for _, t := range s.Plan.Tasks {
+		ts := s.Tasks[t.TaskID]
+		if ts.Status != plan.StatusReadyToCheck {
+			continue
+		}
+		for _, role := range s.OpenSeats(t.TaskID) {
+			v := Vacancy{Task: t.TaskID, Role: role, Agent: e.agentOfSeat(s, ts, role), Command: "git wf run"}
+			if !e.Agents.Knows(v.Agent) {
+				v.Agent, v.Command = "", seatCommand(t.TaskID, role)
+			}
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// seatCommand says how a seat is filled that no agent takes.
+func seatCommand(task plan.TaskID, role string) string {
+	return fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(role), task, role)
 }

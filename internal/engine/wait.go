@@ -206,8 +206,7 @@ func waitForSeats(t *plan.TaskState, seats []string) Wait {
 	return Wait{
 		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here", plan.VersionID(t.Active), t.TaskID,
 			plain.Line(strings.Join(seats, ", "))),
-		Command: fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(seats[0]),
-			t.TaskID, seats[0]),
+		Command: seatCommand(t.TaskID, seats[0]),
 	}
 }
 

@@ -83,11 +83,12 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	}
 	tr := trailers(eventReview, t.TaskID, "Wf-Artifact", rev.ReviewedArtifactID, "Wf-Review", rev.ReviewID,
 		"Wf-Verdict", string(rev.Verdict), "Wf-Score", strconv.Itoa(rev.Score), "Wf-Agent", rev.By())
+	as := ""
 	if rev.Agent != "" {
-		tr = append(tr, Trailer{"Wf-Seat", rev.Reviewer})
+		tr, as = append(tr, Trailer{"Wf-Seat", rev.Reviewer}), " as "+rev.Reviewer
 	}
 	return Change{
-		Subject:  fmt.Sprintf("%s: %s %s%s", t.TaskID, verb, rev.ReviewedArtifactID, s.why(t, rev)),
+		Subject:  fmt.Sprintf("%s: %s %s%s%s", t.TaskID, verb, rev.ReviewedArtifactID, as, s.why(t, rev)),
 		Body:     rev.Reason,
 		Trailers: tr,
 		Author:   e.Author,

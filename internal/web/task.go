@@ -29,8 +29,8 @@ type taskPage struct {
 	Rubric    *plan.Rubric
 	Notes     []string // its round, the seats that have spoken, a warning
 	Reviewers []string
-	Seats     []seat   // of the reviewers, on the newest version
-	Vacant    []string // seats that a person may take
+	Seats     []seat      // of the reviewers, on the newest version
+	Vacant    []string    // seats that a person may take
 	PlanNotes []plan.Note // that came with its records, newest first
 	Critical  bool
 	Claim     *plan.Claim // who works on the task, or on its CHECK
