@@ -239,25 +239,13 @@ func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 		return nil, mendFile(err, hint)
 	}
 	m.draft.Plan.Workflow = w.Origin()
-	m.draft.Later = m.later()
+	m.draft.Later = expand.Later(w.Commands())
 	for _, src := range w.Sources() {
 		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
 	}
 	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json",
 		Data: plan.Document(in)})
 	return m, nil
-}
-
-// later are the command lines of the parts that come later.
-func (m *madePlan) later() []plandoc.CommandLine {
-	var lines []plandoc.CommandLine
-	now := plandoc.CommandLines(m.draft.Plan)
-	for _, text := range m.Commands() {
-		if !slices.ContainsFunc(now, func(l plandoc.CommandLine) bool { return l.Line == text }) {
-			lines = append(lines, plandoc.CommandLine{TaskID: "later", Line: text})
-		}
-	}
-	return lines
 }
 
 // planWorkflow makes a plan from a workflow: the same events as those of a plan that a person hands in.
@@ -275,15 +263,20 @@ func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	return e.createPlan(c, store, eng, m.draft)
 }
 
-// printMade says what a workflow comes to with the params.
-func (p printer) printMade(m *madePlan) {
-	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
+// setText are the params with their values.
+func (m *madePlan) setText() string {
 	var set []string
 	for _, param := range m.Params() {
 		set = append(set, param.Name+"="+paramText(m.inputs.Params[param.Name]))
 	}
-	if len(set) > 0 {
-		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(strings.Join(set, ", ")))
+	return cmp.Or(strings.Join(set, ", "), "without params")
+}
+
+// printMade says what a workflow comes to with the params.
+func (p printer) printMade(m *madePlan) {
+	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
+	if len(m.Params()) > 0 {
+		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(m.setText()))
 	}
 	if text := m.bounds(); text != "" {
 		fmt.Fprintln(p.stderr, text)
@@ -316,6 +309,10 @@ func (m *madePlan) bounds() string {
 	if err != nil {
 		return ""
 	}
+	return boundsText(b)
+}
+
+func boundsText(b workflow.Bounds) string {
 	text := fmt.Sprintf("at most %s; usually %s of agents, at most %s", plain.Count(b.Tasks, "task"),
 		plain.Count(b.Usual, "call"), plain.Count(b.Most, "call"))
 	if b.MaxDecisions > 0 {

@@ -234,7 +234,7 @@ func exampleValue(p workflow.Param) string {
 // begun is the state of the plan when it has just begun, with the tasks that fill GOALs later.
 func (m *madePlan) begun(e *env) *plan.State {
 	p := *m.draft.Plan
-	p.Tasks = slices.Clone(p.Tasks)
+	p.PlanID, p.Tasks = plan.NewID(p.Title, 1), slices.Clone(p.Tasks)
 	_ = p.AddFills(expand.Fills(m.rendering), plan.Planner{}) // each is below a GOAL of the rendering
 	return plan.Derive(&p, plan.Records{}, nil, e.now())
 }
@@ -265,8 +265,12 @@ func (e *env) printWorkflow(m *madePlan, s *plan.State) {
 	}
 	e.heading(e.stdout, "Begins with")
 	e.printTree(e.stdout, s, nil)
+	fmt.Fprintln(e.stdout)
 	if text := m.bounds(); text != "" {
-		fmt.Fprintf(e.stdout, "\n%s\n", text)
+		fmt.Fprintf(e.stdout, "%s: %s\n", plain.Line(m.setText()), text)
+	}
+	if b, err := m.Widest(); err == nil {
+		fmt.Fprintf(e.stdout, "with any params: %s\n", boundsText(b))
 	}
 	if lines := m.Commands(); len(lines) > 0 {
 		e.heading(e.stdout, "Command lines")
@@ -294,11 +298,11 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 		fs = w.Lint()
 		all = append(all, fs...)
 		if len(fs) == 0 && !c.Bool("json") {
-			m, err := e.exampleOf(c, store, w)
+			b, err := w.Widest()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.stdout, "%s: nothing found; %s\n", plain.Line(name), m.bounds())
+			fmt.Fprintf(e.stdout, "%s: nothing found; %s\n", plain.Line(name), boundsText(b))
 		}
 	}
 	if c.Bool("json") {

@@ -56,7 +56,7 @@ var allowed = []struct {
 	{"internal/audit", []string{"internal/act", "internal/expand", "internal/export", "internal/gitstore",
 		"internal/plan", "internal/plandoc", "internal/policy", "internal/secret"}},
 	{"internal/expand", []string{"internal/export", "internal/gitstore", "internal/glob", "internal/plan",
-		"internal/workflow"}},
+		"internal/plandoc", "internal/workflow"}},
 	{"internal/export", []string{"internal/act", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/policy"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gitwf/internal/check"
+	"gitwf/internal/expand"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -142,7 +143,15 @@ func (e *untrustedError) Error() string {
 
 // NewLines are the command lines of a plan, and of its candidates that await review, that may not run here yet.
 func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]plandoc.CommandLine, error) {
-	lines := e.Trust.New(snap.Plan)
+	var later []plandoc.CommandLine
+	if snap.Plan.Workflow != nil {
+		w, err := expand.Of(ctx, e.Store, snap)
+		if err != nil {
+			return nil, err
+		}
+		later = expand.Later(w.Commands())
+	}
+	lines := e.Trust.New(snap.Plan, later...)
 	s := snap.State()
 	for _, t := range snap.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]

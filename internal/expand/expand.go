@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 	"gitwf/internal/workflow"
 )
 
@@ -161,6 +162,15 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 			Message: "names other files than the version has"}}
 	}
 	return Version{in.TaskID, v.Files}, nil
+}
+
+// Later are command lines of parts that come later; those that a plan has already are shown with their tasks.
+func Later(commands []string) []plandoc.CommandLine {
+	lines := make([]plandoc.CommandLine, len(commands))
+	for i, text := range commands {
+		lines[i] = plandoc.CommandLine{TaskID: "later", Line: text}
+	}
+	return lines
 }
 
 // Facts looks up what is true of the tree of HEAD: whether it has one of a fact's paths or patterns. Of a repository
