@@ -233,7 +233,7 @@ func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	if m.rendering, err = w.Render(in); err != nil {
 		return nil, mendFile(err, hint)
 	}
-	m.draft = engine.Draft{Name: "plan.yaml", Data: m.rendering.Text}
+	m.draft = engine.Draft{Name: "plan.json", Data: m.rendering.Text}
 	m.draft.Plan, err = plandoc.ParseFrom(w.Name()+".yaml", m.rendering.Text, eng.Policy.Floors, w.Origin())
 	if err != nil {
 		return nil, mendFile(err, hint)

@@ -19,6 +19,9 @@ type Context struct {
 	Notes    []plan.Note      `json:"notes"`
 
 	Preparation []Prepared `json:"preparation,omitempty"` // steps taken before the attempt
+
+	Params map[string]any `json:"params,omitempty"` // of the workflow that the plan is made from
+	Item   map[string]any `json:"item,omitempty"`   // what is around the task there: rounds, and the items of loops
 }
 
 // PlanContext is the plan that the task belongs to.

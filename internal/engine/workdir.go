@@ -16,6 +16,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -139,8 +140,11 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-	err := e.handedOver(ctx, w, snap, t, &c)
-	if err != nil {
+	var err error
+	if c.Params, c.Item, err = expand.Around(ctx, e.Store, snap, t.TaskID); err != nil {
+		return err
+	}
+	if err = e.handedOver(ctx, w, snap, t, &c); err != nil {
 		return err
 	}
 	if c.Notes, err = e.notes(ctx, snap, t.TaskID, w); err != nil {

@@ -164,6 +164,43 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 	return Version{in.TaskID, v.Files}, nil
 }
 
+// Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the items
+// of loops. Nothing is around a task that no workflow made.
+func Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) (params,
+	item map[string]any, err error) {
+	if t := snap.Plan.Task(id); snap.Plan.Workflow == nil || t == nil || t.Planning() {
+		return nil, nil, nil
+	}
+	w, err := Of(ctx, store, snap)
+	if err != nil {
+		return nil, nil, err
+	}
+	params = w.inputs.Params
+	lineage := snap.State().Lineage(snap.Plan.Task(id))
+	for _, g := range snap.Plan.Grafts {
+		t := snap.Plan.Task(g.TaskID)
+		if t == nil || t.Agent != plan.AgentWorkflow || t.Fill != nil && !slices.Contains(lineage, t.FillTargetTaskID) {
+			continue
+		}
+		var from Version
+		if t.Fill != nil {
+			a, err := export.ReadArtifact(ctx, store, snap, t.TaskID, plan.VersionNumber(g.ArtifactID))
+			if err != nil || len(a.Inputs) != 1 {
+				return params, nil, err
+			}
+			from = Version{a.Inputs[0].TaskID, a.Inputs[0].Tree}
+		}
+		r, err := w.Render(ctx, t, from)
+		if err != nil {
+			return params, nil, err
+		}
+		if item, ok := r.Around(id); ok {
+			return params, item, nil
+		}
+	}
+	return params, nil, nil
+}
+
 // Later are command lines of parts that come later; those that a plan has already are shown with their tasks.
 func Later(commands []string) []plandoc.CommandLine {
 	lines := make([]plandoc.CommandLine, len(commands))

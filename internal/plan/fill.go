@@ -13,7 +13,7 @@ func (t *Task) renders() bool { return t.Planning() && t.Agent == AgentWorkflow 
 // AddFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
 // Fill and DependsOn.
 func (p *Plan) AddFills(fills []*Task, by Planner) error {
-	by.Agent = AgentWorkflow
+	by.Agent, by.File = AgentWorkflow, "plan.json"
 	tasks, next := p.Index(), p.nextPlanning()
 	for i, f := range fills {
 		goal := tasks.Task(f.FillTargetTaskID)

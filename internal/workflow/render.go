@@ -26,6 +26,15 @@ type Rendering struct {
 	Fills []Fill // of the GOALs that are left open, in the order of the text
 	// Ask is a question for a person, before the plan goes on: the rounds of a repeat are used up. "" if there is none.
 	Ask string
+
+	around map[plan.TaskID]*env // of each task
+}
+
+// Around are the names of loops and rounds around a task that is rendered here, with their values; ok is false if it is
+// rendered elsewhere.
+func (r *Rendering) Around(id plan.TaskID) (names map[string]any, ok bool) {
+	e, ok := r.around[id]
+	return e.recorded(), ok
 }
 
 // Fill is a GOAL that is left open, with the task whose approved file says what comes into it.
@@ -114,7 +123,13 @@ func (x *expander) rendering() (*Rendering, error) {
 	if _, err := plandoc.Parse(x.w.files[0].Name, text); err != nil {
 		return nil, x.placed(err)
 	}
-	return &Rendering{Text: text, Fills: x.fills, Ask: x.ask}, nil
+	r := &Rendering{Text: text, Fills: x.fills, Ask: x.ask, around: map[plan.TaskID]*env{}}
+	for _, i := range x.insts {
+		if i.fresh && i.on {
+			r.around[i.id] = i.env
+		}
+	}
+	return r, nil
 }
 
 // findings are those of the expansion, each once, in the order of the files.
