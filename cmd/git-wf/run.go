@@ -31,6 +31,7 @@ func (e *env) runCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
 			boolFlag("step", "do exactly one thing"),
+			&cli.StringFlag{Name: "orchestrator", Usage: "who decides: agent, or policy, which is a rule", Value: "agent"},
 			boolFlag("land", "then land the approved changes of the repository (git wf land)"),
 			executorFlag(), reviewerFlag(),
 			boolFlag("quiet,q", "do not print a line for each event"),
@@ -47,6 +48,9 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if c.Int("jobs") < 1 {
 		return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
 	}
+	if who := c.String("orchestrator"); who != "agent" && who != "policy" {
+		return usage("--orchestrator: expected agent or policy, found %s", plain.Quote(who))
+	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
@@ -57,7 +61,7 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	eng.Jobs = c.Int("jobs")
+	eng.Jobs, eng.ByRule = c.Int("jobs"), c.String("orchestrator") == "policy"
 	state, did, err := e.work(c, eng, id)
 	e.tidyUp(c.Context, store)
 	if err != nil || did && state.Root().Status != plan.StatusDone {

@@ -157,6 +157,11 @@ func (a *auditor) event(s *step) error {
 	if why == "" {
 		why = a.mayAddAll(s, kind)
 	}
+	if why == "" && kind == plan.EventDecision {
+		if why, err = a.decided(s); err != nil {
+			return err
+		}
+	}
 	if why == "" && kind == plan.EventVerdicts {
 		if why, err = a.applied(s); err != nil {
 			return err
@@ -261,7 +266,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	case dir == plan.NotesDir && kind == "note" && !s.named(s.trailers["Wf-Agent"], s.by):
 		return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(s.trailers["Wf-Agent"]),
 			strconv.Quote(s.by))
-	case !ofTask, kind == plan.EventVerdicts: // what the verdicts come to is compared as a whole
+	case !ofTask, kind == plan.EventVerdicts, kind == plan.EventDecision: // what an act comes to is compared as a whole
 		return ""
 	}
 	t := s.trailers

@@ -79,20 +79,23 @@ func (a *auditor) notApplied(s *step) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return a.sameRecords(s, want.Add)
+	return a.sameRecords(s, want.Add, "the verdicts")
 }
 
 // sameRecords says where an event adds other records than it should, "" if nowhere. The words of what is for people to
 // read are not compared.
-func (a *auditor) sameRecords(s *step, want []plan.Entry) (string, error) {
+func (a *auditor) sameRecords(s *step, want []plan.Entry, of string) (string, error) {
 	should := map[string][]byte{}
 	for _, e := range want {
 		should[e.Path] = e.Data
 	}
 	for _, c := range s.changes {
+		if c.path == planFile {
+			continue
+		}
 		data, ok := should[c.path]
 		if !ok || c.status != "A" {
-			return c.path + ": does not follow from the verdicts", nil
+			return c.path + ": does not follow from " + of, nil
 		}
 		delete(should, c.path)
 		if strings.HasSuffix(c.path, ".md") {
@@ -103,11 +106,11 @@ func (a *auditor) sameRecords(s *step, want []plan.Entry) (string, error) {
 			return "", err
 		}
 		if !bytes.Equal(is, data) {
-			return c.path + ": does not follow from the verdicts: " + difference(is, data), nil
+			return c.path + ": does not follow from " + of + ": " + difference(is, data), nil
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(should)) {
-		return path + ": follows from the verdicts, and is not there", nil
+		return path + ": follows from " + of + ", and is not there", nil
 	}
 	return "", nil
 }

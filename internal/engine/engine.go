@@ -32,6 +32,7 @@ type Engine struct {
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
 	Lease     time.Duration            // of a claim; zero means wf.lease, see LeaseTime
+	ByRule    bool                     // decisions follow from a rule, and no agent is asked
 
 	// Watch receives a run's current work whenever that changes, from one goroutine; may be nil. It may keep the state
 	// but not change it.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gitwf/internal/act"
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
@@ -32,14 +33,17 @@ type run struct {
 	once    bool
 	started int
 
-	planning  bool                // only tasks that make plans
-	untrusted map[plan.TaskID]int // planning tasks, by the version whose command lines may not run
+	planning  bool                     // only tasks that make plans
+	untrusted map[plan.TaskID]int      // planning tasks, by the version whose command lines may not run
+	undecided map[plan.TaskID]plan.OID // deciding tasks, by the state in which no rule has anything to decide
+	commit    plan.OID                 // of the state that was read last
 }
 
 func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
 		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
-		done: make(chan outcome), freed: make(chan struct{}, 1),
+		undecided: map[plan.TaskID]plan.OID{},
+		done:      make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -137,7 +141,10 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 	delete(r.running, out.task)
 	var untrusted *untrustedError
 	var session *plan.SessionError
+	var undecided *undecidedError
 	switch {
+	case errors.As(out.err, &undecided):
+		r.undecided[undecided.task] = undecided.at
 	case errors.As(out.err, &session):
 		r.started-- // paused before the work began; the next look ends the run
 	case errors.As(out.err, &untrusted):
@@ -237,6 +244,7 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.commit = snap.Commit
 	return snap.StateUnder(r.claims, r.Now()), nil
 }
 
@@ -307,6 +315,9 @@ func (r *run) next(s *plan.State) []work {
 		}
 	}
 	for _, t := range s.ToApply() {
+		if t.Decides != nil {
+			choose(work{task: t, do: r.applyDecision, what: "apply", agent: plan.ReviewerDecision})
+		}
 		if group := s.Together(t.TaskID); len(group) > 0 && group[0] == t.TaskID {
 			choose(work{task: t, do: r.applyVerdicts, what: "apply", agent: plan.ReviewerVerdicts})
 		}
@@ -327,7 +338,7 @@ func (r *run) next(s *plan.State) []work {
 
 // may reports whether the run works on the task.
 func (r *run) may(t *plan.TaskState) bool {
-	if r.planning && !t.Planning() {
+	if r.planning && !t.Planning() || t.Decides != nil && r.undecided[t.TaskID] == r.commit {
 		return false
 	}
 	version, waits := r.untrusted[t.TaskID]
@@ -371,6 +382,10 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 		return func(ctx context.Context, id plan.ID, t *plan.TaskState) error { return do(ctx, id, t, name) }
 	}
 	w = work{task: t, do: by(e.attempt), what: "attempt", agent: name, worktree: e.inWorktree(name, t.Task) || t.Changes()}
+	if t.Decides != nil && e.ByRule {
+		w.do, w.agent = e.decideByRule, act.ByRule
+		return w, true
+	}
 	if t.Changes() && s.Records.Of(t.TaskID).NeedsNewBase() {
 		w.do = by(e.move)
 		return w, true
@@ -394,6 +409,9 @@ func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok b
 		return w, e.Trust.AllCriteria(target.Task)
 	case plan.StepPlan:
 		w.do, w.agent = e.reviewPlanAlone, plan.ReviewerPlan
+		return w, true
+	case plan.ReviewerDecision:
+		w.do, w.agent = e.reviewDecision, plan.ReviewerDecision
 		return w, true
 	case plan.ReviewerVerdicts:
 		w.do, w.agent = e.reviewVerdicts, plan.ReviewerVerdicts

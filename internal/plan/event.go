@@ -76,7 +76,7 @@ const (
 	eventLanding   = "landing"   // a version came to a branch, or did not
 
 	EventVerdicts = "verdicts" // a judge's verdicts on other tasks take effect
-	eventDecision = "decision" // a decision takes effect
+	EventDecision = "decision" // a decision takes effect
 	eventNote     = "note"     // something to remember
 )
 
@@ -175,7 +175,7 @@ func BundleEvents() []string {
 func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding, EventVerdicts, eventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
+		eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed,
 		eventCompleted,
 		eventAbandoned, eventRestored,
 	}

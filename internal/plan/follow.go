@@ -21,7 +21,8 @@ type flow struct {
 	decides []*TaskState
 }
 
-func (s *State) follow() {
+// newFlow knows which tasks wait for whose orders.
+func (s *State) newFlow() flow {
 	f := flow{State: s, done: map[TaskID]bool{}, under: map[TaskID][]TaskID{}, holder: map[string]TaskID{}}
 	for _, t := range s.order {
 		if t.NodeType == Action && t.Decides != nil && t.Status != StatusAbandoned {
@@ -33,6 +34,11 @@ func (s *State) follow() {
 			}
 		}
 	}
+	return f
+}
+
+func (s *State) follow() {
+	f := s.newFlow()
 	s.judging, s.judgedBy = map[TaskID][]TaskID{}, map[TaskID][]TaskID{}
 	for _, t := range s.order {
 		if t.NodeType == Action && t.Judges != nil && t.Status != StatusAbandoned {
@@ -291,7 +297,7 @@ func (f *flow) deciding(t *TaskState) {
 // openWork are the tasks that a deciding task waits for: those with an open order, tasks that change the plan, and, as
 // long as nothing can be ordered, those that go on by themselves.
 func (f *flow) openWork(by *TaskState) []TaskID {
-	var open, others []TaskID
+	var open, others, stuck []TaskID
 	can := len(f.unverified(by)) == 0
 	for _, t := range f.order {
 		if t.NodeType != Action || t == by || t.Status == StatusAbandoned || t.Status == StatusDone && !t.Planning() {
@@ -305,16 +311,22 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 			}
 		case f.holderOf(t.Task) == by.TaskID && ordered:
 			open = append(open, t.TaskID)
+		case f.holderOf(t.Task) == by.TaskID && t.Status.blocked():
+			stuck = append(stuck, t.TaskID)
+			can = can || len(f.Records.Of(t.TaskID).OpenQuestions()) > 0 // it can answer
 		case f.holderOf(t.Task) == by.TaskID:
 			can = can || t.holder != "" && !slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, "") })
 		case !t.Status.blocked() && !t.waits:
 			others = append(others, t.TaskID)
 		}
 	}
-	if len(open) == 0 && !can {
-		return others
+	switch {
+	case len(open) > 0 || can:
+		return open
+	case len(others) == 0 && f.Records.Of(by.TaskID).lastAct().Kind == actAsk:
+		return stuck // the user has been asked; there is nothing else to say
 	}
-	return open
+	return others
 }
 
 // Verified reports whether a task is DONE and its approved version has an approving review of every task that judges it.

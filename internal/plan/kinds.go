@@ -113,7 +113,7 @@ type reading struct {
 var kindTable = sync.OnceValue(func() (all kindIndex) {
 	all.list = []*RecordKind{
 		{
-			Dir: "artifacts", Shown: true, Events: []string{EventPlan, eventArtifact}, Reads: "yes",
+			Dir: "artifacts", Shown: true, Events: []string{EventPlan, eventArtifact, EventDecision}, Reads: "yes",
 			Owner: "artifacts/*/artifact.json", Texts: true, Finds: "bad-artifact",
 			Forms: []form{
 				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
@@ -181,14 +181,14 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts}, Reads: "yes", Texts: true,
+			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts, EventDecision}, Reads: "yes", Texts: true,
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
 			Document: Question{}, Says: says(func(d *Question) said {
 				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
 			}),
 		},
 		{
-			Dir: "answers", Shown: true, Events: []string{eventAnswer}, Reads: "yes",
+			Dir: "answers", Shown: true, Events: []string{eventAnswer, EventDecision}, Reads: "yes",
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
 			Document: Answer{}, Says: says(func(d *Answer) said {
 				says := said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
@@ -258,7 +258,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: "acts", Shown: true, Events: []string{EventVerdicts, eventDecision}, Reads: "yes",
+			Dir: "acts", Shown: true, Events: []string{EventVerdicts, EventDecision}, Reads: "yes",
 			Forms: []form{{Text: "vN-aA-KIND.json", take: func(x reading) bool {
 				return isAct(x.word) && keep(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
 			}}},
@@ -267,8 +267,9 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
-			Dir: "orders", Shown: true, Events: []string{eventDecision}, Reads: "yes",
-			Forms: []form{{Text: "oN-dD-bB-aA.json", take: takeOrder}, {Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
+			Dir: "orders", Shown: true, Events: []string{EventDecision}, Reads: "yes",
+			Forms:    []form{{Text: "oN-dD-bB-aA.json", take: takeOrder}, {Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
+			Document: Order{}, Says: says(func(d *Order) said { return said{Name: d.path(), Task: d.TaskID} }),
 		},
 		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},

@@ -44,6 +44,23 @@ func (s *State) AfterReplan(task TaskID, got *Plan) (*Plan, error) {
 	return c.Plan, nil
 }
 
+// After returns what the event adds and what plan.json must be after it, nil if it stays; task is the one that amends
+// the plan, and got what plan.json is.
+func (e ApplyDecision) After(s *State, task TaskID, got *Plan) (Change, error) {
+	if got != nil {
+		by, err := got.plannerOf(task)
+		if err != nil {
+			return Change{}, err
+		}
+		e.Planner = by
+	}
+	c, err := e.Apply(s)
+	if err == nil && c.Plan != nil && got != nil {
+		c.Plan.reword(s.Plan, got)
+	}
+	return c, err
+}
+
 // Grafting is an approved version of a planning task as it is recorded, and what is recorded of its leaves.
 type Grafting struct {
 	Task        TaskID

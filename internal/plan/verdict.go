@@ -98,8 +98,11 @@ func (s *State) MayReview(id TaskID, reviewer string) bool {
 	if reviewer == reviewerAccepted || reviewer == reviewerOvertook || s.judges(reviewer) {
 		return false
 	}
-	if reviewer == ReviewerVerdicts {
+	switch reviewer {
+	case ReviewerVerdicts:
 		return s.Tasks[id].Judges != nil
+	case ReviewerDecision:
+		return s.Tasks[id].Decides != nil
 	}
 	names := s.Reviewers(id)
 	if len(names) == 0 || slices.Contains(names, reviewer) {
@@ -189,6 +192,9 @@ func (s *State) NextReviewStep(id TaskID) string {
 	}
 	if t.Judges != nil && !s.reviewedBy(id, ReviewerVerdicts) {
 		return ReviewerVerdicts
+	}
+	if t.Decides != nil && !s.reviewedBy(id, ReviewerDecision) {
+		return ReviewerDecision
 	}
 	return StepPerson
 }

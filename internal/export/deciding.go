@@ -1,0 +1,131 @@
+package export
+
+import (
+	"context"
+	"slices"
+
+	"gitwf/internal/act"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Decided is the decision in a version of a deciding task, and what it is held against in a snapshot.
+type Decided struct {
+	act.Decision
+	Deciding act.Deciding
+	Broken   plan.Findings // what is wrong with the document itself; then it says nothing
+}
+
+// ReadDecided reads the decision in a version of a deciding task.
+func ReadDecided(ctx context.Context, store reader, snap *gitstore.Snapshot, made plan.Artifact) (d Decided, err error) {
+	t := snap.State().Tasks[made.TaskID]
+	if d.Deciding, err = ReadDeciding(ctx, store, snap, t.TaskID, plan.VersionNumber(made.ArtifactID)); err != nil {
+		return d, err
+	}
+	data, err := store.ReadFile(ctx, made.Tree, t.DeliverableSpec.Filename)
+	if err != nil {
+		return d, err
+	}
+	d.Decision, d.Broken = act.ReadDecision(data)
+	return d, nil
+}
+
+// ReadDeciding reads what a decision is held against: questions, concerns, and what failed again and again.
+func ReadDeciding(ctx context.Context, store reader, snap *gitstore.Snapshot, decider plan.TaskID,
+	version int) (act.Deciding, error) {
+	s := snap.State()
+	d := act.Deciding{State: s, Decider: decider, Version: version, Failures: map[plan.TaskID]act.Failure{}}
+	for _, t := range s.Plan.Tasks {
+		docs := DocumentsOf(ctx, store, snap, t.TaskID)
+		for _, n := range snap.Records.Of(t.TaskID).Questions {
+			q, err := docs.Question(n)
+			if err != nil {
+				return d, err
+			}
+			d.Questions = append(d.Questions, act.Asked{Question: q.Question, Answered: q.Answer != nil})
+		}
+	}
+	for _, id := range s.Held(decider) {
+		docs := DocumentsOf(ctx, store, snap, id)
+		f, err := docs.failures(s)
+		if err != nil {
+			return d, err
+		}
+		if f.Times > 0 {
+			d.Failures[id] = f
+		}
+		if last := s.LastAct(decider); last > 0 && s.OrderedBy(id, last) {
+			about, err := docs.concerns(s)
+			if err != nil {
+				return d, err
+			}
+			d.Concerns = append(d.Concerns, about...)
+		}
+	}
+	return d, nil
+}
+
+// mostFailures is how many versions are looked at for equal failures.
+const mostFailures = 5
+
+// failures counts the newest versions that were rejected for the same criteria.
+func (d Documents) failures(s *plan.State) (f act.Failure, err error) {
+	r := d.records()
+	for v := r.Active(); v > 0 && f.Times < mostFailures; v-- {
+		if s.VersionVerdict(d.id, plan.VersionID(v)) != plan.Rejected {
+			return f, nil
+		}
+		var failed []string
+		for _, rec := range slices.Backward(r.Reviews) {
+			if rec.Version != v || rec.Verdict != plan.Rejected {
+				continue
+			}
+			rev, err := d.Review(rec)
+			if err != nil {
+				return f, err
+			}
+			for _, c := range rev.Criteria {
+				if c.Result == plan.ResultFail {
+					failed = append(failed, c.ID)
+				}
+			}
+			break
+		}
+		slices.Sort(failed)
+		if len(failed) == 0 || f.Times > 0 && !slices.Equal(failed, f.Criteria) {
+			return f, nil
+		}
+		f.Times, f.Criteria = f.Times+1, failed
+	}
+	return f, nil
+}
+
+// concerns are what the maker of a task said against others the last time.
+func (d Documents) concerns(s *plan.State) (about []act.Concern, err error) {
+	r := d.records()
+	versions, attempts := s.BeforeOrder(d.id)
+	add := func(task plan.TaskID, text string) {
+		if t := s.Tasks[task]; t != nil && task != d.id {
+			about = append(about, act.Concern{By: d.id, About: task, Text: text})
+		}
+	}
+	if v := r.Active(); v > versions {
+		a, err := ReadArtifact(d.ctx, d.store, d.snap, d.id, v)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range a.Concerns {
+			add(c.TaskID, c.Text)
+		}
+	}
+	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].N > attempts {
+		a, err := d.Attempt(r.Attempts[n-1])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range a.Concerns {
+			add(c.TaskID, c.Text)
+		}
+	}
+	return about, nil
+}

@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What a task that decides can do, for the review of its decisions.
+
+// Held are the tasks that a deciding task orders, in plan order.
+func (s *State) Held(by TaskID) []TaskID {
+	f := s.newFlow()
+	var held []TaskID
+	for _, t := range s.order {
+		if t.NodeType == Action && t.Status != StatusAbandoned && f.holderOf(t.Task) == by {
+			held = append(held, t.TaskID)
+		}
+	}
+	return held
+}
+
+// Ordered are the tasks that a deciding task waits for, because an order of them is open.
+func (s *State) Ordered(by TaskID) []TaskID {
+	f := s.newFlow()
+	return slices.DeleteFunc(s.Held(by), func(id TaskID) bool {
+		_, ordered := f.openOrder(s.Tasks[id])
+		return !ordered
+	})
+}
+
+// IsOrdered reports whether an order of the task is open.
+func (s *State) IsOrdered(id TaskID) bool {
+	f, t := s.newFlow(), s.Tasks[id]
+	if t == nil || s.Plan.SchemaVersion < 2 {
+		return false
+	}
+	_, ordered := f.openOrder(t)
+	return ordered
+}
+
+// Unfinished are the tasks that keep a deciding task from its end: neither verified nor abandoned.
+func (s *State) Unfinished(by TaskID) []TaskID {
+	f := s.newFlow()
+	return f.unverified(s.Tasks[by])
+}
+
+// Orderable says why a deciding task can't order work on a task in a mode, "" if it can. answered questions of the task
+// count as answered.
+func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
+	f, t := s.newFlow(), s.Tasks[id]
+	switch {
+	case t == nil || t.NodeType != Action:
+		return "is no task of the plan"
+	case f.holderOf(t.Task) != by:
+		return fmt.Sprintf("is no task that %s orders", by)
+	}
+	if _, ordered := f.openOrder(t); ordered {
+		return "is ordered already"
+	}
+	open := slices.DeleteFunc(s.Records.Of(id).OpenQuestions(), func(n int) bool { return slices.Contains(answered, n) })
+	asked := t.Status == StatusWaitingInput && len(answered) > 0 && len(open) == 0
+	if t.Status != StatusPending && t.Status != StatusToBeModified && !asked {
+		return fmt.Sprintf("is %s: %s", t.Status, s.Reason(t))
+	}
+	for _, d := range t.DependsOn {
+		if f.blocks(t, d, mode) {
+			return "waits for " + string(d)
+		}
+	}
+	return ""
+}
+
+// DecisionsSince is how many decisions have taken effect since the last one that ordered the task; all, if none did.
+func (s *State) DecisionsSince(by, id TaskID) int {
+	last := 0
+	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
+		last = orders[len(orders)-1].Decision
+	}
+	n := 0
+	for _, a := range s.Records.Of(by).Acts {
+		if a.Version > last {
+			n++
+		}
+	}
+	return n
+}
+
+// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault, since it last
+// ordered the task.
+func (s *State) Settled(by, id TaskID) bool {
+	last := 0
+	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
+		last = orders[len(orders)-1].Decision
+	}
+	if slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool { return a.Version > last && a.Kind == actAsk }) {
+		return true
+	}
+	return slices.ContainsFunc(s.JudgesOf(id), func(judge TaskID) bool {
+		return slices.ContainsFunc(s.Records.Of(judge).Orders, func(o orderRecord) bool {
+			return o.Decision > last && o.Mode == modeInvestigate
+		})
+	})
+}
+
+// LastAct is the newest decision that took effect, 0 for none.
+func (s *State) LastAct(by TaskID) int { return s.Records.Of(by).lastAct().Version }
+
+// OrderedBy reports whether a decision ordered work on the task.
+func (s *State) OrderedBy(id TaskID, decision int) bool {
+	return slices.ContainsFunc(s.Records.Of(id).Orders, func(o orderRecord) bool { return o.Decision == decision })
+}
+
+// BeforeOrder is how many versions and attempts a task had when it was ordered last.
+func (s *State) BeforeOrder(id TaskID) (versions, attempts int) {
+	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
+		last := orders[len(orders)-1]
+		return last.Versions, last.Attempts
+	}
+	return 0, 0
+}
+
+// ModeAgain reports whether a judge was ordered in the mode before, and nothing that it judges was ordered since.
+func (s *State) ModeAgain(judge TaskID, mode string) bool {
+	last := 0
+	for _, o := range s.Records.Of(judge).Orders {
+		if o.Mode == mode {
+			last = o.Decision
+		}
+	}
+	return last > 0 && !slices.ContainsFunc(s.Judged(judge), func(id TaskID) bool {
+		orders := s.Records.Of(id).Orders
+		return len(orders) > 0 && orders[len(orders)-1].Decision > last
+	})
+}

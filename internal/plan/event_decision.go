@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Order is the content of orders/oN-dD-bB-aA.json: what a decision tells the maker of a task. Criteria and their
+// commands are not in it: those of the task hold, whatever an order says.
+type Order struct {
+	SchemaVersion int       `json:"schema_version"`
+	OrderID       string    `json:"order_id"`
+	TaskID        TaskID    `json:"task_id"`
+	ByTask        TaskID    `json:"by_task"`
+	Decision      string    `json:"decision"`       // the version of that task
+	Versions      int       `json:"versions"`       // that the task had
+	Attempts      int       `json:"attempts"`       // likewise
+	Mode          string    `json:"mode,omitempty"` // of a judge
+	Text          string    `json:"text"`
+	CreatedAt     time.Time `json:"created_at"`
+}
+
+// path is where the order is, below its task's directory.
+func (o Order) path() string {
+	mode := ""
+	if o.Mode != "" {
+		mode = "-" + o.Mode
+	}
+	return fmt.Sprintf("orders/%s-d%d-b%d-a%d%s.json", o.OrderID, VersionNumber(o.Decision), o.Versions, o.Attempts, mode)
+}
+
+// LastOrder is the path of a task's newest order, below the task's directory; "" if there is none.
+func (t *TaskRecords) LastOrder() string {
+	if len(t.Orders) == 0 {
+		return ""
+	}
+	return t.Orders[len(t.Orders)-1].Path()
+}
+
+// ApplyDecision lets an approved decision take effect, once: an order, a question to the user, or the end. Answers to
+// the questions of tasks that it orders, and a new plan, may come with the first two.
+type ApplyDecision struct {
+	Task    TaskID
+	Order   Order            // none if it has no task
+	Ask     *Question        // to the user
+	Answers []AnswerQuestion // to tasks
+	Amended Artifact         // the plan as it shall be, under the name of a planning task; none if it has no tree
+	Planner Planner          // of that
+	Holds   func(*State) error
+	Agent   string // who decided
+	Time    time.Time
+}
+
+// Apply is refused unless the newest version of the task is approved and has had no effect, and what it decides can
+// still be done.
+func (e ApplyDecision) Apply(s *State) (Change, error) {
+	t, err := s.actionNamed(e.Task)
+	if err != nil {
+		return Change{}, err
+	}
+	if t.Decides == nil || !slices.Contains(s.ToApply(), t) {
+		return Change{}, refuse(e.Task, "has no decision that is to be applied")
+	}
+	if err := e.Holds(s); err != nil {
+		return Change{}, err
+	}
+	act := actRecord{Version: t.Active, Kind: actFinish}
+	c := Change{
+		Trailers: trailers(EventDecision, e.Task, "Wf-Artifact", VersionID(t.Active), "Wf-Agent", ReviewerDecision),
+		Author:   Actor{ReviewerDecision, ReviewerDecision + agentDomain},
+	}
+	says := "finish"
+	switch {
+	case e.Order.TaskID != "":
+		act.Kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.order(s, t, &c)
+	case e.Ask != nil:
+		act.Kind, says, err = actAsk, "asks the user", e.ask(s, &c)
+	default:
+		if open := s.Unfinished(e.Task); len(open) > 0 {
+			err = refuse(e.Task, "can't finish: %s", JoinIDs(open))
+		}
+	}
+	if err != nil {
+		return Change{}, err
+	}
+	if e.Order.Mode != "" {
+		says += ", " + e.Order.Mode
+	}
+	if err := e.answer(s, &c); err != nil {
+		return Change{}, err
+	}
+	if e.Amended.Tree != "" {
+		if act.Kind == actFinish {
+			return Change{}, refuse(e.Task, "a decision that finishes changes no plan")
+		}
+		says += ", amends the plan"
+		if err := e.amend(s, &c); err != nil {
+			return Change{}, err
+		}
+	}
+	c.Subject = fmt.Sprintf("%s: %s applied, %s", e.Task, VersionID(t.Active), says)
+	c.Add = append(c.Add, s.actOf(e.Task, act, c.Add, ReviewerDecision, Second(e.Time)))
+	return c, nil
+}
+
+// actOf is the record that a version has taken effect with what an event adds.
+func (s *State) actOf(id TaskID, act actRecord, add []Entry, by string, at time.Time) Entry {
+	if list := s.Records.Of(id).Attempts; len(list) > 0 {
+		act.Attempt = list[len(list)-1].N
+	}
+	doc := actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind, By: by,
+		CreatedAt: at}
+	for _, e := range add {
+		doc.Wrote = append(doc.Wrote, e.Path)
+	}
+	path := id.Dir() + "/" + act.Path()
+	doc.Wrote = append(doc.Wrote, path)
+	return Entry{Path: path, Data: Document(doc)}
+}
+
+func (e ApplyDecision) order(s *State, by *TaskState, c *Change) error {
+	o := e.Order
+	if why := s.Orderable(e.Task, o.TaskID, o.Mode, e.answered(o.TaskID)); why != "" {
+		return refuse(o.TaskID, "%s", why)
+	}
+	if open := s.Ordered(e.Task); len(open) > 0 {
+		return refuse(e.Task, "an order of %s is open", JoinIDs(open))
+	}
+	if o.Mode != "" && (!isMode(o.Mode) || s.Tasks[o.TaskID].Judges == nil) {
+		return refuse(o.TaskID, "can't be ordered as %q", o.Mode)
+	}
+	r := s.Records.Of(o.TaskID)
+	o.SchemaVersion, o.OrderID = 1, "o"+strconv.Itoa(following(r.Orders))
+	o.ByTask, o.Decision, o.Versions, o.CreatedAt = e.Task, VersionID(by.Active), r.Active(), Second(e.Time)
+	if list := r.Attempts; len(list) > 0 {
+		o.Attempts = list[len(list)-1].N
+	}
+	c.Body = o.Text
+	c.Add = append(c.Add, Entry{Path: o.TaskID.Dir() + "/" + o.path(), Data: Document(o)})
+	return nil
+}
+
+// answered are the questions of a task that the decision answers.
+func (e ApplyDecision) answered(id TaskID) (numbers []int) {
+	for _, a := range e.Answers {
+		if a.Task == id {
+			numbers = append(numbers, a.Number)
+		}
+	}
+	return numbers
+}
+
+func (e ApplyDecision) ask(s *State, c *Change) error {
+	q := *e.Ask
+	r := s.Records.Of(e.Task)
+	n := 1
+	if len(r.Questions) > 0 {
+		n = r.Questions[len(r.Questions)-1] + 1
+	}
+	q.QuestionID, q.TaskID, q.By, q.CreatedAt = "q"+strconv.Itoa(n), e.Task, e.Agent, Second(e.Time)
+	c.Body = q.Question
+	c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + r.QuestionPath(n), Data: Document(q)})
+	return nil
+}
+
+// answer adds answers to tasks that the deciding task orders, and to nobody else.
+func (e ApplyDecision) answer(s *State, c *Change) error {
+	held := s.Held(e.Task)
+	for i, a := range e.Answers {
+		if !slices.Contains(held, a.Task) {
+			return refuse(a.Task, "is no task whose questions %s answers", e.Task)
+		}
+		if slices.ContainsFunc(e.Answers[:i], func(b AnswerQuestion) bool { return b.Task == a.Task && b.Number == a.Number }) {
+			return refuse(a.Task, "q%d is answered twice", a.Number)
+		}
+		a.Answer.By, a.Answer.CreatedAt = e.Agent, Second(e.Time)
+		made, err := a.Apply(s)
+		if err != nil {
+			return err
+		}
+		c.Add = append(c.Add, made.Add...)
+	}
+	return nil
+}
+
+// amend adds a planning task whose first version is the plan that the decision has.
+func (e ApplyDecision) amend(s *State, c *Change) error {
+	begun, err := Replan{Planner: e.Planner, Reason: fmt.Sprintf("%s, %s", e.Task, VersionID(s.Tasks[e.Task].Active))}.Apply(s)
+	if err != nil {
+		return err
+	}
+	a := e.Amended
+	a.TaskID = begun.Plan.PlanningOf("").TaskID
+	version, err := NewVersion{Artifact: a}.Apply(Derive(begun.Plan, s.Records, nil, e.Time))
+	if err != nil {
+		return err
+	}
+	c.Plan, c.Add = begun.Plan, append(c.Add, version.Add...)
+	return nil
+}
