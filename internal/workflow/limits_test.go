@@ -15,7 +15,7 @@ func quick(t *testing.T, what string, do func()) {
 	t.Helper()
 	start := time.Now()
 	do()
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("%s takes %s", what, took)
 	}
 }
