@@ -18,6 +18,7 @@ import (
 type Setup struct {
 	Candidate func(ctx context.Context, dir string) error // writes a copy of the candidate's files into dir
 	Bundle    func(ctx context.Context, dir string) error // writes a preview of the whole bundle into dir
+	Dir       string                                      // the candidate's directory that a criterion's file is in
 	Outside   []string                                    // of a change: what it changes outside of its paths
 
 	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing; nil where there is
@@ -63,6 +64,9 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 	}
 	if c.CheckMethod == plan.Expands {
 		return s.expands(ctx, c)
+	}
+	if c.CheckMethod == plan.SchemaCheck {
+		return s.keeps(ctx, c)
 	}
 	out, _, err := s.run(ctx, c, false)
 	if err != nil || !c.RedFirst() || !out.Passed() {

@@ -200,7 +200,7 @@ func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion
 	}
 	text, err := json.Marshal(c.Schema)
 	if err == nil {
-		_, err = schema.Parse(text)
+		_, err = schema.Read(text)
 	}
 	if len(c.Schema) == 0 || err != nil {
 		found := "nothing"

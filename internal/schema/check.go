@@ -2,10 +2,14 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"gitwf/internal/pattern"
 )
 
 // Keyword is a schema's requirement, by its JSON Schema name.
@@ -26,6 +30,17 @@ const (
 	Minimum    Keyword = "minimum"
 	Above      Keyword = "exclusiveMinimum"
 	Maximum    Keyword = "maximum"
+
+	Below         Keyword = "exclusiveMaximum"
+	MultipleOf    Keyword = "multipleOf"
+	AnyOf         Keyword = "anyOf"
+	OneOf         Keyword = "oneOf"
+	Not           Keyword = "not"
+	Unique        Keyword = "uniqueItems"
+	Contains      Keyword = "contains"
+	MinProperties Keyword = "minProperties"
+	MaxProperties Keyword = "maxProperties"
+	Dependent     Keyword = "dependentRequired"
 )
 
 // Problem is one requirement that a value fails.
@@ -46,11 +61,45 @@ func (s *Schema) Check(v any) []Problem {
 	return w.found
 }
 
-type walker struct{ found []Problem }
+// ErrTooComplex says that a value can't be checked within the steps that it may take. It has not passed.
+var ErrTooComplex = errors.New("too complex to be checked")
+
+// CheckWithin is Check in a bounded number of steps, of about a microsecond each, and with a bounded number of problems.
+func (s *Schema) CheckWithin(v any, steps int) ([]Problem, error) {
+	w := walker{left: &steps, most: 1000, sizes: map[string]int{}}
+	w.value(s, nil, v)
+	if steps < 0 {
+		return nil, ErrTooComplex
+	}
+	return w.found, nil
+}
+
+type walker struct {
+	found []Problem
+	left  *int           // steps; nil has no end
+	most  int            // problems; 0 has no end
+	sizes map[string]int // of expressions, in instructions
+}
+
+// spend takes steps, and reports whether there were as many.
+func (w *walker) spend(steps int) bool {
+	if w.left == nil {
+		return true
+	}
+	*w.left -= max(steps, 1)
+	return *w.left >= 0
+}
+
+// fits reports whether a value fits, on the walker's steps.
+func (w *walker) fits(s *Schema, v any) bool {
+	alone := walker{left: w.left, most: 1, sizes: w.sizes}
+	alone.value(s, nil, v)
+	return len(alone.found) == 0
+}
 
 // note adds a problem if wrong.
 func (w *walker) note(wrong bool, s *Schema, at []string, p Problem) {
-	if wrong {
+	if wrong && (w.most == 0 || len(w.found) < w.most) {
 		p.Schema, p.At = s, slices.Clone(at)
 		w.found = append(w.found, p)
 	}
@@ -58,14 +107,17 @@ func (w *walker) note(wrong bool, s *Schema, at []string, p Problem) {
 
 // value checks a value against a schema. If its type or enum does not fit, it checks nothing else.
 func (w *walker) value(s *Schema, at []string, v any) {
+	if !w.spend(1 + len(at)/8) {
+		return
+	}
 	switch {
 	case !s.Type.has(v):
 		w.note(true, s, at, Problem{Keyword: Type, Got: v})
 		return
-	case s.Const != nil && !same(s.Const, v):
+	case s.Const != nil && !w.same(s.Const, v):
 		w.note(true, s, at, Problem{Keyword: Const, Got: v})
 		return
-	case s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return same(e, v) }):
+	case s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return w.same(e, v) }):
 		w.note(true, s, at, Problem{Keyword: Enum, Got: v})
 		return
 	}
@@ -85,9 +137,30 @@ func (w *walker) value(s *Schema, at []string, v any) {
 	for _, part := range s.AllOf {
 		w.value(part, at, v)
 	}
-	if s.If != nil && s.Then != nil && len(s.If.Check(v)) == 0 {
-		w.value(s.Then, at, v)
+	w.either(s, at, v)
+}
+
+// either checks what a value must fit one of, or none of.
+func (w *walker) either(s *Schema, at []string, v any) {
+	if s.If != nil && (s.Then != nil || s.Else != nil) {
+		if then := cmp.Or(s.Then, &Schema{}); w.fits(s.If, v) {
+			w.value(then, at, v)
+		} else if s.Else != nil {
+			w.value(s.Else, at, v)
+		}
 	}
+	fit := func(part *Schema) bool { return w.fits(part, v) }
+	w.note(s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, fit), s, at, Problem{Keyword: AnyOf, Got: v})
+	if s.OneOf != nil {
+		n := 0
+		for _, part := range s.OneOf {
+			if n < 2 && fit(part) {
+				n++
+			}
+		}
+		w.note(n != 1, s, at, Problem{Keyword: OneOf, Got: v, Len: n})
+	}
+	w.note(s.Not != nil && w.fits(s.Not, v), s, at, Problem{Keyword: Not, Got: v})
 }
 
 func (w *walker) object(s *Schema, at []string, v map[string]any) {
@@ -98,53 +171,173 @@ func (w *walker) object(s *Schema, at []string, v map[string]any) {
 		}
 	}
 	w.note(missing != nil, s, at, Problem{Keyword: Required, Got: v, Names: missing})
+	w.spend(len(s.Required))
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if part := cmp.Or(s.Properties[name], s.Others.Schema); part != nil {
-			w.value(part, append(at, name), v[name])
-		} else if s.Others.None {
+		if !w.spend(1) {
+			return
+		}
+		at := append(at, name)
+		if s.Names != nil {
+			w.value(s.Names, at, name)
+		}
+		part, known := s.Properties[name]
+		if known {
+			w.value(part, at, v[name])
+		}
+		for _, expr := range slices.Sorted(maps.Keys(s.Patterns)) {
+			if w.matches(s.exprs[expr], name) {
+				known = true
+				w.value(s.Patterns[expr], at, v[name])
+			}
+		}
+		switch {
+		case known:
+		case s.Others.Schema != nil:
+			w.value(s.Others.Schema, at, v[name])
+		case s.Others.None:
 			unknown = append(unknown, name)
 		}
 	}
 	w.note(unknown != nil, s, at, Problem{Keyword: Additional, Got: v, Names: unknown})
+	w.note(s.MinProperties != nil && len(v) < *s.MinProperties, s, at, Problem{Keyword: MinProperties, Got: v, Len: len(v)})
+	w.note(s.MaxProperties != nil && len(v) > *s.MaxProperties, s, at, Problem{Keyword: MaxProperties, Got: v, Len: len(v)})
+	for _, name := range slices.Sorted(maps.Keys(s.Dependent)) {
+		if _, has := v[name]; !has || !w.spend(len(s.Dependent[name])) {
+			continue
+		}
+		lacks := slices.DeleteFunc(slices.Clone(s.Dependent[name]), func(n string) bool { _, ok := v[n]; return ok })
+		w.note(len(lacks) > 0, s, at, Problem{Keyword: Dependent, Got: v, Names: lacks})
+	}
 }
 
 func (w *walker) list(s *Schema, at []string, v []any) {
 	w.note(s.MinItems != nil && len(v) < *s.MinItems, s, at, Problem{Keyword: MinItems, Got: v, Len: len(v)})
 	w.note(s.MaxItems != nil && len(v) > *s.MaxItems, s, at, Problem{Keyword: MaxItems, Got: v, Len: len(v)})
+	contained := 0
 	for i, item := range v {
-		if s.Items != nil {
+		if !w.spend(1) {
+			return
+		}
+		if i < len(s.Prefix) {
+			w.value(s.Prefix[i], append(at, strconv.Itoa(i)), item)
+		} else if s.Items != nil {
 			w.value(s.Items, append(at, strconv.Itoa(i)), item)
 		}
+		if s.Contains != nil && w.fits(s.Contains, item) {
+			contained++
+		}
 	}
+	if s.Contains != nil {
+		least := 1
+		if s.MinContains != nil {
+			least = *s.MinContains
+		}
+		w.note(contained < least || s.MaxContains != nil && contained > *s.MaxContains, s, at,
+			Problem{Keyword: Contains, Got: v, Len: contained})
+	}
+	w.note(s.Unique && w.repeats(v), s, at, Problem{Keyword: Unique, Got: v})
+}
+
+// repeats reports whether two items are equal.
+func (w *walker) repeats(list []any) bool {
+	seen := make(map[string]bool, len(list))
+	for _, item := range list {
+		key := string(w.key(nil, item))
+		if seen[key] || w.left != nil && *w.left < 0 {
+			return seen[key]
+		}
+		seen[key] = true
+	}
+	return false
+}
+
+// key writes a value so that equal values are written alike: 1 and 1.0 are.
+func (w *walker) key(to []byte, v any) []byte {
+	if !w.spend(1) {
+		return to
+	}
+	switch v := v.(type) {
+	case []any:
+		to = append(to, '[')
+		for _, item := range v {
+			to = append(w.key(to, item), ',')
+		}
+		return append(to, ']')
+	case map[string]any:
+		to = append(to, '{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			to = append(w.key(append(strconv.AppendQuote(to, name), ':'), v[name]), ',')
+		}
+		return append(to, '}')
+	case string:
+		w.spend(len(v) / lettersAStep)
+		return strconv.AppendQuote(to, v)
+	case bool:
+		return strconv.AppendBool(to, v)
+	case nil:
+		return append(to, 'n')
+	}
+	return append(to, Rat(v).RatString()...)
+}
+
+// What a step is worth: so many bytes of text looked at, or bytes times instructions of an expression.
+const (
+	lettersAStep = 128
+	matchesAStep = 64
+)
+
+// matches reports whether a text matches. That takes a time that grows with the text times the expression.
+func (w *walker) matches(expr *pattern.Pattern, text string) bool {
+	if w.left != nil {
+		name := expr.Get().String()
+		if _, known := w.sizes[name]; !known {
+			w.sizes[name] = instructions(name)
+		}
+		if !w.spend(1 + len(text)*w.sizes[name]/matchesAStep) {
+			return false
+		}
+	}
+	return expr.Get().MatchString(text)
 }
 
 func (w *walker) text(s *Schema, at []string, v string) {
 	if s.MinLength != nil || s.MaxLength != nil {
+		w.spend(len(v) / lettersAStep)
 		n := utf8.RuneCountInString(v)
 		w.note(s.MinLength != nil && n < *s.MinLength, s, at, Problem{Keyword: MinLength, Got: v, Len: n})
 		w.note(s.MaxLength != nil && n > *s.MaxLength, s, at, Problem{Keyword: MaxLength, Got: v, Len: n})
 	}
-	w.note(s.Pattern != "" && !s.expr.Get().MatchString(v), s, at, Problem{Keyword: Pattern, Got: v})
+	w.note(s.Pattern != "" && !w.matches(s.expr, v), s, at, Problem{Keyword: Pattern, Got: v})
 }
 
 func (w *walker) number(s *Schema, at []string, v any) {
-	if s.Minimum == nil && s.Maximum == nil && s.Above == nil {
+	if s.Minimum == nil && s.Maximum == nil && s.Above == nil && s.Below == nil && s.MultipleOf == nil {
 		return
 	}
+	w.spend(4)
 	n := Rat(v)
 	w.note(s.Minimum != nil && n.Cmp(Rat(*s.Minimum)) < 0, s, at, Problem{Keyword: Minimum, Got: v})
 	w.note(s.Maximum != nil && n.Cmp(Rat(*s.Maximum)) > 0, s, at, Problem{Keyword: Maximum, Got: v})
+	w.note(s.Below != nil && n.Cmp(Rat(*s.Below)) >= 0, s, at, Problem{Keyword: Below, Got: v})
+	w.note(s.MultipleOf != nil && !new(big.Rat).Quo(n, Rat(*s.MultipleOf)).IsInt(), s, at, Problem{Keyword: MultipleOf, Got: v})
 	w.note(s.Above != nil && n.Cmp(Rat(*s.Above)) <= 0, s, at, Problem{Keyword: Above, Got: v})
 }
 
-// same compares two values that are neither lists nor objects: the schemas name no other values.
-func same(want, v any) bool {
+// same compares two values, numbers by what they are worth.
+func (w *walker) same(want, v any) bool {
 	kind := TypeOf(v)
-	switch {
-	case kind != TypeOf(want) || kind == "array" || kind == "object" || kind == "":
+	if kind != TypeOf(want) || kind == "" || !w.spend(1) {
 		return false
-	case kind == "number":
+	}
+	switch kind {
+	case "number":
 		return Rat(want).Cmp(Rat(v)) == 0
+	case "array":
+		return slices.EqualFunc(want.([]any), v.([]any), w.same)
+	case "object":
+		return maps.EqualFunc(want.(map[string]any), v.(map[string]any), w.same)
+	case "string":
+		w.spend(len(v.(string)) / lettersAStep)
 	}
 	return want == v
 }

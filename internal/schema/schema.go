@@ -1,9 +1,10 @@
 // Package schema checks a document against a JSON Schema, and finds parts of a schema for error messages. The schema's
 // owner decides what such a message says.
 //
-// It knows the keywords that this program's schemas use, as defined in JSON Schema 2020-12, and refuses a schema with
-// any other. It reports all problems, and its tests compare it with a complete implementation. The program does not
-// link that one, because it compiles five meta-schemas at every start.
+// It knows the keywords that this program's schemas use and those that people's commonly do, as defined in JSON Schema
+// 2020-12, and refuses a schema with any other: a requirement that is ignored is not met. It reports all problems, and
+// its tests compare it with a complete implementation. The program does not link that one, because it compiles five
+// meta-schemas at every start. Read and CheckWithin are for schemas and values that anybody may have written.
 package schema
 
 import (
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net/url"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -44,9 +46,27 @@ type Schema struct {
 	Then       *Schema            `json:"then"`
 	Examples   []any              `json:"examples"`
 
+	Else          *Schema             `json:"else"`
+	AnyOf         []*Schema           `json:"anyOf"`
+	OneOf         []*Schema           `json:"oneOf"`
+	Not           *Schema             `json:"not"`
+	Below         *json.Number        `json:"exclusiveMaximum"`
+	MultipleOf    *json.Number        `json:"multipleOf"`
+	Unique        bool                `json:"uniqueItems"`
+	Prefix        []*Schema           `json:"prefixItems"` // of the first items; Items is of the others
+	Contains      *Schema             `json:"contains"`
+	MinContains   *int                `json:"minContains"`
+	MaxContains   *int                `json:"maxContains"`
+	MinProperties *int                `json:"minProperties"`
+	MaxProperties *int                `json:"maxProperties"`
+	Patterns      map[string]*Schema  `json:"patternProperties"`
+	Names         *Schema             `json:"propertyNames"`
+	Dependent     map[string][]string `json:"dependentRequired"`
+
 	Location string  `json:"-"` // a URL whose fragment is a JSON pointer
 	Ref      *Schema `json:"-"` // must hold, too
 	expr     *pattern.Pattern
+	exprs    map[string]*pattern.Pattern // of Patterns
 
 	RefTo       string             `json:"$ref"`
 	Defs        map[string]*Schema `json:"$defs"`
@@ -118,7 +138,7 @@ func (s *Schema) circle(open map[*Schema]bool) string {
 		return ""
 	}
 	open[s] = true
-	for _, same := range append([]*Schema{s.Ref, s.If, s.Then}, s.AllOf...) {
+	for _, same := range slices.Concat([]*Schema{s.Ref, s.If, s.Then, s.Else, s.Not}, s.AllOf, s.AnyOf, s.OneOf) {
 		if at := same.circle(open); at != "" {
 			return at
 		}
@@ -133,8 +153,20 @@ func (s *Schema) link(root *Schema, location string) error {
 	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
 		return fmt.Errorf("%s has a pattern that can't be used: %w", location, err)
 	}
+	for expr := range s.Patterns {
+		if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
+			return fmt.Errorf("%s has a pattern that can't be used: %w", location, err)
+		}
+		if s.exprs == nil {
+			s.exprs = map[string]*pattern.Pattern{}
+		}
+		s.exprs[expr] = pattern.Compile(expr)
+	}
 	if s.RefTo != "" {
 		pointer, ok := strings.CutPrefix(s.RefTo, "#")
+		if at, err := url.PathUnescape(pointer); err == nil {
+			pointer = at
+		}
 		if s.Ref = root.Part(pointer); !ok || s.Ref == nil {
 			return fmt.Errorf("%s refers to %s, which is not there", location, s.RefTo)
 		}
@@ -146,17 +178,24 @@ func (s *Schema) link(root *Schema, location string) error {
 	return errors.Join(errs...)
 }
 
+// pointerEscapes are those of a name in a JSON pointer.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // parts returns the subschemas by their JSON pointers from here.
 func (s *Schema) parts() map[string]*Schema {
-	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then, "additionalProperties": s.Others.Schema}
-	for name, p := range s.Properties {
-		all["properties/"+name] = p
+	all := map[string]*Schema{"items": s.Items, "if": s.If, "then": s.Then, "additionalProperties": s.Others.Schema,
+		"else": s.Else, "not": s.Not, "contains": s.Contains, "propertyNames": s.Names}
+	for keyword, parts := range map[string]map[string]*Schema{"properties": s.Properties, "$defs": s.Defs,
+		"patternProperties": s.Patterns} {
+		for name, p := range parts {
+			all[keyword+"/"+pointerEscapes.Replace(name)] = p
+		}
 	}
-	for name, p := range s.Defs {
-		all["$defs/"+name] = p
-	}
-	for i, p := range s.AllOf {
-		all["allOf/"+strconv.Itoa(i)] = p
+	for keyword, parts := range map[string][]*Schema{"allOf": s.AllOf, "anyOf": s.AnyOf, "oneOf": s.OneOf,
+		"prefixItems": s.Prefix} {
+		for i, p := range parts {
+			all[keyword+"/"+strconv.Itoa(i)] = p
+		}
 	}
 	maps.DeleteFunc(all, func(_ string, p *Schema) bool { return p == nil })
 	return all

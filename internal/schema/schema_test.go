@@ -245,8 +245,8 @@ func document(rng *rand.Rand, s *schema.Schema, depth int) any {
 // Parse must not ignore a keyword that the walker does not know.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"uniqueItems":true}`:                 "uniqueItems",
-		`{"additionalProperties":{"not":{}}}`:  "not",
+		`{"unevaluatedItems":true}`:            "unevaluatedItems",
+		`{"additionalProperties":{"x":{}}}`:    "x",
 		`{"$ref":"#"}`:                         "refers to itself",
 		`{"allOf":[{"if":{"$ref":"#"}}]}`:      "refers to itself",
 		`{"pattern":"("}`:                      "pattern",

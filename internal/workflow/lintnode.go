@@ -154,7 +154,7 @@ func (l *linter) schema(f *file, name string) {
 	}
 	text, err := json.Marshal(f.head.Schemas[name])
 	if err == nil {
-		_, err = schema.Parse(text)
+		_, err = schema.Read(text)
 	}
 	if err == nil {
 		return

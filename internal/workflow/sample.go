@@ -35,7 +35,7 @@ func (w *Workflow) parsed(name string) *schema.Schema {
 	if err != nil || w.schemas[name] == nil {
 		return nil
 	}
-	s, err := schema.Parse(text)
+	s, err := schema.Read(text)
 	if err != nil {
 		return nil // Lint says so
 	}
