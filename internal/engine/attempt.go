@@ -41,6 +41,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 			return err
 		}
 	}
+	if rejected, err := e.rejectConflict(ctx, snap, t); err != nil || rejected {
+		return err
+	}
 	began := e.Now()
 	w, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
 	var tooLong *prompt.BudgetError

@@ -81,6 +81,24 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 	below := slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool {
 		return in == id || state.Tasks[in].Approved == 0
 	})
+	return e.join(ctx, batch, snap, id, below)
+}
+
+// baseWith is the base of a task with the changes up to one of those that it builds on, and the conflicts of that one.
+func (e *Engine) baseWith(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id,
+	last plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	state := snap.State()
+	all := state.Changes(id)
+	below := slices.DeleteFunc(all[:slices.Index(all, last)+1], func(in plan.TaskID) bool {
+		return state.Tasks[in].Approved == 0
+	})
+	return e.join(ctx, batch, snap, id, below)
+}
+
+// join computes what the approved changes of some tasks, below a task, come to.
+func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
+	below []plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	state := snap.State()
 	base, there, err := e.beginning(ctx, snap, id, below)
 	if err != nil {
 		return base, nil, err

@@ -72,7 +72,11 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if err != nil {
 		return false, err
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s moves %s onto the branch, %s", artifactOf(done.Change), plan.VersionID(t.Active),
+	where := "onto the branch"
+	if !snap.Records.Of(t.TaskID).NeedsNewBase() {
+		where = "to what it builds on now"
+	}
+	e.report(t.TaskID, fmt.Sprintf("%s moves %s %s, %s", artifactOf(done.Change), plan.VersionID(t.Active), where,
 		plain.Count(len(plandoc.Changed(a.Files)), "changed file")))
 	return true, nil
 }

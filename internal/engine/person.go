@@ -156,7 +156,7 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 	if t.Active == 0 {
 		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " + string(task)}
 	}
-	if w := e.Trust.lacks(t.Task); w.Text != "" {
+	if w := e.lacks(s, t.Task); w.Text != "" {
 		return nil, &plan.RefusedError{Task: task, Reason: w.Text, Hint: w.Command}
 	}
 	h, work, err := e.claim(ctx, id, c.TaskID, plan.ReviewerPerson)

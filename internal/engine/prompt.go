@@ -136,7 +136,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	} else {
 		d.ReadOnly = role.ReadOnly()
 	}
-	d.Inputs, d.Steps = w.told, w.steps
+	d.Inputs, d.Steps, d.Outdated = w.told, w.steps, w.outdated
 	if w.change != nil {
 		d.Conflicts, d.NotLanded = w.change.conflicts, w.change.refused
 	}

@@ -214,6 +214,12 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 			return nil, err
 		}
 		defer leave()
+	} else if t.Judges != nil && joins(s, t.Task) {
+		leave, err := e.checkJoined(ctx, &setup, snap, t.Task)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
 	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
 	if err == nil && t.Judges != nil {

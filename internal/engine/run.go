@@ -386,7 +386,7 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 		w.do, w.agent = e.decideByRule, act.ByRule
 		return w, true
 	}
-	if t.Changes() && s.Records.Of(t.TaskID).NeedsNewBase() {
+	if t.Changes() && t.Verdict == plan.Approved { // it did not land, or what it builds on has changed
 		w.do = by(e.move)
 		return w, true
 	}
@@ -406,7 +406,7 @@ func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok b
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepRunChecks:
 		w.do, w.agent = e.review, plan.ReviewerChecks
-		return w, e.Trust.AllCriteria(target.Task)
+		return w, e.lacks(s, target.Task).Text == ""
 	case plan.StepPlan:
 		w.do, w.agent = e.reviewPlanAlone, plan.ReviewerPlan
 		return w, true

@@ -75,12 +75,15 @@ func (t *Trust) lacks(task *plan.Task) Wait {
 		case !t.Has(c.Run):
 			return Wait{Text: "the command lines of its criteria are not trusted here", Command: "git wf trust"}
 		case task.Changes() && !t.Code():
-			return Wait{Text: "its criteria run code that was just written, as you and unreviewed",
-				Command: "git wf trust --code"}
+			return runsCode
 		}
 	}
 	return Wait{}
 }
+
+// runsCode is the wait for leave to run code that was just written.
+var runsCode = Wait{Text: "its criteria run code that was just written, as you and unreviewed",
+	Command: "git wf trust --code"}
 
 // Preparation reports whether every command line of the task's preparation may run.
 func (t *Trust) Preparation(task *plan.Task) bool {

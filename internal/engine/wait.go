@@ -185,7 +185,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			Command: "git wf review " + string(target.TaskID) + " --approve|--reject",
 		}, true, nil
 	case plan.StepRunChecks:
-		if w := e.Trust.lacks(target.Task); w.Text != "" {
+		if w := e.lacks(s, target.Task); w.Text != "" {
 			return w, true, nil
 		}
 	case plan.StepPlan:

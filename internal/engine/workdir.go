@@ -54,6 +54,7 @@ type workDir struct {
 	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
 	handIn    string           // how an outside agent hands in, "" for others
+	outdated  []string         // what its approved version was made from, and what is approved now
 	change    *changing        // of a task that changes the repository; else nil
 }
 
@@ -194,6 +195,9 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 		err = w.makePlaces()
 	}
 	if err != nil {
+		return err
+	}
+	if err := e.showOutdated(ctx, w, snap, t); err != nil {
 		return err
 	}
 	if t.Verdict == plan.Rejected {

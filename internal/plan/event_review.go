@@ -49,7 +49,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case overtaken && (rev.Verdict != Rejected || t.Judges == nil && t.Decides == nil || r.acted(version)):
 		return Change{}, refuse(t.TaskID, "%s can't be overtaken: only verdicts or a decision without effect can",
 			VersionID(version))
-	case !accepts && !overtaken && !s.MayReview(t.TaskID, rev.Reviewer):
+	case !accepts && !overtaken && !s.conflicts(t, rev) && !s.MayReview(t.TaskID, rev.Reviewer):
 		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
 			strings.Join(s.Reviewers(t.TaskID), ", "))
 	case (rev.Agent != "") != s.isSeat(t.TaskID, rev.Reviewer):
@@ -200,4 +200,9 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		Author:   e.Author,
 		Add:      []Entry{{Path: t.TaskID.Dir() + "/" + rec.Path(), Data: Document(k)}},
 	}, nil
+}
+
+// conflicts reports whether the engine rejects a change that can't be joined with others, whoever its reviewers are.
+func (s *State) conflicts(t *TaskState, rev Review) bool {
+	return s.Plan.SchemaVersion > 1 && t.Changes() && rev.Reviewer == ReviewerChecks && rev.Verdict == Rejected
 }

@@ -26,6 +26,7 @@ type Data struct {
 	// paths at which the approved changes that a change builds on contradict each other, and why
 	Conflicts []string
 	NotLanded []string // why an approved version of a change did not land, which is to be made again
+	Outdated  []string // inputs that have changed since the version that is to be made again
 	Notes     []Note   // oldest first
 	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
