@@ -179,7 +179,7 @@ func (u user) movesCursor() bool {
 func (p printer) printOutcome(x explained) {
 	s, waits := x.state, x.waits
 	done, all := s.Progress()
-	fmt.Fprintf(p.stdout, "%s: %s, %d of %d done\n", s.Plan.PlanID, s.Root().Status, done, all)
+	fmt.Fprintf(p.stdout, "%s: %s, %d of %d done%s\n", s.Plan.PlanID, s.Root().Status, done, all, s.VerifiedLine())
 	for _, w := range waits {
 		p.printWait(w)
 	}

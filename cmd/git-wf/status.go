@@ -256,8 +256,8 @@ func (st style) printTree(w io.Writer, s *plan.State, stale map[plan.TaskID]stri
 func (st style) printProven(w io.Writer, at standing) {
 	s := at.state
 	done, all := s.Progress()
-	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done, %s\n", st.paint("1", string(s.Plan.PlanID)), plain.Line(s.Plan.Title),
-		st.status(s.Root().Status), done, all, at.evidence.Worth(s))
+	fmt.Fprintf(w, "%s  %s\n%s, %d of %d done%s, %s\n", st.paint("1", string(s.Plan.PlanID)), plain.Line(s.Plan.Title),
+		st.status(s.Root().Status), done, all, s.VerifiedLine(), at.evidence.Worth(s))
 	printSession(w, s)
 	fmt.Fprintln(w)
 	treePrinter{style: st, w: w, s: s, at: at}.task(s.Plan.RootTaskID, "", "")

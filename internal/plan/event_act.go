@@ -225,3 +225,24 @@ func (p *Plan) Judges(name string) bool {
 	t := p.Task(TaskID(name))
 	return t != nil && t.Judges != nil
 }
+
+// VerifiedLine says how many deliverables are verified, and how many merely done; "" in a plan without judges.
+func (s *State) VerifiedLine() string {
+	if len(s.judging) == 0 {
+		return ""
+	}
+	verified, done := 0, 0
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		switch {
+		case s.Verified(id):
+			verified++
+		case s.Tasks[id].Status == StatusDone:
+			done++
+		}
+	}
+	line := fmt.Sprintf(", verified %d", verified)
+	if done > 0 {
+		line += fmt.Sprintf(", done %d", done)
+	}
+	return line
+}

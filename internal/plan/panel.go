@@ -368,5 +368,12 @@ func (s *State) StandingNotes(t *TaskState) []string {
 	} else if s.Concerns(t.TaskID, t.Approved) {
 		notes = append(notes, "approved with concerns")
 	}
+	if len(s.JudgesOf(t.TaskID)) > 0 && t.Status == StatusDone {
+		if judge := s.Unjudged(t.TaskID, t.Approved); judge != "" {
+			notes = append(notes, "to be judged by "+string(judge))
+		} else {
+			notes = append(notes, "verified")
+		}
+	}
 	return notes
 }
