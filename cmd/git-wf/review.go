@@ -29,6 +29,7 @@ func (e *env) reviewCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			boolFlag("approve", "the version may land"),
 			boolFlag("reject", "the version has to be redone"),
+			boolFlag("still-holds", "the approved version holds for what its inputs are now: it is not made again"),
 			countFlag("score", "0 to 100", "follows from the criteria"),
 			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"),
 			listFlag("rating", "of a rubric, `DIMENSION=NUMBER`, or DIMENSION=none where it does not apply; may be repeated"),
@@ -55,6 +56,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	if t.NodeType == plan.Check {
 		t = s.Tasks[t.ReviewTargetTaskID]
+	}
+	if c.Bool("still-holds") {
+		return e.stillHolds(c, store, snap, t)
 	}
 	opinion, given, err := opinionFromFlags(c)
 	if err != nil {

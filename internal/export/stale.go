@@ -44,6 +44,9 @@ func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string
 			return fmt.Sprintf("its input %s is gone", in.TaskID)
 		}
 		if v, ok := snap.Records.Of(in.TaskID).Version(now.Approved); !ok || v.Files != in.Tree {
+			if s.Holds(a, in.TaskID) {
+				continue
+			}
 			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
 		}
 	}

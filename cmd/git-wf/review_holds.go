@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// stillHolds records a person's word that a task's version holds for what its inputs are now.
+func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	for _, other := range []string{"approve", "reject", "score", "criterion", "rating", "artifact", "as", "reviewer"} {
+		if c.IsSet(other) {
+			return usage("--still-holds and --%s exclude each other", other)
+		}
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	now := e.now()
+	ev := plan.StillHolds{Task: t.TaskID, Author: person,
+		Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(now), Reason: c.String("message")}}
+	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: now})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(struct {
+			Task      plan.TaskID `json:"task_id"`
+			Subject   string      `json:"subject"`
+			CreatedAt time.Time   `json:"created_at"`
+		}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt})
+	}
+	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plain.Line(done.Change.Subject))
+	return nil
+}

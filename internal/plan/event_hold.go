@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// StillHolds records a reviewer's word that a task's approved version holds for what its inputs are now, so that it is
+// not made again.
+type StillHolds struct {
+	Task     TaskID
+	Decision Decision // by whom, and why
+	Author   Actor
+}
+
+// Apply is refused unless the version is stale, what it follows is approved anew, and the reviewer may review the task.
+func (e StillHolds) Apply(s *State) (Change, error) {
+	t, err := s.actionNamed(e.Task)
+	if err != nil {
+		return Change{}, err
+	}
+	r := s.Records.Of(t.TaskID)
+	stale := s.staleInputs(t, t.Approved)
+	switch {
+	case t.Approved == 0 || t.Approved != t.Active || len(stale) == 0:
+		return Change{}, refuse(t.TaskID, "no approved version of it was made from what has changed since")
+	case t.Judges != nil:
+		return Change{}, refuse(t.TaskID, "judges: what has changed is judged anew")
+	case !s.MayReview(t.TaskID, e.Decision.By):
+		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", e.Decision.By,
+			strings.Join(s.Reviewers(t.TaskID), ", "))
+	}
+	c := Change{
+		Trailers: trailers(eventReview, t.TaskID, "Wf-Artifact", VersionID(t.Approved), "Wf-Agent", e.Decision.By),
+		Body:     e.Decision.Reason, Author: e.Author,
+	}
+	var said []string
+	for i, l := range stale {
+		in := s.Tasks[l.Task]
+		if in.Status != StatusDone {
+			return Change{}, refuse(t.TaskID, "%s is being made anew", l.Task)
+		}
+		now := linkRecord{t.Approved, l.Task, in.Approved}
+		if slices.Contains(r.Holds, now) {
+			continue
+		}
+		path := recordPath("holds", false, 0, values{n: len(r.Holds) + i + 1, version: now.Version, name: now.name()})
+		c.Add = append(c.Add, Entry{Path: t.TaskID.Dir() + "/" + path, Data: Document(e.Decision)})
+		said = append(said, string(l.Task)+" "+VersionID(now.Of))
+	}
+	c.Subject = fmt.Sprintf("%s: %s holds for %s", t.TaskID, VersionID(t.Approved), strings.Join(said, ", "))
+	return c, nil
+}
+
+// Holds reports whether a reviewer says that a version holds for the version of an input that is approved now.
+func (s *State) Holds(a Artifact, input TaskID) bool {
+	return s.Records.Of(a.TaskID).holds(linkRecord{VersionNumber(a.ArtifactID), input, s.approvedOf(input)})
+}
