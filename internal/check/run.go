@@ -21,9 +21,9 @@ type Setup struct {
 	Dir       string                                      // the candidate's directory that a criterion's file is in
 	Outside   []string                                    // of a change: what it changes outside of its paths
 
-	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing; nil where there is
-	// no candidate.
-	Expands func(ctx context.Context) (wrong string, err error)
+	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing, and what stays as
+	// it is although the candidate says otherwise; nil where there is no candidate.
+	Expands func(ctx context.Context) (wrong, stays string, err error)
 
 	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
 	// the change begins with and its tests, that nothing has run in. It is good until the next call.
@@ -96,11 +96,14 @@ func (s Setup) expands(ctx context.Context, c plan.Criterion) (plan.CriterionRes
 	if s.Expands == nil {
 		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, "there is nothing to go on from"), nil
 	}
-	wrong, err := s.Expands(ctx)
+	wrong, stays, err := s.Expands(ctx)
 	if err != nil || wrong != "" {
 		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, wrong), err
 	}
-	return NewResult(c, plan.ReviewerChecks, plan.ResultPass, "what follows keeps all rules of plans"), nil
+	if stays == "" {
+		stays = "what follows keeps all rules of plans"
+	}
+	return NewResult(c, plan.ReviewerChecks, plan.ResultPass, stays), nil
 }
 
 // within is the result of comparing what a change touches with its paths.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
@@ -105,15 +106,41 @@ func (e *Engine) rendered(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 }
 
 // expands says what is wrong with what the plan's workflow would make of a candidate, "" for nothing: each GOAL that is
-// filled from it must get a fragment that keeps all rules of plans.
-func (e *Engine) expands(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, subject check.Subject) (string,
-	error) {
+// filled from it must get a fragment that keeps all rules of plans. What was filled from another version stays: only a
+// person changes a plan that has begun.
+func (e *Engine) expands(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
+	subject check.Subject) (wrong, stays string, err error) {
 	w, err := expand.Of(ctx, e.Store, snap)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	for _, t := range s.Filling(subject.Task.TaskID) {
-		made, err := w.Render(ctx, t.Task, expand.Version{Task: subject.Task.TaskID, Tree: subject.Artifact.Tree})
+	from := expand.Version{Task: subject.Task.TaskID, Tree: subject.Artifact.Tree}
+	if wrong, err = e.fillsFrom(ctx, w, s, from); err != nil || wrong != "" {
+		return wrong, "", err
+	}
+	for _, g := range snap.Plan.Grafts {
+		t := snap.Plan.Task(g.TaskID)
+		if t == nil || t.Fill == nil || !slices.Contains(t.DependsOn, from.Task) {
+			continue
+		}
+		v, _ := snap.Records.Of(t.TaskID).Version(plan.VersionNumber(g.ArtifactID))
+		text, err := e.Store.ReadFile(ctx, v.Files, t.DeliverableSpec.Filename)
+		if err != nil {
+			return "", "", err
+		}
+		if made, err := w.Render(ctx, t, from); err != nil || !bytes.Equal(made.Text, text) {
+			stays = fmt.Sprintf("%s was filled from another version, and stays so: git wf plan --amend -m TEXT changes it",
+				t.FillTargetTaskID)
+		}
+	}
+	return "", stays, nil
+}
+
+// fillsFrom is expands of what is not filled yet.
+func (e *Engine) fillsFrom(ctx context.Context, w *expand.Workflow, s *plan.State, from expand.Version) (string,
+	error) {
+	for _, t := range s.Filling(from.Task) {
+		made, err := w.Render(ctx, t.Task, from)
 		var p *plan.Plan
 		if err == nil {
 			p, err = plandoc.ParseCandidate(s, t.TaskID, t.DeliverableSpec.Filename, made.Text, e.Policy.Floors)

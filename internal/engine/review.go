@@ -201,7 +201,7 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	setup := check.Setup{
 		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
 		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
-		Expands:   func(ctx context.Context) (string, error) { return e.expands(ctx, snap, s, subject) },
+		Expands:   func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
 		Dir:       t.DeliverableSpec.OutputDir,
 		Scratch:   w.dir,
 		Discard:   w.place.discard,
