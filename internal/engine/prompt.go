@@ -144,6 +144,14 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
 		return d, err
 	}
+	if d.Order, err = e.order(ctx, snap, t); err != nil {
+		return d, err
+	}
+	if t.Decides != nil {
+		if d.Board, err = e.board(ctx, snap, t); err != nil {
+			return d, err
+		}
+	}
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}

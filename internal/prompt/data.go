@@ -28,6 +28,8 @@ type Data struct {
 	NotLanded []string // why an approved version of a change did not land, which is to be made again
 	Outdated  []string // inputs that have changed since the version that is to be made again
 	Notes     []Note   // oldest first
+	Order     *Order   // of a task that decides; nil for none
+	Board     *Board   // what a task that decides is shown; nil for others
 	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
 	ReadOnly  bool     // with Shell: it has no WF_OUT and may write nothing; its files are in its answer
@@ -179,6 +181,24 @@ type Answer struct {
 type Role struct {
 	Name string
 	Text Text
+}
+
+// Order is what somebody who decides wants done now. All of it is binding.
+type Order struct {
+	By   string // MAIN-1 v4
+	Mode string // of a review: partial, investigate or ""
+	Text Text
+}
+
+// Board is what a task that decides is shown.
+type Board struct {
+	Iteration int      // the number of the decision
+	Orders    []string // roles whose tasks it orders
+	Plan      Text     // each task, with one of five words for where it stands
+	Reports   Text     // what became of the last order
+	Asked     Text     // all questions of the plan, with their answers
+	History   Text     // the last history_append
+	Tree      Text     // the paths of the repository, for the first decision
 }
 
 // Note is something that the plan has recorded for those who work on it.

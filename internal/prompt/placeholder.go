@@ -62,6 +62,16 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	for i, n := range d.Notes {
 		d.Notes[i].Text = s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)
 	}
+	if d.Order != nil {
+		d.Order.Text = s.text(binding, d.Order.Text, "order of %s", d.Order.By)
+	}
+	if b := d.Board; b != nil {
+		b.Plan = s.text(theCurrentPlan, b.Plan, "the plan as it stands")
+		b.Reports = s.text(aCandidate, b.Reports, "what became of the last order")
+		b.Asked = s.text(anAnswer, b.Asked, "questions and answers")
+		b.History = s.text(aSummary, b.History, "the last history_append")
+		b.Tree = s.text(aSummary, b.Tree, "paths of the repository")
+	}
 	if d.Role != nil {
 		d.Role.Text = s.text(binding, d.Role.Text, "role %s", d.Role.Name)
 	}

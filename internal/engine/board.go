@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/act"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
+)
+
+// order is what a decision told the maker of a task, nil if no order of it is open.
+func (e *Engine) order(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (*prompt.Order, error) {
+	path := snap.Records.Of(t.TaskID).LastOrder()
+	if path == "" || t.Decides != nil {
+		return nil, nil
+	}
+	var o plan.Order
+	if err := e.documents(ctx, snap, t.TaskID).Read(path, &o); err != nil {
+		return nil, err
+	}
+	return &prompt.Order{By: string(o.ByTask) + " " + o.Decision, Mode: o.Mode, Text: prompt.Text(o.Text)}, nil
+}
+
+// board is what a task that decides is shown, and all that it is shown.
+func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (*prompt.Board, error) {
+	s := snap.State()
+	b := &prompt.Board{Iteration: t.Active + 1, Orders: t.Decides.Orders, Plan: prompt.Text(act.DevPlan(s))}
+	var asked, reports strings.Builder
+	last := s.LastAct(t.TaskID)
+	for _, other := range s.Plan.Tasks {
+		docs := e.documents(ctx, snap, other.TaskID)
+		for _, n := range snap.Records.Of(other.TaskID).Questions {
+			q, err := docs.Question(n)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&asked, "%s %s: %s\n", other.TaskID, q.QuestionID, q.Question.Question)
+			if q.Answer == nil {
+				asked.WriteString("  not answered\n")
+			} else {
+				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.By, strings.TrimSpace(q.Answer.OptionID+" "+q.Answer.Text))
+			}
+		}
+		if last > 0 && s.OrderedBy(other.TaskID, last) {
+			if err := e.reportOf(docs, s, s.Tasks[other.TaskID], &reports); err != nil {
+				return nil, err
+			}
+		}
+	}
+	b.Asked, b.Reports = prompt.Text(asked.String()), prompt.Text(reports.String())
+	if last == 0 {
+		tree, err := e.Store.Git(ctx, "ls-tree", "-r", "--name-only", "HEAD")
+		if err != nil {
+			return nil, err
+		}
+		b.Tree = prompt.Text(tree)
+		return b, nil
+	}
+	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, last)
+	if err != nil {
+		return nil, err
+	}
+	d, err := export.ReadDecided(ctx, e.Store, snap, made)
+	b.History = prompt.Text(d.HistoryAppend)
+	return b, err
+}
+
+// reportOf is what became of an order: what was made and said, and what the reviews say.
+func (e *Engine) reportOf(docs export.Documents, s *plan.State, t *plan.TaskState, b *strings.Builder) error {
+	r := s.Records.Of(t.TaskID)
+	versions, attempts := s.BeforeOrder(t.TaskID)
+	fmt.Fprintf(b, "# %s: %s\n", t.TaskID, act.Word(s, t.TaskID))
+	var concerns []plan.Note
+	if n := len(r.Artifacts); n > 0 && r.Artifacts[n-1].Version > versions {
+		a, err := docs.Artifact(r.Artifacts[n-1])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%s by %s: %s\n", a.ArtifactID, a.Agent, a.Summary)
+		concerns = a.Concerns
+	}
+	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].N > attempts {
+		a, err := docs.Attempt(r.Attempts[n-1])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%s, %s: %s\n", a.AttemptID, a.Kind, a.Message)
+		concerns = append(concerns, a.Concerns...)
+	}
+	for _, c := range concerns {
+		fmt.Fprintf(b, "concern about %s: %s\n", c.TaskID, c.Text)
+	}
+	for _, rec := range r.Reviews {
+		if rec.Version != t.Active {
+			continue
+		}
+		text, err := docs.ReviewFile(rec)
+		if err != nil {
+			return err
+		}
+		b.Write(text)
+	}
+	return nil
+}
