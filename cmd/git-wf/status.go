@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/act"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -23,11 +24,16 @@ func (e *env) statusCommand() *cli.Command {
 		Usage: "show the tree of tasks, and what each waits for",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "as", Usage: "show it as a document: dev-plan"},
 			boolFlag("cost", "show the usage and cost that agents report"),
 			boolFlag("watch,w", "keep showing what changes; on a terminal, with keys to look around and to review"),
 		},
 		Action: func(c *cli.Context) error {
-			switch {
+			switch as := c.String("as"); {
+			case as != "" && as != "dev-plan":
+				return usage("--as: expected dev-plan, found %s", plain.Quote(as))
+			case as != "":
+				return e.onReadable(wholePlan, e.showDevPlan)(c)
 			case c.Bool("watch"):
 				return e.watch(c)
 			case c.Bool("cost"):
@@ -36,6 +42,12 @@ func (e *env) statusCommand() *cli.Command {
 			return e.onReadable(warmPlan, e.showStatus)(c)
 		},
 	}
+}
+
+// showDevPlan prints the plan as a document, each task with one of five words for where it stands.
+func (e *env) showDevPlan(_ *cli.Context, _ *gitstore.Store, snap *gitstore.Snapshot) error {
+	_, err := io.WriteString(e.stdout, act.DevPlan(snap.State()))
+	return err
 }
 
 func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {

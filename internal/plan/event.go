@@ -166,7 +166,7 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
-	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
+	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts, EventDecision,
 		eventAbandoned, eventRestored}
 }
 
