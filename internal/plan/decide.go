@@ -21,21 +21,13 @@ func (s *State) Held(by TaskID) []TaskID {
 
 // Ordered are the tasks that a deciding task waits for, because an order of them is open.
 func (s *State) Ordered(by TaskID) []TaskID {
-	f := s.newFlow()
-	return slices.DeleteFunc(s.Held(by), func(id TaskID) bool {
-		_, ordered := f.openOrder(s.Tasks[id])
-		return !ordered
-	})
+	return slices.DeleteFunc(s.Held(by), func(id TaskID) bool { return !s.Tasks[id].ordered })
 }
 
 // IsOrdered reports whether an order of the task is open.
 func (s *State) IsOrdered(id TaskID) bool {
-	f, t := s.newFlow(), s.Tasks[id]
-	if t == nil || s.Plan.SchemaVersion < 2 {
-		return false
-	}
-	_, ordered := f.openOrder(t)
-	return ordered
+	t := s.Tasks[id]
+	return t != nil && t.ordered
 }
 
 // Unfinished are the tasks that keep a deciding task from its end: neither verified nor abandoned.
@@ -54,7 +46,7 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 	case f.holderOf(t.Task) != by:
 		return fmt.Sprintf("is no task that %s orders", by)
 	}
-	if _, ordered := f.openOrder(t); ordered {
+	if t.ordered {
 		return "is ordered already"
 	}
 	open := slices.DeleteFunc(s.Records.Of(id).OpenQuestions(), func(n int) bool { return slices.Contains(answered, n) })

@@ -59,12 +59,15 @@ type TaskState struct {
 	Lost     int     // attempts in a row whose worker did not come back, up to now
 	Rejected int     // rejected rounds since the last reset
 
-	waits  bool     // other tasks hold it back
-	holder TaskID   // whose order it waits for, "" for none
-	open   []TaskID // of a task that decides: what it waits for
-	reason string   // of its own, for people: State.Reason adds the tasks that hold it back
-	tally  tally    // of a GOAL
-	place  int      // in the plan
+	waits   bool        // other tasks hold it back
+	holder  TaskID      // whose order it waits for, "" for none
+	order   orderRecord // that is open,
+	ordered bool        // if there is one
+	stuck   bool        // it goes on by an order or a person alone
+	open    []TaskID    // of a task that decides: what it waits for
+	reason  string      // of its own, for people: State.Reason adds the tasks that hold it back
+	tally   tally       // of a GOAL
+	place   int         // in the plan
 }
 
 // Waits reports whether other tasks hold the task back. State.WaitsFor names them.

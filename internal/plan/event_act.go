@@ -161,8 +161,8 @@ func (w *wroteAct) acts(at time.Time) []Entry {
 }
 
 // Together are the judges whose approved verdicts take effect in one event with those of a judge, in plan order: those
-// that judge a common task, but for such as have judged the same versions already, wait for this one, or wait for an
-// order. It is nil while one of them has no approved verdicts: else who is faster would decide.
+// that judge a common task, but for such as have judged the same versions already, wait for this one, or go on by an
+// order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would decide.
 func (s *State) Together(judge TaskID) []TaskID {
 	group := []TaskID{judge}
 	for i := 0; i < len(group); i++ {
@@ -185,7 +185,7 @@ func (s *State) Together(judge TaskID) []TaskID {
 // waitsForJudge reports whether the verdicts of a group wait for those of another judge.
 func (s *State) waitsForJudge(other TaskID, group []TaskID) bool {
 	t := s.Tasks[other]
-	return t.Status != StatusDone && t.holder == "" && !slices.ContainsFunc(group, func(id TaskID) bool {
+	return t.Status != StatusDone && !t.stuck && !slices.ContainsFunc(group, func(id TaskID) bool {
 		return s.comesAfter(other, id, map[TaskID]bool{})
 	})
 }

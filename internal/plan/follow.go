@@ -18,12 +18,14 @@ type flow struct {
 	done    map[TaskID]bool     // they are derived
 	under   map[TaskID][]TaskID // the leaves of GOALs
 	holder  map[string]TaskID   // by role, the task whose orders its tasks wait for
+	before  map[TaskID]bool     // what a deciding task depends on, directly or not: it can't wait for orders
 	decides []*TaskState
 }
 
 // newFlow knows which tasks wait for whose orders.
 func (s *State) newFlow() flow {
-	f := flow{State: s, done: map[TaskID]bool{}, under: map[TaskID][]TaskID{}, holder: map[string]TaskID{}}
+	f := flow{State: s, done: map[TaskID]bool{}, under: map[TaskID][]TaskID{}, holder: map[string]TaskID{},
+		before: map[TaskID]bool{}}
 	for _, t := range s.order {
 		if t.NodeType == Action && t.Decides != nil && t.Status != StatusAbandoned {
 			f.decides = append(f.decides, t)
@@ -33,6 +35,9 @@ func (s *State) newFlow() flow {
 				}
 			}
 		}
+	}
+	for _, t := range f.decides {
+		f.comeBefore(t.DependsOn)
 	}
 	return f
 }
@@ -58,6 +63,23 @@ func (s *State) follow() {
 	}
 }
 
+// comeBefore notes what a deciding task depends on.
+func (f *flow) comeBefore(dependencies []TaskID) {
+	for _, d := range dependencies {
+		for _, id := range f.standFor(d) {
+			if in := f.Tasks[id]; in != nil && !f.before[id] {
+				f.before[id] = true
+				f.comeBefore(in.DependsOn)
+			}
+		}
+	}
+}
+
+// standFor are the ACTIONs that a dependency waits for: itself, or the leaves of a GOAL and what fills that.
+func (f *flow) standFor(dependency TaskID) []TaskID {
+	return slices.Concat(f.leavesOf(dependency), f.fills[dependency].open)
+}
+
 // leavesOf are the ACTIONs that an id stands for.
 func (f *flow) leavesOf(id TaskID) []TaskID {
 	if t := f.Tasks[id]; t == nil || t.NodeType != Goal {
@@ -79,7 +101,7 @@ func (f *flow) visit(t *TaskState) {
 	}
 	f.done[t.TaskID] = true
 	for _, d := range t.DependsOn {
-		for _, id := range f.leavesOf(d) {
+		for _, id := range f.standFor(d) {
 			if dep := f.Tasks[id]; dep != nil && dep.NodeType == Action && dep.Decides == nil {
 				f.visit(dep)
 			}
@@ -92,7 +114,9 @@ func (f *flow) visit(t *TaskState) {
 		f.deciding(t)
 		return
 	}
+	t.order, t.ordered = f.openOrder(t)
 	f.waiting(t)
+	t.stuck = f.isStuck(t)
 }
 
 // effective says whether a task whose newest version is approved is done with that.
@@ -181,34 +205,41 @@ func (f *flow) waiting(t *TaskState) {
 		return
 	}
 	_, split := f.splits[t.TaskID]
-	order, ordered := f.openOrder(t)
-	if !ordered {
+	if !t.ordered {
 		t.holder = f.holderOf(t.Task)
 	}
-	t.waits = split || t.holder != "" || slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, order.Mode) })
+	t.waits = split || t.holder != "" || f.waitsForOne(t, t.order.Mode)
 	if t.Status == StatusPending && !t.waits {
 		t.Status = StatusReady
 	}
 }
 
+// waitsForOne reports whether a dependency holds a task back.
+func (f *flow) waitsForOne(t *TaskState, mode string) bool {
+	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, mode) })
+}
+
 // blocks reports whether a dependency holds a task back. A judge that is to look at a part, or for who is at fault, does
 // not wait for the rest.
-func (f *flow) blocks(t *TaskState, dependency TaskID, mode string) bool {
-	if f.fillOf(dependency) != "" {
+func (f *flow) blocks(_ *TaskState, dependency TaskID, mode string) bool {
+	return f.fillOf(dependency) != "" ||
+		slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool { return f.isAwaited(id, mode) })
+}
+
+// isAwaited reports whether an ACTION is one that the tasks which depend on it wait for.
+func (f *flow) isAwaited(id TaskID, mode string) bool {
+	in := f.Tasks[id]
+	switch {
+	case in == nil:
 		return true
+	case mode == modeInvestigate:
+		return false
+	case mode == modePartial && in.Status.blocked():
+		return false
+	case in.Decides != nil && !f.done[id]:
+		return true // it ends last
 	}
-	return slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool {
-		in := f.Tasks[id]
-		switch {
-		case in == nil:
-			return true
-		case mode == modeInvestigate:
-			return false
-		case mode == modePartial && in.Status.blocked():
-			return false
-		}
-		return in.Status != StatusDone
-	})
+	return in.Status != StatusDone
 }
 
 // filled reports whether a GOAL, or one below it, has got what a workflow puts there, be it nothing.
@@ -227,7 +258,7 @@ func (f *flow) holderOf(t *Task) TaskID {
 	if t.Role == "" || t.Decides != nil || t.Planning() {
 		return ""
 	}
-	if by := f.holder[t.Role]; by != t.TaskID && by != "" && !slices.Contains(f.Tasks[by].DependsOn, t.TaskID) {
+	if by := f.holder[t.Role]; by != t.TaskID && by != "" && !f.before[t.TaskID] {
 		return by
 	}
 	return ""
@@ -247,46 +278,73 @@ func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 		}
 	}
 	if t.Active > o.Versions {
-		check := f.Tasks[f.shape.checks[t.TaskID]]
-		ended, lost := r.spent(t.Active)
-		limits := f.shape.limits
-		stuck := check != nil && t.Verdict == "" && (ended >= limits.MaxAttempts || lost >= limits.MaxLost)
 		applies := t.Judges != nil && t.Verdict == Approved && !r.acted(t.Active)
-		if t.Verdict != "" && !applies || stuck {
+		if t.Verdict != "" && !applies || f.checkStuck(t) {
 			return orderRecord{}, false
 		}
 	}
-	if o.Mode == "" && t.Status != StatusInProgress && slices.ContainsFunc(t.DependsOn, f.stuck) || t.Status.blocked() {
+	if t.Status.blocked() || t.Status != StatusInProgress && f.waitsForStuck(t, o.Mode) {
 		return orderRecord{}, false
 	}
 	return o, true
 }
 
-// stuck reports whether a dependency waits for somebody: for an order, or for a person.
-func (f *flow) stuck(dependency TaskID) bool {
-	return slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool {
-		in := f.Tasks[id]
-		return in != nil && (in.holder != "" || in.Status.blocked())
+// isStuck reports whether a task can't go on but by an order or a person, be it that what it waits for can't.
+func (f *flow) isStuck(t *TaskState) bool {
+	switch t.Status {
+	case StatusAbandoned, StatusWaitingInput, StatusWaitingExternal:
+		return true
+	case StatusReadyToCheck:
+		return f.checkStuck(t)
+	case StatusPending, StatusToBeModified:
+		by := f.Tasks[f.splits[t.TaskID]]
+		return t.holder != "" || by != nil && by.Status.blocked() || f.waitsForStuck(t, t.order.Mode)
+	}
+	return false
+}
+
+// waitsForStuck reports whether a task waits for one that is stuck.
+func (f *flow) waitsForStuck(t *TaskState, mode string) bool {
+	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool {
+		return slices.ContainsFunc(f.fills[d].open, func(id TaskID) bool { return f.Tasks[id].stuck }) ||
+			slices.ContainsFunc(f.leavesOf(d), func(id TaskID) bool {
+				return f.isAwaited(id, mode) && (f.Tasks[id] == nil || f.Tasks[id].stuck)
+			})
 	})
+}
+
+// checkStuck reports whether the CHECK of a task's newest version has used up its attempts.
+func (f *flow) checkStuck(t *TaskState) bool {
+	check := f.Tasks[f.shape.checks[t.TaskID]]
+	if check == nil || t.Active == 0 || t.Verdict != "" {
+		return false
+	}
+	_, isClaimed := f.claims[check.TaskID]
+	ended, lost := f.Records.Of(t.TaskID).spent(t.Active)
+	return !isClaimed && (ended >= f.shape.limits.MaxAttempts || lost >= f.shape.limits.MaxLost)
 }
 
 // deciding derives a task that decides: it waits while something that it has decided is open.
 func (f *flow) deciding(t *TaskState) {
-	if t.Status != StatusDone && t.Status != StatusPending {
+	if t.Status != StatusDone && t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
 	}
 	r := f.Records.Of(t.TaskID)
 	last := r.lastAct()
+	rejected := t.Status == StatusToBeModified
 	if t.Status == StatusDone && last.Kind == actFinish && len(f.unverified(t)) == 0 {
 		return
 	}
-	t.Status, t.reason = StatusPending, ""
-	t.waits = slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, "") })
+	if !rejected {
+		t.Status, t.reason = StatusPending, ""
+	}
+	t.waits = f.waitsForOne(t, "")
 	open := f.openWork(t)
 	switch {
 	case t.waits:
 	case len(open) > 0:
 		t.waits, t.open = true, open
+	case rejected:
 	case len(r.Acts) >= t.Decides.Max:
 		t.Status, t.reason = StatusWaitingExternal, plain.Count(len(r.Acts), "decision")+" made, which is the limit"
 	default:
@@ -303,20 +361,19 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 		if t.NodeType != Action || t == by || t.Status == StatusAbandoned || t.Status == StatusDone && !t.Planning() {
 			continue
 		}
-		_, ordered := f.openOrder(t)
 		switch {
 		case t.Planning():
 			if !f.shape.grafted[t.TaskID] && !t.waits {
 				open = append(open, t.TaskID)
 			}
-		case f.holderOf(t.Task) == by.TaskID && ordered:
+		case f.holderOf(t.Task) == by.TaskID && t.ordered:
 			open = append(open, t.TaskID)
 		case f.holderOf(t.Task) == by.TaskID && t.Status.blocked():
 			stuck = append(stuck, t.TaskID)
 			can = can || len(f.Records.Of(t.TaskID).OpenQuestions()) > 0 // it can answer
 		case f.holderOf(t.Task) == by.TaskID:
-			can = can || t.holder != "" && !slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, "") })
-		case !t.Status.blocked() && !t.waits:
+			can = can || t.holder != "" && !f.waitsForOne(t, "")
+		case !t.stuck && !t.waits:
 			others = append(others, t.TaskID)
 		}
 	}
@@ -412,17 +469,21 @@ func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) [
 		return nil
 	}
 	var add []Entry
-	dir := t.TaskID.Dir() + "/"
+	dir, mode := t.TaskID.Dir()+"/", ""
+	if t.Judges != nil && t.ordered {
+		mode = t.order.Mode
+	}
 	if t.follows() && (!byPerson || t.Judges != nil) {
 		for _, in := range a.Inputs {
+			if mode != "" && s.Tasks[in.TaskID].Status != StatusDone {
+				continue // it is read as it is, and left out of the verdicts: that it changes is no surprise
+			}
 			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
 			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})
 		}
 	}
-	if orders := s.Records.Of(t.TaskID).Orders; len(orders) > 0 && t.Judges != nil {
-		if o := orders[len(orders)-1]; o.Mode != "" && o.Versions < version {
-			add = append(add, Entry{Path: dir + modeRecord{version, o.Mode}.path(), Data: []byte{}})
-		}
+	if mode != "" {
+		add = append(add, Entry{Path: dir + modeRecord{version, mode}.path(), Data: []byte{}})
 	}
 	return add
 }
