@@ -161,8 +161,8 @@ func (w *wroteAct) acts(at time.Time) []Entry {
 }
 
 // Together are the judges whose approved verdicts take effect in one event with those of a judge, in plan order: those
-// that judge a common task, but for such as have judged the same versions already, wait for this one, or go on by an
-// order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would decide.
+// that judge a common task, but for such as have judged the same versions already, wait for verdicts that are due, or go
+// on by an order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would decide.
 func (s *State) Together(judge TaskID) []TaskID {
 	group := []TaskID{judge}
 	for i := 0; i < len(group); i++ {
@@ -172,7 +172,7 @@ func (s *State) Together(judge TaskID) []TaskID {
 		}
 		for _, id := range s.Judged(t.TaskID) {
 			for _, other := range s.JudgesOf(id) {
-				if !slices.Contains(group, other) && s.waitsForJudge(other, group) {
+				if !slices.Contains(group, other) && s.waitsForJudge(other) {
 					group = append(group, other)
 				}
 			}
@@ -182,11 +182,11 @@ func (s *State) Together(judge TaskID) []TaskID {
 	return group
 }
 
-// waitsForJudge reports whether the verdicts of a group wait for those of another judge.
-func (s *State) waitsForJudge(other TaskID, group []TaskID) bool {
-	t := s.Tasks[other]
-	return t.Status != StatusDone && !t.stuck && !slices.ContainsFunc(group, func(id TaskID) bool {
-		return s.comesAfter(other, id, map[TaskID]bool{})
+// waitsForJudge reports whether the verdicts of others wait for those of a judge: not if it waits for verdicts itself.
+func (s *State) waitsForJudge(judge TaskID) bool {
+	t := s.Tasks[judge]
+	return t.Status != StatusDone && !t.stuck && !slices.ContainsFunc(s.ToApply(), func(due *TaskState) bool {
+		return due.Judges != nil && s.comesAfter(judge, due.TaskID, map[TaskID]bool{})
 	})
 }
 
