@@ -185,9 +185,15 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 	return nil
 }
 
-// amend adds a planning task whose first version is the plan that the decision has.
+// amend adds a planning task whose first version is the plan that the decision has. What an agent decided has to be
+// accepted: by those whom the policy names for plans or, if there are none, by any person.
 func (e ApplyDecision) amend(s *State, c *Change) error {
-	begun, err := Replan{Planner: e.Planner, Reason: fmt.Sprintf("%s, %s", e.Task, VersionID(s.Tasks[e.Task].Active))}.Apply(s)
+	by := e.Planner
+	named := slices.ContainsFunc(by.Reviewers, func(r string) bool { return r != ReviewerPlan })
+	if e.Amended.Session != "" && !named {
+		by.Reviewers = []string{ReviewerPerson}
+	}
+	begun, err := Replan{Planner: by, Reason: fmt.Sprintf("%s, %s", e.Task, VersionID(s.Tasks[e.Task].Active))}.Apply(s)
 	if err != nil {
 		return err
 	}
