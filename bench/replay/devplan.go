@@ -75,7 +75,8 @@ func parse(name, text string) devPlan {
 			continue
 		}
 		if m := taskField.FindStringSubmatch(line); m != nil {
-			if f := map[string]*string{"status": &at.status, "acceptance": &at.acceptance, "evidence": &at.evidence}[m[1]]; f != nil {
+			fields := map[string]*string{"status": &at.status, "acceptance": &at.acceptance, "evidence": &at.evidence}
+			if f := fields[m[1]]; f != nil {
 				field, line = f, m[2]
 			}
 		}

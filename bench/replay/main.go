@@ -12,11 +12,17 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"text/tabwriter"
+
+	"gitwf/internal/chaostest"
 )
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("replay: ")
+	only := flag.Bool("count", false, "count the moves and try none")
+	program := flag.String("git-wf", "", "try them on this program instead of building one")
+	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run -C bench ./replay [flags] DIR | REPOSITORY PATHSPEC")
 		flag.PrintDefaults()
@@ -26,7 +32,11 @@ func main() {
 	defer stop()
 	plans, err := read(ctx, flag.Args())
 	if err == nil {
-		count(plans).show(os.Stdout)
+		c := count(plans)
+		c.show(os.Stdout)
+		if !*only {
+			err = replay(ctx, os.Stdout, c, *dir, *program)
+		}
 	}
 	if err != nil {
 		stop()
@@ -72,4 +82,65 @@ func (c counts) show(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// replay stages every plan that a wrong move changed, tries the move by every way, and prints how that ended. It fails
+// if one was taken.
+func replay(ctx context.Context, w io.Writer, c counts, dir, program string) error {
+	lab, err := chaostest.NewLab(ctx, dir, program)
+	if err != nil {
+		return err
+	}
+	defer lab.Close()
+	t, err := build(ctx, lab)
+	if err != nil {
+		return err
+	}
+	type cell struct {
+		kind        kind
+		way, result string
+	}
+	ended := map[cell]int{}
+	words := map[cell]string{}
+	bad, stages := 0, 0
+	var s *stage
+	for i, m := range c.moves {
+		if i == 0 || c.moves[i-1].from.name != m.from.name {
+			stages++
+			if s, err = t.play(ctx, fmt.Sprintf("replay-%d", stages), m.from); err != nil {
+				return err
+			}
+		}
+		all, err := s.attempt(ctx, m)
+		if err != nil {
+			return err
+		}
+		for _, o := range all {
+			at := cell{m.kind, o.way, o.result}
+			ended[at]++
+			words[at] = cmp.Or(words[at], o.said)
+			if o.result == taken {
+				bad++
+				fmt.Fprintf(w, "%s: %s: %s by %s: %s\n", m.from.name, m.before.id, m.kind, o.way, o.said)
+			}
+		}
+	}
+	fmt.Fprintf(w, "%d plans staged\n", stages)
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, k := range wrong {
+		for _, y := range ways {
+			for _, result := range []string{refused, waits, taken} {
+				if at := (cell{k, y.name, result}); ended[at] > 0 {
+					fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", k, y.name, ended[at], result, words[at])
+				}
+			}
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d moves were taken", bad)
+	}
+	return nil
 }

@@ -93,7 +93,8 @@ func TestCount(t *testing.T) {
 		byKind[m.kind] += " " + m.before.id
 	}
 	for k, want := range map[kind]string{
-		skipped: " M1-T3 M2-T1", changed: " M1-T2 M2-T3", dropped: " M2-T2", undone: " M1-T2", retitled: " M2-T1", rewritten: " M1-T1",
+		skipped: " M1-T3 M2-T1", changed: " M1-T2 M2-T3", dropped: " M2-T2", undone: " M1-T2", retitled: " M2-T1",
+		rewritten: " M1-T1",
 	} {
 		if byKind[k] != want {
 			t.Errorf("%s: is%s, expected%s", k, byKind[k], want)
@@ -137,5 +138,22 @@ func TestHistory(t *testing.T) {
 	}
 	if c := count(all); c.plans != 2 || len(c.moves) != 8 {
 		t.Errorf("counted %+v", c)
+	}
+}
+
+// TestReplay tries each kind of move once, by every way.
+func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds git-wf and starts a few hundred processes")
+	}
+	c := count(plans(t))
+	var b strings.Builder
+	if err := replay(context.Background(), &b, c, t.TempDir(), ""); err != nil {
+		t.Fatal(err, b.String())
+	}
+	for _, k := range wrong {
+		if !strings.Contains(b.String(), string(k)) {
+			t.Errorf("%s was not tried:\n%s", k, b.String())
+		}
 	}
 }
