@@ -281,7 +281,7 @@ func (s *State) ToAccept() []*TaskState {
 	}
 	var due []*TaskState
 	for _, t := range s.order {
-		if t.NodeType == Action && s.mayAccept(t, t.Active) {
+		if t.NodeType == Action && t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active) {
 			due = append(due, t)
 		}
 	}
