@@ -25,7 +25,7 @@ var allowed = []struct {
 	pkg  string
 	uses []string
 }{
-	{"cmd/git-wf", []string{"hooks", "internal/agent", "internal/audit", "internal/check", "internal/completion",
+	{"cmd/git-wf", []string{"hooks", "internal/act", "internal/agent", "internal/audit", "internal/check", "internal/completion",
 		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand", "internal/export",
 		"internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
 		"internal/plandoc", "internal/policy", "internal/process", "internal/progress", "internal/prompt",
@@ -352,7 +352,7 @@ func goFiles(t *testing.T) []string {
 }
 
 // mostNames is how many names the model may export: constants, variables, types and functions, methods apart.
-const mostNames = 200
+const mostNames = 210
 
 // TestModelNames keeps the model small. What only one package uses belongs there; what is no word of the model, nor
 // follows from what is recorded, belongs to a package of its own.
