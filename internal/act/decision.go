@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 
@@ -51,9 +50,6 @@ type Given struct {
 
 //go:embed decision.schema.json
 var decisionSchema []byte
-
-// DecisionSchema is the JSON Schema of decision.json.
-func DecisionSchema() []byte { return slices.Clone(decisionSchema) }
 
 var parsedDecision = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(decisionSchema) })
 

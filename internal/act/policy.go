@@ -2,7 +2,6 @@ package act
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gitwf/internal/plan"
@@ -110,16 +109,4 @@ func (d Deciding) decision(next, reason, more string) Decision {
 	reason = strings.Join(strings.Fields(reason), " ")
 	return Decision{NextAgent: next, Reason: reason, HistoryAppend: fmt.Sprintf(
 		"## Iteration %d:\nnext_agent: %s\nreason: %s\ndev_plan: unchanged%s", d.Version, next, reason, more)}
-}
-
-// Milestones are the judges that a deciding task orders, each with what it judges; a deciding task has its words from
-// them.
-func Milestones(s *plan.State) []plan.TaskID {
-	var judges []plan.TaskID
-	for _, t := range s.Plan.Tasks {
-		if t.Judges != nil && !slices.Contains(judges, t.TaskID) {
-			judges = append(judges, t.TaskID)
-		}
-	}
-	return judges
 }

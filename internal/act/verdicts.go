@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -49,9 +48,6 @@ type Excluded struct {
 
 //go:embed verdicts.schema.json
 var verdictsSchema []byte
-
-// VerdictsSchema is the JSON Schema of verdicts.json.
-func VerdictsSchema() []byte { return slices.Clone(verdictsSchema) }
 
 var parsedVerdicts = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(verdictsSchema) })
 
