@@ -27,12 +27,6 @@ type task struct {
 	status, acceptance, evidence string
 }
 
-// milestone is the milestone of a task: M1 of M1-T2.
-func (t task) milestone() string {
-	m, _, _ := strings.Cut(t.id, "-")
-	return m
-}
-
 // devPlan is one saved version of a development plan.
 type devPlan struct {
 	name  string // of the file
