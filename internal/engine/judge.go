@@ -9,6 +9,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/prompt"
 )
 
 // reviewVerdicts has the built-in review judge a judge's newest version under a claim.
@@ -121,4 +122,28 @@ func (e *Engine) excuse(ctx context.Context, snap *gitstore.Snapshot, subject ch
 	}
 	check.Excuse(results, v.Rejected())
 	return nil
+}
+
+// judging is what a judge is told of the versions that it judges.
+func (e *Engine) judging(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
+	order *prompt.Order) (*prompt.Judging, error) {
+	s := snap.State()
+	j := &prompt.Judging{Rubric: prompt.RubricOf(s.RubricOfJudge(t.TaskID))}
+	if order != nil {
+		j.Mode = order.Mode
+	}
+	for _, id := range s.Judged(t.TaskID) {
+		of := s.Tasks[id]
+		if of.Approved == 0 {
+			continue // of a partial review, one that is left out
+		}
+		ran, err := export.Ran(ctx, e.Store, snap, id)
+		if err != nil {
+			return nil, err
+		}
+		j.Tasks = append(j.Tasks, prompt.Judged{
+			Task: prompt.TaskOf(of.Task, s.MinScore(id)), Version: of.Approved, Ran: prompt.RanOf(ran),
+		})
+	}
+	return j, nil
 }

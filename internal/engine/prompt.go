@@ -152,6 +152,11 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 			return d, err
 		}
 	}
+	if t.Judges != nil {
+		if d.Judging, err = e.judging(ctx, snap, t, d.Order); err != nil {
+			return d, err
+		}
+	}
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}

@@ -63,18 +63,24 @@ func ReadVerdicts(ctx context.Context, store reader, snap *gitstore.Snapshot, ma
 		return v, nil
 	}
 	for _, id := range s.Judged(t.TaskID) {
-		of := s.Tasks[id]
-		if !of.HasRun() || of.Approved == 0 {
-			continue
-		}
-		// An approval has the results of all run lines: the engine's own, or those of a check that it cites.
-		rev, err := approval(ctx, store, snap, id, of.Approved)
-		if err != nil {
+		if v.judging.Ran[id], err = Ran(ctx, store, snap, id); err != nil {
 			return v, err
-		}
-		if rev.SpecHash == of.SpecHash() {
-			v.judging.Ran[id] = rev.Criteria
 		}
 	}
 	return v, nil
+}
+
+// Ran is what the run lines of a task said of its approved version; nil if it has none, or if its criteria have changed
+// since.
+func Ran(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID) ([]plan.CriterionResult, error) {
+	t := snap.State().Tasks[id]
+	if !t.HasRun() || t.Approved == 0 {
+		return nil, nil
+	}
+	// An approval has the results of all run lines: the engine's own, or those of a check that it cites.
+	rev, err := approval(ctx, store, snap, id, t.Approved)
+	if err != nil || rev.SpecHash != t.SpecHash() {
+		return nil, err
+	}
+	return rev.Criteria, nil
 }

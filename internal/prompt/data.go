@@ -30,6 +30,7 @@ type Data struct {
 	Notes     []Note   // oldest first
 	Order     *Order   // of a task that decides; nil for none
 	Board     *Board   // what a task that decides is shown; nil for others
+	Judging   *Judging // what a task that judges is shown; nil for others
 	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
 	ReadOnly  bool     // with Shell: it has no WF_OUT and may write nothing; its files are in its answer
@@ -188,6 +189,20 @@ type Order struct {
 	By   string // MAIN-1 v4
 	Mode string // of a review: partial, investigate or ""
 	Text Text
+}
+
+// Judging is what a task that judges is shown. The criteria are binding.
+type Judging struct {
+	Mode   string  // of the order; "" for the usual one
+	Rubric *Rubric // what each version is rated by, nil if the judge states a score
+	Tasks  []Judged
+}
+
+// Judged is a version that a task judges.
+type Judged struct {
+	Task
+	Version int
+	Ran     []Ran // what the engine saw of its run lines
 }
 
 // Board is what a task that decides is shown.

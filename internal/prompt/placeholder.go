@@ -65,6 +65,15 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	if d.Order != nil {
 		d.Order.Text = s.text(binding, d.Order.Text, "order of %s", d.Order.By)
 	}
+	if j := d.Judging; j != nil {
+		for i := range j.Tasks {
+			of := &j.Tasks[i]
+			s.task(&of.Task)
+			for k, r := range of.Ran {
+				of.Ran[k].Output = s.text(anOutput, r.Output, "output of %s of %s", r.ID, of.ID)
+			}
+		}
+	}
 	if b := d.Board; b != nil {
 		b.Plan = s.text(theCurrentPlan, b.Plan, "the plan as it stands")
 		b.Reports = s.text(aCandidate, b.Reports, "what became of the last order")
