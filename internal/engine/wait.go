@@ -56,6 +56,8 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	switch {
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
+	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
+		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID)}, true, nil
 	case t.Status == plan.StatusWaitingExternal:
 		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID),
 			Failed: true, Spent: spent(s, t)}, true, nil

@@ -426,7 +426,7 @@ func (o *oracle) row(id TaskID) Status {
 		{func() bool { return mine && o.lastAct(id).Kind == actFinish && o.ended(id) }, StatusDone},
 		{func() bool { return verdict == Approved && t.Decides == nil && (t.Judges == nil || o.modeOf(id) == "") }, StatusDone},
 		{func() bool { return t.Decides != nil && (o.waits(id, "") || o.busy(id)) }, StatusPending},
-		{func() bool { return t.Decides != nil && len(o.rec.Of(id).Acts) >= t.Decides.Max }, StatusWaitingExternal},
+		{func() bool { return t.Decides != nil && o.actsSinceReset(id) >= t.Decides.Max }, StatusWaitingExternal},
 		{func() bool { return t.Decides != nil }, StatusReady},
 		{func() bool { return o.held(id) }, StatusPending},
 		{func() bool { return o.waits(id, open.Mode) }, StatusPending},
@@ -445,4 +445,22 @@ func (o *oracle) canWork(id TaskID) bool {
 		return !o.waits(id, "") && !o.busy(id)
 	}
 	return !o.held(id) && !o.waits(id, open.Mode)
+}
+
+// actsSinceReset counts the acts of versions of which a review is newer than the newest reset.
+func (o *oracle) actsSinceReset(id TaskID) int {
+	r, newest, n := o.rec.Of(id), map[int]int{}, 0
+	for _, v := range r.Reviews {
+		newest[v.Version] = max(newest[v.Version], v.N)
+	}
+	since := 0
+	for _, reset := range r.Resets {
+		since = reset.Review
+	}
+	for _, a := range r.Acts {
+		if newest[a.Version] > since {
+			n++
+		}
+	}
+	return n
 }

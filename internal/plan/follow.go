@@ -189,6 +189,25 @@ func (r *TaskRecords) lastAct() actRecord {
 	return actRecord{}
 }
 
+// Decided reports whether a task has made as many decisions as it may.
+func (s *State) Decided(id TaskID) bool {
+	t := s.Tasks[id]
+	return t != nil && t.Decides != nil && s.Records.Of(id).recentActs() >= t.Decides.Max
+}
+
+// recentActs are the acts of versions that were reviewed after the newest reset.
+func (r *TaskRecords) recentActs() int {
+	recent := 0
+	for _, a := range r.Acts {
+		if slices.ContainsFunc(r.Reviews, func(v ReviewRecord) bool {
+			return v.Version == a.Version && v.N > r.Reset().Review
+		}) {
+			recent++
+		}
+	}
+	return recent
+}
+
 // mode is the mode that a version was made under, "" for the usual one.
 func (r *TaskRecords) mode(version int) string {
 	for _, m := range r.Modes {
@@ -345,7 +364,7 @@ func (f *flow) deciding(t *TaskState) {
 	case len(open) > 0:
 		t.waits, t.open = true, open
 	case rejected:
-	case len(r.Acts) >= t.Decides.Max:
+	case f.Decided(t.TaskID):
 		t.Status, t.reason = StatusWaitingExternal, plain.Count(len(r.Acts), "decision")+" made, which is the limit"
 	default:
 		t.Status = StatusReady

@@ -76,6 +76,10 @@ func (v *validator) flow(i int, t *plan.Task) {
 		for j, role := range t.Decides.Orders {
 			v.isRole(i, fmt.Sprintf("decides.orders[%d]", j), role)
 		}
+		if first := slices.IndexFunc(v.plan.Tasks, func(t *plan.Task) bool { return t.Decides != nil }); first != i {
+			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end of the other",
+				"one task that decides", string(v.plan.Tasks[first].TaskID), "")
+		}
 		if t.Decides.Max < 1 {
 			v.add(i, "no-bound", "decides.max", "the task may decide for ever", "how many decisions at most",
 				strconv.Itoa(t.Decides.Max), "max: 250")

@@ -97,6 +97,9 @@ func (v *validator) dependencies(i int, t *plan.Task) {
 		case t.NodeType == plan.Goal:
 			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it",
 				string(d), "")
+		case dep.Decides != nil:
+			v.add(i, "depends-on-decider", field, "a task that decides ends last, when every other is verified",
+				"a task that makes something", string(d), "")
 		case dep.NodeType == plan.Check:
 			v.add(i, "depends-on-check", field, "names a CHECK; a task that is DONE has passed its CHECK already",
 				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
