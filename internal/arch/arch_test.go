@@ -25,8 +25,10 @@ var allowed = []struct {
 	pkg  string
 	uses []string
 }{
-	{"cmd/git-wf", []string{"hooks", "internal/act", "internal/agent", "internal/audit", "internal/check", "internal/completion",
-		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand", "internal/export",
+	{"cmd/git-wf", []string{"hooks", "internal/act", "internal/agent", "internal/audit", "internal/check",
+		"internal/completion",
+		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand",
+		"internal/export",
 		"internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
 		"internal/plandoc", "internal/policy", "internal/process", "internal/progress", "internal/prompt",
 		"internal/secret", "internal/setup", "internal/terminal", "internal/views", "internal/watch", "internal/web",
@@ -45,9 +47,11 @@ var allowed = []struct {
 	{"internal/progress", []string{"internal/engine", "internal/gitstore", "internal/plan", "internal/terminal",
 		"internal/watch"}},
 	{"internal/watch", []string{"internal/graph", "internal/plan", "internal/terminal"}},
-	{"internal/views", []string{"internal/audit", "internal/checkout", "internal/engine", "internal/exchange",
+	{"internal/views", []string{"internal/act", "internal/audit", "internal/checkout", "internal/engine",
+		"internal/exchange",
 		"internal/export", "internal/gitstore", "internal/plan", "internal/plandoc"}},
-	{"internal/engine", []string{"internal/act", "internal/agent", "internal/check", "internal/contract", "internal/estimate",
+	{"internal/engine", []string{"internal/act", "internal/agent", "internal/check", "internal/contract",
+		"internal/estimate",
 		"internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/prepare", "internal/process", "internal/prompt", "internal/secret", "internal/threeway",
 		"internal/workspace", "templates"}},

@@ -94,6 +94,15 @@ func (s *State) Settled(by, id TaskID) bool {
 	})
 }
 
+// Acted are the versions of a task that took effect, oldest first.
+func (s *State) Acted(id TaskID) []int {
+	var versions []int
+	for _, a := range s.Records.Of(id).Acts {
+		versions = append(versions, a.Version)
+	}
+	return versions
+}
+
 // LastAct is the newest decision that took effect, 0 for none.
 func (s *State) LastAct(by TaskID) int { return s.Records.Of(by).lastAct().Version }
 

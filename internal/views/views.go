@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,11 +10,13 @@ import (
 	"slices"
 	"time"
 
+	"gitwf/internal/act"
 	"gitwf/internal/checkout"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -95,7 +98,36 @@ func (v *Views) files(ctx context.Context, snap *gitstore.Snapshot) (exchange.Sn
 		return s, nil, err
 	}
 	files, err := exchange.CCW(s)
+	if err == nil {
+		err = v.decisions(ctx, snap, files)
+	}
 	return s, files, err
+}
+
+// decisions adds what a task that decides looks at, and what it has decided (seed 4): dev_plan.md and
+// project_history.md.
+func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files map[string][]byte) error {
+	s := snap.State()
+	for _, t := range s.Plan.Tasks {
+		if t.Decides == nil {
+			continue
+		}
+		var history bytes.Buffer
+		for _, version := range s.Acted(t.TaskID) {
+			made, err := export.ReadArtifact(ctx, v.Store, snap, t.TaskID, version)
+			if err != nil {
+				return err
+			}
+			d, err := export.ReadDecided(ctx, v.Store, snap, made)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&history, "%s\n\n", plain.Text(d.HistoryAppend))
+		}
+		files[path.Join(string(v.ID), "dev_plan.md")] = []byte(act.DevPlan(s))
+		files[path.Join(string(v.ID), "project_history.md")] = history.Bytes()
+	}
+	return nil
 }
 
 // dropMarkers removes the markers of other plans that are no longer active here.
