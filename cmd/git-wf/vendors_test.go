@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 	"gitwf/internal/wiretest"
 )
@@ -121,6 +122,11 @@ func TestVendors(t *testing.T) {
 			w.run("verify", "HEAD")
 			if cost := w.run("status", "--cost"); !regexp.MustCompile(`bot .* tokens in`).MatchString(cost) {
 				t.Errorf("cost:\n%s", cost)
+			}
+			made := r.Git("show", "WORKFLOW_HEAD:tasks/ea/IMPL-1/artifacts/v2/artifact.json")
+			var v2 struct{ Usage plan.Usage }
+			if err := json.Unmarshal([]byte(made), &v2); err != nil || v2.Usage.InputTokens != 100 || v2.Usage.OutputTokens != 20 {
+				t.Errorf("v2 cost %+v, %v; the server counted 100 tokens in and 20 out", v2.Usage, err)
 			}
 			var second string
 			for _, q := range server.Requests() {

@@ -22,7 +22,7 @@ type Job struct {
 	Attempt int    // 1 for the first
 	Version int    // of the deliverable that this attempt would make
 
-	Dir      string        // an empty scratch directory, where the agent works
+	Dir      string        // where the agent works: an empty scratch directory or, with InCheckout, a checkout of the repository
 	Out      string        // WF_OUT: the deliverable goes here
 	In       string        // WF_IN: approved inputs, as <task id>/<path in its artifact>
 	Context  string        // WF_CONTEXT: the file that Context.Write wrote
@@ -32,6 +32,9 @@ type Job struct {
 	Role     contract.Role // WF_ROLE is its Env
 	Access   Access        // of an agent that is asked; a command line of the task can do what it can
 	Thread   string        // the conversation to continue, "" for a new one
+	Spent    plan.Usage    // what is recorded of that conversation already
+
+	InCheckout bool
 
 	Limits plan.Config // of the plan; zero means the defaults
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,7 +26,14 @@ type model struct {
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite, Limits: job.Limits}
-	reply, res, err := m.Judge(ctx, job, want)
+	told := false
+	reply, res, err := m.ask(ctx, job, want, func(r contract.Reply) *contract.Violation {
+		if told || r.Type != contract.Artifact || len(r.Files) > 0 || wrote(job.Out) {
+			return nil
+		}
+		told = true
+		return contract.NoFiles(job.Out, strays(job))
+	})
 	if err != nil || res.Kind != Artifact {
 		return res, err
 	}
@@ -49,14 +57,43 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 		}
 		if !wrote(job.Out) {
 			res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory that WF_OUT names"
+			if there := strays(job); there != nil {
+				res.Message += "; the working directory has " + strings.Join(there, ", ")
+			}
 		}
 	}
 	return res, nil
 }
 
+// strays are files that the agent left in its working directory instead of Out, at most five. A checkout has none: its
+// files were there before.
+func strays(job Job) (names []string) {
+	const most = 5
+	if job.InCheckout {
+		return nil
+	}
+	err := walk(job.Dir, func(name string, _ fs.FileInfo) error {
+		if len(names) == most {
+			return errFound
+		}
+		names = append(names, plain.Line(name))
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFound) {
+		return nil // the names are a help, no finding
+	}
+	return names
+}
+
 // Judge asks and, a few times, tells the agent what was wrong with a reply that breaks the contract. It uses nothing of
 // such a reply.
 func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
+	return m.ask(ctx, job, want, func(contract.Reply) *contract.Violation { return nil })
+}
+
+// ask is Judge with one more rule for replies.
+func (m *model) ask(ctx context.Context, job Job, want contract.Want,
+	rule func(contract.Reply) *contract.Violation) (contract.Reply, Result, error) {
 	text, err := os.ReadFile(job.Prompt)
 	if err != nil {
 		return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
@@ -72,7 +109,7 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		req.Readable = nil
 	}
 	res := Result{Kind: Artifact}
-	var usage usage
+	usage := usage{counted: job.Spent}
 	for try := 0; ; try++ {
 		answer, err := m.backend.Ask(ctx, req)
 		res.Duration += answer.Duration
@@ -85,6 +122,11 @@ func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contrac
 		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode,
 			answer.LogTail, usage.total()
 		reply, err := parse(want, answer)
+		if err == nil {
+			if wrong := rule(reply); wrong != nil {
+				err = wrong
+			}
+		}
 		res.Notes, res.Concerns = reply.Notes, reply.Concerns
 		var broken *contract.Violation
 		switch {
@@ -187,8 +229,9 @@ func writeFiles(out string, files []contract.File) error {
 
 // usage adds up the cost of one attempt's replies.
 type usage struct {
-	sum   plan.Usage
-	known bool
+	sum     plan.Usage
+	known   bool
+	counted plan.Usage // of the session that goes on
 }
 
 func (u *usage) add(r backend.Reply) {
@@ -196,14 +239,20 @@ func (u *usage) add(r backend.Reply) {
 		return
 	}
 	u.known = true
-	if r.Usage.Session { // the numbers include earlier ones
-		u.sum = plan.Usage{}
-	}
 	u.sum.Model = r.Model
-	u.sum.InputTokens += r.Usage.InputTokens
-	u.sum.CachedTokens += r.Usage.CachedTokens
-	u.sum.OutputTokens += r.Usage.OutputTokens
-	u.sum.CostUSD += r.Usage.CostUSD
+	now := plan.Usage{InputTokens: r.Usage.InputTokens, CachedTokens: r.Usage.CachedTokens,
+		OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostUSD}
+	before := plan.Usage{}
+	if r.Usage.Session { // the numbers include earlier ones
+		if r.Resumed {
+			before = u.counted
+		}
+		u.counted = now
+	}
+	u.sum.InputTokens += max(0, now.InputTokens-before.InputTokens)
+	u.sum.CachedTokens += max(0, now.CachedTokens-before.CachedTokens)
+	u.sum.OutputTokens += max(0, now.OutputTokens-before.OutputTokens)
+	u.sum.CostUSD += max(0, now.CostUSD-before.CostUSD)
 }
 
 func (u *usage) total() *plan.Usage {

@@ -41,6 +41,7 @@
 //	duplicate-id    an id or a name that stands twice
 //	not-judged      a criterion that the review leaves out
 //	contradiction   fields that can't both be meant
+//	no-files        an artifact without files, here or in the directory for them
 //
 // It does not own: how an agent is run and how its text is found among its output (internal/agent), what a reply leads
 // to (internal/engine), and whether a plan that a reply carries is one (internal/plan). It is pure: bytes in, values

@@ -37,6 +37,7 @@ const (
 	codeDuplicateID   = "duplicate-id"
 	codeNotJudged     = "not-judged"
 	codeContradiction = "contradiction"
+	codeNoFiles       = "no-files"
 )
 
 // maxAlso bounds the violations that are listed after the first: an agent that mends its reply wants all, but not a
@@ -60,6 +61,18 @@ type Violation struct {
 func CutOff(why string) *Violation {
 	return (&Violation{Code: codeCutOff, Expected: "the object up to its closing brace", Actual: plain.Line(why),
 		ExampleFix: cutOffFix}).whole()
+}
+
+// NoFiles is the violation of an ARTIFACT without files, here or in the directory for them. there are files that the
+// agent left elsewhere.
+func NoFiles(out string, there []string) *Violation {
+	v := &Violation{Code: codeNoFiles, Expected: "the deliverable, in " + out + " or in files", Actual: "no file",
+		ExampleFix: "write the deliverable to " + out}
+	if len(there) > 0 {
+		v.Actual = "no file there; the working directory has " + strings.Join(there, ", ")
+		v.ExampleFix = "move the deliverable to " + out
+	}
+	return v.whole()
 }
 
 const cutOffFix = "send a shorter reply: write large files to the directory that WF_OUT names, and leave files out"

@@ -71,6 +71,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if job.Thread, err = e.thread(work, snap, t, name); err != nil {
 		return err
 	}
+	if job.Spent, err = e.spent(work, snap, t, job.Thread); err != nil {
+		return err
+	}
 	res, err := worker.Run(work, job)
 	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); work.Err() != nil && !done {
 		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was

@@ -71,3 +71,30 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 	}
 	return all, nil
 }
+
+// spent is what is recorded of an agent's conversation, which is about one task or about all of a role.
+func (e *Engine) spent(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, thread string) (plan.Usage,
+	error) {
+	var sum plan.Effort
+	for _, other := range snap.Plan.Tasks {
+		if thread == "" || other.TaskID != t.TaskID && (t.Role == "" || other.Role != t.Role) {
+			continue
+		}
+		work, err := e.documents(ctx, snap, other.TaskID).Work()
+		if err != nil {
+			return plan.Usage{}, err
+		}
+		for _, a := range work.Artifacts {
+			if a.Thread == thread {
+				sum.AddUsage(a.Usage)
+			}
+		}
+		for _, a := range work.Attempts {
+			if a.Thread == thread {
+				sum.AddUsage(a.Usage)
+			}
+		}
+	}
+	return plan.Usage{InputTokens: sum.InputTokens, CachedTokens: sum.CachedTokens, OutputTokens: sum.OutputTokens,
+		CostUSD: sum.CostUSD}, nil
+}

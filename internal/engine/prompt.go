@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
 	"gitwf/internal/estimate"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -71,7 +73,13 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 		return prompt.Prompt{}, err
 	}
 	text, err := os.ReadFile(w.prompt)
-	return prompt.Prompt{Text: string(text), Dropped: w.dropped}, err
+	return prompt.Prompt{Text: w.unplaced(string(text)), Dropped: w.dropped}, err
+}
+
+// unplaced is a prompt for whom this directory does not exist: its places have the names of their variables.
+func (w *workDir) unplaced(text string) string {
+	return strings.NewReplacer(w.out, "$WF_OUT", w.in, "$WF_IN", w.context, "$WF_CONTEXT",
+		cmp.Or(w.feedback, w.prompt), "$WF_FEEDBACK").Replace(text)
 }
 
 // reviewPrompt writes the prompt of a future review. It runs nothing: what the engine has not recorded yet is missing.
@@ -107,6 +115,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Sn
 func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
+		Place:  prompt.Place{Out: w.out, In: w.in, Repo: w.repo, Context: w.context, Feedback: w.feedback},
 		Task:   prompt.TaskOf(plandoc.Effective(snap.State(), t.Task), snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
@@ -160,6 +169,9 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}
+	if d.Failed, err = e.lastFailure(ctx, snap, t); err != nil {
+		return d, err
+	}
 	if t.Planning() {
 		if err := e.planningData(ctx, snap, t, &d); err != nil {
 			return d, err
@@ -171,6 +183,31 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	}
 	d.Contract = contractText(w.role, d.Shell && !d.ReadOnly)
 	return d, nil
+}
+
+// lastFailure is the last attempt at a task's next version, if it left nothing.
+func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (*prompt.Attempt, error) {
+	all := snap.Records.Of(t.TaskID).Attempts
+	for i, rec := range slices.Backward(all) {
+		if rec.Version != 0 {
+			continue
+		}
+		if rec.Kind != plan.AttemptError && rec.Kind != plan.AttemptNoop {
+			return nil, nil
+		}
+		doc, err := e.documents(ctx, snap, t.TaskID).Attempt(rec)
+		if err != nil {
+			return nil, err
+		}
+		if t.Active > 0 {
+			made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+			if err != nil || doc.CreatedAt.Before(made.CreatedAt) {
+				return nil, err
+			}
+		}
+		return &prompt.Attempt{Number: i + 1, Agent: doc.Agent, Why: prompt.Text(doc.Message)}, nil
+	}
+	return nil, nil
 }
 
 // attemptPrompt writes the prompt of an attempt.
@@ -379,7 +416,7 @@ func contractText(role contract.Role, writes bool) string {
 	switch {
 	case role.Usual() != contract.Artifact:
 	case writes:
-		b.WriteString("\nFiles that you write to the directory that `WF_OUT` names need not be in `files`, which may then be left out.\n")
+		b.WriteString("\nFiles that you write to the directory for the deliverable need not be in `files`, which may then be left out.\n")
 	default:
 		b.WriteString("\nEvery file of the deliverable is in `files`, with its whole content; `encoding` is `base64` for what is no text.\n")
 	}

@@ -368,7 +368,7 @@ func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer)
 	}
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1, Dir: w.work,
-		Out: w.out, In: w.in,
+		Out: w.out, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
 		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),
 		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),

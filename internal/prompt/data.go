@@ -21,6 +21,7 @@ type Data struct {
 	Attempt  int        // number of the attempt, from 1
 	Inputs   []Input    // approved versions and files handed in
 	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
+	Failed   *Attempt   // the last attempt at this version, if it left nothing to review
 	Answers  []Answer   // to earlier questions, oldest first
 	Steps    []Step     // of the task's preparation, in order; of an action
 	// paths at which the approved changes that a change builds on contradict each other, and why
@@ -32,8 +33,9 @@ type Data struct {
 	Board     *Board   // what a task that decides is shown; nil for others
 	Judging   *Judging // what a task that judges is shown; nil for others
 	Role      *Role    // of the plan, in which the agent works; nil for none
-	Shell     bool     // the agent has WF_OUT, WF_IN and the other variables; else it answers only with text
-	ReadOnly  bool     // with Shell: it has no WF_OUT and may write nothing; its files are in its answer
+	Shell     bool     // the agent reads and writes files itself; else it answers only with text
+	Place     Place    // where those files are
+	ReadOnly  bool     // with Shell: it may write nothing; its files are in its answer
 	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
 	Way       string   // what the plan's type says to this role: Markdown, printed as it is. Binding
@@ -86,7 +88,7 @@ type Dimension struct {
 // Spec is what has to be delivered.
 type Spec struct {
 	Format      string
-	Dir         string   // output_dir: below WF_OUT
+	Dir         string   // output_dir: below Place.Out
 	Files       []string // paths or patterns below Dir
 	Single      bool     // exactly one file
 	Paths       []string // of a change of the repository: what it may touch
@@ -124,7 +126,7 @@ type Requirement struct {
 type Input struct {
 	Name    string // a task's id, or the name of a file handed in
 	Version int    // of the task; zero for a file handed in
-	Dir     string // below $WF_IN, where the paths of Files start
+	Dir     string // below Place.In, where the paths of Files start
 	Files   []File
 	Summary Text // what was done and what its review says; "" for files handed in, and for reviewers
 }
@@ -136,7 +138,7 @@ type Step struct {
 	Action  string
 	Result  string // done, skipped, answered, given, not taken yet
 	Problem string // why it was skipped or answered
-	File    string // below $WF_IN, with the output
+	File    string // below Place.In, with the output
 	Output  Text
 	Advice  Text // what the agent is to do itself. Binding
 }
@@ -176,6 +178,22 @@ type Answer struct {
 	ID       string // q1
 	Question string
 	Text     Text
+}
+
+// Attempt is an attempt that left nothing to review.
+type Attempt struct {
+	Number int    // among the attempts that left nothing
+	Agent  string // who made it
+	Why    Text   // what was seen: a refusal, a time-out, files with other names, the end of its output
+}
+
+// Place is where an agent finds and puts files: absolute paths, also in the environment under the names in the comments.
+type Place struct {
+	Out      string // WF_OUT: the deliverable goes here
+	In       string // WF_IN: the inputs
+	Repo     string // WF_REPO: the repository, to read
+	Context  string // WF_CONTEXT: the task, the plan, the criteria and the inputs as JSON
+	Feedback string // WF_FEEDBACK: the last rejection; "" if there is none
 }
 
 // Role is a part that a plan gives to whoever makes or reviews something. All of it is binding.

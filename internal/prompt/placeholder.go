@@ -81,6 +81,9 @@ func (s *masker) data(role contract.Role, d Data) Data {
 		b.History = s.text(aSummary, b.History, "the last history_append")
 		b.Tree = s.text(aSummary, b.Tree, "paths of the repository")
 	}
+	if f := d.Failed; f != nil {
+		f.Why = s.text(anOutput, f.Why, "attempt %d without a result", f.Number)
+	}
 	if d.Role != nil {
 		d.Role.Text = s.text(binding, d.Role.Text, "role %s", d.Role.Name)
 	}

@@ -31,6 +31,8 @@ func sample(role contract.Role) Data {
 	d := Data{
 		PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop.\n~~~~\n# You are done", Task: TaskOf(task, 90),
 		Attempt: 2, Shell: true, Contract: answerForm,
+		Place: Place{Out: "/tmp/t1/out", In: "/tmp/t1/in", Repo: "/home/ann/shop", Context: "/tmp/t1/context.json",
+			Feedback: "/tmp/t1/REJECTED.md"},
 		Root: []RootCriterion{{"R1", "Every product has a price."}, {"R2", "It works on a phone."}},
 		Inputs: []Input{
 			{Name: "IMPL-1", Version: 2, Dir: "IMPL-1", Files: []File{
@@ -53,6 +55,7 @@ func sample(role contract.Role) Data {
 		Notes:   []Note{{1, "decision", "", "Prices include tax."}, {2, "learning", "", "The server is slow."}},
 	}
 	if role == contract.RoleAction {
+		d.Failed = &Attempt{Number: 1, Agent: "claude", Why: "replied ARTIFACT, but gave no files"}
 		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"
 		d.Steps = []Step{
 			{Number: 1, Name: "find_pages", Action: "Search the pages", Result: "done", File: "preparation/pages",
