@@ -61,6 +61,7 @@ type agentLine struct {
 	Usable  bool          `json:"usable"`
 	WhyNot  string        `json:"why_not,omitempty"`
 	Command string        `json:"command,omitempty"`
+	Writes  string        `json:"writes,omitempty"` // where it may write, and what keeps it there
 	Problem *agentProblem `json:"problem,omitempty"`
 }
 
@@ -96,7 +97,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	for _, name := range names {
 		l := agentLine{Name: name, Kind: "built in", Usable: true}
 		if a, ok := set.Config(name); ok {
-			l.Kind, l.Model, l.Command = a.Kind, a.Model, a.Command
+			l.Kind, l.Model, l.Command, l.Writes = a.Kind, a.Model, a.Command, a.Confined()
 		}
 		for _, r := range roles {
 			if r.name == name {
@@ -157,6 +158,9 @@ func (p printer) printAgent(l agentLine, first, second int) {
 		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ")
 	}
 	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
+	if l.Writes != "" {
+		fmt.Fprintf(p.stdout, "%*s  %s\n", first, "", l.Writes)
+	}
 	if l.Problem != nil {
 		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),
 			shownValue(l.Problem.Value), plain.Line(l.Problem.Mend))

@@ -24,6 +24,7 @@ type Job struct {
 
 	Dir      string        // where the agent works: an empty scratch directory or, with InCheckout, a checkout of the repository
 	Out      string        // WF_OUT: the deliverable goes here
+	Tmp      string        // TMPDIR, for what is thrown away; "" leaves the user's
 	In       string        // WF_IN: approved inputs, as <task id>/<path in its artifact>
 	Context  string        // WF_CONTEXT: the file that Context.Write wrote
 	Feedback string        // WF_FEEDBACK: the last REJECTED.md, "" if there is none

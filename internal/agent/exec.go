@@ -91,13 +91,14 @@ func (j Job) environ() []string { return append(process.Environ(j.Environ), j.va
 func (j Job) vars() []string {
 	var vars []string
 	if j.Access != backend.MayWrite {
-		j.Out = ""
+		j.Out, j.Tmp = "", ""
 	}
 	if j.Access == backend.MayAnswer {
 		j.Repo = ""
 	}
 	for _, v := range []struct{ name, value string }{
 		{"PWD", j.Dir},
+		{"TMPDIR", j.Tmp},
 		{"WF_OUT", j.Out},
 		{"WF_IN", j.In},
 		{"WF_CONTEXT", j.Context},

@@ -65,6 +65,14 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	return res, nil
 }
 
+// writable are the directories besides Dir that the agent may write to.
+func (j Job) writable() []string {
+	if j.Tmp == "" {
+		return []string{j.Out}
+	}
+	return []string{j.Out, j.Tmp}
+}
+
 // strays are files that the agent left in its working directory instead of Out, at most five. A checkout has none: its
 // files were there before.
 func strays(job Job) (names []string) {
@@ -99,7 +107,7 @@ func (m *model) ask(ctx context.Context, job Job, want contract.Want,
 		return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
 	}
 	req := backend.Request{
-		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: []string{job.Out},
+		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: job.writable(),
 		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
 	}
 	if req.Access = job.Access; req.Access != backend.MayWrite {

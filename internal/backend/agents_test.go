@@ -142,7 +142,7 @@ func TestAgentWorks(t *testing.T) {
 		t.Run(a.kind, func(t *testing.T) {
 			t.Parallel()
 			wfOut := elsewhere(t)
-			repository := elsewhere(t)
+			repository := t.TempDir()
 			if err := os.Mkdir(filepath.Join(repository, ".git"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -173,6 +173,10 @@ func TestAgentWorks(t *testing.T) {
 			}
 			if _, err := os.Lstat(forbidden); err == nil {
 				t.Errorf("it wrote where it must not\n%s", &log)
+			}
+			const most = 48 << 10 // bytes of the first request: the agent's own instructions and the tools that it offers
+			if body := r.bodies()[0]; len(body) > most {
+				t.Errorf("the first request has %d bytes", len(body))
 			}
 			u := reply.Usage
 			if !u.Known || u.InputTokens != 3000 || u.OutputTokens != 150 || u.CachedTokens != 1600 {
@@ -232,7 +236,7 @@ func TestAgentWritesNothing(t *testing.T) {
 	}
 }
 
-// elsewhere is a directory outside the temporary directory, where codex's sandbox lets everybody write.
+// elsewhere is a directory outside the temporary directory.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	home, err := os.UserHomeDir()

@@ -171,6 +171,21 @@ func New(c Config, environ []string) (Backend, error) {
 	return &base, nil
 }
 
+// Confined says where the agent may write, and what keeps it there: nothing of ours does.
+func (c Config) Confined() string {
+	switch {
+	case c.Kind == KindCommand:
+		return "writes wherever its command can"
+	case c.Kind == KindOpenAI || c.Kind == KindAnthropic:
+		return "writes nothing, it answers with text"
+	case c.Kind == KindCodex:
+		return "writes to the attempt's directories, by its own sandbox"
+	case c.Shell:
+		return "its tools write to the attempt's directories, its shell anywhere"
+	}
+	return "writes to the attempt's directories, by its own permissions"
+}
+
 // Check returns the first setting that can't work anywhere, nil if all can.
 func (c Config) Check() *SettingError {
 	fail := func(key, format string, args ...any) *SettingError {

@@ -41,12 +41,17 @@ func (claude) call(c Config, r Request) (args, env []string) {
 	if allowed != nil {
 		args = append(append(args, "--allowedTools"), allowed...)
 	}
-	switch r.Access {
-	case MayRead:
-		args = append(args, "--tools", "Read,Glob,Grep")
-	case MayAnswer:
-		args = append(args, "--tools", "")
+	// Only what the work needs: each tool that is offered costs tokens with every request.
+	tools := "Read,Glob,Grep"
+	switch {
+	case r.Access == MayAnswer:
+		tools = ""
+	case r.Access == MayWrite && c.Shell:
+		tools += ",Edit,Write,Bash"
+	case r.Access == MayWrite:
+		tools += ",Edit,Write"
 	}
+	args = append(args, "--tools", tools)
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)
 	}

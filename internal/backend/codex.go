@@ -33,7 +33,13 @@ func (codex) call(c Config, r Request) (args, env []string) {
 	}
 	args = append(args,
 		"--json", "--skip-git-repo-check", "-c", "sandbox_mode="+toml(sandbox), "-c", `approval_policy="never"`,
-		"-c", "check_for_update_on_startup=false")
+		"-c", "check_for_update_on_startup=false",
+		// Tools that the work does not need: each that is offered costs tokens with every request.
+		"-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `web_search="disabled"`)
+	if sandbox == "workspace-write" { // the directories for temporary files hold those of other tasks
+		args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true",
+			"-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true")
+	}
 	if len(r.Writable) > 0 {
 		args = append(args, "-c", "sandbox_workspace_write.writable_roots="+toml(r.Writable))
 	}

@@ -34,6 +34,7 @@ type workDir struct {
 	dir      string // of everything below
 	work     string // where the command runs
 	out      string // WF_OUT
+	tmp      string // TMPDIR of an agent that may write
 	in       string // WF_IN
 	context  string // WF_CONTEXT
 	prompt   string // WF_PROMPT
@@ -84,7 +85,7 @@ func (e *Engine) prepareAs(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	}
 	w := &workDir{
 		place: place, ownPlace: e.scratch == nil,
-		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), in: filepath.Join(dir, "in"),
+		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), tmp: filepath.Join(dir, "tmp"), in: filepath.Join(dir, "in"),
 		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as, repo: e.repo(),
 		inputs:    inputs,
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
@@ -118,7 +119,7 @@ func (w *workDir) remove() {
 
 // fill provides what every command gets: inputs and context. An attempt gets the rest too.
 func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	if err := os.Mkdir(w.in, 0o777); err != nil {
+	if err := errors.Join(os.Mkdir(w.in, 0o777), os.Mkdir(w.tmp, 0o777)); err != nil {
 		return err
 	}
 	r := snap.Records.Of(t.TaskID)
@@ -368,7 +369,7 @@ func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer)
 	}
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1, Dir: w.work,
-		Out: w.out, In: w.in, InCheckout: w.checkout,
+		Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
 		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),
 		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),
