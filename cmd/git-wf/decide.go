@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,12 +65,63 @@ func (e *env) retryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
-		ArgsUsage: "TASK",
+		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why it will work now"),
+			&cli.BoolFlag{Name: "all", Usage: "each task that used up its attempts"},
 		},
-		Action: e.onTask(wholePlan, e.retry),
+		Action: e.onPlan(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+			if c.Bool("all") == (c.Args().Len() > 0) {
+				return fault.Usage("git wf retry TASK, or git wf retry --all", "retry takes either a task or --all")
+			}
+			if c.Bool("all") {
+				return e.retryAll(c, store, snap)
+			}
+			t, err := findTask(snap.State(), c.Args().First())
+			if err != nil {
+				return err
+			}
+			return e.retry(c, store, snap, t)
+		}),
 	}
+}
+
+// retryAll lets every task that used up its attempts go on, in plan order.
+func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	d, _, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	type retried struct {
+		TaskID plan.TaskID `json:"task_id"`
+		Status plan.Status `json:"status"`
+		Commit plan.OID    `json:"commit"`
+	}
+	all := []retried{}
+	state := snap.State()
+	for _, t := range snap.Plan.Tasks {
+		if state.Tasks[t.TaskID].Status != plan.StatusWaitingExternal {
+			continue
+		}
+		ev := plan.Retry{Task: t.TaskID, Decision: d}
+		done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
+		if err != nil {
+			return err
+		}
+		all = append(all, retried{t.TaskID, done.Snapshot.State().Tasks[t.TaskID].Status, done.Commit})
+	}
+	if c.Bool("json") {
+		return e.printJSON(all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(e.stdout, "%s: no task has used up its attempts\n", snap.ID)
+		return err
+	}
+	for _, r := range all {
+		fmt.Fprintf(e.stdout, "%s is %s\n", r.TaskID, r.Status)
+	}
+	_, err = fmt.Fprintln(e.stdout, "next: git wf run")
+	return err
 }
 
 func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {

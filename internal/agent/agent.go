@@ -99,9 +99,16 @@ type Result struct {
 	Notes    []plan.Note // that came with the reply
 	Concerns []plan.Note // about other tasks
 
+	Down    *Outage             // nil if the agent could be asked
 	Skipped []string            // why others of a chain of fallbacks did not answer, one line each
 	Replies int                 // number of its answers, including replies that broke the contract
 	Broken  *contract.Violation // how the last reply broke the contract; nil if it did not
+}
+
+// Outage is that nobody could be asked, the agent or another of its chain.
+type Outage struct {
+	Lasting bool          // until somebody mends it: a program, login or key
+	After   time.Duration // in which the service wants to be asked again; zero if it does not say
 }
 
 // MadeBy is the agent that did the work; asked is the one that was to do it.

@@ -191,6 +191,9 @@ func (r *Result) fail(err error) {
 	}
 	var e *backend.Error
 	if errors.As(err, &e) {
+		if e.Reason == backend.Unavailable || e.Reason == backend.Transient {
+			r.Down = &Outage{Lasting: e.Reason == backend.Unavailable, After: e.RetryAfter}
+		}
 		r.ExitCode, r.LogTail = e.ExitCode, e.LogTail
 		if e.LogTail != "" {
 			r.Message += "\nend of its output:\n" + e.LogTail

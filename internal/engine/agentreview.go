@@ -72,6 +72,9 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		if err != nil && res.Message == "" {
 			res = agent.Result{Kind: agent.Error, Message: err.Error()}
 		}
+		if down := outageOf(who.agent, res); down != nil {
+			return down
+		}
 		if res.Kind != agent.Artifact {
 			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
 		}

@@ -83,6 +83,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if err != nil && res.Message == "" {
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}
 	}
+	if down := outageOf(name, res); down != nil {
+		return down
+	}
 	if t.Planning() {
 		if err := nameCandidate(w.out, t.DeliverableSpec.Filename); err != nil {
 			return err

@@ -36,14 +36,16 @@ type run struct {
 	planning  bool                     // only tasks that make plans
 	untrusted map[plan.TaskID]int      // planning tasks, by the version whose command lines may not run
 	undecided map[plan.TaskID]plan.OID // deciding tasks, by the state in which no rule has anything to decide
+	outages   map[string]*outage       // agents that can't be asked
+	stalled   []string                 // those of them that have work now
 	commit    plan.OID                 // of the state that was read last
 }
 
 func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
 		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
-		undecided: map[plan.TaskID]plan.OID{},
-		done:      make(chan outcome), freed: make(chan struct{}, 1),
+		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
+		done: make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -124,8 +126,11 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	if failed != nil || r.once {
+	if failed != nil || r.once && r.started > 0 {
 		return true, failed
+	}
+	if waits, down := r.stall(); waits || down != nil || r.once {
+		return !waits, down
 	}
 	if len(r.claims) == 0 { // no claim has blocked us yet; that does not mean that nobody works here
 		if err := r.readClaims(ctx); err != nil {
@@ -138,7 +143,14 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 // finish records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
 // fails for all.
 func (r *run) finish(ctx context.Context, out outcome, failed error) error {
+	by := r.running[out.task].agent
 	delete(r.running, out.task)
+	var down *OutageError
+	if errors.As(out.err, &down) {
+		r.started--
+		return r.down(ctx, out.task, down)
+	}
+	delete(r.outages, by)
 	var untrusted *untrustedError
 	var session *plan.SessionError
 	var undecided *undecidedError
@@ -186,7 +198,7 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 		case <-interrupted:
 			return outcome{}, false
 		case <-tick:
-			if r.Store.Pulse(r.id) != pulse || r.fallen() || time.Since(began) > lookTime {
+			if r.Store.Pulse(r.id) != pulse || r.fallen() || r.returns() || time.Since(began) > lookTime {
 				return outcome{}, false
 			}
 		}
@@ -303,8 +315,15 @@ func (r *run) next(s *plan.State) []work {
 		return nil // the plan was paused meanwhile: finish the current work and start nothing
 	}
 	free := r.room()
+	r.stalled = nil
 	var chosen []work
 	choose := func(w work) {
+		if r.outageRests(w.agent) {
+			if !slices.Contains(r.stalled, w.agent) {
+				r.stalled = append(r.stalled, w.agent)
+			}
+			return
+		}
 		if _, busy := r.running[w.task.TaskID]; len(chosen) < free && !busy && !r.crossed(s, w, chosen) {
 			chosen = append(chosen, w)
 		}
