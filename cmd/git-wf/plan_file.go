@@ -249,6 +249,9 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	printSome(p.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
 		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plain.Line(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
 			" ↵ ")), 100))
+		for _, r := range l.Remarks {
+			fmt.Fprintf(p.stderr, "    look twice: it %s\n", r)
+		}
 	})
 }
 

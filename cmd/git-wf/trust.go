@@ -72,7 +72,11 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return nil
 	}
 	for _, l := range fresh {
-		fmt.Fprintf(e.stdout, "%s\n%s\n\n", e.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
+		fmt.Fprintf(e.stdout, "%s\n%s\n", e.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
+		for _, r := range l.Remarks {
+			fmt.Fprintln(e.stdout, e.paint("33", "look twice: it "+r))
+		}
+		fmt.Fprintln(e.stdout)
 	}
 	if c.Bool("list") {
 		return nil

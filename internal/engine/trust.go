@@ -102,7 +102,7 @@ func (t *Trust) New(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.Comman
 	for _, l := range append(plandoc.CommandLines(p), later...) {
 		if !seen[l.Line] && !t.Has(l.Line) {
 			seen[l.Line] = true
-			lines = append(lines, l)
+			lines = append(lines, l.Marked())
 		}
 	}
 	return lines

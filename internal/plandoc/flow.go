@@ -237,6 +237,8 @@ type CommandLine struct {
 	Line   string      `json:"line"`
 	TaskID plan.TaskID `json:"task_id"`
 	Path   string      `json:"path"` // where in plan.json it stands
+
+	Remarks []string `json:"remarks,omitempty"` // what a reader should look at twice; Marked sets them
 }
 
 // CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan
@@ -245,7 +247,7 @@ func CommandLines(p *plan.Plan) []CommandLine {
 	var lines []CommandLine
 	for i, t := range p.Tasks {
 		if t.Run != "" {
-			lines = append(lines, CommandLine{t.Run, t.TaskID, fmt.Sprintf("tasks[%d].run", i)})
+			lines = append(lines, CommandLine{Line: t.Run, TaskID: t.TaskID, Path: fmt.Sprintf("tasks[%d].run", i)})
 		}
 		for _, l := range stepLines(t) {
 			l.Path = fmt.Sprintf("tasks[%d].%s", i, l.Path)
@@ -253,7 +255,8 @@ func CommandLines(p *plan.Plan) []CommandLine {
 		}
 		for j, c := range t.AcceptanceCriteria {
 			if c.Run != "" {
-				lines = append(lines, CommandLine{c.Run, t.TaskID, fmt.Sprintf("tasks[%d].acceptance_criteria[%d].run", i, j)})
+				lines = append(lines, CommandLine{Line: c.Run, TaskID: t.TaskID,
+					Path: fmt.Sprintf("tasks[%d].acceptance_criteria[%d].run", i, j)})
 			}
 		}
 	}

@@ -147,10 +147,10 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []CommandLine{
-		{"make numbers", "IMPL-1", "tasks[1].run"},
-		{"test -s numbers.csv", "IMPL-1", "tasks[1].acceptance_criteria[0].run"},
-		{"test -s part.md", "IMPL-2.1", "tasks[4].acceptance_criteria[0].run"},
-		{"test -s report.md", "IMPL-3", "tasks[6].acceptance_criteria[0].run"},
+		{Line: "make numbers", TaskID: "IMPL-1", Path: "tasks[1].run"},
+		{Line: "test -s numbers.csv", TaskID: "IMPL-1", Path: "tasks[1].acceptance_criteria[0].run"},
+		{Line: "test -s part.md", TaskID: "IMPL-2.1", Path: "tasks[4].acceptance_criteria[0].run"},
+		{Line: "test -s report.md", TaskID: "IMPL-3", Path: "tasks[6].acceptance_criteria[0].run"},
 	}
 	if diff := cmp.Diff(want, CommandLines(p)); diff != "" {
 		t.Error(diff)
