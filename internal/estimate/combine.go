@@ -41,9 +41,9 @@ type Result struct {
 	Correction  *Correction `json:"correction,omitempty"` // nil if the planner's number stays
 }
 
-// Combine returns the larger of the agent's judgement and the rule. If the agent left the task out, it uses the
-// planner's number as the judgement. The task passes if the result is at most the threshold and the agent does not
-// object: an agent's no counts, its yes does not make a task smaller.
+// Combine returns the agent's judgement or, if the agent left the task out, the planner's; the rule's number counts only
+// where there is no other. The task passes if the result is at most the threshold and the agent does not object: an
+// agent's no counts, its yes does not make a task smaller.
 func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result {
 	r := Result{Sources: Sources{Planner: planner, Agent: agent, Rule: rule}}
 	judged, who, why := 0.0, "", ""
@@ -58,12 +58,11 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 		reason += ": " + clip(plain.Line(why))
 	}
 	r.Days = judged
-	if rule.Days > judged {
-		r.Days = rule.Days
-		reason = fmt.Sprintf("the rule says %s", number(rule.Days))
-		if who != "" {
-			reason += fmt.Sprintf(", %s %s", who, number(judged))
-		}
+	switch {
+	case who == "":
+		r.Days, reason = rule.Days, fmt.Sprintf("the rule says %s", number(rule.Days))
+	case rule.Days > judged && FarApart(judged, rule.Days):
+		reason += fmt.Sprintf("; the rule says %s, which is far apart", number(rule.Days))
 	}
 	refused := agent != nil && agent.OneShotPass != nil && !*agent.OneShotPass
 	r.OneShotPass = r.Days <= threshold && !refused
@@ -84,6 +83,12 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 		}
 	}
 	return r
+}
+
+// FarApart reports whether a person should look why two estimates differ.
+func FarApart(a, b float64) bool {
+	const factor, least = 4, 1 // of what is small nobody minds
+	return max(a, b) > least && max(a, b) >= factor*min(a, b)
 }
 
 // clip shortens a reason to fit on a line.

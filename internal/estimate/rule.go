@@ -51,8 +51,6 @@ func (w Weights) Estimate(t *plan.Task) Estimate {
 	sum.add(len(files), w.Files.Each, "file", "files")
 	sum.add(patterns, w.Files.Pattern, "pattern of files", "patterns of files")
 	text := t.Title + "\n" + t.Description
-	sum.add(named(text, files), w.Files.Named, "file or module that the text names",
-		"files or modules that the text names")
 	w.criteria(&sum, t.AcceptanceCriteria)
 	sum.add(len(t.DependsOn), w.Inputs.DependsOn, "task that it depends on", "tasks that it depends on")
 	sum.add(requirements(t.Requires), w.Inputs.Requires, "required input", "required inputs")

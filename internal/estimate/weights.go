@@ -30,7 +30,6 @@ type Weights struct {
 type FileWeights struct {
 	Each    float64 `yaml:"each"`    // for each file of the spec
 	Pattern float64 `yaml:"pattern"` // for each glob pattern of the spec
-	Named   float64 `yaml:"named"`   // for each file or module that only the text names
 }
 
 // CriterionWeights weights a criterion by its severity and by who judges it.
@@ -85,7 +84,7 @@ func ParseWeights(name string, data []byte, base Weights) (Weights, error) {
 // check finds the first weight that no estimate can use.
 func (w Weights) check() error {
 	all := map[string]float64{
-		"base": w.Base, "files.each": w.Files.Each, "files.pattern": w.Files.Pattern, "files.named": w.Files.Named,
+		"base": w.Base, "files.each": w.Files.Each, "files.pattern": w.Files.Pattern,
 		"criteria.must_run": w.Criteria.MustRun, "criteria.must_manual": w.Criteria.MustManual,
 		"criteria.should_run": w.Criteria.ShouldRun, "criteria.should_manual": w.Criteria.ShouldManual,
 		"inputs.depends_on": w.Inputs.DependsOn, "inputs.requires": w.Inputs.Requires, "covers": w.Covers,
@@ -105,10 +104,6 @@ func (w Weights) check() error {
 		if v := all[key]; !(v >= 0 && v <= maxWeight) {
 			return fmt.Errorf("%s: expected a number from 0 to %d, found %v", key, maxWeight, v)
 		}
-	}
-	if w.Files.Named > w.Files.Each {
-		// Otherwise declaring a file that the text already names would lower the estimate.
-		return fmt.Errorf("files.named: %s is more than files.each, %s", number(w.Files.Named), number(w.Files.Each))
 	}
 	return nil
 }

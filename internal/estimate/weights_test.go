@@ -29,7 +29,6 @@ func TestParseWeightsErrors(t *testing.T) {
 		{"factor zero", "verbs: [{name: x, factor: 0, words: [y]}]", "w.yaml: verbs[0]: a group needs"},
 		{"empty word", "verbs: [{name: x, factor: 1, words: [a, ' ']}]", "w.yaml: verbs[0].words[1]: is empty"},
 		{"verbs as object", "verbs: {}", "w.yaml:1: cannot unmarshal !!map"},
-		{"named above each", "files: {each: 0.1, named: 0.4}", "w.yaml: files.named: 0.4 is more than files.each, 0.1"},
 		{"two documents", "base: 1\n---\nbase: 2", "w.yaml: expected one YAML document, found a second one"},
 		{"a broken second document", "base: 1\n---\n[", "w.yaml: expected one YAML document, found a second one"},
 		{"no YAML", "base: [", "w.yaml:1: did not find"},
@@ -71,7 +70,7 @@ func TestShippedTableIsWhole(t *testing.T) {
 	}
 	w := shipped(t)
 	for name, v := range map[string]float64{
-		"base": w.Base, "each": w.Files.Each, "pattern": w.Files.Pattern, "named": w.Files.Named, "covers": w.Covers,
+		"base": w.Base, "each": w.Files.Each, "pattern": w.Files.Pattern, "covers": w.Covers,
 		"must_run": w.Criteria.MustRun, "must_manual": w.Criteria.MustManual, "should_run": w.Criteria.ShouldRun,
 		"should_manual": w.Criteria.ShouldManual, "depends_on": w.Inputs.DependsOn, "requires": w.Inputs.Requires,
 		"per_100_words": w.Description.Per100Words, "most": w.Description.Most,

@@ -1,12 +1,9 @@
 package estimate
 
 import (
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"gitwf/internal/pattern"
 )
 
 // ideograph reports whether a rune belongs to a script without spaces between words.
@@ -52,72 +49,4 @@ func (v Verbs) in(text string) string {
 		}
 	}
 	return ""
-}
-
-// A file in a text is a name with an extension, or a name alone in backticks.
-var fileName = pattern.Compile("`[^`\\s]{2,60}`|[A-Za-z0-9_/-][A-Za-z0-9_./-]+\\.[A-Za-z][A-Za-z0-9]{0,4}\\b")
-
-var (
-	bullet   = pattern.Compile(`^\s*(?:[-*+•]|[0-9]{1,3}[.)、])\s*\S`)
-	sentence = pattern.Compile(`[.!?:]\s|[。！？：\n]`)
-	comma    = pattern.Compile(`[,;，；、]`)
-)
-
-// An enumeration has at least this many items, each of at most this many words.
-const (
-	leastItems   = 4
-	mostInAnItem = 5
-)
-
-// named counts the files and modules that a text names in addition to the declared ones: files by name, modules as
-// items of an enumeration or of a bulleted list.
-func named(text string, declared map[string]bool) int {
-	known := map[string]bool{}
-	for name := range declared {
-		known[name], known[path.Base(name)] = true, true
-	}
-	before := len(known)
-	for _, name := range fileName.Get().FindAllString(text, -1) {
-		name = strings.ToLower(strings.Trim(name, "`"))
-		if !known[path.Base(name)] {
-			known[name] = true
-		}
-	}
-	files := len(known) - before
-	return files + items(fileName.Get().ReplaceAllString(text, ""))
-}
-
-// items counts the items that a text lists, apart from file names.
-func items(text string) int {
-	seen, bullets := map[string]bool{}, 0
-	for line := range strings.Lines(text) {
-		if bullet.Get().MatchString(line) {
-			bullets++
-			continue
-		}
-		for _, part := range sentence.Get().Split(line, -1) {
-			for _, item := range enumerated(part) {
-				seen[item] = true
-			}
-		}
-	}
-	return bullets + len(seen)
-}
-
-// enumerated returns the items of a sentence that is an enumeration. The first item may have words before it, the last
-// one after it.
-func enumerated(part string) []string {
-	pieces := comma.Get().Split(part, -1)
-	var list []string
-	for i, piece := range pieces {
-		piece = strings.ToLower(strings.TrimSpace(piece))
-		if piece == "" || countWords(piece) > mostInAnItem && i > 0 && i < len(pieces)-1 {
-			continue
-		}
-		list = append(list, piece)
-	}
-	if len(list) < leastItems {
-		return nil
-	}
-	return list
 }
