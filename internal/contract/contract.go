@@ -16,6 +16,7 @@ type Want struct {
 	// of a check: the candidate's; those with a run line are judged by the engine, not by the agent
 	Criteria []plan.Criterion
 	Rubric   *plan.Rubric  // of a check: what is rated; then a stated score is dropped
+	MinScore int           // of a review: the least score that approves
 	Tasks    []plan.TaskID // of a feasibility check: the leaves
 	Others   []plan.TaskID // of a feasibility check: tasks that are not asked about; Parse drops their estimates
 	Limits   plan.Config   // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default

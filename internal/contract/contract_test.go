@@ -21,7 +21,7 @@ func wants(role Role) Want {
 			{ID: "A2", Severity: plan.Should, Statement: "links"},
 			{ID: "K1", Severity: plan.Must, Statement: "tests pass", Run: "make test"},
 		},
-		Tasks: []plan.TaskID{"IMPL-1", "IMPL-2", "IMPL-3"},
+		Tasks: []plan.TaskID{"IMPL-1", "IMPL-2", "IMPL-3"}, MinScore: 40,
 	}
 }
 
@@ -204,6 +204,8 @@ func TestViolations(t *testing.T) {
 		{"approved with a failed MUST of the engine's", RoleCheck,
 			review("APPROVED", a1+`,`+a2+`,{"id":"K1","pass":false,"evidence":"x"}`), "contradiction $.verdict"},
 		{"rejected without a reason", RoleCheck, review("REJECTED", a1+`,`+a2), "contradiction $.verdict"},
+		{"approved with too low a score", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "39", 1),
+			"contradiction $.verdict"},
 		{"another verdict", RoleCheck, review("approve", a1+`,`+a2), "bad-value $.verdict"},
 		{"half a point", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "50.5", 1), "wrong-type $.score"},
 		{"score above 100", RoleCheck, strings.Replace(review("APPROVED", a1+`,`+a2), "50", "101", 1), "bad-value $.score"},

@@ -144,6 +144,11 @@ func (j *judge) review(object map[string]any, r *Reply) {
 	case r.Verdict == plan.Approved && len(failed.must) > 0:
 		j.add(codeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
 			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
+	case r.Verdict == plan.Approved && r.Score < j.want.MinScore && !failed.any && len(r.Suggestions) == 0:
+		j.add(codeContradiction, "$.verdict",
+			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one that rejects",
+				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, r.Score),
+			`"verdict": "REJECTED", "suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
 	case r.Verdict == plan.Rejected && !failed.any && len(r.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
 			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",

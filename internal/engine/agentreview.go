@@ -112,7 +112,8 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria, Rubric: ev.subject.Rubric}
+	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria, Rubric: ev.subject.Rubric,
+		MinScore: ev.subject.MinScore}
 	return e.consult(ctx, w, snap, t, who, data, want, log)
 }
 

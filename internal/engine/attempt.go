@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gitwf/internal/agent"
@@ -227,7 +228,27 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return err
 	}
+	same, err := e.rejectedAlready(ctx, snap, t, tree, w.inputs)
+	if err != nil {
+		return err
+	}
+	if same && e.Agents.Knows(h.claim.Agent) && h.claim.Agent != agent.NameOutline {
+		res.Kind, res.Message = agent.Error, fmt.Sprintf("made the files of %s again, which was rejected: %s",
+			plan.VersionID(t.Active), w.rejected.Reason)
+		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, nil)
+	}
 	return e.recordVersion(ctx, snap, t, h, w, batch, tree, infos, res, took, x)
+}
+
+// rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and rejected.
+func (e *Engine) rejectedAlready(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, tree plan.OID,
+	inputs []plan.Input) (bool, error) {
+	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
+	if !ok || v.Files != tree || t.Verdict != plan.Rejected {
+		return false, nil
+	}
+	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+	return err == nil && slices.Equal(made.Inputs, inputs), err
 }
 
 // recordVersion records a new version whose files are in the batch.

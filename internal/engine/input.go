@@ -139,11 +139,50 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	}
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
+	ev := plan.HandIn{Task: task, Files: docs, Author: person}
+	if err == nil {
+		_, err = ev.Apply(snap.State())
+	}
+	if err == nil {
+		err = e.distinct(ctx, snap, task, req.Name, docs)
+	}
 	if err != nil {
+		batch.Discard()
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task,
 			shell.Word(plain.Line(req.Name)), anyOf(req.Formats)))
 	}
-	return e.append(ctx, id, plan.HandIn{Task: task, Files: docs, Author: person}, nil, batch)
+	return e.append(ctx, id, ev, nil, batch)
+}
+
+// given are the files that a task has under a name, by the hash of their content.
+func (e *Engine) given(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string) (map[string]string,
+	error) {
+	known := map[string]string{}
+	for n := 1; n <= snap.Records.Of(task).Inputs[plan.EscapeName(name)]; n++ {
+		doc, err := e.documents(ctx, snap, task).Input(export.InputRecord{Name: plan.EscapeName(name), N: n})
+		if err != nil {
+			return nil, err
+		}
+		known[doc.SHA256] = doc.FileName
+	}
+	return known, nil
+}
+
+// distinct refuses a file that is there already, under whatever name: two files are asked for to get two.
+func (e *Engine) distinct(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, name string,
+	docs []plan.InputDocument) error {
+	known, err := e.given(ctx, snap, task, name)
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if have, ok := known[d.SHA256]; ok {
+			return &InputError{File: plain.Line(d.FileName), Reason: fmt.Sprintf("%s has that content already, as %s",
+				plain.Line(name), plain.Line(have))}
+		}
+		known[d.SHA256] = d.FileName
+	}
+	return nil
 }
 
 // anyOf is the file extension in a suggested command, if only some are allowed.
@@ -360,13 +399,9 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for n := 1; n <= snap.Records.Of(t.TaskID).Inputs[plan.EscapeName(req.Name)]; n++ {
-		doc, err := e.documents(ctx, snap, t.TaskID).Input(export.InputRecord{Name: plan.EscapeName(req.Name), N: n})
-		if err != nil {
-			return err
-		}
-		known[doc.FileName+"\x00"+doc.SHA256] = true
+	known, err := e.given(ctx, snap, t.TaskID, req.Name)
+	if err != nil {
+		return err
 	}
 	var files []string
 	for _, entry := range entries {
@@ -379,7 +414,11 @@ func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err != nil {
 		return hinted(err, "move it out of "+InputDir(snap.ID, req.Name)+", then git wf run")
 	}
-	docs = slices.DeleteFunc(docs, func(d plan.InputDocument) bool { return known[d.FileName+"\x00"+d.SHA256] })
+	docs = slices.DeleteFunc(docs, func(d plan.InputDocument) bool {
+		_, have := known[d.SHA256]
+		known[d.SHA256] = d.FileName
+		return have
+	})
 	if len(docs) == 0 {
 		batch.Discard()
 		return nil

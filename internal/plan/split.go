@@ -130,6 +130,10 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 	if fs := fragment.fitsAsFragment(); len(fs) > 0 {
 		return nil, fs
 	}
+	if n := fragment.actions(); n < 2 {
+		return nil, Findings{{Code: "fragment-alone", TaskID: leaf, Path: "tasks",
+			Message: "a split into one task is no smaller", Expected: "two tasks or more", Found: strconv.Itoa(n)}}
+	}
 	heir, fs := fragment.heir(old)
 	if len(fs) > 0 {
 		return nil, fs
@@ -152,6 +156,16 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 		}
 	}
 	return &p, nil
+}
+
+// actions is the number of ACTIONs.
+func (p *Plan) actions() (n int) {
+	for _, t := range p.Tasks {
+		if t.NodeType == Action {
+			n++
+		}
+	}
+	return n
 }
 
 // fitsAsFragment refuses what only a whole plan has.
