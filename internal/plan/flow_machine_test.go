@@ -40,6 +40,7 @@ type flowTeam struct {
 	touched bool                // a person acted
 	log     []string
 	parts   int // tasks of a fragment
+	answers int // questions that a person answers although persons are gone: what is asked then is answered first
 }
 
 type flowVersion struct {
@@ -90,6 +91,7 @@ func newFlowTeam(t *testing.T, seed uint64) *flowTeam {
 	f.faults = []int{0, 20, 20, 60}[f.rnd.IntN(4)]
 	f.crashes = []int{0, 0, 20}[f.rnd.IntN(3)]
 	f.persons = []int{0, 0, 3, 12}[f.rnd.IntN(4)]
+	f.answers = []int{0, 0, 5}[f.rnd.IntN(3)]
 	f.plan = f.randomPlan()
 	return f
 }
@@ -121,7 +123,13 @@ func (f *flowTeam) randomPlan() *Plan {
 				}
 			}
 			a.OrderOnly, a.Role = nil, []string{"", "review"}[f.rnd.IntN(2)]
-			a.DeliverableSpec = &DeliverableSpec{Format: FormatVerdicts}
+			a.Requires, a.DeliverableSpec = nil, &DeliverableSpec{Format: FormatVerdicts}
+			if f.chance(60) {
+				a.Judges.Partial = &struct {
+					BlockedRounds int `json:"blocked_rounds"`
+					Done          int `json:"done"`
+				}{f.rnd.IntN(4), f.rnd.IntN(3)}
+			}
 		} else {
 			works = append(works, id)
 		}
@@ -145,7 +153,7 @@ func (f *flowTeam) randomPlan() *Plan {
 	})
 	if f.chance(50) {
 		main := f.action("MAIN-1", "GOAL-1", nil)
-		main.DeliverableSpec = &DeliverableSpec{Format: FormatDecision}
+		main.Requires, main.DeliverableSpec = nil, &DeliverableSpec{Format: FormatDecision}
 		main.Decides, main.Role = &Decides{Orders: [][]string{{"dev", "review"}, {"dev"}, {"review"}}[f.rnd.IntN(3)],
 			Max: 1 + f.rnd.IntN(12)}, ""
 		if f.faults == 0 && f.crashes == 0 {
@@ -175,6 +183,9 @@ func (f *flowTeam) action(id, parent TaskID, before []TaskID) *Task {
 	if no := false; f.chance(15) {
 		a.Follows = &no
 	}
+	if f.faults > 0 && f.chance(8) {
+		a.Requires = []Requirement{{Name: "a logo", Count: 1 + f.rnd.IntN(2)}}
+	}
 	return a
 }
 
@@ -185,6 +196,14 @@ func (f *flowTeam) check(id TaskID) *Task {
 	}
 	if f.chance(15) {
 		c.OnExhausted = onExhaustedAccept
+	}
+	switch f.rnd.IntN(6) {
+	case 0: // more must approve
+		c.Reviewers = []string{"ann", "bob", "cid"}
+		c.Quorum = 2 + f.rnd.IntN(2)
+	case 1: // seats, one of them a role
+		c.Reviewers = [][]string{{"ann", "bob"}, {"ann", "review", "bob"}, {ReviewerPerson, "bob"}}[f.rnd.IntN(3)]
+		c.Agree = &Agree{Approvals: 1 + f.rnd.IntN(2), Mean: []int{0, 60, 75}[f.rnd.IntN(3)], Veto: []int{0, 10}[f.rnd.IntN(2)]}
 	}
 	return c
 }
@@ -327,20 +346,30 @@ func (f *flowTeam) finished(s *State, by *TaskState) {
 func (f *flowTeam) reviewsHold(s *State, t *TaskState) {
 	for _, a := range s.Records.Of(t.TaskID).Artifacts {
 		verdict := s.VersionVerdict(t.TaskID, VersionID(a.Version))
-		own, rejects, accepted := Verdict(""), false, false
+		spoke, rejects, accepted := map[string]Verdict{}, false, false
 		for _, r := range s.Records.Of(t.TaskID).Reviews {
 			switch {
 			case r.Version != a.Version:
-			case r.Reviewer == "ann":
-				own = r.Verdict
 			case r.Reviewer == reviewerAccepted:
 				accepted = true
+			case r.Reviewer != reviewerOvertook && !f.plan.Judges(r.Reviewer):
+				spoke[r.Reviewer] = r.Verdict
 			default:
 				rejects = rejects || r.Verdict == Rejected && !f.plan.Judges(r.Reviewer)
 			}
 		}
-		if verdict == Approved && own != Approved && !accepted {
-			f.fail("%s v%d is approved, and its reviewer says %q", t.TaskID, a.Version, own)
+		approvals, check := 0, s.CheckOf(t.TaskID)
+		for _, v := range spoke {
+			if v == Approved {
+				approvals++
+			}
+		}
+		least, unanimous := max(1, check.Quorum), check.Agree == nil
+		if !unanimous {
+			least = max(least, check.Agree.Approvals)
+		}
+		if verdict == Approved && !accepted && (approvals < least || unanimous && approvals < len(spoke)) {
+			f.fail("%s v%d is approved, and its reviewers say %v", t.TaskID, a.Version, spoke)
 		}
 	}
 }
@@ -427,7 +456,9 @@ func (f *flowTeam) end(i int) {
 		if f.chance(f.faults) || !f.stands(w.id, w.version) {
 			v = Rejected
 		}
-		f.review(w.id, w.version, "ann", v)
+		if by := f.next(w.id, w.version); by != "" { // else a person was faster
+			f.review(w.id, w.version, by, v)
+		}
 	default:
 		if f.apply(NewVersion{Artifact: Artifact{TaskID: w.id, Tree: f.oid(), Agent: "exec", Inputs: w.inputs}}) {
 			f.said[flowVersion{w.id, f.state().Tasks[w.id].Active}] = w.says
@@ -435,11 +466,37 @@ func (f *flowTeam) end(i int) {
 	}
 }
 
+// next is whom a run asks for a review: the first of the reviewers who has not spoken.
+func (f *flowTeam) next(id TaskID, version int) string {
+	s := f.state()
+	for _, name := range s.Reviewers(id) {
+		if name == ReviewerPerson {
+			name = "eve"
+		}
+		if !s.Records.Of(id).reviewed(version, name) {
+			return name
+		}
+	}
+	if s.VersionVerdict(id, VersionID(version)) == "" {
+		f.fail("%s v%d awaits review, and everybody has spoken", id, version)
+	}
+	return ""
+}
+
 func (f *flowTeam) review(id TaskID, version int, by string, v Verdict) {
 	s := f.state()
 	a, _ := s.Records.Of(id).Version(version)
 	r := Review{TaskID: id, ReviewedArtifactID: VersionID(version), Tree: a.Files, Verdict: v, Score: 95, Reviewer: by,
 		SpecHash: s.Tasks[id].SpecHash()}
+	if v == Rejected {
+		r.Score = []int{5, 50}[f.rnd.IntN(2)]
+	}
+	if said := s.Records.Of(id).reviewsOf(version, 0); by == reviewerAccepted {
+		r.Score = said[len(said)-1].Score
+	}
+	if s.isSeat(id, by) {
+		r.Agent = "zoe"
+	}
 	e := AddReview{Review: r, Artifact: Artifact{Tree: a.Files}, Render: func(Review) []byte { return nil },
 		Author: Actor{by, by + agentDomain}}
 	f.apply(e)
@@ -473,16 +530,39 @@ func (f *flowTeam) speak(s *State, t *TaskState) any {
 // orderable are the tasks that can be ordered in a mode.
 func (f *flowTeam) orderable(s *State, by TaskID, mode string) (ids []TaskID) {
 	for _, id := range s.Held(by) {
-		if s.Orderable(by, id, mode, nil) == "" && (mode == "" || s.Tasks[id].Judges != nil) {
+		if s.Orderable(by, id, mode, nil) == "" && (mode == "" || s.Tasks[id].Judges != nil && f.allows(s, by, id, mode)) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
+// allows is when a judge may be ordered in a mode (D3 of docs/workflows.md).
+func (f *flowTeam) allows(s *State, by, judge TaskID, mode string) bool {
+	p := s.Tasks[judge].Judges.Partial
+	if s.ModeAgain(judge, mode) || mode == modePartial && p == nil {
+		return false
+	}
+	if mode == modeInvestigate {
+		return true
+	}
+	done, blocked := 0, 0
+	for _, id := range s.Judged(judge) {
+		switch t := s.Tasks[id]; {
+		case t.Status == StatusDone:
+			done++
+		case !t.Status.blocked() || s.DecisionsSince(by, id) < p.BlockedRounds:
+			return false
+		default:
+			blocked++
+		}
+	}
+	return blocked > 0 && done >= p.Done
+}
+
 func (f *flowTeam) decision(s *State, t *TaskState) flowDecision {
 	modes := []string{""}
-	if f.chance(f.faults) {
+	if f.chance(max(f.faults, f.crashes)) {
 		modes = []string{modePartial, modeInvestigate, ""}
 	}
 	if f.chance(f.faults / 2) { // whatever
@@ -591,7 +671,13 @@ func (f *flowTeam) person() {
 	s := f.claimed()
 	t := s.order[f.rnd.IntN(len(s.order))]
 	d := Decision{By: "ann", CreatedAt: f.now, Reason: "so"}
-	switch f.rnd.IntN(7) {
+	switch f.rnd.IntN(8) {
+	case 7:
+		for _, t := range s.order {
+			if t.Status == StatusWaitingInput && s.missingInput(t.Task, &TaskRecords{}) != "" {
+				f.apply(HandIn{Task: t.TaskID, Files: []InputDocument{{Name: t.Requires[0].Name, Tree: f.oid()}}})
+			}
+		}
 	case 0, 1:
 		if t.NodeType == Action && !t.Planning() {
 			if f.apply(NewVersion{Artifact: Artifact{TaskID: t.TaskID, Tree: f.oid(), Agent: "bob", Inputs: f.inputs(s, t.TaskID)},
@@ -614,7 +700,8 @@ func (f *flowTeam) person() {
 		f.answer()
 	case 5:
 		if t.NodeType == Action && t.Active > 0 && !t.Planning() && t.Decides == nil {
-			f.review(t.TaskID, 1+f.rnd.IntN(t.Active), "ann", []Verdict{Approved, Rejected}[f.rnd.IntN(2)])
+			by := s.Reviewers(t.TaskID)
+			f.review(t.TaskID, 1+f.rnd.IntN(t.Active), by[f.rnd.IntN(len(by))], []Verdict{Approved, Rejected}[f.rnd.IntN(2)])
 		}
 	case 6: // says that a version still holds
 		for _, l := range s.Records.Of(t.TaskID).From {
@@ -630,13 +717,25 @@ func (f *flowTeam) person() {
 	}
 }
 
-func (f *flowTeam) answer() {
+func (f *flowTeam) answer() (given int) {
 	s := f.state()
 	for _, t := range s.order {
 		for _, n := range s.Records.Of(t.TaskID).OpenQuestions() {
-			f.apply(AnswerQuestion{Task: t.TaskID, Number: n, Question: Question{Kind: AskText}, Answer: Answer{Text: "this"}})
+			if f.apply(AnswerQuestion{Task: t.TaskID, Number: n, Question: Question{Kind: AskText}, Answer: Answer{Text: "this"}}) {
+				given++
+			}
 		}
 	}
+	return given
+}
+
+// answered answers what is asked once nothing else goes on, and reports whether the run goes on with that.
+func (f *flowTeam) answered() bool {
+	if f.answers == 0 || f.answer() == 0 {
+		return false
+	}
+	f.answers--
+	return true
 }
 
 // run carries the plan out to where a run would stop.
@@ -651,7 +750,7 @@ func (f *flowTeam) run() (steps int) {
 		}
 		f.compare()
 	}
-	for f.step() {
+	for f.step() || f.answered() {
 		if steps++; steps > most {
 			f.fail("does not end")
 		}

@@ -50,17 +50,70 @@ func (o *oracle) verdict(id TaskID, version int) Verdict {
 			newest[r.Reviewer] = r.Verdict
 		}
 	}
-	approved := accepted
+	c := o.check(id)
+	if c != nil && c.Agree != nil && !accepted {
+		return o.agreed(id, version, *c.Agree, newest)
+	}
+	approvals := 0
 	for name, v := range newest {
 		if v == Rejected {
 			return Rejected
 		}
-		approved = approved || !o.isJudge(name)
+		if !o.isJudge(name) {
+			approvals++
+		}
 	}
-	if approved {
+	if accepted || approvals >= max(1, c.Quorum) {
 		return Approved
 	}
 	return ""
+}
+
+// agreed is the verdict of seats: "person" is that of the first who has none.
+func (o *oracle) agreed(id TaskID, version int, a Agree, newest map[string]Verdict) Verdict {
+	score, person, seated := map[string]int{}, "", map[string]bool{}
+	for _, r := range o.rec.Of(id).Reviews {
+		if r.Version != version {
+			continue
+		}
+		score[r.Reviewer] = r.Score
+		own := slices.Contains(o.check(id).Reviewers, r.Reviewer)
+		if !own && !o.isJudge(r.Reviewer) && r.Reviewer != reviewerOvertook && person == "" {
+			person = r.Reviewer
+		}
+	}
+	approvals, sum, open, veto := 0, 0, false, false
+	for _, seat := range o.check(id).Reviewers {
+		if seat == ReviewerPerson {
+			seat = person
+		}
+		seated[seat] = true
+		open = open || newest[seat] == ""
+		if newest[seat] == Approved {
+			approvals++
+		}
+		sum += score[seat]
+		veto = veto || score[seat] <= a.Veto && a.Veto > 0
+	}
+	for name, v := range newest {
+		if v == Rejected && !seated[name] {
+			return Rejected
+		}
+	}
+	switch {
+	case open:
+		return ""
+	case veto || approvals < a.Approvals || sum < a.Mean*len(seated):
+		return Rejected
+	}
+	return Approved
+}
+
+// missing reports whether a task lacks what has to be handed in for it.
+func (o *oracle) missing(id TaskID) bool {
+	return slices.ContainsFunc(o.task(id).Requires, func(q Requirement) bool {
+		return o.rec.Of(id).Inputs[EscapeName(q.Name)] < max(1, q.Count)
+	})
 }
 
 func (o *oracle) newest(id TaskID) int {
@@ -268,7 +321,7 @@ func (o *oracle) order(id TaskID) (orderRecord, bool) {
 // blocked, by the rows that need nothing but the task itself.
 func (o *oracle) blocked(id TaskID) bool {
 	_, claimed := o.claims[id]
-	return !claimed && !o.abandoned(id) && (len(o.rec.Of(id).OpenQuestions()) > 0 || o.usedUp(id, 0) || o.rejectedUp(id))
+	return !claimed && !o.abandoned(id) && (o.missing(id) || len(o.rec.Of(id).OpenQuestions()) > 0 || o.usedUp(id, 0) || o.rejectedUp(id))
 }
 
 func (o *oracle) reviewStuck(id TaskID) bool {
@@ -417,7 +470,7 @@ func (o *oracle) row(id TaskID) Status {
 	}{
 		{func() bool { return o.abandoned(id) }, StatusAbandoned},
 		{func() bool { return claimed }, StatusInProgress},
-		{func() bool { return len(o.rec.Of(id).OpenQuestions()) > 0 }, StatusWaitingInput},
+		{func() bool { return len(o.rec.Of(id).OpenQuestions()) > 0 || o.missing(id) }, StatusWaitingInput},
 		{func() bool { return o.blocked(id) }, StatusWaitingExternal},
 		{func() bool { return v > 0 && verdict == "" }, StatusReadyToCheck},
 		{func() bool { return verdict == Rejected }, StatusToBeModified},
