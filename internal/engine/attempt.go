@@ -61,6 +61,12 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 
 	e.report(t.TaskID, "started by "+name)
 	began = e.Now()
+	if err := e.lookAhead(work, w, snap, t, name); work.Err() != nil {
+		return e.broken(ctx, h)
+	} else if err != nil {
+		res := agent.Result{Kind: agent.Error, Message: err.Error()}
+		return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), nil)
+	}
 	var log bytes.Buffer
 	job := w.job(snap, t, &log)
 	job.Environ = e.Environ

@@ -44,6 +44,8 @@ type Engine struct {
 	seen    *sightings
 	inTurn  bool // the current run does one thing after the other
 
+	joined sync.Map // by joinedRun, what the run lines of a judge gave on joined changes: []plan.CriterionResult
+
 	leaseMu   sync.Mutex // guards Lease while it is looked up
 	ownerOnce sync.Once
 	self      owner

@@ -32,18 +32,18 @@ func (e *Engine) lacks(s *plan.State, t *plan.Task) Wait {
 // checkJoined sets the run lines of a judge up to run in a checkout of what the approved changes that it depends on come
 // to together.
 func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot,
-	t *plan.Task) (leave func(), err error) {
+	t *plan.Task) (base plan.Base, leave func(), err error) {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	base, _, err := e.baseOf(ctx, batch, snap, t.TaskID)
-	if err != nil {
-		return nil, err
+	if base, _, err = e.baseOf(ctx, batch, snap, t.TaskID); err != nil {
+		return base, nil, err
 	}
 	commit, err := e.begin(ctx, batch, base)
 	if err != nil {
-		return nil, err
+		return base, nil, err
 	}
-	return e.runCode(ctx, setup, snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	leave, err = e.runCode(ctx, setup, snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	return base, leave, err
 }
 
 // rejectConflict rejects the approved change that contradicts those before it, in the order in which they are applied:

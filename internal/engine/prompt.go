@@ -165,6 +165,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 		if d.Judging, err = e.judging(ctx, snap, t, d.Order); err != nil {
 			return d, err
 		}
+		d.Judging.Ran = slices.Clone(w.ran)
 	}
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)

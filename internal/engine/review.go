@@ -214,18 +214,10 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 			return nil, err
 		}
 		defer leave()
-	} else if t.Judges != nil && joins(s, t.Task) {
-		leave, err := e.checkJoined(ctx, &setup, snap, t.Task)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
+	} else if t.Judges != nil {
+		return e.examineJudge(ctx, &setup, snap, t, subject)
 	}
-	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
-	if err == nil && t.Judges != nil {
-		err = e.excuse(ctx, snap, subject, results)
-	}
-	return results, err
+	return check.Run(ctx, t.AcceptanceCriteria, setup)
 }
 
 // subject reads what a review of a version is about.

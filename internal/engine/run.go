@@ -409,7 +409,7 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 		w.do = by(e.move)
 		return w, true
 	}
-	return w, e.mayAttempt(name, t)
+	return w, e.mayAttempt(name, t) && (!e.looksAhead(name, t) || e.lacks(s, t.Task).Text == "")
 }
 
 // mayAttempt reports whether the engine itself can have the agent make a task's next version.

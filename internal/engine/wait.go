@@ -233,7 +233,11 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):
-		return e.waitForAgent(name, nil)
+		if w, ok := e.waitForAgent(name, nil); ok || !e.looksAhead(name, t) {
+			return w, ok
+		}
+		w := e.lacks(s, t.Task)
+		return w, w.Text != ""
 	case t.Fill != nil:
 		return Wait{}, false
 	case name == plan.AgentWorkflow:

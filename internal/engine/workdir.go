@@ -55,6 +55,7 @@ type workDir struct {
 	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
 	handIn    string           // how an outside agent hands in, "" for others
+	ran       []prompt.Ran     // what a judge's own run lines say of what it judges
 	outdated  []string         // what its approved version was made from, and what is approved now
 	change    *changing        // of a task that changes the repository; else nil
 }

@@ -222,6 +222,7 @@ type Judging struct {
 	Mode   string  // of the order; "" for the usual one
 	Rubric *Rubric // what each version is rated by, nil if the judge states a score
 	Tasks  []Judged
+	Ran    []Ran // what the judge's own commands said of these versions, before it is asked
 }
 
 // Judged is a version that a task judges.

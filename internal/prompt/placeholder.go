@@ -66,6 +66,9 @@ func (s *masker) data(role contract.Role, d Data) Data {
 		d.Order.Text = s.text(binding, d.Order.Text, "order of %s", d.Order.By)
 	}
 	if j := d.Judging; j != nil {
+		for i, r := range j.Ran {
+			j.Ran[i].Output = s.text(anOutput, r.Output, "output of %s", r.ID)
+		}
 		for i := range j.Tasks {
 			of := &j.Tasks[i]
 			s.task(&of.Task)
