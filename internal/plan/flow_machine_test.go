@@ -700,8 +700,9 @@ func (f *flowTeam) person() {
 		f.answer()
 	case 5:
 		if t.NodeType == Action && t.Active > 0 && !t.Planning() && t.Decides == nil {
-			by := s.Reviewers(t.TaskID)
-			f.review(t.TaskID, 1+f.rnd.IntN(t.Active), by[f.rnd.IntN(len(by))], []Verdict{Approved, Rejected}[f.rnd.IntN(2)])
+			names := s.Reviewers(t.TaskID)
+			by := strings.Replace(names[f.rnd.IntN(len(names))], ReviewerPerson, "eve", 1)
+			f.review(t.TaskID, 1+f.rnd.IntN(t.Active), by, []Verdict{Approved, Rejected}[f.rnd.IntN(2)])
 		}
 	case 6: // says that a version still holds
 		for _, l := range s.Records.Of(t.TaskID).From {
