@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"gitwf/internal/audit"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -23,7 +21,8 @@ func (e *env) logCommand() *cli.Command {
 		Name:  "log",
 		Usage: "show the plan's history, one line for each event",
 		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first, plus the waivers of paths in the plan's\n" +
-			"bundle, which are events of the policy. A task selects its own events.",
+			"bundle, which are events of the policy. A task selects its own events. In a plan with roles, each event is what one\n" +
+			"role said to another: an order, a question, an answer, a version handed in, a verdict with its reasons, a note.",
 		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -40,6 +39,7 @@ type eventDocument struct {
 	Time     time.Time         `json:"time"`
 	Subject  string            `json:"subject"`
 	Trailers map[string]string `json:"trailers"`
+	Said     []export.Said     `json:"said,omitempty"` // of a plan with roles
 }
 
 func (p printer) log(c *cli.Context, store *gitstore.Store) error {
@@ -61,30 +61,25 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(p.stdout)
-	var printErr error
-	separator := "[\n  "
+	talk, err := p.teller(c.Context, store, id)
+	if err != nil {
+		return err
+	}
+	l := logPrinter{printer: p, w: bufio.NewWriter(p.stdout), json: c.Bool("json"), separator: "[\n  "}
 	show := func(entry gitstore.LogEntry) bool {
-		n++
-		if c.Bool("json") {
-			data, err := json.Marshal(eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject, entry.Trailers})
-			printErr = errors.Join(printErr, err)
-			fmt.Fprintf(w, "%s%s", separator, data)
-			separator = ",\n  "
-		} else {
-			_, printErr = fmt.Fprintf(w, "%s %s %-12s %s\n", p.paint("33", fmt.Sprintf("%.8s", entry.Commit)), date(entry.Time),
-				clip(plain.Line(entry.Author.Name), 12), plain.Line(entry.Subject))
-			if n == 1 {
-				printErr = errors.Join(printErr, w.Flush()) // somebody waits for the first line
-			}
+		said, mine := talk(entry, plan.TaskID(task))
+		if !mine {
+			return true
 		}
-		return printErr == nil && (most <= 0 || n < most)
+		n++
+		l.print(entry, said)
+		if n == 1 {
+			l.flush() // somebody waits for the first line
+		}
+		return l.err == nil && (most <= 0 || n < most)
 	}
 	more := true
 	err = readLog(c, store, id, func(entry gitstore.LogEntry) bool {
-		if task != "" && entry.Trailers["Wf-Task"] != task {
-			return true
-		}
 		for more && len(waived) > 0 && waived[0].Time.After(entry.Time) {
 			more, waived = show(waived[0]), waived[1:]
 		}
@@ -94,13 +89,14 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 	for err == nil && more && len(waived) > 0 {
 		more, waived = show(waived[0]), waived[1:]
 	}
-	if c.Bool("json") {
+	if l.json {
 		if n == 0 {
-			fmt.Fprint(w, "[")
+			fmt.Fprint(l.w, "[")
 		}
-		fmt.Fprint(w, "\n]\n")
+		fmt.Fprint(l.w, "\n]\n")
 	}
-	return errors.Join(err, printErr, w.Flush())
+	l.flush()
+	return errors.Join(err, l.err)
 }
 
 // waiverEvents are the policy's waivers of paths in the plan's bundle, as events of the plan's log; if a task is named,

@@ -39,7 +39,8 @@ type taskDocument struct {
 	export.Work
 	taskInput
 	Seats       []seat             `json:"seats,omitempty"`
-	Notes       []plan.Note        `json:"notes,omitempty"` // that came with its records
+	Moves       []export.Move      `json:"decisions,omitempty"` // that it took, or that are about it, newest first
+	Notes       []plan.Note        `json:"notes,omitempty"`     // that came with its records
 	Consumers   []plan.TaskID      `json:"consumers"`
 	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
 	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
@@ -124,6 +125,10 @@ func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		return d, err
 	}
 	d.Notes = slices.DeleteFunc(d.Notes, func(n plan.Note) bool { return !n.Is(t.TaskID) && !n.Is(t.TaskID.CheckID()) })
+	if d.Moves, err = export.Moves(ctx, store, snap, mostMoves); err != nil {
+		return d, err
+	}
+	d.Moves = slices.DeleteFunc(d.Moves, func(m export.Move) bool { return m.By != t.TaskID && m.Task != t.TaskID })
 	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {
 		return d, err
 	}
@@ -173,6 +178,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 	st.printSeats(w, t, d.Seats)
 	st.printFeasibility(w, t.TaskID, d.Feasibility)
 	st.printTaskInput(w, d.taskInput)
+	st.printMoves(w, d.Moves)
 	st.printVersions(w, s, t, d)
 	if len(d.Notes) > 0 {
 		st.heading(w, "Notes")

@@ -69,6 +69,9 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 	p.Older = first
 	p.Events = slices.Clone(all[first:last])
 	slices.Reverse(p.Events)
+	if err := s.tell(r.Context(), snap, p.Events); err != nil {
+		return err
+	}
 	if p.Keys, err = s.signEvents(r.Context(), p.Events); err != nil {
 		p.Unproven = plain.Line(err.Error())
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -25,7 +26,8 @@ type moment struct {
 	Verdict  plan.Verdict
 	Score    string
 	Merge    bool
-	Signed   signed // of the events that a page lists
+	Said     []export.Said // of a plan with roles, of the events that a page lists
+	Signed   signed        // of the events that a page lists
 }
 
 // history is the log of a plan up to its tip.

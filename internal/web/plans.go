@@ -38,6 +38,7 @@ type planPage struct {
 	Fold        string  // initially folded goals, as in the picture's address
 	Worth       string  // of the approvals: signed, not all signed, unsigned
 	Session     plan.SessionStatus
+	Team        team
 	Shape       string // the same as long as the plan has the same tasks
 }
 
@@ -115,6 +116,9 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
 	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
 	if p.Notes, err = s.notes(r.Context(), snap, ""); err != nil {
+		return nil, nil, err
+	}
+	if p.Team, err = s.team(r.Context(), snap, state); err != nil {
 		return nil, nil, err
 	}
 	if at != nil {
@@ -277,7 +281,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state, p.landings), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "checklist"} {
+	for _, name := range []string{"summary", "waits", "running", "checklist", "waiting", "decisions", "noted"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
 			return err

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -13,6 +14,8 @@ import (
 type seat struct {
 	Role, By string
 	Verdict  plan.Verdict
+	Score    string // "" without one
+	Rated    string
 }
 
 // seat finds out who has taken which seat.
@@ -27,7 +30,10 @@ func (p *taskPage) seat(s *plan.State) {
 		if len(p.Versions) > 0 && !slices.Contains(p.Vacant, role) {
 			for _, r := range p.Versions[0].Reviews {
 				if r.Reviewer == role && one.By == "" { // the newest is the first
-					one.By, one.Verdict = r.By(), r.Verdict
+					one.By, one.Verdict, one.Rated = r.By(), r.Verdict, rated(r.Review)
+					if r.HasScore() {
+						one.Score = strconv.Itoa(r.Score)
+					}
 				}
 			}
 		}
