@@ -52,7 +52,9 @@ func (s Said) String() string {
 const arrow = " → "
 
 // speaker is a name, without what would make it look like somebody who speaks to another.
-func speaker(name string) string { return strings.ReplaceAll(plain.Line(name), strings.TrimSpace(arrow), "-") }
+func speaker(name string) string {
+	return strings.ReplaceAll(plain.Line(name), strings.TrimSpace(arrow), "-")
+}
 
 // Talk reads the history of a plan with roles as the conversation of those who work on it.
 type Talk struct {

@@ -17,12 +17,15 @@ func (s *State) Progress() (done, all int) {
 	return done, len(leaves)
 }
 
-// Notes are what follows a task's status where tasks are listed: the newest review, what was waived, what the caller
-// knows of its proof, what it waits for, why it is stale, and what failed. Empty ones are left out.
+// Notes are what follows a task's status where tasks are listed: the newest review, or the seats that have spoken; what
+// was waived, what the caller knows of its proof, what it waits for, why it is stale, and what failed. Empty ones are
+// left out.
 func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	var notes []string
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
-		notes = append(notes, s.Word(t.TaskID, reviews[len(reviews)-1]))
+		if last := reviews[len(reviews)-1]; last.Version != t.Active || s.seatNote(t) == "" {
+			notes = append(notes, s.Word(t.TaskID, last))
+		}
 	}
 	if waived := s.WaivedNote(t.TaskID); waived != "" {
 		notes = append(notes, waived)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"gitwf/internal/plain"
 )
@@ -349,19 +350,8 @@ func (s *State) StandingNotes(t *TaskState) []string {
 	if n, of := s.Round(t); of > 0 && t.Status != StatusDone && t.Status != StatusWaitingExternal {
 		notes = append(notes, roundOf(n, of))
 	}
-	spoken, seats := 0, 0
-	for _, v := range s.Panel(t.TaskID, t.Active) {
-		seats++
-		if v.N > 0 {
-			spoken++
-		}
-	}
-	if seats == 0 && t.Status == StatusReadyToCheck {
-		seats = len(s.Seats(t.TaskID))
-		spoken = seats - len(s.OpenSeats(t.TaskID))
-	}
-	if seats > 0 && t.Verdict == "" {
-		notes = append(notes, fmt.Sprintf("%d of %s", spoken, plain.Count(seats, "seat")))
+	if seats := s.seatNote(t); seats != "" {
+		notes = append(notes, seats)
 	}
 	if s.Accepted(t.TaskID, t.Approved) {
 		notes = append(notes, "accepted with a warning")
@@ -376,4 +366,42 @@ func (s *State) StandingNotes(t *TaskState) []string {
 		}
 	}
 	return notes
+}
+
+// seatNote says how many seats have spoken on the newest version, and what, while it has no verdict: "1 of 2 seats
+// (risk 90)". It is empty without seats.
+func (s *State) seatNote(t *TaskState) string {
+	if s.Plan.SchemaVersion < 2 || t.NodeType != Action || t.Active == 0 || t.Verdict != "" {
+		return ""
+	}
+	var said []string
+	seats := 0
+	add := func(seat string, v ReviewRecord) {
+		seats++
+		if v.N == 0 {
+			return
+		}
+		verdict := ""
+		if v.Verdict == Rejected {
+			verdict = " rejects"
+		}
+		said = append(said, fmt.Sprintf("%s%s %d", plain.Line(seat), verdict, v.Score))
+	}
+	for seat, v := range s.Panel(t.TaskID, t.Active) {
+		add(seat, v)
+	}
+	if seats == 0 && t.Status == StatusReadyToCheck {
+		newest := newestOf(s.Records.Of(t.TaskID).reviewsOf(t.Active, 0))
+		for _, seat := range s.Seats(t.TaskID) {
+			add(seat, newest[EscapeName(seat)])
+		}
+	}
+	if seats == 0 {
+		return ""
+	}
+	note := fmt.Sprintf("%d of %s", len(said), plain.Count(seats, "seat"))
+	if len(said) > 0 {
+		note += " (" + strings.Join(said, ", ") + ")"
+	}
+	return note
 }
