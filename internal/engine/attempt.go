@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		if err := e.keepsClear(ctx, id, state, t); err != nil {
 			return err
 		}
+	}
+	if err := e.talksAlone(ctx, id, state, t, name); err != nil {
+		return err
 	}
 	if rejected, err := e.rejectConflict(ctx, snap, t); err != nil || rejected {
 		return err
@@ -169,6 +173,53 @@ func (e *Engine) thread(ctx context.Context, snap *gitstore.Snapshot, t *plan.Ta
 		return "", err
 	}
 	return a.Thread, nil
+}
+
+// talks reports whether an attempt would go on in a conversation that current work is writing.
+func (r *run) talks(s *plan.State, w work, chosen []work) bool {
+	if !r.inRoleThread(s, w.task, w.agent) {
+		return false
+	}
+	for _, other := range slices.AppendSeq(slices.Clone(chosen), maps.Values(r.running)) {
+		isOver := other.phase != nil && other.in(reviews) // its version is recorded
+		if other.what == w.what && other.agent == w.agent && other.task.Role == w.task.Role && !isOver {
+			return true
+		}
+	}
+	return talkedBy(s, w.task, w.agent, r.claims) != ""
+}
+
+// inRoleThread reports whether an agent makes the next version of a task in the one conversation of its role.
+func (e *Engine) inRoleThread(s *plan.State, t *plan.TaskState, name string) bool {
+	return e.Agents.Knows(name) && s.Plan.Roles[t.Role].OneThread() && ready(t)
+}
+
+// talkedBy is another task that an agent makes in the conversation of a task's role, under one of the claims; "" if
+// there is none.
+func talkedBy(s *plan.State, t *plan.TaskState, name string, claims plan.Claims) plan.TaskID {
+	for id, c := range claims {
+		other := s.Tasks[id]
+		if c.Agent == name && id != t.TaskID && other != nil && other.NodeType == plan.Action && other.Role == t.Role {
+			return id
+		}
+	}
+	return ""
+}
+
+// talksAlone fails with gitstore.ErrClaimed if the agent works on another task in the same conversation: one is never
+// written by two at once. As with keepsClear, nobody begins after seeing somebody.
+func (e *Engine) talksAlone(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState, name string) error {
+	if !e.inRoleThread(s, t, name) {
+		return nil
+	}
+	claims, err := e.Store.Claims(ctx, id)
+	if err != nil {
+		return err
+	}
+	if by := talkedBy(s, t, name, e.Standing(claims, e.Now())); by != "" {
+		return fmt.Errorf("%s: goes on in the conversation of %s: %w", t.TaskID, by, gitstore.ErrClaimed)
+	}
+	return nil
 }
 
 // broken is the error of interrupted work: the user's interrupt, or the loss of its claim, which it reports.

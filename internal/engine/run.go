@@ -364,8 +364,12 @@ func (r *run) may(t *plan.TaskState) bool {
 	return !waits || version != t.Active
 }
 
-// crossed reports whether work in a checkout would touch the same paths as current work in another.
+// crossed reports whether work in a checkout would touch the same paths as current work in another, or an attempt would
+// go on in a conversation that another is writing.
 func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
+	if r.talks(s, w, chosen) {
+		return true
+	}
 	if !w.worktree {
 		return false
 	}
