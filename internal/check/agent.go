@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"time"
 
 	"gitwf/internal/plan"
@@ -57,6 +58,9 @@ func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Tim
 	r.Reason = o.Summary
 	if r.Reason == "" || r.Verdict != o.Verdict {
 		r.Reason = reason(r, s.MinScore)
+		if !rejects && r.Verdict == plan.Rejected && r.Score < s.MinScore && len(r.FailedMust()) == 0 {
+			r.Reason = fmt.Sprintf("Score %d is below %d.", r.Score, s.MinScore) // the score alone rejects
+		}
 	}
 	return r
 }

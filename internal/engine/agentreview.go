@@ -31,6 +31,9 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool
 	if name == "" {
 		name = e.Agents.Reviewer()
 	}
+	if slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) {
+		return speaker{}, false // the list names a person, whom no agent stands in for
+	}
 	return speaker{agent: name}, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) &&
 		!hasReviewed(s, t, name) && e.Trust.AllCriteria(t.Task)
 }
