@@ -218,13 +218,14 @@ func (x *expander) named(i *inst, id plan.TaskID, field string) {
 	if !i.on {
 		return
 	}
+	spare := plan.TaskID(fmt.Sprintf("SAMPLE-%d", len(x.insts)))
 	if x.mode != asFar && !id.Valid() && free(i.node.id) {
-		id = plan.TaskID(fmt.Sprintf("SAMPLE-%d", len(x.insts))) // values of samples need not be ids
-		i.id = id
+		id, i.id = spare, spare // values of samples need not be ids
 	}
 	if !id.Valid() {
 		x.find(i.node, "bad-id", field, "is not a task's id", "upper-case words with hyphens, then numbers with dots",
 			plain.Quote(string(id)), field+": DEV-1")
+		i.id = spare // so that one wrong id does not hide what is wrong elsewhere
 	} else if have, taken := x.ids[id]; taken {
 		where := "the root"
 		if have.node != nil {
@@ -236,6 +237,7 @@ func (x *expander) named(i *inst, id plan.TaskID, field string) {
 		}
 		x.find(i.node, "id-clash", field, "two tasks have the same id", "an id of its own in every instance",
 			fmt.Sprintf("%s, also at %s", id, where), example)
+		i.id = spare
 	} else {
 		x.ids[id] = i
 	}

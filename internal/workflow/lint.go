@@ -61,6 +61,10 @@ func (l *linter) result() plan.Findings {
 	fs := once(l.fs)
 	for i := range fs {
 		fs[i].TaskID = ""
+		if one, ok := strings.CutPrefix(fs[i].Expected, "one of "); ok && fs[i].Code == "unknown-name" {
+			one, _, _ = strings.Cut(one, ", ")
+			fs[i].Example = cmp.Or(fs[i].Example, one)
+		}
 		fs[i].Example = cmp.Or(fs[i].Example, examples[fs[i].Code])
 	}
 	return l.w.inOrder(fs).Capped()

@@ -71,6 +71,28 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// A file with many mistakes of all kinds shows all of them at once, each with what would do, and nothing else: the lines
+// with a finding are those that say in a comment what is wrong.
+func TestSlips(t *testing.T) {
+	data, err := os.ReadFile("testdata/lint/slips.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, f := range lintFile(t, "testdata/lint/slips.yaml") {
+		found[f.Line] = true
+		if f.File != "slips.yaml" || f.Expected == "" || f.Example == "" {
+			t.Errorf("a finding does not say where, what was expected, or what would do: %+v", f)
+		}
+	}
+	marked := regexp.MustCompile(` # [0-9]+ `)
+	for i, line := range strings.Split(string(data), "\n") {
+		if is := marked.MatchString(line); is != found[i+1] {
+			t.Errorf("slips.yaml:%d: found %v: %s", i+1, found[i+1], line)
+		}
+	}
+}
+
 // Every code that docs/workflows.md lists has a fixture that shows it.
 func TestLintCodes(t *testing.T) {
 	data, err := os.ReadFile("../../docs/workflows.md")

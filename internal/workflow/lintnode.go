@@ -504,7 +504,18 @@ func (l *linter) task(n *node) {
 	}
 	l.schemas(n)
 	l.review(n, roles)
+	if list := n.raw.Child("criteria"); list != nil {
+		for i := range list.Kids {
+			if run := list.Kids[i].Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
+				l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i), "a criterion's command has no WF_OUT, so it can't pass",
+					"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text), "run: test -s report.md")
+			}
+		}
+	}
 }
+
+// outDir is where a task's own command writes. The commands of criteria have none.
+var outDir = pattern.Compile(`\$(?:WF_OUT\b|\{WF_OUT\})`)
 
 // name checks that a name is one of those that there are. What a reference brings in is checked when it is known.
 func (l *linter) name(n *node, field string, raw *document.Node, there []string, kind string) {
@@ -512,7 +523,7 @@ func (l *linter) name(n *node, field string, raw *document.Node, there []string,
 		return
 	}
 	l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(raw.Text),
-		guess(raw.Text, there))
+		cmp.Or(guess(raw.Text, there), fmt.Sprintf("%ss: {%s: ...}, at the top of the file", kind, raw.Text)))
 }
 
 // schemas checks the schemas that a task's files keep.

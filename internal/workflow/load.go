@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"gitwf/internal/document"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -207,6 +208,29 @@ func (w *Workflow) About() string { return w.files[0].head.About }
 // DeliverAccepted reports whether an export takes what was accepted because its rounds were used up.
 func (w *Workflow) DeliverAccepted() bool { return w.files[0].head.DeliverAccepted }
 
+var (
+	quoted = pattern.Compile(`"[^"]*"|'[^']*'`)
+	bare   = pattern.Compile(`[\[{].*\{\{`) // a reference within brackets, in a line without what is quoted
+)
+
+// unquoted says which line has a reference that YAML takes for a mapping: the parser names one before it.
+func unquoted(src Source, err error) error {
+	var fs plan.Findings
+	if !errors.As(err, &fs) || len(fs) != 1 || fs[0].Code != "syntax" {
+		return err
+	}
+	lines := strings.Split(string(src.Data), "\n")
+	for i := max(fs[0].Line-1, 0); i < min(fs[0].Line+1, len(lines)); i++ {
+		if bare.Get().MatchString(quoted.Get().ReplaceAllString(lines[i], "")) {
+			fs = slices.Clone(fs)
+			fs[0].Line, fs[0].Expected = i+1, "quotes around what has {{...}}, within brackets"
+			fs[0].Found, fs[0].Example = plain.Quote(strings.TrimSpace(lines[i])), `needs: ["DEV-{{t.n}}"]`
+			return fs
+		}
+	}
+	return err
+}
+
 type loader struct {
 	w       *Workflow
 	find    func(string) (Source, error)
@@ -222,7 +246,7 @@ func (l *loader) file(src Source) (*file, error) {
 	}
 	root, err := plandoc.ReadTree(src.Name, src.Data, "workflow", MaxFileBytes)
 	if err != nil {
-		return nil, err
+		return nil, unquoted(src, err)
 	}
 	whole, err := parsedSchema()
 	if err != nil {

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -176,7 +177,7 @@ func (x *expander) named1(n *node, from *inst, name, field string) (found []*ins
 	if !known {
 		x.find(n, "unknown-name", field, "names nothing in the file", "the id of a task or a group, or X-*",
 			plain.Quote(name),
-			x.nearest(name))
+			cmp.Or(x.nearest(name), field+": [DEV-1], and a task with id: DEV-1"))
 	}
 	// A GOAL stands for what is in it.
 	return slices.DeleteFunc(found, func(i *inst) bool {

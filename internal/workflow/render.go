@@ -169,6 +169,8 @@ func (x *expander) placed(err error) error {
 	for i := range fs {
 		f := &fs[i]
 		f.File, f.Line = x.w.files[0].Name, 1
+		f.Expected = strings.ReplaceAll(f.Expected, "depends_on", "needs")
+		f.Example = strings.ReplaceAll(f.Example, "depends_on", "needs")
 		if at := x.ids[plan.TaskID(strings.TrimPrefix(string(f.TaskID), "CHECK-"))]; at != nil && at.node != nil {
 			f.File, f.Line, f.Path = at.file.Name, int(at.raw.Line), at.path
 		}
@@ -473,6 +475,9 @@ func (x *expander) check(i *inst, t *plan.Task, d *taskDoc) *plan.Task {
 	}
 	if named, ok := x.w.rubrics[rubric]; ok {
 		c.Rubric, c.MinScore = &named, cmp.Or(c.MinScore, named.Pass)
+	}
+	if c.Agree != nil { // a seat that approves with the mean that is asked for counts as one that approves
+		c.MinScore = cmp.Or(c.MinScore, c.Agree.Mean)
 	}
 	// Who is named has to speak; the engine alone does where it is alone.
 	seats := slices.DeleteFunc(slices.Clone(c.Reviewers), func(name string) bool { return name == plan.ReviewerChecks })
