@@ -1,0 +1,35 @@
+package chaostest
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// TestWorkflowKilled kills the run of a workflow at every event that it records. blackboard has all kinds of acts. With
+// CHAOS_WORKFLOW_ALL it does that to each workflow, and carries a copy out to the end after each kill.
+func TestWorkflowKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("scripts for a shell")
+	}
+	t.Parallel()
+	s, ctx := stages(t), context.Background()
+	all := os.Getenv("CHAOS_WORKFLOW_ALL") != ""
+	for _, name := range Workflows() {
+		t.Run(name, func(t *testing.T) {
+			if !all && name != "blackboard" {
+				t.Skip("CHAOS_WORKFLOW_ALL=1 runs it")
+			}
+			w, err := s.Lab.NewWorkflow(ctx, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kills, err := w.KillAtEvents(ctx, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d events, %d of them acts, %d kills", w.Events, len(w.Acts()), kills)
+		})
+	}
+}
