@@ -202,7 +202,8 @@ type nextDocument struct {
 	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
 	Seats  []engine.Vacancy    `json:"open_seats,omitempty"`
-	Next   []string            `json:"next,omitempty"` // of a plan that is done: the commands that land it
+	Asks   []engine.Wait       `json:"outdated,omitempty"` // persons' versions whose inputs have changed: redo, or still holds
+	Next   []string            `json:"next,omitempty"`     // of a plan that is done: the commands that land it
 }
 
 func describeNext(s *plan.State) nextDocument {
@@ -270,6 +271,7 @@ type explained struct {
 	claims []engine.ClaimState
 	open   []engine.Wait
 	seats  []engine.Vacancy
+	asks   []engine.Wait // about persons' versions whose inputs have changed
 }
 
 // explain finds out what each open task waits for.
@@ -286,7 +288,8 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 		return x, err
 	}
 	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
-	return x, nil
+	x.asks, err = eng.Asks(ctx, snap, x.state)
+	return x, err
 }
 
 func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {
@@ -317,6 +320,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 	}
 	printOpen(w, x.open, len(x.open))
 	if only == "" {
+		printOpen(w, x.asks, len(x.asks))
 		e.printVacancies(w, x.seats)
 		e.printClaims(w, x.claims)
 	}
@@ -325,7 +329,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 
 func (x explained) document() nextDocument {
 	d := describeNext(x.state)
-	d.Open, d.Claims, d.Seats = x.open, x.claims, x.seats
+	d.Open, d.Claims, d.Seats, d.Asks = x.open, x.claims, x.seats, x.asks
 	if finished(x.state, x.waits) {
 		d.Next = export.Next(x.state)
 	}
@@ -353,6 +357,7 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 		d := describeNext(x.state)
 		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", d.PlanID, d.Status, d.Done, d.Total)
 		printOpen(w, x.open, mostShown)
+		printOpen(w, x.asks, mostShown)
 		e.printClaims(w, x.claims)
 		if err = w.Flush(); finished(x.state, x.waits) {
 			e.printNext(x.state)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -22,8 +23,12 @@ func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
+	made, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, t.Approved)
+	if err != nil && t.Approved > 0 {
+		return err
+	}
 	now := e.now()
-	ev := plan.StillHolds{Task: t.TaskID, Author: person,
+	ev := plan.StillHolds{Task: t.TaskID, Author: person, Version: made,
 		Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(now), Reason: c.String("message")}}
 	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: now})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -100,7 +101,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 func (st standing) document() statusDocument {
 	d := describe(st.state, st.waits)
 	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
-	d.Seats = st.seats
+	d.Seats, d.Asks = st.seats, st.asks
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -115,7 +116,7 @@ func (st standing) document() statusDocument {
 func (st style) printStanding(w io.Writer, at standing) {
 	st.printProven(w, at)
 	st.printChecklist(w, at.checklist)
-	st.printWaits(w, at.waits)
+	st.printWaits(w, slices.Concat(at.waits, at.asks))
 	st.printHeldUp(w, at.open)
 	st.printVacancies(w, at.seats)
 	st.printClaims(w, staleClaims(at.claims))
@@ -142,7 +143,8 @@ type statusDocument struct {
 	HeldUp       []engine.Wait          `json:"held_up,omitempty"` // by a task that waits, and how
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
 	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
-	Next         []string               `json:"next,omitempty"` // of a plan that is done: the commands that land it
+	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
+	Next         []string               `json:"next,omitempty"`     // of a plan that is done: the commands that land it
 }
 
 type taskSummary struct {

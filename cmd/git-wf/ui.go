@@ -67,7 +67,12 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 			if err != nil {
 				return nil, err
 			}
-			return eng.Waits(ctx, snap, s)
+			waits, err := eng.Waits(ctx, snap, s)
+			if err != nil {
+				return nil, err
+			}
+			asks, err := eng.Asks(ctx, snap, s)
+			return append(waits, asks...), err
 		},
 		Tail: func(id plan.ID, task plan.TaskID) []byte { return runningLog(store.CommonDir(), id, task) },
 	})

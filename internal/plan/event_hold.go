@@ -12,6 +12,7 @@ type StillHolds struct {
 	Task     TaskID
 	Decision Decision // by whom, and why
 	Author   Actor
+	Version  Artifact // the approved one: of what a person made only its document says what from
 }
 
 // Apply is refused unless the version is stale, what it follows is approved anew, and the reviewer may review the task.
@@ -22,6 +23,9 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 	}
 	r := s.Records.Of(t.TaskID)
 	stale := s.staleInputs(t, t.Approved)
+	for _, in := range s.OutdatedOf(e.Version) {
+		stale = append(stale, linkRecord{t.Approved, in.TaskID, VersionNumber(in.ArtifactID)})
+	}
 	switch {
 	case t.Approved == 0 || t.Approved != t.Active || len(stale) == 0:
 		return Change{}, refuse(t.TaskID, "no approved version of it was made from what has changed since")
@@ -51,6 +55,21 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 	}
 	c.Subject = fmt.Sprintf("%s: %s holds for %s", t.TaskID, VersionID(t.Approved), strings.Join(said, ", "))
 	return c, nil
+}
+
+// OutdatedOf are the inputs of a task's approved version for which something else is approved now, where nobody makes it
+// again by themselves because a person made it.
+func (s *State) OutdatedOf(a Artifact) []Input {
+	t, r, version := s.Tasks[a.TaskID], s.Records.Of(a.TaskID), VersionNumber(a.ArtifactID)
+	if s.Plan.SchemaVersion < 2 || t == nil || t.Approved != version || !t.follows() || t.Judges != nil ||
+		slices.ContainsFunc(r.From, func(l linkRecord) bool { return l.Version == version }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.Inputs), func(in Input) bool {
+		now := s.Tasks[in.TaskID]
+		return now == nil || now.Status == StatusAbandoned || now.Approved == VersionNumber(in.ArtifactID) ||
+			r.holds(linkRecord{version, in.TaskID, now.Approved})
+	})
 }
 
 // Holds reports whether a reviewer says that a version holds for the version of an input that is approved now.

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// Asks is what a person is asked about versions of theirs that were made from something that has changed since: nobody
+// makes these again by themselves. The plan goes on without an answer.
+func (e *Engine) Asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
+	if snap.Plan.SchemaVersion < 2 {
+		return nil, nil
+	}
+	stale, err := export.Stale(ctx, e.Store, snap, s)
+	if err != nil || len(stale) == 0 {
+		return nil, err
+	}
+	var asks []Wait
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		t := s.Tasks[id]
+		if stale[id] == "" || t.Status != plan.StatusDone {
+			continue
+		}
+		made, err := export.ReadArtifact(ctx, e.Store, snap, id, t.Approved)
+		if err != nil {
+			return nil, err
+		}
+		w, err := e.ask(ctx, snap, s, t, made)
+		if err != nil {
+			return nil, err
+		}
+		if w.Text != "" {
+			asks = append(asks, w)
+		}
+	}
+	return asks, nil
+}
+
+func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState,
+	made plan.Artifact) (Wait, error) {
+	var said, commands []string
+	for _, in := range s.OutdatedOf(made) {
+		now := s.Tasks[in.TaskID]
+		v, ok := snap.Records.Of(in.TaskID).Version(now.Approved)
+		if !ok || now.Status != plan.StatusDone {
+			return Wait{}, nil // it is being made anew: there is nothing to compare with yet
+		}
+		changed, err := e.Store.Changed(ctx, in.Tree, v.Files)
+		if err != nil {
+			return Wait{}, err
+		}
+		text := fmt.Sprintf("%s %s, approved is %s", in.TaskID, in.ArtifactID, plan.VersionID(now.Approved))
+		if len(changed) > 0 {
+			text += " with other " + changedPaths(changed)
+		}
+		said = append(said, text)
+		commands = append(commands, fmt.Sprintf("git wf diff %s %s %s", in.TaskID, in.ArtifactID, plan.VersionID(now.Approved)))
+	}
+	if len(said) == 0 {
+		return Wait{}, nil
+	}
+	return Wait{
+		Task: t.TaskID, Status: t.Status,
+		Text: fmt.Sprintf("%s was made from %s: make it again, or say that it still holds", made.ArtifactID,
+			strings.Join(said, "; ")),
+		Command: fmt.Sprintf("%s; then %s, or git wf review %s --still-holds", strings.Join(commands, "; "), handIn(t.Task),
+			t.TaskID),
+	}, nil
+}
+
+func changedPaths(changed []gitstore.Changed) string {
+	const most = 3
+	var names []string
+	for i, c := range changed {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(changed)-most))
+			break
+		}
+		names = append(names, plain.Line(c.Path))
+	}
+	return strings.Join(names, ", ")
+}
