@@ -55,6 +55,12 @@ func (e *env) policyCommand() *cli.Command {
 				Action: e.onStore(e.policyProtect),
 			},
 			{
+				Name: "unprotect", Usage: "let anything land in a directory again, or in code", ArgsUsage: "DIR...",
+				Description: "Bundles that are there stay, and may be changed by anybody. With --changes, patterns of code as protect --changes\n" +
+					"was given them.",
+				Flags: []cli.Flag{message, boolFlag("changes", "patterns of code")}, Action: e.onStore(e.policyUnprotect),
+			},
+			{
 				Name: "land.revert", Usage: "say yes or no: may protected code go back to what it was before an approved change",
 				ArgsUsage: "WHAT", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
 			},
@@ -82,7 +88,9 @@ func (p printer) policyShow(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	p.warnUnguarded(&current.Policy)
-	_, err = p.stdout.Write(policy.Encode(&current.Policy))
+	shown := current.Policy
+	shown.Roots = shown.Protected()
+	_, err = p.stdout.Write(policy.Encode(&shown))
 	return err
 }
 
@@ -193,20 +201,42 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 		Reviewers: c.StringSlice("reviewer")}
 	return e.changePolicy(c, store, "protect "+dir, func(p *policy.Policy) error {
 		isNew := !slices.Contains(p.RootPaths(), dir)
-		if len(p.Roots) == 0 {
-			p.Roots = []policy.Root{{Path: policy.DefaultRoot}}
-		}
-		var roots []policy.Root
-		for _, r := range p.Roots {
-			if r.Path != dir {
-				roots = append(roots, r)
-			}
-		}
-		p.Roots = append(roots, root)
+		p.Roots = append(without(p.Protected(), dir), root)
 		if err := p.Check().Err(); err != nil || !isNew {
 			return err
 		}
 		return gate.MayProtect(c.Context, store, dir)
+	})
+}
+
+// without are the roots but one.
+func without(roots []policy.Root, dir string) []policy.Root {
+	return slices.DeleteFunc(slices.Clone(roots), func(r policy.Root) bool { return r.Path == dir })
+}
+
+func (e *env) policyUnprotect(c *cli.Context, store *gitstore.Store) error {
+	names := c.Args().Slice()
+	return e.changePolicy(c, store, "unprotect "+strings.Join(names, " "), func(p *policy.Policy) error {
+		p.Changes.Paths = slices.Clone(p.Changes.Paths)
+		for _, name := range names {
+			before := len(p.Changes.Paths) + len(p.Protected())
+			if c.Bool("changes") {
+				p.Changes.Paths = slices.DeleteFunc(p.Changes.Paths, func(s string) bool { return s == name })
+			} else {
+				p.Roots = without(p.Protected(), strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/"))
+			}
+			switch {
+			case !c.Bool("changes") && len(p.Roots) == 0:
+				return fault.Refused("git wf policy protect DIR, first", "%s is the only protected directory: bundles have to land somewhere",
+					plain.Line(name))
+			case len(p.Changes.Paths)+len(p.Protected()) == before:
+				return fault.Usage("git wf policy show", "%s is not protected", plain.Line(name))
+			}
+		}
+		if len(p.Changes.Paths) == 0 {
+			p.Changes = policy.Changes{}
+		}
+		return nil
 	})
 }
 

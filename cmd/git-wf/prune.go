@@ -23,6 +23,7 @@ func (e *env) pruneCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),
 			boolFlag("dry-run,n", "show what would go, and change nothing"),
+			boolFlag("history", "start the history over even where the files of no version go, as after a secret was masked"),
 			boolFlag("delete-archive",
 				"give up what earlier prunes of the plan archived: nothing can verify it any more"),
 		},
@@ -63,17 +64,19 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	r := pruneReport{PlanID: id, DryRun: c.Bool("dry-run"), Dropped: []plan.Dropped{}}
-	var doc plan.PruneDocument
-	if r.DryRun {
-		doc, err = store.PlanPrune(ctx, id, keep)
-	} else {
+	doc, err := store.PlanPrune(ctx, id, keep)
+	if err == nil && len(doc.Dropped) == 0 && !c.Bool("history") {
+		err = gitstore.ErrNothingToPrune
+	}
+	if err == nil && !r.DryRun {
 		var done *gitstore.Appended
 		if doc, done, err = store.Prune(ctx, id, keep, e.now()); err == nil {
 			r.Commit = done.Commit
 		}
 	}
 	if errors.Is(err, gitstore.ErrNothingToPrune) {
-		return e.say(c, r, "%v", gitstore.ErrNothingToPrune)
+		return e.say(c, r, "%s: nothing to prune: of each task the newest %s and all that was approved stay", id,
+			plain.Count(keep, "version"))
 	}
 	if err != nil {
 		return err

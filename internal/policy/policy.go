@@ -77,14 +77,19 @@ type Retirement struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// RootPaths are the protected directories.
-func (p *Policy) RootPaths() []string {
+// Protected are the protected directories: Roots or, if it names none, the default.
+func (p *Policy) Protected() []Root {
 	if len(p.Roots) == 0 {
-		return []string{DefaultRoot}
+		return []Root{{Path: DefaultRoot}}
 	}
-	paths := make([]string, len(p.Roots))
-	for i, r := range p.Roots {
-		paths[i] = r.Path
+	return p.Roots
+}
+
+// RootPaths are the paths of the protected directories.
+func (p *Policy) RootPaths() []string {
+	var paths []string
+	for _, r := range p.Protected() {
+		paths = append(paths, r.Path)
 	}
 	return paths
 }
@@ -92,14 +97,9 @@ func (p *Policy) RootPaths() []string {
 // RootOf is the protected directory that a path is in; of nested ones the innermost.
 func (p *Policy) RootOf(name string) (Root, bool) {
 	best, found := Root{}, false
-	for _, dir := range p.RootPaths() {
-		if (name == dir || strings.HasPrefix(name, dir+"/")) && len(dir) >= len(best.Path) {
-			best, found = Root{Path: dir}, true
-		}
-	}
-	for _, r := range p.Roots {
-		if r.Path == best.Path {
-			best = r
+	for _, r := range p.Protected() {
+		if (name == r.Path || strings.HasPrefix(name, r.Path+"/")) && len(r.Path) >= len(best.Path) {
+			best, found = r, true
 		}
 	}
 	return best, found
