@@ -1,19 +1,23 @@
 # Plays every role of the workflow $1. One first version in each has a fault that is sent back.
 prompt=$(cat)
 say() { # the reply of who may not write files
-	text=$(echo "$2" | sed 's/"/\\"/g')
-	echo '{"schema_version": 1, "result_type": "ARTIFACT", "summary": "Made.", "files": [{"path": "'$1'", "content": "'"$text"'"}]}'
+	text=$(echo "$2" | tr -d '\n\t' | sed 's/"/\\"/g')
+	echo '{"schema_version": 1, "result_type": "ARTIFACT", "summary": "Made.",
+		"files": [{"path": "'"$1"'", "content": "'"$text"'"}]}'
 	exit
 }
 judge() {
 	list=
-	for pair in $(tr -d '\n ' < "$WF_CONTEXT" | grep -o '"task_id":"[A-Z]*-[0-9.]*","version":[0-9]*' | sed 's/"task_id":"//; s/","version":/=/'); do
-		task=${pair%=*} version=v${pair#*=} criteria=
-		case $task in BRIEF-1) criteria='{"id": "B1", "pass": true, "evidence": "read"}' ;; ARCH-1) criteria='{"id": "D1", "pass": true, "evidence": "read"}' ;; esac
+	for pair in $(tr -d '\n ' < "$WF_CONTEXT" | grep -o '"task_id":"[A-Z]*-[0-9.]*","version":[0-9]*' |
+		sed 's/"task_id":"//; s/","version":/=/'); do
+		task=${pair%=*} version=v${pair#*=}
+		case $task in BRIEF-1) criteria=B1 ;; ARCH-1) criteria=D1 ;; *) criteria= ;; esac
+		criteria=${criteria:+'{"id": "'$criteria'", "pass": true, "evidence": "read"}'}
 		v='"verdict": "APPROVED", "criteria": ['$criteria']'
 		case $WF_TASK.$task.$version in
 		REVIEW-1.DEV-1.1.v1 | REVIEW-1.IMPL-1.v1 | READY-1.ARCH-1.v1)
-			v='"verdict": "REJECTED", "cause": "implementation", "criteria": ['$criteria'], "suggestions": [{"priority": "HIGH", "text": "Say it to all."}]' ;;
+			v='"verdict": "REJECTED", "cause": "implementation", "criteria": ['$criteria'],
+				"suggestions": [{"priority": "HIGH", "text": "Say it to all."}]' ;;
 		esac
 		list="$list${list:+, }{\"task_id\": \"$task\", \"artifact_id\": \"$version\", $1$v}"
 	done
@@ -23,13 +27,22 @@ if test "$WF_ROLE" != action; then
 	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; ARCH-*) id=D1 ;; *) id= ;; esac
 	verdict=APPROVED pass=true
 	case $WF_TASK$prompt in *'second try'*) ;; IDEA-1*) verdict=REJECTED pass=false ;; esac
-	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90, "criteria": ['${id:+'{"id": "'$id'", "pass": '$pass', "evidence": "seen"}'}'], "suggestions": []}'
+	criteria=${id:+'{"id": "'$id'", "pass": '$pass', "evidence": "seen"}'}
+	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90,
+		"criteria": ['"$criteria"'], "suggestions": []}'
 	exit
 fi
 try=first
 if test -n "$WF_FEEDBACK"; then try=second; fi
-doc() { printf -- '---\ndocument_type: %s\nversion: 1\ndependencies: []\n---\n%s try\nREQ-001 REQ-002 REQ-003\n' "$1" $try > "$WF_OUT/$1.md"; }
-part() { echo '{"title": "'$1'", "change": "Write something into it for the users.", "detail": "Write something into it for the users.", "goal": "Write something into it for the users.", "points": ["it is there"], "lane": "backend", "files": ["'$1'"]}'; }
+doc() {
+	printf -- '---\ndocument_type: %s\nversion: 1\ndependencies: []\n---\n%s try\nREQ-001 REQ-002 REQ-003\n' \
+		"$1" $try > "$WF_OUT/$1.md"
+}
+part() { # a task, in the words of each workflow
+	say='"Write something into it for the users."'
+	echo '{"title": "'"$1"'", "change": '"$say"', "detail": '"$say"', "goal": '"$say"',
+		"points": ["it is there"], "lane": "backend", "files": ["'"$1"'"]}'
+}
 case $1.$WF_TASK in
 *.IDEA-*) echo "$try try" > "$WF_OUT/ideas.md" ;;
 *.SYNTH-*) echo synthesis > "$WF_OUT/synthesis.md" ;;
@@ -44,14 +57,16 @@ lifecycle.IMPL-*) echo $try > "part-${WF_TASK#IMPL-}" ;;
 lifecycle.REVIEW-*) judge '"ratings": {"quality": 8, "security": 8, "architecture": 8, "requirements": 8}, ' ;;
 spec.ASK-*)
 	status=ready_for_confirmation
-	if test $WF_TASK = ASK-1; then status=need_more_discussion; fi
-	echo '{"status": "'$status'", "problem": "Nobody knows what this is to be good for.", "features": ["one", "two"]}' > "$WF_OUT/refined.json" ;;
+	if test "$WF_TASK" = ASK-1; then status=need_more_discussion; fi
+	echo '{"status": "'$status'", "problem": "Nobody knows what this is to be good for.",
+		"features": ["one", "two"]}' > "$WF_OUT/refined.json" ;;
 spec.BRIEF-1) doc product-brief ;;
 spec.REQ-1) doc requirements ;;
 spec.ARCH-1) doc architecture ;;
 spec.EPICS-1) doc epics ;;
 spec.READY-1) judge '"ratings": {"completeness": 85, "consistency": 85, "traceability": 80, "depth": 90}, ' ;;
-blackboard.SCHEME-1) say dev_plan.json '{"milestones": [{"title": "One", "tasks": ['"$(part part-1), $(part part-2)"']}]}' ;;
+blackboard.SCHEME-1)
+	say dev_plan.json '{"milestones": [{"title": "One", "tasks": ['"$(part part-1), $(part part-2)"']}]}' ;;
 blackboard.TEST-*) mkdir -p tests && echo "test -s src/part-${WF_TASK#TEST-}" > "tests/${WF_TASK#TEST-}.sh" ;;
 blackboard.DEV-*)
 	mkdir -p src

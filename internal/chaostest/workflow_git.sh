@@ -1,6 +1,6 @@
 #!/bin/sh
-# git, with which the program that called it dies at a move of the plan's ref, as CHAOS_KILL says: "lose" before the move
-# that records something new, "keep" after it, before the program hears of it, "lost" after the first move of any kind.
+# git, with which the program that called it dies at a move of the plan's ref, as CHAOS_KILL says: "lose" before the
+# move that records something new, "keep" after it, before the program hears of it, "lost" after any first move.
 # A move that only records that a worker did not come back is none for the first two, or no run would get any further.
 case "$CHAOS_KILL $* " in *?" "*" update-ref "*" --create-reflog --stdin "*) ;; *) exec "$CHAOS_GIT" "$@" ;; esac
 block=

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWorkflowKilled kills the run of a workflow at every event that it records. blackboard has all kinds of acts. With
-// CHAOS_WORKFLOW_ALL it does that to each workflow, and carries a copy out to the end after each kill.
+// CHAOS_WORKFLOW_ALL it does that to each workflow, at more moments.
 func TestWorkflowKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("scripts for a shell")
