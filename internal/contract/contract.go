@@ -36,6 +36,7 @@ type Reply struct {
 	Verdict     plan.Verdict
 	Score       int // 0 to 100
 	Ratings     plan.Ratings
+	StillHolds  bool     // of an approved version whose inputs have changed: it need not be made again
 	Criteria    []ruling // one for each criterion without a run line, in the order of Want
 	Suggestions []plan.Suggestion
 	Notes       []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text

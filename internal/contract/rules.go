@@ -134,6 +134,9 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 
 func (j *judge) review(object map[string]any, r *Reply) {
 	r.Verdict = plan.Verdict(str(object, "verdict"))
+	if r.StillHolds, _ = object["still_holds"].(bool); r.StillHolds && r.Verdict == plan.Rejected {
+		j.add(codeContradiction, "$.still_holds", "false in a review that rejects", "true", `"still_holds": false`)
+	}
 	j.scored(object, r)
 	failed := j.rulings(items(object, "criteria"), r)
 	for i, s := range items(object, "suggestions") {

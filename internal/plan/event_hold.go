@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ type StillHolds struct {
 	Task     TaskID
 	Decision Decision // by whom, and why
 	Author   Actor
+	Seat     string   // the role that they speak for, "" for themselves
 	Version  Artifact // the approved one: of what a person made only its document says what from
 }
 
@@ -31,13 +33,16 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "no approved version of it was made from what has changed since")
 	case t.Judges != nil:
 		return Change{}, refuse(t.TaskID, "judges: what has changed is judged anew")
-	case !s.MayReview(t.TaskID, e.Decision.By):
-		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", e.Decision.By,
+	case !s.MayReview(t.TaskID, cmp.Or(e.Seat, e.Decision.By)):
+		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", cmp.Or(e.Seat, e.Decision.By),
 			strings.Join(s.Reviewers(t.TaskID), ", "))
 	}
 	c := Change{
 		Trailers: trailers(eventReview, t.TaskID, "Wf-Artifact", VersionID(t.Approved), "Wf-Agent", e.Decision.By),
 		Body:     e.Decision.Reason, Author: e.Author,
+	}
+	if e.Seat != "" {
+		c.Trailers = append(c.Trailers, Trailer{"Wf-Seat", e.Seat})
 	}
 	var said []string
 	for i, l := range stale {

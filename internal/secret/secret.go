@@ -158,6 +158,11 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 	case plan.AddReview:
 		e.Review, e.Notes = m.review(e.Review), m.notes(e.Notes)
 		return e
+	case plan.StillHolds:
+		if e.Author.IsAgent() {
+			e.Decision.Reason = m.Text(e.Decision.Reason)
+		}
+		return e
 	case plan.Note:
 		if e.Author.IsAgent() {
 			e.Text = m.Text(e.Text)
