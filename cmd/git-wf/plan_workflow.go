@@ -240,6 +240,9 @@ func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	}
 	m.draft.Plan.Workflow = w.Origin()
 	m.draft.Later = expand.Later(w.Commands())
+	if m.draft.Whole, m.draft.Placed, err = w.Sampled(in); err != nil {
+		return nil, mendFile(err, hint)
+	}
 	for _, src := range w.Sources() {
 		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
 	}

@@ -215,6 +215,37 @@ func TestDecisionRules(t *testing.T) {
 	}
 }
 
+// TestWords shows the five words for where a task stands, and what leads from one to the next: an order, a version, a
+// question, an approval, and only the judge's verdict from DONE to VERIFIED.
+func TestWords(t *testing.T) {
+	const done = "TEST-1 DEV-1"
+	sent := []string{"DEV-1 reviews/r2-v1-10-REVIEW-1/review.json", "DEV-1 reviews/r2-v1-10-REVIEW-1/REJECTED.md"}
+	for _, tt := range []struct {
+		name, done string
+		names      []string
+		want       string
+	}{
+		{"nothing has happened", "TEST-1", nil, WordTodo},
+		{"it is ordered", "TEST-1", []string{"DEV-1 orders/o1-d1-b0-a0.json"}, WordDoing},
+		{"a version waits for its review", "TEST-1", rejected("DEV-1")[:2], WordDoing},
+		{"its version is rejected", "TEST-1", rejected("DEV-1"), WordDoing},
+		{"it asks", "TEST-1", []string{"DEV-1 questions/q1.json"}, WordBlocked},
+		{"it is approved", done, nil, WordDone},
+		{"the judge approves", done, verified("DEV-1"), WordVerified},
+		{"the judge sends it back", done, sent, WordDoing},
+		{"the judge of another task approves", done, verified("TEST-1"), WordDone},
+		{"nobody needs it any more", done, []string{"DEV-1 marks/0001-abandoned.json"}, string(plan.StatusAbandoned)},
+	} {
+		d := deciding(t, tt.done, tt.names...)
+		if got := Word(d.State, "DEV-1"); got != tt.want {
+			t.Errorf("%s: DEV-1 is %s, want %s", tt.name, got, tt.want)
+		}
+		if text := DevPlan(d.State); !strings.Contains(text, "### DEV-1: \n- status: "+tt.want+"\n") {
+			t.Errorf("%s: the document says otherwise:\n%s", tt.name, text)
+		}
+	}
+}
+
 // verified are the records of reviews by REVIEW-1 that approve.
 func verified(ids ...string) (names []string) {
 	for _, id := range ids {

@@ -23,9 +23,12 @@ type Draft struct {
 	Author plan.Actor
 	Source plan.OID // HEAD
 
-	// of a plan that is made from a workflow: what it is made from, and the command lines of the parts that come later
+	// of a plan that is made from a workflow: what it is made from, the command lines of the parts that come later, and
+	// the plan with samples of these, with what gives findings in it their place in the workflow
 	Pinned []Pinned
 	Later  []plandoc.CommandLine
+	Whole  *plan.Plan
+	Placed func(plan.Findings) plan.Findings
 }
 
 // Pinned is a file that a plan is made from: an input of PLAN-1.

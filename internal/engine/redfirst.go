@@ -27,7 +27,7 @@ const redFirstTimeout = time.Minute
 // runs this. It tries each line once, however many criteria share it, and several at a time, and reports progress
 // through the context.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
-	p := d.Plan
+	p := cmp.Or(d.Whole, d.Plan)
 	dir, release, err := e.Store.Scratch(ctx)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,11 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			passed[id][c] = t.passed
 		}
 	}
-	return plandoc.Locate(d.Name, d.Data, p.GreenBeforeWork(passed)), nil
+	green := p.GreenBeforeWork(passed)
+	if d.Whole != nil {
+		return d.Placed(green), nil
+	}
+	return plandoc.Locate(d.Name, d.Data, green), nil
 }
 
 // trial is a run line to try on an empty candidate.

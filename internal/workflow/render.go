@@ -159,6 +159,27 @@ func (w *Workflow) inOrder(fs plan.Findings) plan.Findings {
 	return fs
 }
 
+// Sampled is all that the workflow comes to with these inputs, rounds and parts to come too, with samples in the place of
+// approved files. The second value gives what is found in it its place in the workflow's files.
+func (w *Workflow) Sampled(in *Inputs) (*plan.Plan, func(plan.Findings) plan.Findings, error) {
+	x := w.expand(in, sample, nil)
+	text, err := plandoc.Encode(x.plan())
+	if err == nil && len(x.fs) > 0 {
+		err = x.findings()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := plandoc.Parse(w.files[0].Name, text)
+	return p, func(fs plan.Findings) plan.Findings {
+		errors.As(x.placed(fs), &fs)
+		for i := range fs {
+			fs[i].TaskID = "" // of an instance, perhaps of a sample
+		}
+		return once(fs)
+	}, err
+}
+
 // placed gives findings about the plan the places of the workflow that they come from.
 func (x *expander) placed(err error) error {
 	var fs plan.Findings
