@@ -17,7 +17,7 @@ func TestRulesAreShown(t *testing.T) {
 	_, section, _ := strings.Cut(string(doc), "\n## Rules that hold, and what shows them\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var tests []string
-	for _, pkg := range []string{"act", "plan", "workflow"} {
+	for _, pkg := range []string{"act", "chaostest", "plan", "workflow"} {
 		files, err := filepath.Glob(filepath.Join(root, "internal", pkg, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
