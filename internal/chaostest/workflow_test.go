@@ -29,7 +29,7 @@ func TestWorkflowKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d events, %d of them acts, %d kills", w.Events, len(w.Acts()), kills)
+			t.Logf("%d events, %d kills; the plan has %d acts", w.Events, kills, len(w.Acts()))
 		})
 	}
 }
