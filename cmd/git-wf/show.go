@@ -27,6 +27,7 @@ func (e *env) showCommand() *cli.Command {
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("review", "print the newest review file"),
+			boolFlag("impact", "what a new version of the task would have made again"),
 		},
 		Action: e.onReadable(nearTask, e.show),
 	}
@@ -71,6 +72,9 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	}
 	if c.Bool("review") {
 		return e.showReviewFile(c.Context, store, snap, subject)
+	}
+	if c.Bool("impact") {
+		return e.showImpact(c.Bool("json"), s, subject)
 	}
 	d, err := readTask(c.Context, store, snap, s, subject)
 	if err != nil {

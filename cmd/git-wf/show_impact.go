@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// impactDocument is what show --impact --json prints.
+type impactDocument struct {
+	TaskID plan.TaskID   `json:"task_id"`
+	Again  []plan.TaskID `json:"made_again"`   // in plan order
+	Judges []plan.TaskID `json:"judged_again"` // those of them that judge others
+	Asks   []plan.TaskID `json:"asked"`        // made by a person, who is asked
+	Done   int           `json:"approved"`     // tasks that have an approved version
+}
+
+// showImpact says what a new version of a task has made again.
+func (e *env) showImpact(asJSON bool, s *plan.State, t *plan.TaskState) error {
+	d := impactDocument{TaskID: t.TaskID, Again: []plan.TaskID{}, Judges: []plan.TaskID{}, Asks: []plan.TaskID{}}
+	again, asks := s.Impact(t.TaskID)
+	d.Again, d.Asks = append(d.Again, again...), append(d.Asks, asks...)
+	for _, id := range again {
+		if s.Tasks[id].Judges != nil {
+			d.Judges = append(d.Judges, id)
+		}
+	}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		if s.Tasks[id].Approved > 0 {
+			d.Done++
+		}
+	}
+	if asJSON {
+		return e.printJSON(d)
+	}
+	fmt.Fprintf(e.stdout, "A new version of %s has %d of %s made again.\n", t.TaskID, len(d.Again),
+		plain.Count(d.Done, "approved deliverable"))
+	for _, id := range d.Again {
+		how := "follows"
+		if s.Tasks[id].Judges != nil {
+			how = "judges again"
+		}
+		fmt.Fprintf(e.stdout, "  %s: %s\n", id, how)
+	}
+	for _, id := range d.Asks {
+		fmt.Fprintf(e.stdout, "  %s: a person made it and is asked\n", id)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package plan
+
+import "slices"
+
+// Impact are the tasks that a new approved version of a task has made again, in plan order, as the plan is now: those
+// that follow it, directly or not, and those that judge any of them. A person is asked about what a person made, and
+// what these yield stays until then. What has no approved version yet is made anyway.
+func (s *State) Impact(id TaskID) (again, asks []TaskID) {
+	if s.Plan.SchemaVersion < 2 {
+		return nil, nil
+	}
+	changed := map[TaskID]bool{}
+	for _, leaf := range s.actions([]TaskID{id}) {
+		changed[leaf] = true
+	}
+	asked := map[TaskID]bool{}
+	for grows := true; grows; {
+		grows = false
+		for _, t := range s.order {
+			if t.NodeType != Action || t.Approved == 0 || changed[t.TaskID] || asked[t.TaskID] || !t.follows() ||
+				t.Status == StatusAbandoned ||
+				!slices.ContainsFunc(s.Inputs(t.TaskID), func(in TaskID) bool { return changed[in] }) {
+				continue
+			}
+			grows = true
+			made := slices.ContainsFunc(s.Records.Of(t.TaskID).From, func(l linkRecord) bool { return l.Version == t.Approved })
+			if made {
+				changed[t.TaskID] = true
+			} else {
+				asked[t.TaskID] = true
+			}
+		}
+	}
+	for _, t := range s.order {
+		switch {
+		case asked[t.TaskID]:
+			asks = append(asks, t.TaskID)
+		case changed[t.TaskID] && !slices.Contains(s.actions([]TaskID{id}), t.TaskID):
+			again = append(again, t.TaskID)
+		}
+	}
+	return again, asks
+}
