@@ -31,6 +31,9 @@ func (e *env) listRoles(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 		fmt.Fprintf(e.stdout, "%s has no roles\n", snap.ID)
 	}
 	e.printParts(parts)
+	for _, text := range eng.Crowded(snap.Plan) {
+		fmt.Fprintf(e.stdout, "  %s\n", text)
+	}
 	return nil
 }
 

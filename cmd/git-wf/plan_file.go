@@ -217,6 +217,9 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.Unordered(d.Plan)) {
 		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
+	for _, text := range eng.Crowded(d.Plan) {
+		fmt.Fprintln(e.stderr, "warning: "+text)
+	}
 	fresh := eng.Trust.New(d.Plan, d.Later...)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := e.redFirst(c, eng, d)
