@@ -271,6 +271,17 @@ tasks:
 	l.play("change.mjs")
 }
 
+func TestTeamInTheBrowser(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, surroundings(t))
+	plan, err := filepath.Abs("browsertest/testdata/team.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.wf("plan", "-f", plan)
+	l.play("team.mjs")
+}
+
 func TestAttacksInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))
