@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -19,7 +21,7 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 		return nil, err
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	if err := yaml.Unmarshal(escaped(data), &doc); err != nil {
 		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
 	}
 	top := doc.Content[0]
@@ -35,6 +37,20 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
 	}
 	return data, nil
+}
+
+// escaped is JSON in which YAML, too, reads every text as it is: it refuses some controls, and folds U+0085 like the end
+// of a line.
+func escaped(data []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if r >= 0x7f && r <= 0x9f || r == '\ufeff' {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 // Written is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml tags.
@@ -102,6 +118,10 @@ func plainStyle(n *yaml.Node) {
 	n.Style = 0
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && bytes.ContainsRune([]byte(n.Value), '\n') {
 		n.Style = yaml.LiteralStyle
+		// The encoder writes a block that begins with space so that it is read back without it.
+		if first, _ := utf8.DecodeRuneInString(n.Value); unicode.IsSpace(first) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
 	}
 	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && allScalars(n.Content) {
 		n.Style = yaml.FlowStyle

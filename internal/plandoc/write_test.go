@@ -3,6 +3,8 @@ package plandoc
 import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,5 +45,35 @@ tasks:
 				t.Errorf("%s\n%s", diff, data)
 			}
 		})
+	}
+}
+
+// A text of any characters is read back as it was, whatever YAML takes for the end of a line.
+func TestWriteYAMLTexts(t *testing.T) {
+	parts := []string{"x", " ", "\n", "\t", "\r", "\u0085", "\u00a0", "\u2028", "\u2029", "\ufeff", "\x7f", "\u200b", "\U0001f600", "#", ": ",
+		"- ", "---", "...", "'", `"`, `\`, "|", "%", "{{", "~", "null", "1e3", "<<", "\u0080", "\u009f", "\ue000", "\ufffd"}
+	texts := []string{"\u0085x\n", "\n x", "\tx\n", "\n", "\u2028x\n"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		var text strings.Builder
+		for range 1 + r.IntN(5) {
+			text.WriteString(parts[r.IntN(len(parts))])
+		}
+		texts = append(texts, text.String())
+	}
+	p, err := ParseValid("p.yaml", []byte(small), policy.Floors{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts {
+		p.TopTask = text
+		data, err := WriteYAML(p)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got, err := Parse("written.yaml", data); err != nil || got.TopTask != text {
+			t.Errorf("%q was written as\n%s", text, data)
+		}
 	}
 }
