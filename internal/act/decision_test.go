@@ -291,9 +291,7 @@ func TestPolicyKeepsTheRules(t *testing.T) {
 }
 
 // mutate changes a document as a careless or hostile agent would.
-func mutate(r *rand.Rand, text string) string {
-	words := []string{`"FINISH"`, `"USER"`, `"dev"`, `"review"`, `"REVIEW-1"`, `"DEV-9"`, `"MAIN-1"`, `"partial"`, "null", "{", "]", "\n",
-		`"answers":[{"task_id":"DEV-2","question_id":"q1","text":"x"}],`, `"status":"VERIFIED",`, "\x00", "\u202e", `"\ud800"`}
+func mutate(r *rand.Rand, text string, words []string) string {
 	for range 1 + r.IntN(4) {
 		at := r.IntN(len(text) + 1)
 		end := min(len(text), at+r.IntN(12))
@@ -369,8 +367,10 @@ func states(t testing.TB) []Deciding {
 func TestMutatedDecisions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	texts, all := seeds(), states(t)
+	words := []string{`"FINISH"`, `"USER"`, `"dev"`, `"review"`, `"REVIEW-1"`, `"DEV-9"`, `"MAIN-1"`, `"partial"`, "null", "{", "]", "\n",
+		`"answers":[{"task_id":"DEV-2","question_id":"q1","text":"x"}],`, `"status":"VERIFIED",`, "\x00", "\u202e", `"\ud800"`}
 	for i := range 10_000 {
-		holds(t, all[i%len(all)], []byte(mutate(r, texts[r.IntN(len(texts))])))
+		holds(t, all[i%len(all)], []byte(mutate(r, texts[r.IntN(len(texts))], words)))
 	}
 }
 

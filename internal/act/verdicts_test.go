@@ -2,6 +2,7 @@ package act
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 // judged is a plan in which REVIEW-1 judges TEST-1 and DEV-1, both with an approved version, and not SIDE-1.
-func judged(t *testing.T, rubric *plan.Rubric) Judging {
+func judged(t testing.TB, rubric *plan.Rubric) Judging {
 	t.Helper()
 	p := &plan.Plan{SchemaVersion: 2, PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: []*plan.Task{
 		{TaskID: "GOAL-1", NodeType: plan.Goal},
@@ -167,22 +168,86 @@ func TestReadVerdicts(t *testing.T) {
 	}
 }
 
-func FuzzReadVerdicts(f *testing.F) {
-	f.Add(verdictsOf("milestone", one("TEST-1", "v1", "APPROVED", ""), one("DEV-1", "v1", "REJECTED", `"cause": "test",`)))
-	f.Fuzz(func(t *testing.T, text string) {
-		v, broken := ReadVerdicts([]byte(text))
-		j := judged(t, nil)
-		if len(broken) > 0 || len(j.Findings(v)) > 0 {
-			return
+// takes checks that verdicts without a finding do only what a judge may, in the state that they are held against.
+func takes(t testing.TB, j Judging, text []byte) {
+	t.Helper()
+	v, broken := ReadVerdicts(text)
+	if len(broken) > 0 || len(j.Findings(v)) > 0 {
+		return
+	}
+	reviews, asks := j.Outcome(v, "critic", time.Unix(0, 0))
+	seen := map[plan.TaskID]plan.Verdict{}
+	for _, r := range reviews {
+		failed := len(r.FailedMust()) > 0 || r.Score < r.MinScore
+		switch {
+		case seen[r.TaskID] != "" || r.TaskID != "TEST-1" && r.TaskID != "DEV-1":
+			t.Fatalf("%q reviews %s, which is not judged or judged twice", text, r.TaskID)
+		case r.ReviewedArtifactID != "v1" || r.Reviewer != string(j.Judge) || len(r.Criteria) != 3 || r.Score < 0 || r.Score > 100:
+			t.Fatalf("%q makes the review %+v", text, r)
+		case r.Verdict != plan.Approved && r.Verdict != plan.Rejected || r.Verdict == plan.Approved && failed:
+			t.Fatalf("%q approves %s with %d, failed %v", text, r.TaskID, r.Score, r.FailedMust())
 		}
-		reviews, _ := j.Outcome(v, "critic", time.Unix(0, 0))
-		seen := map[plan.TaskID]bool{}
-		for _, r := range reviews {
-			failed := len(r.FailedMust()) > 0 || r.Score < r.MinScore
-			if seen[r.TaskID] || r.TaskID != "TEST-1" && r.TaskID != "DEV-1" || r.Verdict == plan.Approved && failed {
-				t.Errorf("verdicts without a finding make the review %+v", r)
-			}
-			seen[r.TaskID] = true
+		seen[r.TaskID] = r.Verdict
+	}
+	for _, x := range v.Verdicts {
+		switch blamed := x.Cause == CauseTest; {
+		case !blamed && seen[x.TaskID] != x.Verdict:
+			t.Fatalf("%q says %s of %s, and its review %q", text, x.Verdict, x.TaskID, seen[x.TaskID])
+		case blamed && (seen[x.TaskID] != "" || seen["TEST-1"] != plan.Rejected):
+			t.Fatalf("%q blames a test that is not rejected", text)
+		}
+	}
+	for _, q := range asks {
+		if seen[q.TaskID] != plan.Rejected {
+			t.Fatalf("%q asks about %s, which is not rejected", text, q.TaskID)
+		}
+	}
+}
+
+// verdictSeeds are verdicts that take effect, each with the state that they are held against.
+func verdictSeeds(t testing.TB) (texts []string, all []Judging) {
+	change := `"suggestions": [{"priority": "HIGH", "text": "more"}],`
+	rubric := &plan.Rubric{Scale: 10, Dimensions: map[string]float64{"depth": 3, "form": 1}, Pass: 70, Veto: 20}
+	rated := func(id string) string { return one(id, "v1", "APPROVED", `"ratings": {"depth": 8, "form": null},`) }
+	broken := judged(t, nil)
+	broken.Ran["DEV-1"] = []plan.CriterionResult{{ID: "RUN", Severity: plan.Must, Result: plan.ResultFail}}
+	plainly, dev := judged(t, nil), one("DEV-1", "v1", "REJECTED", change+`"score": 40,`)
+	test := one("TEST-1", "v1", "APPROVED", "")
+	return []string{
+		verdictsOf("milestone", test, one("DEV-1", "v1", "APPROVED", `"score": 80,`)),
+		verdictsOf("milestone", rated("TEST-1"), rated("DEV-1")),
+		verdictsOf("single", test, dev),
+		verdictsOf("milestone", one("TEST-1", "v1", "REJECTED", change), one("DEV-1", "v1", "REJECTED", change+`"cause": "test",`)),
+		verdictsOf("milestone", test, one("DEV-1", "v1", "REJECTED", change+`"cause": "request",`)),
+	}, []Judging{plainly, judged(t, rubric), broken, plainly, plainly}
+}
+
+// TestMutatedVerdicts tries 10,000 replies that are nearly right.
+func TestMutatedVerdicts(t *testing.T) {
+	texts, all := verdictSeeds(t)
+	words := []string{`"APPROVED"`, `"REJECTED"`, `"TEST-1"`, `"DEV-1"`, `"SIDE-1"`, `"REVIEW-1"`, `"v2"`, `"cause":"test",`, `"score":100,`,
+		`"ratings":{"depth":10,"form":10},`, `"excluded":[{"task_id":"DEV-1","reason":"x"}],`, "true", "false", "partial", "null", "1e9", "-1", "{", "]",
+		`"status":"VERIFIED",`, "\x00", "\u202e", `"\ud800"`}
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 10_000 {
+		n := i % len(texts)
+		takes(t, all[n], []byte(mutate(r, texts[n], words)))
+	}
+	for i, text := range texts {
+		if v, broken := ReadVerdicts([]byte(text)); len(broken) > 0 || len(all[i].Findings(v)) > 0 {
+			t.Errorf("nothing is shown by changes of %s: %v %v", text, broken, all[i].Findings(v))
+		}
+	}
+}
+
+func FuzzReadVerdicts(f *testing.F) {
+	texts, all := verdictSeeds(f)
+	for _, text := range texts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, j := range all {
+			takes(t, j, text)
 		}
 	})
 }
