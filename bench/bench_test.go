@@ -36,7 +36,7 @@ func TestBenchmarks(t *testing.T) {
 	}
 	z := sizes{
 		files: 300, bundle: 25, commits: 1, history: 53, landings: 3, verifies: 1, moves: 1, tags: 12, fetches: 1,
-		tasks: 3, runs: 1, planTasks: 50, statuses: 1, scales: 1, events: 60, large: 3, many: 40, attempts: 1, changes: 3, landed: 1,
+		tasks: 3, runs: 1, planTasks: 50, statuses: 1, scales: 1, events: 60, large: 3, many: 40, attempts: 1, changes: 3, landed: 1, flow: 3, flows: 1,
 	}
 	for _, b := range benchmarks {
 		r, err := b.run(ctx, l, z)

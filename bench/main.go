@@ -36,6 +36,8 @@ type sizes struct {
 	attempts   int // rounds
 	changes    int // approved, to land
 	landed     int // rounds
+	flow       int // tasks of the workflow
+	flows      int // rounds
 	syncScript bool
 	rest       time.Duration // before each contestant
 }
@@ -56,6 +58,7 @@ var benchmarks = []struct {
 	{"growth", benchGrowth},
 	{"attempt", benchAttempt},
 	{"land", benchLand},
+	{"workflow", benchWorkflow},
 }
 
 func main() {
@@ -84,6 +87,8 @@ func main() {
 	flag.IntVar(&z.attempts, "attempts", 5, "attempt: rounds")
 	flag.IntVar(&z.changes, "changes", 100, "land: approved changes")
 	flag.IntVar(&z.landed, "landed", 5, "land: rounds")
+	flag.IntVar(&z.flow, "flow", 50, "workflow: tasks")
+	flag.IntVar(&z.flows, "flows", 5, "workflow: rounds")
 	checkout := flag.String("checkout", "", "attempt: measure nothing, but make one checkout of this repository")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
