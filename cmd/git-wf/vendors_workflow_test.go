@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/repotest"
+	"gitwf/internal/wiretest"
+)
+
+// m is an object of JSON.
+type m = map[string]any
+
+// vendorFlow is a workflow of the program that a vendor's program carries out.
+type vendorFlow struct {
+	workflow, vendor string
+	set              []string
+	service          []string // roles that a client of a model service speaks for, which is quicker
+	turns            []wiretest.Turn
+	person           string // the task that a person approves
+	want             []string
+}
+
+func says(match string, fields m) wiretest.Turn {
+	return wiretest.Turn{Match: match, Text: reply(fields)}
+}
+
+// hands is who makes files and says so in the reply.
+func hands(task string, files ...string) wiretest.Turn {
+	var list []m
+	for i := 0; i < len(files); i += 2 {
+		list = append(list, m{"path": files[i], "content": files[i+1]})
+	}
+	return says("# "+task+": ", m{"result_type": "ARTIFACT", "summary": "Made.", "files": list})
+}
+
+// uses is who makes files with its own tools.
+func uses(task string, calls ...wiretest.Call) (turns []wiretest.Turn) {
+	match := "# " + task + ": "
+	for _, call := range calls {
+		turns = append(turns, wiretest.Turn{Match: match, Text: "I edit it.", Tools: []wiretest.Call{call}})
+	}
+	return append(turns, says(match, m{"result_type": "ARTIFACT", "summary": "Made."}))
+}
+
+// approves is the seats' reviews of a task, of which a criterion is theirs to judge.
+func approves(task, criterion string, seats int, ratings m) wiretest.Turn {
+	review := m{"result_type": "REVIEW", "verdict": "APPROVED", "score": 90, "summary": "Read.",
+		"criteria": []m{}, "suggestions": []m{}}
+	if criterion != "" {
+		review["criteria"] = []m{{"id": criterion, "pass": true, "evidence": "line 1"}}
+	}
+	if ratings != nil {
+		review["ratings"] = ratings
+		delete(review, "score")
+	}
+	turn := says("# Review of "+task, review)
+	turn.Times = seats
+	return turn
+}
+
+// judge is a judge's verdicts.json, which approves the tasks. A task may have a criterion that is the judge's: TASK CRITERION.
+func judge(task string, ratings m, tasks ...string) wiretest.Turn {
+	var verdicts []m
+	for _, id := range tasks {
+		id, criterion, manual := strings.Cut(id, " ")
+		v := m{"task_id": id, "artifact_id": "v1", "verdict": "APPROVED", "criteria": []m{}}
+		if manual {
+			v["criteria"] = []m{{"id": criterion, "pass": true, "evidence": "read"}}
+		}
+		if ratings != nil {
+			v["ratings"] = ratings
+		}
+		verdicts = append(verdicts, v)
+	}
+	data, err := json.Marshal(m{"schema_version": 1, "mode": "milestone", "verdicts": verdicts, "summary": "judged"})
+	if err != nil {
+		panic(err)
+	}
+	return hands(task, "verdicts.json", string(data))
+}
+
+// decides is one decision after the other: ROLE TASK [MODE], or FINISH.
+func decides(orders ...string) (turns []wiretest.Turn) {
+	for i, order := range orders {
+		words := append(strings.Fields(order), "", "")
+		d := m{"next_agent": words[0], "reason": "it is next", "task": nil, "dev_plan_next": nil,
+			"history_append": fmt.Sprintf("## Iteration %d:\nnext_agent: %s\nreason: it is next\ndev_plan: as it was", i+1, words[0])}
+		if words[1] != "" {
+			d["task_id"], d["task"] = words[1], "Do what the task says."
+		}
+		if words[2] != "" {
+			d["mode"] = words[2]
+		}
+		data, err := json.Marshal(d)
+		if err != nil {
+			panic(err)
+		}
+		turns = append(turns, hands("MAIN-1", "decision.json", string(data)))
+	}
+	return turns
+}
+
+func flatten(parts ...any) (turns []wiretest.Turn) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case wiretest.Turn:
+			turns = append(turns, p)
+		case []wiretest.Turn:
+			turns = append(turns, p...)
+		}
+	}
+	return turns
+}
+
+const document = "---\ndocument_type: text\nversion: 1\ndependencies: []\n---\n"
+
+func writes(path string) wiretest.Call {
+	return toolCall("write", m{"filePath": path, "content": "hello\n"})
+}
+
+func scheme(lane string) string {
+	task := func(n int) string {
+		return fmt.Sprintf(`{"title": "Page %d", "change": "Write something into the page.", "lane": %q, "files": ["page-%[1]d"]}`, n, lane)
+	}
+	return `{"tasks": [` + task(1) + ", " + task(2) + "]}"
+}
+
+var vendorFlows = []vendorFlow{
+	{workflow: "iterdev", vendor: "claude", set: []string{"variant=patch", "sprints=1"}, want: []string{"DEV-0.*v1 approved.*verified"},
+		turns: flatten(uses("DEV-0", edits["claude"]...), judge("VERIFY-0", nil, "DEV-0"))},
+	{workflow: "spec", vendor: "claude", service: []string{"product", "technical", "coverage"}, want: []string{"EPICS-1.*verified", "READY-1.*DONE"},
+		turns: flatten(
+			hands("ASK-1", "refined.json", `{"status": "ready_for_confirmation", "problem": "Nobody can buy seeds of old kinds.", "features": ["buy", "sell"]}`),
+			hands("BRIEF-1", "product-brief.md", document+"Seeds for all.\n"), approves("BRIEF-1", "B1", 3, nil),
+			hands("REQ-1", "requirements.md", document+"REQ-001 buy, REQ-002 sell, REQ-003 return\n"), approves("REQ-1", "", 3, nil),
+			hands("ARCH-1", "architecture.md", document+"One program, not two.\n"), approves("ARCH-1", "D1", 3, nil),
+			hands("EPICS-1", "epics.md", document+"REQ-001, REQ-002, REQ-003\n"), approves("EPICS-1", "", 3, nil),
+			judge("READY-1", m{"completeness": 85, "consistency": 75, "traceability": 80, "depth": 90}, "BRIEF-1 B1", "REQ-1", "ARCH-1 D1", "EPICS-1"))},
+	{workflow: "blackboard", vendor: "codex", service: []string{"test", "dev", "review"}, person: "SCHEME-1",
+		want: []string{"DEV-1.2.*verified", "MAIN-1.*DONE.*v6"},
+		turns: flatten(
+			hands("SCHEME-1", "dev_plan.json", `{"milestones": [{"title": "Pages", "tasks": [
+				{"title": "One", "goal": "The first page says hello.", "points": ["hello"]},
+				{"title": "Two", "goal": "The second page says hello.", "points": ["hello"]}]}]}`),
+			decides("test TEST-1.1", "test TEST-1.2", "dev DEV-1.1", "dev DEV-1.2", "review REVIEW-1 milestone", "FINISH"),
+			hands("TEST-1.1", "tests/1.1.sh", "grep -q hello src/one\n"), hands("TEST-1.2", "tests/1.2.sh", "grep -q hello src/two\n"),
+			hands("DEV-1.1", "src/one", "hello\n"), hands("DEV-1.2", "src/two", "hello\n"),
+			judge("REVIEW-1", nil, "TEST-1.1", "TEST-1.2", "DEV-1.1", "DEV-1.2"))},
+	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*DONE", "EVAL-1.*v1 approved 60"},
+		turns: flatten(
+			hands("IDEA-1", "ideas.md", "Six ideas.\n"), approves("IDEA-1", "C1", 1, nil),
+			hands("SYNTH-1", "synthesis.md", "Two themes.\n"), approves("SYNTH-1", "S1", 3, nil),
+			hands("EVAL-1", "evaluation.md", "Ranked.\n"),
+			approves("EVAL-1", "E1", 1, m{"feasibility": 6, "innovation": 6, "impact": 6, "cost": 6}))},
+	{workflow: "lifecycle", vendor: "opencode", set: []string{"pipeline=fe-only"}, person: "SCHEME-1",
+		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*DONE"},
+		turns: flatten(
+			hands("SCHEME-1", "plan.json", scheme("frontend")),
+			uses("DEV-FE-1", writes("page-1")), uses("DEV-FE-2", writes("page-2")), judge("TEST-1", nil, "DEV-FE-1", "DEV-FE-2"),
+			judge("QA-FE-1", m{"code": 9, "accessibility": 9, "design": 9, "ux": 9, "delivery": 9}, "DEV-FE-1", "DEV-FE-2"),
+			judge("REVIEW-1", m{"quality": 8, "security": 8, "architecture": 8, "requirements": 8}, "DEV-FE-1", "DEV-FE-2"))},
+}
+
+// The agents that people have carry out the workflows of the program: they make documents and changes, have seats with
+// ratings, write verdicts and decide.
+func TestVendorsWorkflow(t *testing.T) {
+	tools := os.Getenv("GIT_WF_TEST_TOOLS")
+	for _, f := range vendorFlows {
+		r := repotest.New(t) // sets variables, which a parallel test must not do
+		t.Run(f.workflow, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("skipped: a real agent takes seconds for each question")
+			}
+			program := tool(t, tools, f.vendor)
+			server := wiretest.Start(t, append(f.turns, wiretest.Turn{Text: "{}", Times: -1})...)
+			home := t.TempDir()
+			for _, v := range vendors {
+				if v.kind == f.vendor {
+					w := newVendorRun(t, r, v.env, home)
+					w.configure(r, v.kind, v.model, server.URL+v.path, program)
+					w.flow(r, f, server)
+				}
+			}
+		})
+	}
+}
+
+// flow carries a workflow out and looks at what came of it.
+func (w *vendorRun) flow(r *repotest.Repo, f vendorFlow, server *wiretest.Server) {
+	w.t.Helper()
+	r.Git("config", "wf.reviewer", "bot")
+	for key, value := range map[string]string{"kind": "openai", "model": "m-1", "baseurl": server.URL + "/v1", "keyenv": "WF_KEY"} {
+		r.Git("config", "wf.agent.service."+key, value)
+	}
+	for _, role := range f.service {
+		r.Git("config", "wf.role."+role, "service")
+	}
+	writeFile(w.t, filepath.Join(r.Dir, "src", "greet.sh"), "echo hello friend\n")
+	writeFile(w.t, filepath.Join(r.Dir, "test.sh"), "sh src/greet.sh | grep -q dear || test -s page-1 || test -s page-2\n")
+	r.Git("add", ".")
+	r.Git("commit", "-q", "-m", "Greet")
+	args := []string{"plan", "--workflow", f.workflow, "hello to everybody"}
+	for _, set := range f.set {
+		args = append(args, "--set", set)
+	}
+	w.run("init", "--no-strict")
+	w.run("trust", "--code", "--yes")
+	w.run(args...)
+	if f.person != "" {
+		w.ends(fault.ExitWaiting, "run", "--jobs", "4")
+		w.run("review", f.person, "--approve")
+	}
+	w.run("run", "--jobs", "4")
+	status := w.run("status")
+	for _, want := range f.want {
+		if !regexp.MustCompile(want).MatchString(status) {
+			w.t.Errorf("status lacks %s:\n%s", want, status)
+		}
+	}
+	w.run("doctor")
+	left := 0
+	for _, q := range server.Requests() {
+		if q.Turn == len(f.turns) && strings.Contains(string(q.Body), "result_type") {
+			left++
+		}
+	}
+	if left > 0 {
+		w.t.Errorf("%d questions had no answer in the script", left)
+	}
+}
