@@ -181,13 +181,19 @@ func (w *vendorRun) configure(r *repotest.Repo, kind, model, url, program string
 
 func (w *vendorRun) run(args ...string) string {
 	w.t.Helper()
+	return w.ends(fault.ExitDone, args...)
+}
+
+// ends runs a command that ends with a code.
+func (w *vendorRun) ends(want int, args ...string) string {
+	w.t.Helper()
 	var out, errs bytes.Buffer
 	e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errs}, dir: w.dir, now: time.Now,
 		user:    user{w.environ},
 		program: "git-wf"}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 9*time.Minute)
 	defer cancel()
-	if code := e.run(ctx, args); code != fault.ExitDone {
+	if code := e.run(ctx, args); code != want {
 		w.t.Fatalf("git wf %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
 	}
 	return out.String()
