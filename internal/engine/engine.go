@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/estimate"
+	"gitwf/internal/expand"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
@@ -39,6 +40,7 @@ type Engine struct {
 	Watch func(*plan.State, []Doing)
 
 	reviewed atomic.Pointer[reviewedPlan]
+	expanded expand.Memory
 
 	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings

@@ -144,7 +144,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 		c.Inputs = append(c.Inputs, in)
 	}
 	var err error
-	if c.Params, c.Item, err = expand.Around(ctx, e.Store, snap, t.TaskID); err != nil {
+	if c.Params, c.Item, err = e.expanded.Around(ctx, e.Store, snap, t.TaskID); err != nil {
 		return err
 	}
 	if err = e.handedOver(ctx, w, snap, t, &c); err != nil {
@@ -316,6 +316,9 @@ func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snap
 	for _, id := range from {
 		inputs := snap.Records.Of(id).Inputs
 		for _, escaped := range slices.Sorted(maps.Keys(inputs)) {
+			if id == plan.PlanTaskID && snap.Plan.Workflow != nil && expand.Pinned(escaped) {
+				continue // what the plan is made from is no material for its tasks
+			}
 			if err := e.handOver(ctx, w, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped], c); err != nil {
 				return err
 			}

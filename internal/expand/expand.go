@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -23,6 +24,9 @@ const (
 	Files  = "workflow" // the workflow's file, then those that it uses
 	Params = "params"   // params.json
 )
+
+// Pinned reports whether an input of PLAN-1 is what the plan is made from.
+func Pinned(name string) bool { return name == Files || name == Params }
 
 // Workflow is the one that a plan is made from, with its params.
 type Workflow struct {
@@ -164,14 +168,61 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 	return Version{in.TaskID, v.Files}, nil
 }
 
+// Memory keeps what Around has rendered: a run asks for each of its tasks. Its zero value is ready, also for several
+// goroutines.
+type Memory struct {
+	mu    sync.Mutex
+	flows map[plan.ID]*Workflow
+	made  map[rendered]*workflow.Rendering
+}
+
+// rendered is the version of a planning task that a rendering is of. Neither ever changes.
+type rendered struct {
+	id   plan.ID
+	task plan.TaskID
+	from Version
+}
+
+// of is Of.
+func (m *Memory) of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*Workflow, error) {
+	if w := m.flows[snap.ID]; w != nil {
+		return w, nil
+	}
+	w, err := Of(ctx, store, snap)
+	if err != nil {
+		return nil, err
+	}
+	if m.flows == nil {
+		m.flows, m.made = map[plan.ID]*Workflow{}, map[rendered]*workflow.Rendering{}
+	}
+	m.flows[snap.ID] = w
+	return w, nil
+}
+
+// render is Workflow.Render.
+func (m *Memory) render(ctx context.Context, w *Workflow, id plan.ID, t *plan.Task, from Version) (*workflow.Rendering,
+	error) {
+	key := rendered{id, t.TaskID, from}
+	if r := m.made[key]; r != nil {
+		return r, nil
+	}
+	r, err := w.Render(ctx, t, from)
+	if err == nil {
+		m.made[key] = r
+	}
+	return r, err
+}
+
 // Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the items
 // of loops. Nothing is around a task that no workflow made.
-func Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) (params,
+func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) (params,
 	item map[string]any, err error) {
 	if t := snap.Plan.Task(id); snap.Plan.Workflow == nil || t == nil || t.Planning() {
 		return nil, nil, nil
 	}
-	w, err := Of(ctx, store, snap)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.of(ctx, store, snap)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,7 +241,7 @@ func Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
 			}
 			from = Version{a.Inputs[0].TaskID, a.Inputs[0].Tree}
 		}
-		r, err := w.Render(ctx, t, from)
+		r, err := m.render(ctx, w, snap.ID, t, from)
 		if err != nil {
 			return params, nil, err
 		}
