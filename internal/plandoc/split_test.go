@@ -144,7 +144,9 @@ func TestSplitRefusals(t *testing.T) {
 			"plan.yaml:4: tasks[1].depends_on[0]: IMPL-2.2: names a task that does not exist"},
 		{"circle", strings.ReplaceAll(goodFragment, "depends_on: [IMPL-2.1]", "depends_on: [IMPL-3]"),
 			"wait for each other in a circle"},
-		{"too deep", "title: x\ntasks:\n  - {task_id: G-1, title: x, tasks: [{task_id: G-2, title: x, tasks: [{task_id: G-3, title: x, estimated_person_days: 1, deliverable_spec: {filename: shop.html}, acceptance_criteria: [{id: A1, statement: x has 3 y}]}]}]}\n", "is too deep below the root"},
+		{"too deep", "title: x\ntasks:\n  - {task_id: G-1, title: x, tasks: [{task_id: G-2, title: x, tasks: [{task_id: G-3, title: x, estimated_person_days: 1, deliverable_spec: {filename: shop.html}, acceptance_criteria: [{id: A1, statement: x has 3 y}]}, {task_id: G-4, title: x, estimated_person_days: 1, deliverable_spec: {filename: x}, acceptance_criteria: [{id: A1, statement: x has 3 y}]}]}]}\n",
+			"is too deep below the root"},
+		{"alone", "title: x\ntasks:\n  - {task_id: G-1, title: x, estimated_person_days: 1, deliverable_spec: {filename: shop.html}, acceptance_criteria: [{id: A1, statement: x has 3 y}]}\n", "a split into one task is no smaller"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
