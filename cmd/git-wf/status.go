@@ -350,6 +350,6 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 			proof = append(proof, plain.Line(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
 	}
-	proof = append(proof, export.LandingNotes(t, p.at.landings[t.TaskID])...)
+	proof = append(proof, export.LandingNotes(p.s, t, p.at.landings[t.TaskID])...)
 	return p.s.Notes(t, proof, p.at.stale[t.TaskID])
 }

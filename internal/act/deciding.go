@@ -15,7 +15,7 @@ type Deciding struct {
 	Decider   plan.TaskID
 	Version   int       // of the decision
 	Questions []Asked   // of all tasks, in the order of the plan
-	Concerns  []Concern // about other tasks, in what the last decision brought about
+	Concerns  []Concern // about other tasks, in what was ordered last, that nobody has looked into
 	Failures  map[plan.TaskID]Failure
 	Amends    func(text []byte) plan.Findings // the review of a plan that replaces this one; nil finds nothing
 }
@@ -403,7 +403,7 @@ func (r *ruling) repeated(t *plan.TaskState) {
 		return
 	}
 	failed := strings.Join(f.Criteria, ", ")
-	if f.Times >= thrice && !r.State.Settled(r.Decider, t.TaskID) {
+	if f.Times >= thrice && !r.State.Settled(r.Decider, t.TaskID, t.TaskID) {
 		r.add("D7", "next_agent", fmt.Sprintf("%s failed %s %d times in a row", t.TaskID, failed, f.Times),
 			"USER, or a review that investigates", r.x.NextAgent, `"next_agent": "USER"`)
 		return

@@ -51,6 +51,29 @@ var verdictsSchema []byte
 
 var parsedVerdicts = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(verdictsSchema) })
 
+// Report is what the verdicts say, for who decides what follows from them.
+func (v Verdicts) Report() string {
+	var b strings.Builder
+	if v.Mode == "" {
+		return "" // it was no such document
+	}
+	fmt.Fprintf(&b, "%s review: %s\n", v.Mode, v.Summary)
+	for _, x := range v.Verdicts {
+		fmt.Fprintf(&b, "- %s %s %s", x.TaskID, x.ArtifactID, x.Verdict)
+		if x.Cause != "" {
+			fmt.Fprintf(&b, ", cause %s", x.Cause)
+		}
+		b.WriteString("\n")
+		for _, s := range x.Suggestions {
+			fmt.Fprintf(&b, "  %s: %s\n", s.Priority, s.Text)
+		}
+	}
+	for _, x := range v.Excluded {
+		fmt.Fprintf(&b, "- %s left out: %s\n", x.TaskID, x.Reason)
+	}
+	return b.String()
+}
+
 // The limits of a document.
 const (
 	maxBytes  = 1 << 20

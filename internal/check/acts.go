@@ -38,13 +38,17 @@ func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, 
 	return r
 }
 
-// Excuse passes the run lines of a judge that failed where its verdicts reject a task: what failed is judged, not the
-// judge. rejected names the tasks.
-func Excuse(results []plan.CriterionResult, rejected []plan.TaskID) {
+// Excuse passes the run lines of a judge that failed where its verdicts reject a task, or approve none: what failed is
+// judged, not the judge. rejected names the tasks.
+func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves bool) {
+	why := "failed, and nothing is approved"
+	if len(rejected) > 0 {
+		why = fmt.Sprintf("failed, and %s is rejected", plan.JoinIDs(rejected))
+	}
 	for i, r := range results {
-		if r.Result == plan.ResultFail && len(rejected) > 0 {
+		if r.Result == plan.ResultFail && (len(rejected) > 0 || !approves) {
 			results[i].Result = plan.ResultPass
-			results[i].Evidence = fmt.Sprintf("failed, and %s is rejected\n%s", plan.JoinIDs(rejected), r.Evidence)
+			results[i].Evidence = why + "\n" + r.Evidence
 		}
 	}
 }

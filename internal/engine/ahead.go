@@ -71,7 +71,7 @@ func (e *Engine) examineJudge(ctx context.Context, setup *check.Setup, snap *git
 		}
 		return results, err
 	}
-	base, leave, err := e.checkJoined(ctx, setup, snap, t.Task)
+	base, leave, err := e.checkJoined(ctx, setup, snap, subject.Artifact)
 	if err != nil {
 		return nil, err
 	}

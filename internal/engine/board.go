@@ -46,19 +46,14 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 			}
 		}
 		if last > 0 && s.OrderedBy(other.TaskID, last) {
-			if err := e.reportOf(docs, s, s.Tasks[other.TaskID], &reports); err != nil {
+			if err := e.reportOf(ctx, snap, s.Tasks[other.TaskID], &reports); err != nil {
 				return nil, err
 			}
 		}
 	}
 	b.Asked, b.Reports = prompt.Text(asked.String()), prompt.Text(reports.String())
 	if last == 0 {
-		tree, err := e.Store.Git(ctx, "ls-tree", "-r", "--name-only", "HEAD")
-		if err != nil {
-			return nil, err
-		}
-		b.Tree = prompt.Text(tree)
-		return b, nil
+		return b, e.firstBoard(ctx, b)
 	}
 	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, last)
 	if err != nil {
@@ -69,8 +64,20 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	return b, err
 }
 
+// firstBoard adds what a decider is shown once: the paths of the repository, if it has a commit yet.
+func (e *Engine) firstBoard(ctx context.Context, b *prompt.Board) error {
+	head, err := e.Store.CommitOf(ctx, "HEAD")
+	if err != nil || head == "" {
+		return err
+	}
+	tree, err := e.Store.Git(ctx, "ls-tree", "-r", "--name-only", string(head))
+	b.Tree = prompt.Text(tree)
+	return err
+}
+
 // reportOf is what became of an order: what was made and said, and what the reviews say.
-func (e *Engine) reportOf(docs export.Documents, s *plan.State, t *plan.TaskState, b *strings.Builder) error {
+func (e *Engine) reportOf(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, b *strings.Builder) error {
+	s, docs := snap.State(), e.documents(ctx, snap, t.TaskID)
 	r := s.Records.Of(t.TaskID)
 	versions, attempts := s.BeforeOrder(t.TaskID)
 	fmt.Fprintf(b, "# %s: %s\n", t.TaskID, act.Word(s, t.TaskID))
@@ -82,6 +89,13 @@ func (e *Engine) reportOf(docs export.Documents, s *plan.State, t *plan.TaskStat
 		}
 		fmt.Fprintf(b, "%s by %s: %s\n", a.ArtifactID, a.Agent, a.Summary)
 		concerns = a.Concerns
+		if t.Judges != nil {
+			v, err := export.ReadVerdicts(ctx, e.Store, snap, a)
+			if err != nil {
+				return err
+			}
+			b.WriteString(v.Report())
+		}
 	}
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].N > attempts {
 		a, err := docs.Attempt(r.Attempts[n-1])

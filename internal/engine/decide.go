@@ -78,8 +78,9 @@ func (e *Engine) reviewDecision(ctx context.Context, id plan.ID, t *plan.TaskSta
 		if err != nil {
 			return err
 		}
-		rev := check.OfAct(ev.subject, plan.ReviewerDecision, ev.ran, findings(d), e.Now())
-		return e.recordReview(ctx, id, rev, ev.subject, r.hold, nil)
+		said := findings(d)
+		rev := check.OfAct(ev.subject, plan.ReviewerDecision, ev.ran, said, e.Now())
+		return e.recordAct(ctx, id, rev, ev.subject, r.hold, said)
 	})
 }
 
@@ -108,7 +109,7 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 	}
 	if said := findings(d); len(said) > 0 {
 		rev := check.OfAct(subject, plan.ReviewerDecision, nil, said, e.Now()).Overtaken()
-		return e.recordReview(ctx, id, rev, subject, nil, nil)
+		return e.recordAct(ctx, id, rev, subject, nil, said)
 	}
 	ev := d.Deciding.Apply(d.Decision, subject.Artifact.Agent)
 	ev.Time = e.Now()

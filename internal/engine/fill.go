@@ -70,7 +70,7 @@ func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		Size: totalSize(files), DurationMS: e.Now().Sub(began).Milliseconds(),
 		Summary: fmt.Sprintf("Rendered from %s %s", inputs[0].TaskID, inputs[0].ArtifactID),
 	}
-	if a.SourceCommit, err = e.Store.Head(work); err != nil {
+	if a.SourceCommit, err = e.Store.Head(work); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
 	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: agentActor(a.Agent)}, h, batch)

@@ -30,12 +30,21 @@ func (e *Engine) lacks(s *plan.State, t *plan.Task) Wait {
 }
 
 // checkJoined sets the run lines of a judge up to run in a checkout of what the approved changes that it depends on come
-// to together.
+// to together, without those that its verdicts leave out: a test whose implementation is blocked is red.
 func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot,
-	t *plan.Task) (base plan.Base, leave func(), err error) {
+	made plan.Artifact) (base plan.Base, leave func(), err error) {
+	s, v := snap.State(), export.Verdicts{}
+	if made.ArtifactID != "" {
+		if v, err = export.ReadVerdicts(ctx, e.Store, snap, made); err != nil {
+			return base, nil, err
+		}
+	}
+	below := slices.DeleteFunc(s.Changes(made.TaskID), func(in plan.TaskID) bool {
+		return s.Tasks[in].Approved == 0 || v.Excludes(in)
+	})
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	if base, _, err = e.baseOf(ctx, batch, snap, t.TaskID); err != nil {
+	if base, _, err = e.join(ctx, batch, snap, made.TaskID, below); err != nil {
 		return base, nil, err
 	}
 	commit, err := e.begin(ctx, batch, base)

@@ -113,14 +113,14 @@ func (e *Engine) applyVerdicts(ctx context.Context, id plan.ID, t *plan.TaskStat
 	return nil
 }
 
-// excuse passes the failed run lines of a judge whose verdicts reject a task.
+// excuse passes the failed run lines of a judge whose verdicts reject a task, or approve none.
 func (e *Engine) excuse(ctx context.Context, snap *gitstore.Snapshot, subject check.Subject,
 	results []plan.CriterionResult) error {
 	v, err := export.ReadVerdicts(ctx, e.Store, snap, subject.Artifact)
 	if err != nil {
 		return fmt.Errorf("read the verdicts of %s: %w", subject.Task.TaskID, err)
 	}
-	check.Excuse(results, v.Rejected())
+	check.Excuse(results, v.Rejected(), v.Approves())
 	return nil
 }
 

@@ -237,9 +237,11 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 			return nil, fault.Refused("git wf export --plan "+string(l.snap.ID), "%s: does not change the repository", id)
 		case t.Approved == 0:
 			return nil, fault.Refused("git wf status", "%s: no version of it is approved", id)
+		case s.Unjudged(id, t.Approved) != "":
+			return nil, fault.Refused("git wf run", "%s: %s %s", id, plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
 		case !s.Delivers(id, t.Approved):
-			return nil, fault.Refused("final_deliverable_spec.deliver_accepted: true in the plan",
-				"%s: %s was accepted with a warning, and so does not land", id, plan.VersionID(t.Approved))
+			return nil, fault.Refused("final_deliverable_spec.deliver_accepted: true in the plan", "%s: %s %s", id,
+				plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
 		}
 	}
 	base, err := e.firstBase(ctx, l.snap)

@@ -160,6 +160,13 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 		if d.Board, err = e.board(ctx, snap, t); err != nil {
 			return d, err
 		}
+		text, err := plandoc.WriteYAML(snap.Plan)
+		if err != nil {
+			return d, err
+		}
+		if len(text) <= mostAmended {
+			d.Current = prompt.Text(text)
+		}
 	}
 	if t.Judges != nil {
 		if d.Judging, err = e.judging(ctx, snap, t, d.Order); err != nil {
@@ -210,6 +217,10 @@ func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *pl
 	}
 	return nil, nil
 }
+
+// mostAmended is the size, in bytes, of the largest plan that a decider is shown as it would be handed in: of a larger
+// one it can't give the whole text on one line.
+const mostAmended = 32 << 10
 
 // attemptPrompt writes the prompt of an attempt.
 func (e *Engine) attemptPrompt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,

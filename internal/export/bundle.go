@@ -36,8 +36,15 @@ func unfinished(id plan.ID, open []plan.TaskID) error {
 	return fault.Refused("git wf run, or git wf export --partial", "%s is not done%s", id, which)
 }
 
-// onlyAccepted says that deliverables were taken because the rounds of their review were used up.
-func onlyAccepted(ids []plan.TaskID) error {
+// keptBack says that deliverables are approved and may not leave the plan: a task that judges them has not approved
+// them, or they were taken because the rounds of their review were used up.
+func keptBack(s *plan.State, ids []plan.TaskID) error {
+	unjudged := slices.DeleteFunc(slices.Clone(ids), func(id plan.TaskID) bool {
+		return s.Unjudged(id, s.Tasks[id].Approved) == ""
+	})
+	if len(unjudged) > 0 {
+		return fault.Refused("git wf run, or git wf export --partial", "not verified: %s", names(unjudged))
+	}
 	return fault.Refused("git wf submit TASK PATH, and a review of that; or final_deliverable_spec.deliver_accepted: true "+
 		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", names(ids))
 }
@@ -129,7 +136,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		return nil, unfinished(snap.ID, open)
 	}
 	if len(kept) > 0 && !o.Partial && !o.IncludeCandidates {
-		return nil, onlyAccepted(kept)
+		return nil, keptBack(state, kept)
 	}
 	if len(stale) > 0 && !o.AllowStale {
 		return nil, outdated(stale)

@@ -54,12 +54,17 @@ func ReadDeciding(ctx context.Context, store reader, snap *gitstore.Snapshot, de
 		if f.Times > 0 {
 			d.Failures[id] = f
 		}
-		if last := s.LastAct(decider); last > 0 && s.OrderedBy(id, last) {
-			about, err := docs.concerns(s)
-			if err != nil {
-				return d, err
+		if !s.OrderedOf(decider, id) {
+			continue // whatever was said then has been settled
+		}
+		about, err := docs.concerns(s)
+		if err != nil {
+			return d, err
+		}
+		for _, c := range about {
+			if !s.Settled(decider, id, c.About) {
+				d.Concerns = append(d.Concerns, c)
 			}
-			d.Concerns = append(d.Concerns, about...)
 		}
 	}
 	return d, nil
@@ -68,7 +73,7 @@ func ReadDeciding(ctx context.Context, store reader, snap *gitstore.Snapshot, de
 // mostFailures is how many versions are looked at for equal failures.
 const mostFailures = 5
 
-// failures counts the newest versions that were rejected for the same criteria.
+// failures counts the newest versions that were rejected for the same criteria, since a person last let the task go on.
 func (d Documents) failures(s *plan.State) (f act.Failure, err error) {
 	r := d.records()
 	for v := r.Active(); v > 0 && f.Times < mostFailures; v-- {
@@ -77,7 +82,7 @@ func (d Documents) failures(s *plan.State) (f act.Failure, err error) {
 		}
 		var failed []string
 		for _, rec := range slices.Backward(r.Reviews) {
-			if rec.Version != v || rec.Verdict != plan.Rejected {
+			if rec.Version != v || rec.Verdict != plan.Rejected || rec.N <= r.Reset().Review {
 				continue
 			}
 			rev, err := d.Review(rec)
@@ -100,7 +105,7 @@ func (d Documents) failures(s *plan.State) (f act.Failure, err error) {
 	return f, nil
 }
 
-// concerns are what the maker of a task said against others the last time.
+// concerns are what the maker of a task said against others after its newest order.
 func (d Documents) concerns(s *plan.State) (about []act.Concern, err error) {
 	r := d.records()
 	versions, attempts := s.BeforeOrder(d.id)

@@ -49,7 +49,7 @@ func Standing(ctx context.Context, store reader, snap *gitstore.Snapshot) (map[p
 }
 
 // LandingNotes says for people where the approved version of a task landed and where it did not, and why.
-func LandingNotes(t *plan.TaskState, list []plan.Landing) []string {
+func LandingNotes(s *plan.State, t *plan.TaskState, list []plan.Landing) []string {
 	if !t.Changes() || t.Approved == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func LandingNotes(t *plan.TaskState, list []plan.Landing) []string {
 		}
 		notes = append(notes, fmt.Sprintf("did not land on %s: %s", plain.Line(l.Branch), plain.Line(l.Reason)))
 	}
-	if len(notes) == 0 && t.Status == plan.StatusDone {
+	if len(notes) == 0 && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) {
 		notes = append(notes, "lands by git wf land")
 	}
 	return notes
@@ -83,7 +83,7 @@ func Kinds(s *plan.State) (changes, documents bool, open []plan.TaskID) {
 				landed = l.Landed()
 			}
 		}
-		if t.Approved > 0 && !landed {
+		if t.Approved > 0 && !landed && s.Delivers(id, t.Approved) {
 			open = append(open, id)
 		}
 	}

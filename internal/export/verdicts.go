@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,18 @@ func (v Verdicts) Rejected() (ids []plan.TaskID) {
 		}
 	}
 	return ids
+}
+
+// Approves reports whether the verdicts approve a task. It is true of a document that says nothing: that excuses nobody.
+func (v Verdicts) Approves() bool {
+	return len(v.broken) > 0 || slices.ContainsFunc(v.Verdicts.Verdicts, func(x act.Verdict) bool {
+		return x.Verdict == plan.Approved
+	})
+}
+
+// Excludes reports whether the verdicts leave a task out.
+func (v Verdicts) Excludes(id plan.TaskID) bool {
+	return slices.ContainsFunc(v.Excluded, func(x act.Excluded) bool { return x.TaskID == id })
 }
 
 // ReadVerdicts reads the verdicts in a version of a judge, and what the engine ran on what they judge.

@@ -234,10 +234,7 @@ func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, why s
 	id := plan.VersionID(n.version)
 	switch snap.State().VersionVerdict(n.task, id) {
 	case plan.Approved:
-		if !snap.State().Delivers(n.task, n.version) {
-			return snap, "was accepted with a warning, and its plan does not deliver such versions", false
-		}
-		return snap, "", false
+		return snap, snap.State().KeptBack(n.task, n.version), false
 	case plan.Rejected:
 		if before := approvedBefore(snap, n); before != nil {
 			return before, "", true

@@ -77,21 +77,26 @@ func (s *State) DecisionsSince(by, id TaskID) int {
 	return n
 }
 
-// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault, since it last
-// ordered the task.
-func (s *State) Settled(by, id TaskID) bool {
+// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault with a task, since it
+// last ordered another, or the same.
+func (s *State) Settled(by, ordered, id TaskID) bool {
 	last := 0
-	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
+	if orders := s.Records.Of(ordered).Orders; len(orders) > 0 {
 		last = orders[len(orders)-1].Decision
 	}
-	if slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool { return a.Version > last && a.Kind == actAsk }) {
-		return true
+	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool { return a.Version > last && a.Kind == actAsk }) ||
+		slices.ContainsFunc(s.JudgesOf(id), func(judge TaskID) bool { return s.lookedInto(judge, modeInvestigate) > last })
+}
+
+// lookedInto is the newest decision that had a judge look in a mode, if its verdicts took effect; 0 for none.
+func (s *State) lookedInto(judge TaskID, mode string) int {
+	r := s.Records.Of(judge)
+	for _, o := range slices.Backward(r.Orders) {
+		if o.Mode == mode && r.lastAct().Version > o.Versions {
+			return o.Decision
+		}
 	}
-	return slices.ContainsFunc(s.JudgesOf(id), func(judge TaskID) bool {
-		return slices.ContainsFunc(s.Records.Of(judge).Orders, func(o orderRecord) bool {
-			return o.Decision > last && o.Mode == modeInvestigate
-		})
-	})
+	return 0
 }
 
 // Acted are the versions of a task that took effect, oldest first.
@@ -105,6 +110,27 @@ func (s *State) Acted(id TaskID) []int {
 
 // LastAct is the newest decision that took effect, 0 for none.
 func (s *State) LastAct(by TaskID) int { return s.Records.Of(by).lastAct().Version }
+
+// OrderedOf reports whether a task was ordered last by the newest decision, or by one after which its maker's concerns
+// were looked into alone.
+func (s *State) OrderedOf(by, id TaskID) bool {
+	orders := s.Records.Of(id).Orders
+	if len(orders) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
+		return a.Version > orders[len(orders)-1].Decision && !s.investigates(by, a.Version)
+	})
+}
+
+// investigates reports whether a decision had a judge look who is at fault.
+func (s *State) investigates(by TaskID, decision int) bool {
+	return slices.ContainsFunc(s.Held(by), func(id TaskID) bool {
+		return slices.ContainsFunc(s.Records.Of(id).Orders, func(o orderRecord) bool {
+			return o.Decision == decision && o.Mode == modeInvestigate
+		})
+	})
+}
 
 // OrderedBy reports whether a decision ordered work on the task.
 func (s *State) OrderedBy(id TaskID, decision int) bool {
@@ -120,14 +146,9 @@ func (s *State) BeforeOrder(id TaskID) (versions, attempts int) {
 	return 0, 0
 }
 
-// ModeAgain reports whether a judge was ordered in the mode before, and nothing that it judges was ordered since.
+// ModeAgain reports whether a judge has judged in the mode before, and nothing that it judges was ordered since.
 func (s *State) ModeAgain(judge TaskID, mode string) bool {
-	last := 0
-	for _, o := range s.Records.Of(judge).Orders {
-		if o.Mode == mode {
-			last = o.Decision
-		}
-	}
+	last := s.lookedInto(judge, mode)
 	return last > 0 && !slices.ContainsFunc(s.Judged(judge), func(id TaskID) bool {
 		orders := s.Records.Of(id).Orders
 		return len(orders) > 0 && orders[len(orders)-1].Decision > last

@@ -102,8 +102,7 @@ func (e Land) Apply(s *State) (Change, error) {
 	case s.VersionVerdict(l.TaskID, l.ArtifactID) != Approved:
 		return Change{}, refuse(l.TaskID, "%s is not approved", l.ArtifactID)
 	case l.Commit != "" && !s.Delivers(l.TaskID, version):
-		return Change{}, refuse(l.TaskID, "%s was accepted with a warning, and the plan does not deliver such versions",
-			l.ArtifactID)
+		return Change{}, refuse(l.TaskID, "%s %s", l.ArtifactID, s.KeptBack(l.TaskID, version))
 	case (l.Commit == "") == (l.Reason == ""):
 		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}

@@ -304,18 +304,25 @@ func (s *State) Counts(id TaskID, r ReviewRecord) bool {
 	return s.Plan.SchemaVersion < 2 || r.Reviewer != reviewerAccepted || s.Accepted(id, r.Version)
 }
 
-// Delivers reports whether a version may leave the plan: it is approved, by every task that judges it, too, and not
-// merely accepted, unless the plan delivers such versions.
-func (s *State) Delivers(id TaskID, version int) bool {
-	if s.VersionVerdict(id, VersionID(version)) != Approved || s.Unjudged(id, version) != "" {
-		return false
+// Delivers reports whether a version may leave the plan.
+func (s *State) Delivers(id TaskID, version int) bool { return s.KeptBack(id, version) == "" }
+
+// KeptBack says why a version may not leave the plan; "" if it may: it is approved, by every task that judges it, too,
+// and not merely accepted, unless the plan delivers such versions.
+func (s *State) KeptBack(id TaskID, version int) string {
+	var delivers bool
+	if root := s.Root(); root != nil && root.FinalDeliverableSpec != nil {
+		delivers = root.FinalDeliverableSpec.DeliverAccepted
 	}
-	root := s.Root()
-	f := (*FinalDeliverableSpec)(nil)
-	if root != nil {
-		f = root.FinalDeliverableSpec
+	switch judge := s.Unjudged(id, version); {
+	case s.VersionVerdict(id, VersionID(version)) != Approved:
+		return "is not approved"
+	case judge != "":
+		return "is not verified: " + string(judge) + " has not approved it"
+	case !delivers && s.Accepted(id, version):
+		return "was accepted with a warning, and the plan does not deliver such versions"
 	}
-	return f != nil && f.DeliverAccepted || !s.Accepted(id, version)
+	return ""
 }
 
 // Concerns reports whether a version is approved with a score below that from which it is clear: of seats, the mean;

@@ -163,7 +163,7 @@ func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 	}
 	seen[id] = true
 	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
-		Notes: l.state.Notes(t, export.LandingNotes(t, l.landings[id]), "")}
+		Notes: l.state.Notes(t, export.LandingNotes(l.state, t, l.landings[id]), "")}
 	for _, c := range l.state.Children(id) {
 		out.Children = append(out.Children, l.below(c, seen)...)
 	}
@@ -265,7 +265,7 @@ func liveTasks(s *plan.State, landings map[plan.TaskID][]plan.Landing) map[plan.
 	for id, t := range s.Tasks {
 		var landed []string
 		if landings != nil {
-			landed = export.LandingNotes(t, landings[id])
+			landed = export.LandingNotes(s, t, landings[id])
 		}
 		all[id] = liveTask{graph.ClassOf(t.Status), t.Status, s.Notes(t, landed, "")}
 	}
