@@ -57,7 +57,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 
 // planText is the plan as people write it: the newest candidate of an open planning task, else the plan in force.
 func planText(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) ([]byte, error) {
-	if open := snap.Plan.PlanningOf(""); open != nil {
+	if open := snap.State().PlanningOf(""); open != nil {
 		text, err := eng.Candidate(c.Context, snap, open.TaskID)
 		if err != nil || text != nil {
 			return text, err

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/act"
+	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -31,6 +33,10 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	b := &prompt.Board{Iteration: t.Active + 1, Orders: t.Decides.Orders, Plan: prompt.Text(act.DevPlan(s))}
 	var asked, reports strings.Builder
 	last := s.LastAct(t.TaskID)
+	amends, err := e.amendedBy(ctx, snap, t)
+	if err != nil {
+		return nil, err
+	}
 	for _, other := range s.Plan.Tasks {
 		docs := e.documents(ctx, snap, other.TaskID)
 		for _, n := range snap.Records.Of(other.TaskID).Questions {
@@ -45,7 +51,7 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.By, strings.TrimSpace(q.Answer.OptionID+" "+q.Answer.Text))
 			}
 		}
-		if last > 0 && s.OrderedBy(other.TaskID, last) {
+		if last > 0 && (s.OrderedBy(other.TaskID, last) || amends[other.TaskID]) {
 			if err := e.reportOf(ctx, snap, s.Tasks[other.TaskID], &reports); err != nil {
 				return nil, err
 			}
@@ -53,7 +59,7 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	}
 	b.Asked, b.Reports = prompt.Text(asked.String()), prompt.Text(reports.String())
 	if last == 0 {
-		return b, e.firstBoard(ctx, b)
+		return b, e.firstBoard(ctx, snap, b)
 	}
 	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, last)
 	if err != nil {
@@ -64,8 +70,33 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	return b, err
 }
 
-// firstBoard adds what a decider is shown once: the paths of the repository, if it has a commit yet.
-func (e *Engine) firstBoard(ctx context.Context, b *prompt.Board) error {
+// amendedBy are the tasks that amend the plan as the newest decision has it.
+func (e *Engine) amendedBy(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (map[plan.TaskID]bool, error) {
+	amends := map[plan.TaskID]bool{}
+	path := snap.Records.Of(t.TaskID).LastAct()
+	if path == "" {
+		return amends, nil
+	}
+	var act struct {
+		Wrote []string `json:"wrote"`
+	}
+	err := e.documents(ctx, snap, t.TaskID).Read(path, &act)
+	for _, other := range snap.Plan.Tasks {
+		amends[other.TaskID] = other.Planning() && slices.ContainsFunc(act.Wrote, func(p string) bool {
+			return strings.HasPrefix(p, other.TaskID.Dir()+"/")
+		})
+	}
+	return amends, err
+}
+
+// firstBoard adds what a decider is shown once: what the plan was made from, and the paths of the repository, if it has a
+// commit yet.
+func (e *Engine) firstBoard(ctx context.Context, snap *gitstore.Snapshot, b *prompt.Board) error {
+	given, err := expand.Given(ctx, e.Store, snap)
+	if err != nil {
+		return err
+	}
+	b.Given = prompt.Text(given)
 	head, err := e.Store.CommitOf(ctx, "HEAD")
 	if err != nil || head == "" {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gitwf/internal/act"
 	"gitwf/internal/check"
@@ -134,6 +135,31 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 	if errors.As(err, &refused) {
 		return nil // what it decides has changed meanwhile: the next look finds it overtaken
 	}
+	if err != nil {
+		return err
+	}
+	e.report(t.TaskID, what(done.Change))
+	return nil
+}
+
+// decline gives up the task that amends the plan as a decision has it, when its version is rejected.
+func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	h, _, err := e.claim(ctx, id, t.TaskID, plan.ReviewerDecision)
+	if err != nil {
+		return err
+	}
+	defer e.release(ctx, id, h)
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(snap.State().Declined(), func(x *plan.TaskState) bool { return x.TaskID == t.TaskID }) {
+		return nil // somebody else was faster
+	}
+	ev := plan.Abandon{Task: t.TaskID, Author: agentActor(plan.ReviewerDecision), Decision: plan.Decision{
+		By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()),
+		Reason: fmt.Sprintf("%s was rejected; %s decides what comes of that", plan.VersionID(t.Active), t.Agent)}}
+	done, err := e.append(ctx, id, ev, h, nil)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.Tas
 	if err != nil {
 		return "", err
 	}
-	if open := snap.Plan.PlanningOf(r.Leaf); open != nil {
+	if open := snap.State().PlanningOf(r.Leaf); open != nil {
 		return open.TaskID, nil
 	}
 	if r.Agent != plan.AgentManual {
@@ -55,7 +55,7 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 		return d, err
 	}
 	s := snap.State()
-	open := snap.Plan.PlanningOf(r.Leaf)
+	open := s.PlanningOf(r.Leaf)
 	if open == nil {
 		c, err := plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent)}.Apply(s)
 		if err != nil {

@@ -344,6 +344,9 @@ func (r *run) next(s *plan.State) []work {
 			choose(work{task: t, do: r.applyVerdicts, what: "apply", agent: plan.ReviewerVerdicts})
 		}
 	}
+	for _, t := range s.Declined() {
+		choose(work{task: t, do: r.decline, what: "apply", agent: plan.ReviewerDecision})
+	}
 	for _, t := range s.Ungrafted() {
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}

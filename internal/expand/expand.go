@@ -70,6 +70,19 @@ func Of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*W
 	return w, nil
 }
 
+// Given is what the plan's workflow was given: the sentence, the params and the facts, as params.json has them; nil for
+// a plan that is made from none.
+func Given(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) ([]byte, error) {
+	docs := export.DocumentsOf(ctx, store, snap, plan.PlanTaskID)
+	for _, in := range docs.Inputs() {
+		if snap.Plan.Workflow != nil && in.Name == Params && in.N == 1 {
+			src, err := read(ctx, store, snap, docs, in)
+			return src.Data, err
+		}
+	}
+	return nil, nil
+}
+
 // read reads a file that is an input of PLAN-1.
 func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, docs export.Documents,
 	in export.InputRecord) (src workflow.Source, err error) {

@@ -185,10 +185,12 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 	return nil
 }
 
-// amend adds a planning task whose first version is the plan that the decision has. What an agent decided has to be
-// accepted: by those whom the policy names for plans or, if there are none, by any person.
+// amend adds a planning task whose first version is the plan that the decision has, and whose agent the deciding task
+// is. What an agent decided has to be accepted: by those whom the policy names for plans or, if there are none, by any
+// person.
 func (e ApplyDecision) amend(s *State, c *Change) error {
 	by := e.Planner
+	by.Agent = string(e.Task)
 	named := slices.ContainsFunc(by.Reviewers, func(r string) bool { return r != ReviewerPlan })
 	if e.Amended.Session != "" && !named {
 		by.Reviewers = []string{ReviewerPerson}

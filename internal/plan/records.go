@@ -430,6 +430,14 @@ func (t *TaskRecords) Active() int {
 	return 0
 }
 
+// LastAct is the path of the newest act, below the task's directory; "" if there is none.
+func (t *TaskRecords) LastAct() string {
+	if len(t.Acts) == 0 {
+		return ""
+	}
+	return t.lastAct().Path()
+}
+
 // Reset is the newest reset; the zero record resets nothing.
 func (t *TaskRecords) Reset() resetRecord {
 	if n := len(t.Resets); n > 0 {

@@ -47,14 +47,45 @@ func (p *Plan) addSplits(leaves []TaskID, by Planner) {
 	}
 }
 
-// PlanningOf returns the open task that splits the leaf or, for "", that amends the plan; nil if there is none.
+// PlanningOf returns the newest task that splits the leaf or, for "", amends the plan, and is not grafted; nil if there
+// is none.
 func (p *Plan) PlanningOf(leaf TaskID) *Task {
+	var newest *Task
 	for _, t := range p.Tasks {
-		if t.Planning() && t.Fill == nil && t.SplitTargetTaskID == leaf && !p.Grafted(t.TaskID) {
-			return t
+		if t.Planning() && t.Fill == nil && t.SplitTargetTaskID == leaf && !p.Grafted(t.TaskID) &&
+			(newest == nil || t.TaskID.number() > newest.TaskID.number()) {
+			newest = t
 		}
 	}
-	return nil
+	return newest
+}
+
+// number is that of a planning task's id, 0 if it has none.
+func (id TaskID) number() int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(string(id), "PLAN-"))
+	return n
+}
+
+// PlanningOf is the open task that splits the leaf or, for "", amends the plan: one that is abandoned is not.
+func (s *State) PlanningOf(leaf TaskID) *Task {
+	t := s.Plan.PlanningOf(leaf)
+	if t == nil || s.Tasks[t.TaskID].Status == StatusAbandoned {
+		return nil
+	}
+	return t
+}
+
+// Declined are the tasks that amend the plan as a decision has it, and whose version was rejected: who decided hears of
+// that, and decides again.
+func (s *State) Declined() []*TaskState {
+	var list []*TaskState
+	for _, t := range s.order {
+		by := s.Tasks[TaskID(t.Agent)]
+		if t.Planning() && by != nil && by.Decides != nil && t.Status == StatusToBeModified && t.Verdict == Rejected {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // Replan begins a task that splits a leaf or, without one, amends the plan.
@@ -73,7 +104,7 @@ func (e Replan) Apply(s *State) (Change, error) {
 	if len(p.Grafts) == 0 {
 		return Change{}, refuse(PlanTaskID, "the plan itself is not accepted yet")
 	}
-	if open := p.PlanningOf(e.Leaf); open != nil {
+	if open := s.PlanningOf(e.Leaf); open != nil {
 		return Change{}, refuse(open.TaskID, "does that already")
 	}
 	if e.Planner.Agent == AgentWorkflow {

@@ -240,6 +240,7 @@ type Board struct {
 	Reports   Text     // what became of the last order
 	Asked     Text     // all questions of the plan, with their answers
 	History   Text     // the last history_append
+	Given     Text     // of a workflow, for the first decision: the sentence, params and facts
 	Tree      Text     // the paths of the repository, for the first decision
 }
 

@@ -82,6 +82,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 		b.Reports = s.text(aCandidate, b.Reports, "what became of the last order")
 		b.Asked = s.text(anAnswer, b.Asked, "questions and answers")
 		b.History = s.text(aSummary, b.History, "the last history_append")
+		b.Given = s.text(aSummary, b.Given, "what the plan is made from")
 		b.Tree = s.text(aSummary, b.Tree, "paths of the repository")
 	}
 	if f := d.Failed; f != nil {
