@@ -73,8 +73,22 @@ func (e *env) workflowCommand() *cli.Command {
 				Action: e.onStore(e.workflowRender),
 			},
 			{
-				Name: "new", Usage: "write a small workflow to begin with, as NAME.yaml", ArgsUsage: "NAME",
-				Action: e.workflowNew,
+				Name: "new", Usage: "write a small workflow to begin with, or a copy of one, as NAME.yaml", ArgsUsage: "NAME",
+				Flags: []cli.Flag{textFlag("copy", "copy this `WORKFLOW`, under the new name", "")},
+				Action: func(c *cli.Context) error {
+					if !c.IsSet("copy") {
+						return e.workflowNew(c, newWorkflow)
+					}
+					return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
+						w, err := e.loadWorkflow(store, c.String("copy"))
+						if err != nil {
+							return err
+						}
+						head, rest, _ := strings.Cut("\n"+string(w.Sources()[0].Data), "\nworkflow:")
+						_, rest, _ = strings.Cut(rest, "\n")
+						return e.workflowNew(c, strings.TrimPrefix(head+"\nworkflow: NAME\n"+rest, "\n"))
+					})(c)
+				},
 			},
 			{
 				Name: "schema", Usage: "print the JSON Schema of workflow files",
@@ -428,7 +442,8 @@ tasks:
     review: {by: [critic], max_rounds: 3}
 `
 
-func (e *env) workflowNew(c *cli.Context) error {
+// workflowNew writes a workflow; NAME stands for its name.
+func (e *env) workflowNew(c *cli.Context, text string) error {
 	name := c.Args().First()
 	if c.Args().Len() != 1 || !workflowName.Get().MatchString(name) {
 		return fault.Usage("git wf workflow new NAME", "new takes a name of lower-case letters, digits and hyphens, found %s",
@@ -439,7 +454,7 @@ func (e *env) workflowNew(c *cli.Context) error {
 	if err != nil {
 		return fault.Usage("git wf workflow new NAME, with another name", "write %s.yaml: %w", name, reasonOf(err))
 	}
-	_, err = f.WriteString(strings.Replace(newWorkflow, "NAME", name, 1))
+	_, err = f.WriteString(strings.Replace(text, "workflow: NAME", "workflow: "+name, 1))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
