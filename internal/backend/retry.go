@@ -83,7 +83,8 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 			return Reply{}, fmt.Errorf("%s: interrupted: %w", shown(a.cfg.Name), cause)
 		}
 		err = a.finish(err)
-		if err := a.pause(ctx, err, n, deadline, r.Log); err != nil {
+		// A try with little time left would end as timed out, which says less than why the one before failed.
+		if err := a.pause(ctx, err, n, deadline.Add(-timeout/2), r.Log); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -103,7 +104,7 @@ func (a *asker) once(ctx context.Context, r Request, deadline time.Time) (Reply,
 	return reply, err
 }
 
-// pause waits before the next try, or returns why there is none.
+// pause waits before the next try, or returns why there is none: it would begin after the deadline.
 func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time, log io.Writer) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != Transient {
@@ -115,7 +116,7 @@ func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time,
 		e.Message += fmt.Sprintf(" (tried %d times)", n)
 		return e
 	case time.Now().Add(wait).After(deadline):
-		e.Message += fmt.Sprintf(" (the next try would be in %s, after the time-out)", wait.Round(time.Second))
+		e.Message += fmt.Sprintf(" (the next try would be in %s, too late for the time-out)", wait.Round(time.Second))
 		return e
 	}
 	if log != nil {

@@ -38,7 +38,7 @@ func TestService(t *testing.T) {
 		{
 			name: "a wait that is too long", turns: []wiretest.Turn{{Status: 429,
 				Header: map[string]string{"Retry-After": "3600"}}}, cfg: Config{Timeout: time.Minute},
-			reason: Transient, want: "after the time-out", tries: 1,
+			reason: Transient, want: "too late for the time-out", tries: 1,
 		},
 		{name: "wrong key", turns: []wiretest.Turn{{Status: 401, Text: "bad key " + testKey, Times: -1}}, reason: Unavailable,
 			want: "HTTP 401: bad key [masked]", tries: 1},
