@@ -3,15 +3,12 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 
 	"gitwf/internal/export"
-	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -19,17 +16,6 @@ import (
 // decided says why an event does not follow from the decision that it applies; "" if it does. Without this, a commit
 // could order, answer or end anything in the name of who decides.
 func (a *auditor) decided(s *step) (why string, err error) {
-	why, err = a.notDecided(s)
-	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
-		return "", errors.Join(err, a.ctx.Err())
-	}
-	if err != nil {
-		why = plain.Line(err.Error())
-	}
-	return why, nil
-}
-
-func (a *auditor) notDecided(s *step) (why string, err error) {
 	snap, err := a.before(s)
 	if err != nil {
 		return "", err

@@ -157,18 +157,16 @@ func (a *auditor) event(s *step) error {
 	if why == "" {
 		why = a.mayAddAll(s, kind)
 	}
-	if why == "" && kind == plan.EventDecision {
-		if why, err = a.decided(s); err != nil {
-			return err
+	if why == "" {
+		switch kind {
+		case plan.EventDecision:
+			why, err = a.orWhy(a.decided(s))
+		case plan.EventVerdicts:
+			why, err = a.orWhy(a.applied(s))
+		case plan.EventWaiver:
+			why, err = a.rejudged(s)
 		}
-	}
-	if why == "" && kind == plan.EventVerdicts {
-		if why, err = a.applied(s); err != nil {
-			return err
-		}
-	}
-	if why == "" && kind == plan.EventWaiver {
-		if why, err = a.rejudged(s); err != nil {
+		if err != nil {
 			return err
 		}
 	}

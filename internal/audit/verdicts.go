@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,25 +10,12 @@ import (
 	"time"
 
 	"gitwf/internal/export"
-	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
 // applied says why an event does not follow from the verdicts that it applies; "" if it does. Without this, a commit
 // could approve or reject anything in a judge's name.
 func (a *auditor) applied(s *step) (why string, err error) {
-	why, err = a.notApplied(s)
-	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
-		return "", errors.Join(err, a.ctx.Err())
-	}
-	if err != nil {
-		why = plain.Line(err.Error())
-	}
-	return why, nil
-}
-
-func (a *auditor) notApplied(s *step) (why string, err error) {
 	snap, err := a.before(s)
 	if err != nil {
 		return "", err

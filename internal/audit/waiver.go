@@ -37,15 +37,20 @@ func (a *auditor) rejudged(s *step) (why string, err error) {
 	if waiver.path == "" {
 		return review.path + ": the event has no waiver from which it could follow", nil
 	}
-	why, err = a.notFollowing(s, review, waiver)
+	if why, err = a.orWhy(a.notFollowing(s, review, waiver)); why != "" {
+		why = review.path + ": " + why
+	}
+	return why, err
+}
+
+// orWhy turns the error of making an event again into a reason against it, unless something is absent here or the audit
+// is interrupted.
+func (a *auditor) orWhy(why string, err error) (string, error) {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return "", errors.Join(err, a.ctx.Err())
 	}
 	if err != nil {
 		why = plain.Line(err.Error())
-	}
-	if why != "" {
-		why = review.path + ": " + why
 	}
 	return why, nil
 }
