@@ -185,20 +185,27 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 // goroutines.
 type Memory struct {
 	mu    sync.Mutex
-	flows map[plan.ID]*Workflow
+	flows map[pinned]*Workflow
 	made  map[rendered]*workflow.Rendering
 }
 
-// rendered is the version of a planning task that a rendering is of. Neither ever changes.
+// pinned is what a plan is made from: the workflow's file, and the record of its params.
+type pinned struct {
+	id           plan.ID
+	file, params plan.OID
+}
+
+// rendered is the version of a planning task that a rendering is of.
 type rendered struct {
-	id   plan.ID
+	pinned
 	task plan.TaskID
 	from Version
 }
 
 // of is Of.
-func (m *Memory) of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*Workflow, error) {
-	if w := m.flows[snap.ID]; w != nil {
+func (m *Memory) of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, from pinned) (*Workflow,
+	error) {
+	if w := m.flows[from]; w != nil {
 		return w, nil
 	}
 	w, err := Of(ctx, store, snap)
@@ -206,16 +213,16 @@ func (m *Memory) of(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 		return nil, err
 	}
 	if m.flows == nil {
-		m.flows, m.made = map[plan.ID]*Workflow{}, map[rendered]*workflow.Rendering{}
+		m.flows, m.made = map[pinned]*Workflow{}, map[rendered]*workflow.Rendering{}
 	}
-	m.flows[snap.ID] = w
+	m.flows[from] = w
 	return w, nil
 }
 
 // render is Workflow.Render.
-func (m *Memory) render(ctx context.Context, w *Workflow, id plan.ID, t *plan.Task, from Version) (*workflow.Rendering,
+func (m *Memory) render(ctx context.Context, w *Workflow, of pinned, t *plan.Task, from Version) (*workflow.Rendering,
 	error) {
-	key := rendered{id, t.TaskID, from}
+	key := rendered{of, t.TaskID, from}
 	if r := m.made[key]; r != nil {
 		return r, nil
 	}
@@ -235,7 +242,9 @@ func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitsto
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w, err := m.of(ctx, store, snap)
+	of := pinned{id: snap.ID, file: snap.Plan.Workflow.OID,
+		params: snap.Document(plan.PlanTaskID, snap.Records.Of(plan.PlanTaskID).InputPath(Params, 1))}
+	w, err := m.of(ctx, store, snap, of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +263,7 @@ func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitsto
 			}
 			from = Version{a.Inputs[0].TaskID, a.Inputs[0].Tree}
 		}
-		r, err := m.render(ctx, w, snap.ID, t, from)
+		r, err := m.render(ctx, w, of, t, from)
 		if err != nil {
 			return params, nil, err
 		}
