@@ -89,7 +89,7 @@ func (r *run) down(ctx context.Context, task plan.TaskID, e *OutageError) error 
 	if err != nil {
 		return err
 	}
-	if e.Lasting {
+	if e.Lasting || r.once {
 		patience = 0
 	}
 	if o.until.After(o.since.Add(patience)) {
@@ -115,7 +115,7 @@ func (r *run) returns() bool {
 func (r *run) stall() (waits bool, err error) {
 	var all []error
 	for _, name := range r.stalled {
-		if o := r.outages[name]; o.until.IsZero() || r.once {
+		if o := r.outages[name]; o.until.IsZero() {
 			all = append(all, o.last)
 		} else {
 			waits = true
