@@ -253,6 +253,27 @@ func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (
 	return snap, state, nil, nil
 }
 
+// claimWhile claims a task and reads the plan again. If the work is not due any more, because somebody else was faster,
+// the claim is given back and the hold is nil. The returned context ends when the claim is lost.
+func (e *Engine) claimWhile(ctx context.Context, id plan.ID, task plan.TaskID, by string,
+	due func(*plan.State) bool) (*hold, context.Context, *gitstore.Snapshot, error) {
+	h, work, err := e.claim(ctx, id, task, by)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil || !due(snap.State()) {
+		e.release(ctx, id, h)
+		return nil, nil, nil, err
+	}
+	return h, work, snap, nil
+}
+
+// among reports whether a task is in a list.
+func among(list []*plan.TaskState, id plan.TaskID) bool {
+	return slices.ContainsFunc(list, func(t *plan.TaskState) bool { return t.TaskID == id })
+}
+
 // ready reports whether a task can be worked on, or a CHECK be run, now.
 func ready(t *plan.TaskState) bool {
 	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"gitwf/internal/act"
 	"gitwf/internal/check"
@@ -87,19 +86,14 @@ func (e *Engine) reviewDecision(ctx context.Context, id plan.ID, t *plan.TaskSta
 
 // applyDecision lets an approved decision take effect. One that can't any more is overtaken.
 func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, _, err := e.claim(ctx, id, t.TaskID, plan.ReviewerDecision)
-	if err != nil {
+	h, _, snap, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerDecision, func(s *plan.State) bool {
+		return among(s.ToApply(), t.TaskID)
+	})
+	if err != nil || h == nil {
 		return err
 	}
 	defer e.release(ctx, id, h)
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
 	state := snap.State()
-	if !due(state, t.TaskID) {
-		return nil // somebody else was faster
-	}
 	subject, err := e.subject(ctx, snap, state, t.TaskID, state.Tasks[t.TaskID].Active)
 	if err != nil {
 		return err
@@ -144,18 +138,13 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 
 // decline gives up the task that amends the plan as a decision has it, when its version is rejected.
 func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, _, err := e.claim(ctx, id, t.TaskID, plan.ReviewerDecision)
-	if err != nil {
+	h, _, _, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerDecision, func(s *plan.State) bool {
+		return among(s.Declined(), t.TaskID)
+	})
+	if err != nil || h == nil {
 		return err
 	}
 	defer e.release(ctx, id, h)
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(snap.State().Declined(), func(x *plan.TaskState) bool { return x.TaskID == t.TaskID }) {
-		return nil // somebody else was faster
-	}
 	ev := plan.Abandon{Task: t.TaskID, Author: agentActor(plan.ReviewerDecision), Decision: plan.Decision{
 		By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()),
 		Reason: fmt.Sprintf("%s was rejected; %s decides what comes of that", plan.VersionID(t.Active), t.Agent)}}
@@ -165,15 +154,6 @@ func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	}
 	e.report(t.TaskID, what(done.Change))
 	return nil
-}
-
-func due(s *plan.State, id plan.TaskID) bool {
-	for _, t := range s.ToApply() {
-		if t.TaskID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // amended is the plan in a decision as the first version of the task that amends the plan.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,18 +19,13 @@ import (
 // graft makes an approved plan part of plan.json, once each of its leaves is found feasible. A leaf that is too large
 // for one attempt gets a task that splits it or, if that is impossible, a question.
 func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, work, err := e.claim(ctx, id, t.TaskID, plan.ReviewerPlan)
-	if err != nil {
+	h, work, snap, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerPlan, func(s *plan.State) bool {
+		return among(s.Ungrafted(), t.TaskID)
+	})
+	if err != nil || h == nil {
 		return err
 	}
 	defer e.release(ctx, id, h)
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(snap.State().Ungrafted(), func(u *plan.TaskState) bool { return u.TaskID == t.TaskID }) {
-		return nil // somebody else was faster
-	}
 	t = snap.State().Tasks[t.TaskID]
 	c, err := e.candidate(ctx, snap, t)
 	if err != nil {

@@ -53,20 +53,16 @@ func (e *Engine) recordAct(ctx context.Context, id plan.ID, rev plan.Review, of 
 // applyVerdicts lets the approved verdicts of a judge take effect, with those of the judges that share a task with it.
 // Verdicts that can't take effect any more are overtaken.
 func (e *Engine) applyVerdicts(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, _, err := e.claim(ctx, id, t.TaskID, plan.ReviewerVerdicts)
-	if err != nil {
+	h, _, snap, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerVerdicts, func(s *plan.State) bool {
+		group := s.Together(t.TaskID)
+		return len(group) > 0 && group[0] == t.TaskID
+	})
+	if err != nil || h == nil {
 		return err
 	}
 	defer e.release(ctx, id, h)
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
 	state := snap.State()
 	group := state.Together(t.TaskID)
-	if len(group) == 0 || group[0] != t.TaskID {
-		return nil // somebody else was faster
-	}
 	var all []export.Verdicts
 	for _, judge := range group {
 		made, err := export.ReadArtifact(ctx, e.Store, snap, judge, state.Tasks[judge].Active)
