@@ -53,7 +53,8 @@ func benchWorkflow(ctx context.Context, l *lab, z sizes) (report, error) {
 		if err != nil {
 			return report{}, err
 		}
-		if done, err := l.output(ctx, c.dir, nil, l.gitWF, "status"); err != nil || strings.Count(done, "v1 approved") < z.flow {
+		if done, err := l.output(ctx, c.dir, nil, l.gitWF, "status"); err != nil ||
+			strings.Count(done, "v1 approved") < z.flow {
 			return report{}, fmt.Errorf("%s: is not carried out: %w\n%s", c.name, err, done)
 		}
 		c.name = fmt.Sprintf("git wf run of a plan %s, %d gits", c.name, n)

@@ -202,8 +202,9 @@ type nextDocument struct {
 	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
 	Seats  []engine.Vacancy    `json:"open_seats,omitempty"`
-	Asks   []engine.Wait       `json:"outdated,omitempty"` // persons' versions whose inputs have changed: redo, or still holds
-	Next   []string            `json:"next,omitempty"`     // of a plan that is done: the commands that land it
+	// persons' versions whose inputs have changed: redo, or still holds
+	Asks []engine.Wait `json:"outdated,omitempty"`
+	Next []string      `json:"next,omitempty"` // of a plan that is done: the commands that land it
 }
 
 func describeNext(s *plan.State) nextDocument {

@@ -136,7 +136,8 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 	}
 	in, err := w.Inputs(sentence, facts, set)
 	if err != nil {
-		return nil, fault.Usage("git wf workflow show "+plain.Line(cmp.Or(c.String("workflow"), c.Args().First()))+" says what each param means", "%w", err)
+		return nil, fault.Usage("git wf workflow show "+plain.Line(cmp.Or(c.String("workflow"),
+			c.Args().First()))+" says what each param means", "%w", err)
 	}
 	return in, nil
 }

@@ -227,7 +227,8 @@ func (e *env) policyUnprotect(c *cli.Context, store *gitstore.Store) error {
 			}
 			switch {
 			case !c.Bool("changes") && len(p.Roots) == 0:
-				return fault.Refused("git wf policy protect DIR, first", "%s is the only protected directory: bundles have to land somewhere",
+				return fault.Refused("git wf policy protect DIR, first",
+					"%s is the only protected directory: bundles have to land somewhere",
 					plain.Line(name))
 			case len(p.Changes.Paths)+len(p.Protected()) == before:
 				return fault.Usage("git wf policy show", "%s is not protected", plain.Line(name))

@@ -153,7 +153,8 @@ func (r *ruling) user() {
 	}
 	for _, q := range r.Questions {
 		if q.Answered && (same(q.Question.Question, r.x.Question) || same(q.Question.Question, r.x.asked())) {
-			r.add("D8", "question", fmt.Sprintf("is answered already, as %s of %s", q.QuestionID, q.TaskID), "another question, or a decision", r.x.Question,
+			r.add("D8", "question", fmt.Sprintf("is answered already, as %s of %s", q.QuestionID, q.TaskID),
+				"another question, or a decision", r.x.Question,
 				example)
 		}
 	}
@@ -420,7 +421,9 @@ func (r *ruling) answers() {
 	seen := map[string]bool{}
 	for i, a := range r.x.Answers {
 		path := fmt.Sprintf("answers[%d]", i)
-		at := slices.IndexFunc(r.Questions, func(q Asked) bool { return q.TaskID == a.TaskID && q.QuestionID == a.QuestionID })
+		at := slices.IndexFunc(r.Questions, func(q Asked) bool {
+			return q.TaskID == a.TaskID && q.QuestionID == a.QuestionID
+		})
 		key := string(a.TaskID) + " " + a.QuestionID
 		const example = `"answers": [{"task_id": "DEV-1", "question_id": "q1", "text": "..."}]`
 		switch {
@@ -433,9 +436,10 @@ func (r *ruling) answers() {
 		case r.Questions[at].Kind == plan.AskFile:
 			r.add("D8", path+".question_id", "asks for a file, which only a person hands in", "USER", a.QuestionID,
 				`"next_agent": "USER"`)
-		case r.Questions[at].Kind == plan.AskChoice && !slices.ContainsFunc(r.Questions[at].Options, func(o plan.Option) bool {
-			return o.OptionID == a.Text
-		}):
+		case r.Questions[at].Kind == plan.AskChoice && !slices.ContainsFunc(r.Questions[at].Options,
+			func(o plan.Option) bool {
+				return o.OptionID == a.Text
+			}):
 			r.add("D8", path+".text", "is no option of the question", "the id of an option", plain.Quote(a.Text), example)
 		}
 		seen[key] = true
@@ -481,7 +485,9 @@ func (d Deciding) Apply(x Decision, agent string) plan.ApplyDecision {
 		e.Order = plan.Order{TaskID: d.target(x), Mode: modeOf(x.Mode), Text: x.Task}
 	}
 	for _, a := range x.Answers {
-		at := slices.IndexFunc(d.Questions, func(q Asked) bool { return q.TaskID == a.TaskID && q.QuestionID == a.QuestionID })
+		at := slices.IndexFunc(d.Questions, func(q Asked) bool {
+			return q.TaskID == a.TaskID && q.QuestionID == a.QuestionID
+		})
 		if at < 0 {
 			continue // it has a finding
 		}

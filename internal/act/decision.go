@@ -57,8 +57,8 @@ var parsedDecision = sync.OnceValues(func() (*schema.Schema, error) { return sch
 const decisionLine = `{"next_agent":"dev","task_id":"DEV-1","reason":"the tests are there","history_append":` +
 	`"## Iteration 2:\nnext_agent: dev\nreason: the tests are there\ndev_plan: unchanged","task":"Make the tests pass.","dev_plan_next":null}`
 
-// ReadDecision reads a document: one JSON object on one line, with nothing before or after it. Its findings, of rule D1,
-// say what is wrong with it; then it says nothing.
+// ReadDecision reads a document: one JSON object on one line, with nothing before or after it. Its findings, of rule
+// D1, say what is wrong with it; then it says nothing.
 func ReadDecision(data []byte) (Decision, plan.Findings) {
 	d1 := func(path, message string) plan.Finding {
 		return plan.Finding{Code: "D1", Path: path, Message: message,

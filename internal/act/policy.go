@@ -51,7 +51,8 @@ func (d Deciding) candidates() []Decision {
 	}
 	for _, id := range held {
 		const thrice = 3
-		if f := d.Failures[id]; f.Times >= thrice && !d.State.Settled(d.Decider, id, id) && !blocks(d.State.Tasks[id].Status) {
+		if f := d.Failures[id]; f.Times >= thrice && !d.State.Settled(d.Decider, id, id) &&
+			!blocks(d.State.Tasks[id].Status) {
 			all = append(all, d.question(d.failed(id), string(id)+" fails again and again. How shall it go on?"))
 		}
 	}

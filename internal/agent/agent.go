@@ -22,7 +22,8 @@ type Job struct {
 	Attempt int    // 1 for the first
 	Version int    // of the deliverable that this attempt would make
 
-	Dir      string        // where the agent works: an empty scratch directory or, with InCheckout, a checkout of the repository
+	// where the agent works: an empty scratch directory or, with InCheckout, a checkout of the repository
+	Dir      string
 	Out      string        // WF_OUT: the deliverable goes here
 	Tmp      string        // TMPDIR, for what is thrown away; "" leaves the user's
 	In       string        // WF_IN: approved inputs, as <task id>/<path in its artifact>

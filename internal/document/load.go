@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Load reads what a file holds as a value of encoding/json: of Markdown the head, which is the YAML between two lines of
-// ---; of .yaml and .yml YAML; else JSON. Numbers are int64 or float64. The file may be by anybody.
+// Load reads what a file holds as a value of encoding/json: of Markdown the head, which is the YAML between two lines
+// of ---; of .yaml and .yml YAML; else JSON. Numbers are int64 or float64. The file may be by anybody.
 func Load(name string, data []byte) (any, error) {
 	limits := Limits{Depth: 100, Values: 500_000, Fields: 10_000}
 	var n *Node

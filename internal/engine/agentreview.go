@@ -93,7 +93,8 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 
 func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *plan.Usage) check.AgentOpinion {
 	o := check.AgentOpinion{
-		Reviewer: by.reviewer(), Agent: by.spoken(), Session: session, Verdict: r.Verdict, Score: r.Score, Criteria: map[string]check.Ruling{},
+		Reviewer: by.reviewer(), Agent: by.spoken(), Session: session, Verdict: r.Verdict, Score: r.Score,
+		Criteria:    map[string]check.Ruling{},
 		Suggestions: r.Suggestions, Summary: r.Summary, CheckedBy: checkID, Usage: usage,
 		Ratings: r.Ratings,
 	}
@@ -142,7 +143,8 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snap
 }
 
 // apart lists the new leaves of a plan under review whose planner and rule are far apart.
-func (e *Engine) apart(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (list []prompt.Apart, err error) {
+func (e *Engine) apart(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (list []prompt.Apart,
+	err error) {
 	c, err := e.candidate(ctx, snap, t)
 	if err != nil || c.whole == nil {
 		return nil, err

@@ -60,7 +60,8 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 			text += " with other " + changedPaths(changed)
 		}
 		said = append(said, text)
-		commands = append(commands, fmt.Sprintf("git wf diff %s %s %s", in.TaskID, in.ArtifactID, plan.VersionID(now.Approved)))
+		commands = append(commands, fmt.Sprintf("git wf diff %s %s %s", in.TaskID, in.ArtifactID,
+			plan.VersionID(now.Approved)))
 	}
 	if len(said) == 0 {
 		return Wait{}, nil

@@ -318,7 +318,8 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return e.recordVersion(ctx, snap, t, h, w, batch, tree, infos, res, took, x)
 }
 
-// rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and rejected.
+// rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and
+// rejected.
 func (e *Engine) rejectedAlready(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, tree plan.OID,
 	inputs []plan.Input) (bool, error) {
 	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
@@ -367,7 +368,8 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 	return plan.AddAttempt{
 		Attempt: plan.Attempt{
 			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
-			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns, Thread: res.Thread, Usage: res.Usage,
+			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns,
+			Thread: res.Thread, Usage: res.Usage,
 			Preparation: h.prepared,
 		},
 		Version: version, Log: log, Notes: notes, Author: agentActor(by),

@@ -71,7 +71,8 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 }
 
 // amendedBy are the tasks that amend the plan as the newest decision has it.
-func (e *Engine) amendedBy(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (map[plan.TaskID]bool, error) {
+func (e *Engine) amendedBy(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (map[plan.TaskID]bool,
+	error) {
 	amends := map[plan.TaskID]bool{}
 	path := snap.Records.Of(t.TaskID).LastAct()
 	if path == "" {
@@ -89,8 +90,8 @@ func (e *Engine) amendedBy(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	return amends, err
 }
 
-// firstBoard adds what a decider is shown once: what the plan was made from, and the paths of the repository, if it has a
-// commit yet.
+// firstBoard adds what a decider is shown once: what the plan was made from, and the paths of the repository, if it has
+// a commit yet.
 func (e *Engine) firstBoard(ctx context.Context, snap *gitstore.Snapshot, b *prompt.Board) error {
 	given, err := expand.Given(ctx, e.Store, snap)
 	if err != nil {

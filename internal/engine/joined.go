@@ -29,8 +29,8 @@ func (e *Engine) lacks(s *plan.State, t *plan.Task) Wait {
 	return w
 }
 
-// checkJoined sets the run lines of a judge up to run in a checkout of what the approved changes that it depends on come
-// to together, without those that its verdicts leave out: a test whose implementation is blocked is red.
+// checkJoined sets the run lines of a judge up to run in a checkout of what the approved changes that it depends on
+// come to together, without those that its verdicts leave out: a test whose implementation is blocked is red.
 func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot,
 	made plan.Artifact) (base plan.Base, leave func(), err error) {
 	s, v := snap.State(), export.Verdicts{}
@@ -101,8 +101,8 @@ func (e *Engine) firstConflict(ctx context.Context, batch *gitstore.Batch, snap 
 	return "", nil, nil
 }
 
-// showOutdated tells whoever makes a version again because its inputs have changed what is new about them, and gives the
-// version that they begin with.
+// showOutdated tells whoever makes a version again because its inputs have changed what is new about them, and gives
+// the version that they begin with.
 func (e *Engine) showOutdated(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	s := snap.State()
 	if t.Verdict != plan.Approved {

@@ -14,8 +14,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// OutageError says that an agent could not be asked: its service is down, limits its rate or refuses the key. Nothing is
-// recorded, because that says nothing about the task.
+// OutageError says that an agent could not be asked: its service is down, limits its rate or refuses the key. Nothing
+// is recorded, because that says nothing about the task.
 type OutageError struct {
 	Agent string
 	Cause string // on one line
@@ -67,7 +67,8 @@ func (e *Engine) patience(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		if patience, err = time.ParseDuration(s[1]); err != nil || patience < 0 {
-			return 0, fault.Usage("git config "+patienceKey+" 15m", "%s: expected a time such as 15m, or 0s to wait for nobody, found %q",
+			return 0, fault.Usage("git config "+patienceKey+" 15m",
+				"%s: expected a time such as 15m, or 0s to wait for nobody, found %q",
 				patienceKey, plain.Line(s[1]))
 		}
 	}

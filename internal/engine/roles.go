@@ -136,9 +136,10 @@ func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool
 // mostNotes is how many notes somebody who works on a task is told, the newest.
 const mostNotes = 200
 
-// notes are what somebody who works on a task is told: of the role's categories, or of all. A reviewer does not hear what
-// came with the task's own versions.
-func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, w *workDir) ([]plan.Note, error) {
+// notes are what somebody who works on a task is told: of the role's categories, or of all. A reviewer does not hear
+// what came with the task's own versions.
+func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, w *workDir) ([]plan.Note,
+	error) {
 	notes, err := export.Notes(ctx, e.Store, snap, mostNotes, snap.Plan.Roles[w.as].Notes...)
 	if w.role.Usual() != contract.Artifact {
 		notes = slices.DeleteFunc(notes, func(n plan.Note) bool { return n.Is(task) })
@@ -202,5 +203,6 @@ func (e *Engine) Vacancies(s *plan.State) []Vacancy {
 
 // seatCommand says how a seat is filled that no agent takes.
 func seatCommand(task plan.TaskID, role string) string {
-	return fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(role), task, role)
+	return fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(role), task,
+		role)
 }

@@ -10,8 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Crowded says of which tasks one agent would take several seats here, while the policy wants more to approve than speak
-// then.
+// Crowded says of which tasks one agent would take several seats here, while the policy wants more to approve than
+// speak then.
 func (e *Engine) Crowded(p *plan.Plan) []string {
 	s := plan.Derive(p, plan.Records{}, nil, e.Now())
 	var found []string

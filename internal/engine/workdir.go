@@ -86,8 +86,10 @@ func (e *Engine) prepareAs(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	}
 	w := &workDir{
 		place: place, ownPlace: e.scratch == nil,
-		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), tmp: filepath.Join(dir, "tmp"), in: filepath.Join(dir, "in"),
-		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as, repo: e.repo(),
+		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), tmp: filepath.Join(dir, "tmp"),
+		in:      filepath.Join(dir, "in"),
+		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as,
+		repo:      e.repo(),
 		inputs:    inputs,
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}

@@ -41,9 +41,9 @@ type Result struct {
 	Correction  *Correction `json:"correction,omitempty"` // nil if the planner's number stays
 }
 
-// Combine returns the agent's judgement or, if the agent left the task out, the planner's; the rule's number counts only
-// where there is no other. The task passes if the result is at most the threshold and the agent does not object: an
-// agent's no counts, its yes does not make a task smaller.
+// Combine returns the agent's judgement or, if the agent left the task out, the planner's; the rule's number counts
+// only where there is no other. The task passes if the result is at most the threshold and the agent does not object:
+// an agent's no counts, its yes does not make a task smaller.
 func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result {
 	r := Result{Sources: Sources{Planner: planner, Agent: agent, Rule: rule}}
 	judged, who, why := 0.0, "", ""

@@ -123,7 +123,8 @@ func (w *Workflow) Render(ctx context.Context, t *plan.Task, from Version) (*wor
 	data, err := w.store.ReadFile(ctx, from.Tree, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, plan.Findings{{Code: "fill-source", TaskID: source,
-			Message: "the deliverable lacks the file that tasks are made from", Expected: plain.Line(file), Found: "no such file"}}
+			Message: "the deliverable lacks the file that tasks are made from", Expected: plain.Line(file),
+			Found: "no such file"}}
 	}
 	if err != nil {
 		return nil, err
@@ -140,8 +141,8 @@ func Fills(r *workflow.Rendering) []*plan.Task {
 	return tasks
 }
 
-// Made is the rendering that a version of a planning task has to be, nil for one that no workflow makes. A fill's inputs
-// say which version it was rendered from; that must be the approved one of the snapshot.
+// Made is the rendering that a version of a planning task has to be, nil for one that no workflow makes. A fill's
+// inputs say which version it was rendered from; that must be the approved one of the snapshot.
 func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.Task,
 	a plan.Artifact) (*workflow.Rendering, error) {
 	if !t.Planning() || t.Agent != plan.AgentWorkflow {
@@ -164,7 +165,8 @@ func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t
 func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Version, error) {
 	if len(inputs) != 1 {
 		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID,
-			Message: "is rendered from one version of one task", Expected: "one input", Found: plain.Count(len(inputs), "input")}}
+			Message: "is rendered from one version of one task", Expected: "one input",
+			Found: plain.Count(len(inputs), "input")}}
 	}
 	in := inputs[0]
 	source := snap.State().Tasks[in.TaskID]
@@ -233,8 +235,8 @@ func (m *Memory) render(ctx context.Context, w *Workflow, of pinned, t *plan.Tas
 	return r, err
 }
 
-// Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the items
-// of loops. Nothing is around a task that no workflow made.
+// Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the
+// items of loops. Nothing is around a task that no workflow made.
 func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) (params,
 	item map[string]any, err error) {
 	if t := snap.Plan.Task(id); snap.Plan.Workflow == nil || t == nil || t.Planning() {

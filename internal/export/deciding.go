@@ -17,7 +17,8 @@ type Decided struct {
 }
 
 // ReadDecided reads the decision in a version of a deciding task.
-func ReadDecided(ctx context.Context, store reader, snap *gitstore.Snapshot, made plan.Artifact) (d Decided, err error) {
+func ReadDecided(ctx context.Context, store reader, snap *gitstore.Snapshot, made plan.Artifact) (d Decided,
+	err error) {
 	t := snap.State().Tasks[made.TaskID]
 	if d.Deciding, err = ReadDeciding(ctx, store, snap, t.TaskID, plan.VersionNumber(made.ArtifactID)); err != nil {
 		return d, err

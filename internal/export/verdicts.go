@@ -49,7 +49,8 @@ func (v Verdicts) Rejected() (ids []plan.TaskID) {
 	return ids
 }
 
-// Approves reports whether the verdicts approve a task. It is true of a document that says nothing: that excuses nobody.
+// Approves reports whether the verdicts approve a task. It is true of a document that says nothing: that excuses
+// nobody.
 func (v Verdicts) Approves() bool {
 	return len(v.broken) > 0 || slices.ContainsFunc(v.Verdicts.Verdicts, func(x act.Verdict) bool {
 		return x.Verdict == plan.Approved
@@ -62,7 +63,8 @@ func (v Verdicts) Excludes(id plan.TaskID) bool {
 }
 
 // ReadVerdicts reads the verdicts in a version of a judge, and what the engine ran on what they judge.
-func ReadVerdicts(ctx context.Context, store reader, snap *gitstore.Snapshot, made plan.Artifact) (v Verdicts, err error) {
+func ReadVerdicts(ctx context.Context, store reader, snap *gitstore.Snapshot, made plan.Artifact) (v Verdicts,
+	err error) {
 	s := snap.State()
 	t := s.Tasks[made.TaskID]
 	v.made = made

@@ -32,7 +32,8 @@ func (s *Store) Added(ctx context.Context, commits []plan.OID) (map[plan.OID][]s
 			}
 			all[commit] = append(all[commit], field)
 		}
-	}, "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-relative", "--ignore-submodules=none", "--diff-filter=A",
+	}, "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-relative", "--ignore-submodules=none",
+		"--diff-filter=A",
 		"--name-only", "-z")
 	return all, err
 }

@@ -77,14 +77,16 @@ func (s *State) DecisionsSince(by, id TaskID) int {
 	return n
 }
 
-// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault with a task, since it
-// last ordered another, or the same.
+// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault with a task, since
+// it last ordered another, or the same.
 func (s *State) Settled(by, ordered, id TaskID) bool {
 	last := 0
 	if orders := s.Records.Of(ordered).Orders; len(orders) > 0 {
 		last = orders[len(orders)-1].Decision
 	}
-	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool { return a.Version > last && a.Kind == actAsk }) ||
+	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
+		return a.Version > last && a.Kind == actAsk
+	}) ||
 		slices.ContainsFunc(s.JudgesOf(id), func(judge TaskID) bool { return s.lookedInto(judge, modeInvestigate) > last })
 }
 

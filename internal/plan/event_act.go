@@ -161,8 +161,9 @@ func (w *wroteAct) acts(at time.Time) []Entry {
 }
 
 // Together are the judges whose approved verdicts take effect in one event with those of a judge, in plan order: those
-// that judge a common task, but for such as have judged the same versions already, wait for verdicts that are due, or go
-// on by an order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would decide.
+// that judge a common task, but for such as have judged the same versions already, wait for verdicts that are due, or
+// go on by an order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would
+// decide.
 func (s *State) Together(judge TaskID) []TaskID {
 	group := []TaskID{judge}
 	for i := 0; i < len(group); i++ {

@@ -172,7 +172,9 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 		if !slices.Contains(held, a.Task) {
 			return refuse(a.Task, "is no task whose questions %s answers", e.Task)
 		}
-		if slices.ContainsFunc(e.Answers[:i], func(b AnswerQuestion) bool { return b.Task == a.Task && b.Number == a.Number }) {
+		if slices.ContainsFunc(e.Answers[:i], func(b AnswerQuestion) bool {
+			return b.Task == a.Task && b.Number == a.Number
+		}) {
 			return refuse(a.Task, "q%d is answered twice", a.Number)
 		}
 		a.Answer.By, a.Answer.CreatedAt = e.Agent, Second(e.Time)

@@ -62,8 +62,8 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 	return c, nil
 }
 
-// OutdatedOf are the inputs of a task's approved version for which something else is approved now, where nobody makes it
-// again by themselves because a person made it.
+// OutdatedOf are the inputs of a task's approved version for which something else is approved now, where nobody makes
+// it again by themselves because a person made it.
 func (s *State) OutdatedOf(a Artifact) []Input {
 	t, r, version := s.Tasks[a.TaskID], s.Records.Of(a.TaskID), VersionNumber(a.ArtifactID)
 	if s.Plan.SchemaVersion < 2 || t == nil || t.Approved != version || !t.follows() || t.Judges != nil ||

@@ -58,7 +58,8 @@ func (s said) Fits(name string) bool {
 }
 
 // form is the form of one name. Capitals are what varies: N a number from 1, NNNN one of at least four digits, V a
-// version, D that of a decision, A, B and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for anything but a slash.
+// version, D that of a decision, A, B and R numbers from 0, SCORE one to 100, and words: VERDICT, KIND, and NAME for
+// anything but a slash.
 type form struct {
 	Text string
 	take func(reading) bool // adds the record, or reports that it is none; nil: there is nothing to add
@@ -181,7 +182,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 		},
 		{
-			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts, EventDecision}, Reads: "yes", Texts: true,
+			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts, EventDecision},
+			Reads: "yes", Texts: true,
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
 			Document: Question{}, Says: says(func(d *Question) said {
 				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
@@ -318,7 +320,8 @@ type kindIndex struct {
 }
 
 func takeOrder(x reading) bool {
-	return (x.word == "" || isMode(x.word)) && keep(&x.to.Orders, orderRecord{x.n, x.decision, x.before, x.attempt, x.word})
+	return (x.word == "" || isMode(x.word)) && keep(&x.to.Orders,
+		orderRecord{x.n, x.decision, x.before, x.attempt, x.word})
 }
 
 func takeAttempt(x reading) bool {

@@ -39,8 +39,8 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 	return data, nil
 }
 
-// escaped is JSON in which YAML, too, reads every text as it is: it refuses some controls, and folds U+0085 like the end
-// of a line.
+// escaped is JSON in which YAML, too, reads every text as it is: it refuses some controls, and folds U+0085 like the
+// end of a line.
 func escaped(data []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(data) {
@@ -53,7 +53,8 @@ func escaped(data []byte) []byte {
 	return b.Bytes()
 }
 
-// Written is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml tags.
+// Written is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml
+// tags.
 func Written(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

@@ -64,7 +64,8 @@ func (s *Schema) Check(v any) []Problem {
 // ErrTooComplex says that a value can't be checked within the steps that it may take. It has not passed.
 var ErrTooComplex = errors.New("too complex to be checked")
 
-// CheckWithin is Check in a bounded number of steps, of about a microsecond each, and with a bounded number of problems.
+// CheckWithin is Check in a bounded number of steps, of about a microsecond each, and with a bounded number of
+// problems.
 func (s *Schema) CheckWithin(v any, steps int) ([]Problem, error) {
 	w := walker{left: &steps, most: 1000, sizes: map[string]int{}}
 	w.value(s, nil, v)
@@ -199,8 +200,10 @@ func (w *walker) object(s *Schema, at []string, v map[string]any) {
 		}
 	}
 	w.note(unknown != nil, s, at, Problem{Keyword: Additional, Got: v, Names: unknown})
-	w.note(s.MinProperties != nil && len(v) < *s.MinProperties, s, at, Problem{Keyword: MinProperties, Got: v, Len: len(v)})
-	w.note(s.MaxProperties != nil && len(v) > *s.MaxProperties, s, at, Problem{Keyword: MaxProperties, Got: v, Len: len(v)})
+	w.note(s.MinProperties != nil && len(v) < *s.MinProperties, s, at,
+		Problem{Keyword: MinProperties, Got: v, Len: len(v)})
+	w.note(s.MaxProperties != nil && len(v) > *s.MaxProperties, s, at,
+		Problem{Keyword: MaxProperties, Got: v, Len: len(v)})
 	for _, name := range slices.Sorted(maps.Keys(s.Dependent)) {
 		if _, has := v[name]; !has || !w.spend(len(s.Dependent[name])) {
 			continue
@@ -319,7 +322,8 @@ func (w *walker) number(s *Schema, at []string, v any) {
 	w.note(s.Minimum != nil && n.Cmp(Rat(*s.Minimum)) < 0, s, at, Problem{Keyword: Minimum, Got: v})
 	w.note(s.Maximum != nil && n.Cmp(Rat(*s.Maximum)) > 0, s, at, Problem{Keyword: Maximum, Got: v})
 	w.note(s.Below != nil && n.Cmp(Rat(*s.Below)) >= 0, s, at, Problem{Keyword: Below, Got: v})
-	w.note(s.MultipleOf != nil && !new(big.Rat).Quo(n, Rat(*s.MultipleOf)).IsInt(), s, at, Problem{Keyword: MultipleOf, Got: v})
+	w.note(s.MultipleOf != nil && !new(big.Rat).Quo(n, Rat(*s.MultipleOf)).IsInt(), s, at,
+		Problem{Keyword: MultipleOf, Got: v})
 	w.note(s.Above != nil && n.Cmp(Rat(*s.Above)) <= 0, s, at, Problem{Keyword: Above, Got: v})
 }
 

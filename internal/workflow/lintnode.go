@@ -507,7 +507,8 @@ func (l *linter) task(n *node) {
 	if list := n.raw.Child("criteria"); list != nil {
 		for i := range list.Kids {
 			if run := list.Kids[i].Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
-				l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i), "a criterion's command has no WF_OUT, so it can't pass",
+				l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i),
+					"a criterion's command has no WF_OUT, so it can't pass",
 					"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text), "run: test -s report.md")
 			}
 		}

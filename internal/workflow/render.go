@@ -159,8 +159,8 @@ func (w *Workflow) inOrder(fs plan.Findings) plan.Findings {
 	return fs
 }
 
-// Sampled is all that the workflow comes to with these inputs, rounds and parts to come too, with samples in the place of
-// approved files. The second value gives what is found in it its place in the workflow's files.
+// Sampled is all that the workflow comes to with these inputs, rounds and parts to come too, with samples in the place
+// of approved files. The second value gives what is found in it its place in the workflow's files.
 func (w *Workflow) Sampled(in *Inputs) (*plan.Plan, func(plan.Findings) plan.Findings, error) {
 	x := w.expand(in, sample, nil)
 	text, err := plandoc.Encode(x.plan())
