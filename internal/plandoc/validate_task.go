@@ -369,15 +369,24 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	if t.Quorum > 0 {
 		quorum = t.Quorum
 	}
-	// A list of the engine alone is open to persons where a criterion needs one, and so never too short.
-	open := slices.Contains(names, plan.ReviewerPerson) || !slices.ContainsFunc(names, func(n string) bool {
-		return n != plan.ReviewerChecks
-	})
-	if distinct := countDistinct(names); !open && distinct < quorum {
-		v.add(i, "quorum", "quorum", "can never be reached by these reviewers", fmt.Sprintf("at most %d", distinct),
-			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", distinct))
+	// The engine approves only what it judges whole. A list of the engine alone is then open to persons.
+	target := v.get(t.ReviewTargetTaskID)
+	personal := t.Rubric != nil || target != nil &&
+		(target.Judges != nil || slices.ContainsFunc(target.AcceptanceCriteria, plan.Criterion.Manual))
+	can := slices.Compact(slices.Sorted(slices.Values(names)))
+	if personal {
+		can = slices.DeleteFunc(can, func(name string) bool { return name == plan.ReviewerChecks })
 	}
-	if target := v.get(t.ReviewTargetTaskID); len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
+	open := len(can) == 0 || slices.Contains(can, plan.ReviewerPerson)
+	if !open && len(can) < quorum {
+		who := "only " + plain.Line(strings.Join(can, ", ")) + " can approve"
+		if personal && slices.Contains(names, plan.ReviewerChecks) {
+			who += ", for a person is to judge it too"
+		}
+		v.add(i, "quorum", "quorum", "can never be reached by these reviewers: "+who, fmt.Sprintf("at most %d", len(can)),
+			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", len(can)))
+	}
+	if len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
 		return
 	}
 	// Anybody may speak for a role, so its name is never that of a reviewer whom the policy knows.
@@ -397,12 +406,4 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
 		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,
 		"reviewers: ["+v.floors.Reviewers[0]+"]")
-}
-
-func countDistinct(names []string) int {
-	seen := map[string]bool{}
-	for _, n := range names {
-		seen[n] = true
-	}
-	return len(seen)
 }
