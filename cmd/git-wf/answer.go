@@ -72,27 +72,27 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	if err := e.printDecision(c, snap.ID, t.TaskID, done, ""); err != nil || c.Bool("json") {
+	if err := e.printDecision(c, snap.ID, t.TaskID, done); err != nil || c.Bool("json") {
 		return err
 	}
 	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
 }
 
 // stillAsked prints what else a task waits for, or the next command.
-func (p printer) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
-	waits, err := eng.Waits(ctx, snap, snap.State())
+func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot, task plan.TaskID) error {
+	x, err := e.explain(ctx, eng, snap)
 	if err != nil {
 		return err
 	}
-	for _, w := range waits {
+	for _, w := range x.waits {
 		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
-			fmt.Fprintln(p.stdout, "still needed:")
-			printQuestions(p.stdout, w)
-			fmt.Fprintf(p.stdout, "next: %s\n", plain.Line(w.Command))
+			fmt.Fprintln(e.stdout, "still needed:")
+			printQuestions(e.stdout, w)
+			fmt.Fprintf(e.stdout, "next: %s\n", plain.Line(w.Command))
 			return nil
 		}
 	}
-	fmt.Fprintln(p.stdout, "next: git wf run")
+	e.printNext(x)
 	return nil
 }
 
@@ -164,5 +164,6 @@ func printQuestions(w io.Writer, wait engine.Wait) {
 			about = ": " + about
 		}
 		fmt.Fprintf(w, "    %s (%d/%d%s)%s\n", plain.Line(m.Name), m.Have, max(m.Count, 1), form, about)
+		fmt.Fprintf(w, "      files in %s/ are taken by git wf run\n", m.Dir)
 	}
 }

@@ -42,7 +42,7 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	if err != nil {
 		return err
 	}
-	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person}, "")
+	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person})
 }
 
 // inWork refuses to abandon what somebody is working on, or reviewing.
@@ -120,8 +120,11 @@ func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	for _, r := range all {
 		fmt.Fprintf(e.stdout, "%s is %s\n", r.TaskID, r.Status)
 	}
-	_, err = fmt.Fprintln(e.stdout, "next: git wf run")
-	return err
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
 func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
@@ -133,7 +136,7 @@ func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if t.Status == plan.StatusAbandoned {
 		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
 	}
-	return e.recordDecision(c, store, snap.ID, t.TaskID, ev, "\nnext: git wf run")
+	return e.recordDecision(c, store, snap.ID, t.TaskID, ev)
 }
 
 // decision is a person's, with the reason from the command line.
@@ -146,19 +149,25 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 		person, nil
 }
 
-// recordDecision records what a person decided about a task, and prints the result and then next.
-func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID, ev plan.Event,
-	next string) error {
+// recordDecision records what a person decided about a task, and prints the result and the next command.
+func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID,
+	ev plan.Event) error {
 	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
 	if err != nil {
 		return err
 	}
-	return e.printDecision(c, id, task, done, next)
+	if err := e.printDecision(c, id, task, done); err != nil || c.Bool("json") {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, id)
 }
 
 // printDecision prints what was recorded about a task, and its status.
-func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended,
-	next string) error {
+func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended) error {
 	status := done.Snapshot.State().Tasks[task].Status
 	return p.say(c, struct {
 		PlanID plan.ID     `json:"plan_id"`
@@ -168,5 +177,5 @@ func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, don
 		Marked int         `json:"marked"` // records, of an abandoned goal one for each task below it
 		Commit plan.OID    `json:"commit"`
 	}{id, task, status, done.Change.Subject, len(done.Change.Add), done.Commit},
-		"%s\n%s is %s%s", plain.Line(done.Change.Subject), task, status, next)
+		"%s\n%s is %s", plain.Line(done.Change.Subject), task, status)
 }

@@ -33,6 +33,7 @@ type env struct {
 	program     string // absolute path of git-wf
 	interactive bool   // somebody is there to answer
 	looks       bool   // the command records or lands, so it looks whether git reaches the gate
+	lands       bool   // it leads to what lands
 }
 
 // printer is where a command prints.

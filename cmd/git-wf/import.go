@@ -341,26 +341,28 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	if err := e.printImport(c, i, r); err != nil {
 		return err
 	}
-	return e.importOutcome(c, state, r)
+	return e.importOutcome(c, eng, state, r)
 }
 
 // importOutcome prints the result and the next command.
-func (p printer) importOutcome(c *cli.Context, s *plan.State, r importReport) error {
+func (e *env) importOutcome(c *cli.Context, eng *engine.Engine, s *plan.State, r importReport) error {
 	grafted := s.Plan.Grafted(plan.PlanTaskID)
 	if !c.Bool("json") {
 		switch {
 		case grafted:
-			fmt.Fprintf(p.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
-			p.printHandIn(r.HandIn)
-			fmt.Fprintln(p.stdout, "next: git wf run")
+			fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
+			e.printHandIn(r.HandIn)
+			if err := e.printNextOf(c.Context, eng, s.Plan.PlanID); err != nil {
+				return err
+			}
 		case r.Verdict == plan.Rejected:
-			fmt.Fprintf(p.stdout,
+			fmt.Fprintf(e.stdout,
 				"%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n",
 				r.PlanID, r.Version)
-			fmt.Fprintln(p.stdout,
-				"next: git wf plan --edit fills it in; git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE")
+			fmt.Fprintln(e.stdout, "next: git wf plan --edit")
+			fmt.Fprintln(e.stdout, "or git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE")
 		default:
-			fmt.Fprintf(p.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
+			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
 		}
 	}
 	if grafted {

@@ -361,7 +361,7 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 		printOpen(w, x.asks, mostShown)
 		e.printClaims(w, x.claims)
 		if err = w.Flush(); finished(x.state, x.waits) {
-			e.printNext(x.state)
+			e.printNext(x)
 		}
 	}
 	if err != nil || len(x.open) == 0 {

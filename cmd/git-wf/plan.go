@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -220,7 +221,9 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 			e.printWait(w)
 		}
 		if len(waits) == 0 && len(s.Plan.Grafts) > 0 {
-			fmt.Fprintln(e.stdout, "next: git wf run")
+			if err := e.printNextOf(c.Context, eng, id); err != nil {
+				return err
+			}
 		}
 	}
 	for _, w := range waits {
@@ -236,10 +239,19 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 
 // planWord says how far planning has come.
 func planWord(s *plan.State) string {
-	t := s.Tasks[plan.PlanTaskID]
-	if s.Plan.Grafted(plan.PlanTaskID) {
-		return fmt.Sprintf("plan %s approved, %s", plan.VersionID(t.Approved),
-			plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+	for _, g := range slices.Backward(s.Plan.Grafts) {
+		if t := s.Tasks[g.TaskID]; t != nil && t.SplitTargetTaskID == "" { // a plan may need splits, which follow it
+			return fmt.Sprintf("%s %s approved, %s", planName(g.TaskID), g.ArtifactID,
+				plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+		}
 	}
-	return "the plan is " + string(t.Status)
+	return "the plan is " + string(s.Tasks[plan.PlanTaskID].Status)
+}
+
+// planName is the deliverable of a planning task in words: the plan, or the task that changes it.
+func planName(task plan.TaskID) string {
+	if task == plan.PlanTaskID {
+		return "plan"
+	}
+	return string(task)
 }

@@ -278,14 +278,14 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		if !accepted && last.Score >= s.MinScore(task) {
 			score = "" // the score is not the reason
 		}
-		fmt.Fprintf(e.stdout, "%s: plan %s %s%s, %s\n", s.Plan.PlanID, plan.VersionID(last.Version),
+		fmt.Fprintf(e.stdout, "%s: %s %s %s%s, %s\n", s.Plan.PlanID, planName(task), plan.VersionID(last.Version),
 			verdictWord(last.Verdict), score, plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 	}
 	if accepted {
-		if !c.Bool("json") {
-			fmt.Fprintln(e.stdout, "next: git wf run")
+		if c.Bool("json") {
+			return nil
 		}
-		return nil
+		return e.printNextOf(c.Context, eng, s.Plan.PlanID)
 	}
 	snap, err := store.Snapshot(c.Context, s.Plan.PlanID)
 	if err != nil {

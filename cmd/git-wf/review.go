@@ -121,8 +121,8 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if c.Bool("json") {
 		return e.printJSON(rev)
 	}
-	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plain.Line(done.Change.Subject))
-	return nil
+	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
+	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
 // checkRemarks refuses what is said of a line, as PATH:LINE, that a changed file does not have.

@@ -41,6 +41,10 @@ func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 			CreatedAt time.Time   `json:"created_at"`
 		}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt})
 	}
-	fmt.Fprintf(e.stdout, "%s\nnext: git wf run\n", plain.Line(done.Change.Subject))
-	return nil
+	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, snap.ID)
 }

@@ -184,18 +184,37 @@ func (p printer) printOutcome(x explained) {
 		p.printWait(w)
 	}
 	if finished(s, waits) {
-		p.printNext(s)
+		p.printNext(x)
 		return
 	}
 	p.printHeldUp(p.stdout, x.open)
 	p.printClaims(p.stdout, x.claims)
 }
 
-// printNext says with which commands the deliverables of a plan land that is done.
-func (p printer) printNext(s *plan.State) {
-	for _, command := range export.Next(s) {
-		fmt.Fprintln(p.stdout, "next: "+command)
+// printNext says with which commands a plan goes on, or lands if it is done.
+func (p printer) printNext(x explained) {
+	commands := []string{engine.NextStep(x.state, x.open)}
+	if finished(x.state, x.waits) {
+		commands = export.Next(x.state)
 	}
+	for _, command := range commands {
+		if command != "" {
+			fmt.Fprintln(p.stdout, "next: "+plain.Line(command))
+		}
+	}
+}
+
+// printNextOf is printNext after something was recorded in the plan.
+func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) error {
+	snap, err := eng.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	x, err := e.explain(ctx, eng, snap)
+	if err == nil {
+		e.printNext(x)
+	}
+	return err
 }
 
 // printWait says what a task waits for, and the command that helps. A question is printed once.

@@ -92,6 +92,5 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return e.printJSON(describe(s, waits))
 	}
 	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
-	fmt.Fprintln(e.stdout, "next: git wf run")
-	return nil
+	return e.printNextOf(c.Context, eng, snap.ID)
 }

@@ -70,7 +70,7 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		return e.printJSON(u)
 	}
 	e.printUndoing(u)
-	return nil
+	return e.printNextOf(c.Context, eng, u.Plan)
 }
 
 func (p printer) printUndoing(u *engine.Undoing) {
@@ -80,7 +80,6 @@ func (p printer) printUndoing(u *engine.Undoing) {
 	if len(u.Conflicts) == 0 {
 		fmt.Fprintf(p.stdout, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
 			plain.Count(len(u.Paths), "file"))
-		fmt.Fprintf(p.stdout, "next: git wf diff %s, git wf review %[1]s, git wf land\n", engine.UndoTask)
 		return
 	}
 	fmt.Fprintf(p.stdout, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task,
@@ -89,5 +88,4 @@ func (p printer) printUndoing(u *engine.Undoing) {
 	for _, conflict := range u.Conflicts {
 		fmt.Fprintf(p.stdout, "  %s\n", plain.Line(conflict))
 	}
-	fmt.Fprintf(p.stdout, "next: git wf run, or git wf start %s\n", engine.UndoTask)
 }

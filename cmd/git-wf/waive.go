@@ -65,7 +65,10 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if err != nil {
 		return err
 	}
-	return e.printDecision(c, id, task, done, "")
+	if err := e.printDecision(c, id, task, done); err != nil || c.Bool("json") {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, id)
 }
 
 // waivePath records the staged content of a path, or its removal.

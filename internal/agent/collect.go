@@ -108,7 +108,7 @@ func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File
 }
 
 // Gather is Collect for files that lie elsewhere and stay there. It takes everything below a directory as it is, and a
-// file under its own name, below the spec's output_dir.
+// file under its own name, below the spec's output_dir; a file alone, where one is declared, is that one.
 func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
 	c := newCollection(limits)
 	dir := ""
@@ -119,6 +119,9 @@ func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]F
 		if err := c.gather(p, dir); err != nil {
 			return nil, err
 		}
+	}
+	if name, ok := OnlyFile(spec); ok && len(paths) == 1 && c.root == nil {
+		c.files[0].Path = name
 	}
 	return c.judge(spec)
 }

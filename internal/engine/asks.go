@@ -68,10 +68,9 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 	}
 	return Wait{
 		Task: t.TaskID, Status: t.Status,
-		Text: fmt.Sprintf("%s was made from %s: make it again, or say that it still holds", made.ArtifactID,
-			strings.Join(said, "; ")),
-		Command: fmt.Sprintf("%s; then %s, or git wf review %s --still-holds", strings.Join(commands, "; "), handIn(t.Task),
-			t.TaskID),
+		Text: fmt.Sprintf("%s was made from %s: make it again (%s), or say that it still holds (git wf review %s --still-holds)",
+			made.ArtifactID, strings.Join(said, "; "), handIn(t.Task), t.TaskID),
+		Command: strings.Join(commands, "; "),
 	}, nil
 }
 

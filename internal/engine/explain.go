@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,7 +40,7 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 		}
 		c.Until, c.Why, c.Holds = e.standing(c.Claim, now)
 		if c.PID <= 0 {
-			c.Command = "git wf next " + string(task) + " --claim, or git wf run"
+			c.Command = "git wf next " + string(task) + " --claim"
 		}
 		if c.Misdated(now) && c.Holds {
 			c.Why = "its times are in the future: the clock of " + plain.Line(c.Host) +
@@ -73,6 +74,22 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 		all = append(all, x.wait(ts))
 	}
 	return all
+}
+
+// NextStep is the command that goes on with a plan, "" if nothing open can go on here: a run, if there is anything that
+// it can do, else what the first open task waits for. open is what Explain found.
+func NextStep(s *plan.State, open []Wait) string {
+	if s.SessionStatus() == plan.SessionPaused {
+		return "git wf resume"
+	}
+	command := ""
+	for _, w := range open {
+		if w.Command != "" && !w.Stuck {
+			return w.Command
+		}
+		command = cmp.Or(command, w.Command)
+	}
+	return command
 }
 
 // How far a task is from being done.

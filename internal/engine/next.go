@@ -59,6 +59,9 @@ func (e *Engine) Offer(ctx context.Context, id plan.ID, w Wanted) (*Offer, error
 		}
 		claims = e.Standing(claims, e.Now())
 		s := snap.StateUnder(claims, e.Now())
+		if err := s.MayBegin(); err != nil && s.SessionStatus() == plan.SessionPaused {
+			return nil, err
+		}
 		t, err := e.choose(s, claims, w)
 		if err != nil || t == nil {
 			return nil, err

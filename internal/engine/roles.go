@@ -203,6 +203,5 @@ func (e *Engine) Vacancies(s *plan.State) []Vacancy {
 
 // seatCommand says how a seat is filled that no agent takes.
 func seatCommand(task plan.TaskID, role string) string {
-	return fmt.Sprintf("git config %s AGENT, or git wf review %s --as %s --approve|--reject", agent.RoleKey(role), task,
-		role)
+	return fmt.Sprintf("git wf review %s --as %s", task, role)
 }

@@ -52,7 +52,7 @@ func (e *Engine) crowded(s *plan.State, t *plan.TaskState) string {
 		return ""
 	}
 	return fmt.Sprintf("%s here for its seats %s, and the policy wants %d to approve: git config %s AGENT has another speak "+
-		"for one, or a person does: git wf review %s --as %s --approve|--reject", speak(len(speakers)),
+		"for one, or a person does: git wf review %s --as %s", speak(len(speakers)),
 		plain.Line(strings.Join(seats, ", ")), least, agent.RoleKey(twice), t.TaskID, twice)
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"gitwf/internal/agent"
@@ -133,8 +134,7 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		w.Missing = append(w.Missing, m)
 		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
 		if w.Command == "" {
-			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE, or put files into %s/ and git wf run", t.TaskID,
-				shell.Word(plain.Line(req.Name)), m.Dir)
+			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE", t.TaskID, shell.Word(plain.Line(req.Name)))
 		}
 	}
 	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
@@ -146,13 +146,13 @@ func answerCommand(id plan.TaskID, q plan.Question) string {
 	case plan.AskFile:
 		return "git wf answer " + string(id) + " --file FILE"
 	case plan.AskChoice:
-		choice := q.RecommendedOptionID
-		if choice == "" && len(q.Options) > 0 {
-			choice = q.Options[0].OptionID
+		choice := "ID"
+		if q.RecommendedOptionID != "" {
+			choice = shell.Word(plain.Line(q.RecommendedOptionID))
 		}
-		return "git wf answer " + string(id) + " --option " + shell.Word(plain.Line(choice))
+		return "git wf answer " + string(id) + " --option " + choice
 	}
-	return "git wf answer " + string(id) + " TEXT"
+	return "git wf answer " + string(id) + " -"
 }
 
 // seatsLeft says how many of a panel have spoken, and who has not.
@@ -184,7 +184,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		return Wait{
 			Text: fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID) +
 				seatsLeft(s, target),
-			Command: "git wf review " + string(target.TaskID) + " --approve|--reject",
+			Command: "git wf review " + string(target.TaskID),
 		}, true, nil
 	case plan.StepRunChecks:
 		if w := e.lacks(s, target.Task); w.Text != "" {
@@ -197,7 +197,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		}
 		if n := len(e.Trust.New(c.plan)); n > 0 {
 			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plain.Count(n, "command line"), areOrIs(n)),
-				Command: "git wf trust, then git wf run"}, true, nil
+				Command: "git wf trust"}, true, nil
 		}
 	}
 	return Wait{}, false, nil
@@ -206,8 +206,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 // waitForSeats says how the seats are filled that no agent takes here.
 func waitForSeats(t *plan.TaskState, seats []string) Wait {
 	return Wait{
-		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here", plan.VersionID(t.Active), t.TaskID,
-			plain.Line(strings.Join(seats, ", "))),
+		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here (git config %s AGENT has one speak)",
+			plan.VersionID(t.Active), t.TaskID, plain.Line(strings.Join(seats, ", ")), agent.RoleKey(seats[0])),
 		Command: seatCommand(t.TaskID, seats[0]),
 	}
 }
@@ -241,34 +241,37 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 	case t.Fill != nil:
 		return Wait{}, false
 	case name == plan.AgentWorkflow:
-		return Wait{Text: "the plan was rejected", Command: "git wf plan --workflow NAME, which makes another"}, true
+		return Wait{Text: "the plan was rejected", Command: "git wf plan --workflow NAME"}, true
 	case t.SplitTargetTaskID != "":
 		return Wait{Text: string(t.SplitTargetTaskID) + " is to be split", Command: "git wf split " +
 			string(t.SplitTargetTaskID) + " -f FILE"}, true
 	case t.Planning() && t.Active == 0:
 		return Wait{Text: "the plan is to be made", Command: "git wf plan --edit"}, true
 	case t.Planning():
-		return Wait{Text: "the plan was rejected", Command: "git wf plan -f FILE, or git wf plan --edit"}, true
+		return Wait{Text: "the plan was rejected", Command: "git wf plan --edit"}, true
 	case name == agent.NameManual:
 		w := Wait{Text: "a person does this task", Command: handIn(t.Task)}
 		if t.Role != "" {
-			w.Text += " as " + plain.Line(t.Role)
-			w.Command += "; git config " + agent.RoleKey(t.Role) + " AGENT has an agent do it"
+			w.Text += fmt.Sprintf(" as %s (git config %s AGENT has an agent do it)", plain.Line(t.Role), agent.RoleKey(t.Role))
 		}
 		return w, true
 	case name != agent.NameExec:
 		_, err := e.Agents.Lookup(name)
-		return Wait{Text: err.Error(), Command: "git wf agents; " + handIn(t.Task)}, true
+		return Wait{Text: err.Error(), Command: "git wf agents"}, true
 	case !e.Trust.Has(t.Run):
 		return Wait{Text: "its command line is not trusted here", Command: "git wf trust"}, true
 	}
 	return Wait{}, false
 }
 
-// handIn is the command with which a person hands in what a task wants.
+// handIn is the command with which a person begins to hand in what a task wants.
 func handIn(t *plan.Task) string {
 	if t.Changes() {
-		return fmt.Sprintf("git wf start %s, then there git wf submit %[1]s --commit HEAD", t.TaskID)
+		return "git wf start " + string(t.TaskID)
 	}
-	return "git wf submit " + string(t.TaskID) + " PATH..."
+	files := "PATH..."
+	if name, ok := agent.OnlyFile(t.DeliverableSpec); ok {
+		files = shell.Word(plain.Line(path.Base(name)))
+	}
+	return "git wf submit " + string(t.TaskID) + " " + files
 }

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Where plans and claims are (docs/format.md).
@@ -236,8 +239,34 @@ func (s *Store) noneBelow(prefix string) bool {
 	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
 }
 
-// Active returns this worktree's active plan, or ErrNoActive.
-func (s *Store) Active(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, activeRef) }
+// Active returns this worktree's active plan: where none was chosen, the only one that there is, unless it is completed;
+// else ErrNoActive, with the command that brings the only plan of a remote here.
+func (s *Store) Active(ctx context.Context) (plan.ID, error) {
+	id, err := s.pointer(ctx, activeRef)
+	if errors.Is(err, ErrNoActive) {
+		if refs, listErr := s.Plans(ctx); listErr == nil && len(refs) == 1 {
+			only, readErr := s.Snapshot(ctx, refs[0].ID)
+			if readErr == nil && only.State().SessionStatus() != plan.SessionCompleted {
+				return only.ID, nil
+			}
+		} else if listErr == nil && len(refs) == 0 {
+			return "", s.elsewhere(ctx)
+		}
+	}
+	return id, err
+}
+
+// elsewhere is the error where there is no plan: a fetch brings those of the remotes into a place of their own.
+func (s *Store) elsewhere(ctx context.Context) error {
+	out, err := s.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname)", fetchedRefs+"*/WFS-*")
+	remote, id, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(out), fetchedRefs), "/")
+	if err != nil || !ok || !plan.ID(id).Valid() {
+		return ErrNoActive
+	}
+	ref := RefName(plan.ID(id))
+	return fault.Usage(fmt.Sprintf("git fetch %s %s:%[2]s", shell.Word(plain.Line(remote)), ref),
+		"%w: %s has %s, which is not here yet", ErrNoActive, plain.Line(remote), id)
+}
 
 // Former returns the plan that was active in this worktree before the current one, or ErrNoActive.
 func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, formerRef) }

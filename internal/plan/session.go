@@ -156,7 +156,7 @@ func (s *State) Open() []openWork {
 		case t.Status == StatusWaitingExternal:
 			w.Command = "git wf retry " + string(t.TaskID)
 		case t.Status == StatusReadyToCheck && !t.Planning():
-			w.Command = "git wf run, or git wf review " + string(t.TaskID)
+			w.Command = "git wf review " + string(t.TaskID)
 		}
 		open = append(open, w)
 	}

@@ -35,7 +35,7 @@ func (s Setup) common() hooks.Sighting {
 // core.hooksPath or write hooks anew, and nobody would notice that nothing is judged any more.
 func (s Setup) Unreached(ctx context.Context) (string, error) {
 	seen := s.sighting()
-	if s.Store.WorkTree() == "" || !s.common().Installed() || seen.Stands() {
+	if s.Store.WorkTree() == "" || !s.Installed() || seen.Stands() {
 		return "", nil
 	}
 	o, err := s.Options(ctx, false)
@@ -48,6 +48,9 @@ func (s Setup) Unreached(ctx context.Context) (string, error) {
 	}
 	return why, ctx.Err()
 }
+
+// Installed reports whether the hooks of this repository were ever installed. A bare repository needs none.
+func (s Setup) Installed() bool { return s.Store.WorkTree() == "" || s.common().Installed() }
 
 // forget makes no command look any more.
 func (s Setup) forget() error {
