@@ -97,11 +97,14 @@ func (u user) configDir() string {
 	return filepath.Join(u.getenv("HOME"), ".config", "git-wf")
 }
 
-// layers are the places of templates, the user's own before those of the program.
+// layers are the places of the user's own templates, those of the repository first. store is nil outside of one.
 func (u user) layers(store *gitstore.Store) []prompt.Layer {
+	dirs := []string{filepath.Join(u.configDir(), "templates")}
+	if store != nil {
+		dirs = append([]string{filepath.Join(store.CommonDir(), "wf", "templates")}, dirs...)
+	}
 	var layers []prompt.Layer
-	for _, dir := range []string{filepath.Join(store.CommonDir(), "wf", "templates"),
-		filepath.Join(u.configDir(), "templates")} {
+	for _, dir := range dirs {
 		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
 	}
 	return layers

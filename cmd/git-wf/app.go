@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,6 +23,11 @@ func (e *env) run(ctx context.Context, args []string) int {
 	app := e.app()
 	unknown := ""
 	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // asked for its help
+	if len(args) > 1 && args[0] == "help" {
+		if c := app.Command(args[1]); c != nil && len(c.Subcommands) > 0 { // the option lists those, help alone does not
+			args = append(slices.Clone(args[1:]), "--help")
+		}
+	}
 	err := app.RunContext(ctx, append([]string{"git wf"}, flagsFirst(app.Commands, args)...))
 	if err == nil && unknown != "" {
 		err = noCommand(unknown)

@@ -128,6 +128,17 @@ func (e *env) onStore(f func(*cli.Context, *gitstore.Store) error) cli.ActionFun
 	}
 }
 
+// anywhere is onStore for a command that works outside of a repository too: store is nil there.
+func (e *env) anywhere(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := e.onStore(f)(c)
+		if errors.Is(err, gitstore.ErrNoRepository) {
+			return f(c, nil)
+		}
+		return err
+	}
+}
+
 // onPlan is the action of a command that also needs the plan.
 func (e *env) onPlan(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return func(c *cli.Context) error {

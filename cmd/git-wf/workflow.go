@@ -44,7 +44,7 @@ func (e *env) workflowCommand() *cli.Command {
 			"the program; a path is read as it is. What the repository's commits have is never looked at.",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.workflowList),
+				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.anywhere(e.workflowList),
 			},
 			{
 				Name: "show", Usage: "show a workflow: params, roles, tasks, how much work it can become, command lines",
@@ -55,11 +55,11 @@ func (e *env) workflowCommand() *cli.Command {
 					textFlag("format", "of the graph: ascii, mermaid, dot or svg", "ascii"),
 					jsonFlag(),
 				},
-				Action: e.onStore(e.workflowShow),
+				Action: e.anywhere(e.workflowShow),
 			},
 			{
 				Name: "lint", Usage: "say what is wrong with workflow files", ArgsUsage: "FILE...",
-				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.workflowLint),
+				Flags: []cli.Flag{jsonFlag()}, Action: e.anywhere(e.workflowLint),
 			},
 			{
 				Name: "render", Usage: "print the plan that a workflow comes to, or what fills its GOALs from a file",
@@ -70,7 +70,7 @@ func (e *env) workflowCommand() *cli.Command {
 						"`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),
 					jsonFlag(),
 				},
-				Action: e.onStore(e.workflowRender),
+				Action: e.anywhere(e.workflowRender),
 			},
 			{
 				Name: "new", Usage: "write a small workflow to begin with, or a copy of one, as NAME.yaml", ArgsUsage: "NAME",
@@ -79,7 +79,7 @@ func (e *env) workflowCommand() *cli.Command {
 					if !c.IsSet("copy") {
 						return e.workflowNew(c, newWorkflow)
 					}
-					return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
+					return e.anywhere(func(c *cli.Context, store *gitstore.Store) error {
 						w, err := e.loadWorkflow(store, c.String("copy"))
 						if err != nil {
 							return err

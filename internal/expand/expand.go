@@ -286,10 +286,10 @@ func Later(commands []string) []plandoc.CommandLine {
 }
 
 // Facts looks up what is true of the tree of HEAD: whether it has one of a fact's paths or patterns. Of a repository
-// without a commit nothing is.
+// without a commit nothing is, and neither is without a repository (nil).
 func Facts(ctx context.Context, store *gitstore.Store, facts []workflow.Fact) (map[string]bool, error) {
 	found := map[string]bool{}
-	if len(facts) == 0 {
+	if len(facts) == 0 || store == nil {
 		return found, nil
 	}
 	head, err := store.Head(ctx)
