@@ -61,7 +61,8 @@ type agentLine struct {
 	Usable  bool          `json:"usable"`
 	WhyNot  string        `json:"why_not,omitempty"`
 	Command string        `json:"command,omitempty"`
-	Writes  string        `json:"writes,omitempty"` // where it may write, and what keeps it there
+	Writes  string        `json:"writes,omitempty"`      // where it may write, and what keeps it there
+	Own     bool          `json:"reviews_own,omitempty"` // it reviews what its own program makes
 	Problem *agentProblem `json:"problem,omitempty"`
 }
 
@@ -104,6 +105,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 				l.Roles = append(l.Roles, r.role)
 			}
 		}
+		l.Own = name == settings.Reviewer && set.SameProgram(name, settings.Executor)
 		l.look(set.Usable(c.Context, name))
 		lines = append(lines, l)
 	}
@@ -160,6 +162,10 @@ func (p printer) printAgent(l agentLine, first, second int) {
 	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
 	if l.Writes != "" {
 		fmt.Fprintf(p.stdout, "%*s  %s\n", first, "", l.Writes)
+	}
+	if l.Own {
+		fmt.Fprintf(p.stdout, "%*s  reviews what its own program makes, in other sessions; git config wf.reviewer AGENT sets another\n",
+			first, "")
 	}
 	if l.Problem != nil {
 		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),

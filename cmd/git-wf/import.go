@@ -408,7 +408,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 // fillImport has the planner make the next version of the imported plan, whose review says what is missing.
 func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
 	d engine.Draft) error {
-	name, err := plannerOf(c, eng, "leave out --fill")
+	name, err := e.plannerOf(c, store, eng, "leave out --fill")
 	if err != nil {
 		return err
 	}

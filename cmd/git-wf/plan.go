@@ -129,7 +129,14 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
 			"--dry-run needs a plan: an agent's plan exists only once it is made")
 	}
-	name, err := plannerOf(c, eng, "git wf plan -f FILE")
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Head(c.Context); err != nil {
+		return err
+	}
+	name, err := e.plannerOf(c, store, eng, "git wf plan -f FILE")
 	if err != nil {
 		return err
 	}
@@ -137,13 +144,6 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 		if err := e.outlineReads(task, c.StringSlice("attach")); err != nil {
 			return err
 		}
-	}
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return err
-	}
-	if _, err := store.Head(c.Context); err != nil {
-		return err
 	}
 	id, err := eng.BeginPlan(c.Context, engine.Asked{
 		TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: name, Person: person,
@@ -159,16 +159,18 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 }
 
 // plannerOf is the agent that makes plans; otherwise says what to do without one.
-func plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
+func (e *env) plannerOf(c *cli.Context, store *gitstore.Store, eng *engine.Engine, otherwise string) (string, error) {
 	settings, err := eng.Agents.Settings()
+	if err == nil && settings.Planner == "" {
+		if err = e.chooseAgents(c, store, eng.Agents, otherwise); err == nil {
+			eng.Agents = e.agentSet(c, store)
+			settings, err = eng.Agents.Settings()
+		}
+	}
 	if err != nil {
 		return "", err
 	}
 	name := settings.Planner
-	if name == "" {
-		return "", fault.Usage("git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or "+otherwise,
-			"nobody is set up who makes plans")
-	}
 	if !eng.Agents.Knows(name) {
 		_, err := eng.Agents.Lookup(name)
 		if err == nil || errors.Is(err, agent.ErrManual) {

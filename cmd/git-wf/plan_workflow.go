@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -145,7 +144,6 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 // askParams asks for the params that no flag sets. An empty answer takes the suggestion.
 func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]bool, set map[string]string) error {
 	_, suggested := w.Suggest(sentence, facts)
-	in := bufio.NewReader(e.stdin)
 	for _, p := range w.Params() {
 		if _, given := set[p.Name]; given || p.Ask == "" {
 			continue
@@ -156,9 +154,8 @@ func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]
 		}
 		for {
 			fmt.Fprintf(e.stderr, "%s %s ", plain.Line(p.Ask), paramChoices(p, value))
-			line, err := in.ReadString('\n')
-			line = strings.TrimSpace(line)
-			if err != nil && line == "" {
+			line, err := e.readLine()
+			if err != nil {
 				return fault.Waiting("--set "+p.Name+"=VALUE", "%s is not answered: %w", p.Name, err)
 			}
 			if line == "" && value != nil {

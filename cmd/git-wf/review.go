@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,10 +209,26 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 // ask asks a question, and takes everything but yes as no.
 func (e *env) ask(question string) (bool, error) {
 	fmt.Fprint(e.stderr, question)
-	line, err := bufio.NewReader(e.stdin).ReadString('\n')
-	if err != nil && line == "" {
-		return false, err
+	line, err := e.readLine()
+	answer := strings.ToLower(line)
+	return answer == "y" || answer == "yes", err
+}
+
+// readLine is the next line of what somebody types, without the space around it. It reads no further: a command may ask
+// several things.
+func (e *env) readLine() (string, error) {
+	var line []byte
+	for one := make([]byte, 1); ; {
+		n, err := e.stdin.Read(one)
+		switch {
+		case n > 0 && one[0] == '\n':
+			return strings.TrimSpace(string(line)), nil
+		case n > 0:
+			line = append(line, one[0])
+		case err == io.EOF && len(line) > 0:
+			return strings.TrimSpace(string(line)), nil
+		case err != nil:
+			return "", err
+		}
 	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
 }

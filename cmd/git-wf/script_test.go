@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,6 +43,7 @@ func TestScripts(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) { // nohup go test: what a script starts would ignore it, too
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	path := withoutAgents(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -78,6 +80,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Values[judgedKey{}] = map[string]string{}
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("PATH", path)
 			e.Setenv("HOME", home)
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
@@ -85,6 +88,32 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// withoutAgents is PATH without the coding agents of who runs the tests: git wf plan would take one, and spend money.
+func withoutAgents(t *testing.T) string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		entries, _ := os.ReadDir(dir)
+		isAgent := func(entry os.DirEntry) bool {
+			name, _, _ := strings.Cut(entry.Name(), ".")
+			return slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, name)
+		}
+		if slices.ContainsFunc(entries, isAgent) {
+			others := t.TempDir()
+			for _, entry := range entries {
+				if isAgent(entry) {
+					continue
+				}
+				if err := os.Symlink(filepath.Join(dir, entry.Name()), filepath.Join(others, entry.Name())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir = others
+		}
+		dirs = append(dirs, dir)
+	}
+	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
 func gitCommand(ts *testscript.TestScript, neg bool, args []string) {

@@ -52,7 +52,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data),
 			"mend "+fileWord(name)+", then "+command)
 	}
-	if r.Agent, err = plannerOf(c, eng, command); err != nil {
+	if r.Agent, err = e.plannerOf(c, store, eng, command); err != nil {
 		return err
 	}
 	if r.Agent == agent.NameOutline {

@@ -71,6 +71,7 @@ type standing struct {
 	checklist []export.RootCriterion
 	stale     map[plan.TaskID]string // why
 	landings  map[plan.TaskID][]plan.Landing
+	own       map[plan.TaskID]bool // the maker approved it
 	evidence  *export.Evidence
 	policy    policy.Policy
 }
@@ -93,7 +94,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if st.landings, err = export.Standing(c.Context, store, snap); err != nil {
 		return st, err
 	}
-	st.policy = eng.Policy
+	st.policy, st.own = eng.Policy, export.SelfReviewed(c.Context, store, snap, st.state)
 	st.evidence, err = proofUnder(c.Context, store, snap, eng.Policy)
 	return st, err
 }
@@ -105,7 +106,7 @@ func (st standing) document() statusDocument {
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
-		t.Stale, t.Landings = st.stale[t.TaskID], st.landings[t.TaskID]
+		t.Stale, t.Landings, t.SelfReviewed = st.stale[t.TaskID], st.landings[t.TaskID], st.own[t.TaskID]
 		if t.Approved != nil {
 			t.Approvals, t.Unproven = st.evidence.Of(t.TaskID, *t.Approved), whyNot(st.evidence.Missing(t.TaskID, *t.Approved))
 		}
@@ -169,7 +170,8 @@ type taskSummary struct {
 	Unproven  []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
 	Review    *reviewSummary    `json:"review"`
 	standingSummary
-	Landings []plan.Landing `json:"landings,omitempty"` // of the approved version; show: of all
+	Landings     []plan.Landing `json:"landings,omitempty"`      // of the approved version; show: of all
+	SelfReviewed bool           `json:"self_reviewed,omitempty"` // the approved version, by who made it
 }
 
 type reviewSummary struct {
@@ -349,6 +351,9 @@ func (p treePrinter) notes(t *plan.TaskState) string {
 		for _, u := range p.at.evidence.Missing(t.TaskID, version) {
 			proof = append(proof, plain.Line(u.ReviewID+" by "+u.Reviewer+" does not count: "+u.Why))
 		}
+	}
+	if p.at.own[t.TaskID] {
+		proof = append(proof, "self-reviewed")
 	}
 	proof = append(proof, export.LandingNotes(p.s, t, p.at.landings[t.TaskID])...)
 	return p.s.Notes(t, proof, p.at.stale[t.TaskID])

@@ -117,6 +117,31 @@ func (s *Set) Names() []string {
 	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(set.Agents))...)
 }
 
+// Found is a vendor's agent whose program is here.
+type Found struct{ Name, Kind, Path string }
+
+// Found lists the vendors' agents that can be asked here as far as it can tell at once, by name.
+func (s *Set) Found() []Found {
+	var all []Found
+	for _, name := range s.Names() {
+		c, _ := s.Config(name)
+		if !slices.Contains(vendors[:], c.Kind) || c.Wrong != nil || s.Missing(name, nil) != nil {
+			continue
+		}
+		if path := c.Program(s.environ); path != "" {
+			all = append(all, Found{name, c.Kind, path})
+		}
+	}
+	return all
+}
+
+// SameProgram reports whether two agents are one program, and not two that may see different things.
+func (s *Set) SameProgram(a, b string) bool {
+	x, xs := s.Config(a)
+	y, ys := s.Config(b)
+	return a == b || xs && ys && x.Kind == y.Kind && slices.Contains(vendors[:], x.Kind)
+}
+
 // Config returns an agent's settings; ok is false for the built-in ones and for unknown names.
 func (s *Set) Config(name string) (Config, bool) {
 	if isBuiltIn(name) || name == "" {

@@ -12,7 +12,7 @@ type claude struct{}
 
 func (claude) about() about {
 	return about{
-		program: "claude", keyVar: "ANTHROPIC_API_KEY",
+		keyVar:  "ANTHROPIC_API_KEY",
 		install: "install it (npm install -g @anthropic-ai/claude-code)",
 		login:   "run claude once and log in, or set ANTHROPIC_API_KEY",
 	}

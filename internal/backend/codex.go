@@ -15,7 +15,7 @@ const codexProvider = "git-wf"
 
 func (codex) about() about {
 	return about{
-		program: "codex", keyVar: "CODEX_API_KEY",
+		keyVar:  "CODEX_API_KEY",
 		install: "install it (npm install -g @openai/codex)",
 		login:   "run codex login, or set CODEX_API_KEY",
 	}

@@ -13,7 +13,7 @@ type gemini struct{}
 
 func (gemini) about() about {
 	return about{
-		program: "gemini", keyVar: "GEMINI_API_KEY",
+		keyVar:  "GEMINI_API_KEY",
 		install: "install it (npm install -g @google/gemini-cli)",
 		login:   "run gemini once and choose how to log in, or set GEMINI_API_KEY; with a baseurl, security.auth.selectedType in its own settings.json has to say gemini-api-key",
 	}

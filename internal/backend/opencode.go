@@ -15,7 +15,7 @@ type opencode struct{}
 
 func (opencode) about() about {
 	return about{
-		program: "opencode", keyVar: "GIT_WF_OPENCODE_KEY",
+		keyVar:  "GIT_WF_OPENCODE_KEY",
 		install: "install it (npm install -g opencode-ai)",
 		login:   "run opencode auth login, or set the key's variable of its provider",
 		bound:   true, // in another directory it does the work but never exits

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,6 @@ type vendor interface {
 
 // about is what we must know about an agent before it runs.
 type about struct {
-	program string
 	keyVar  string // the variable where it looks for a key
 	install string // the hint if it is not installed
 	login   string // the hint if the user is not logged in
@@ -100,17 +100,18 @@ func (p program) explain(err error, out output) error {
 	return e
 }
 
+// Program is the path of the program of a vendor's agent, "" if it is not there. It has the name of the kind.
+func (c Config) Program(environ []string) string {
+	return findProgram(cmp.Or(c.Command, c.Kind), environ)
+}
+
 func (p program) path() (string, error) {
-	a := p.vendor.about()
-	name := a.program
-	if p.cfg.Command != "" {
-		name = p.cfg.Command
-	}
-	if path := findProgram(name, p.env); path != "" {
+	if path := p.cfg.Program(p.env); path != "" {
 		return path, nil
 	}
-	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(name)),
-		Hint: a.install + ", or name its path in the agent's command"}
+	return "", &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there",
+		oneLine(cmp.Or(p.cfg.Command, p.cfg.Kind))),
+		Hint: p.vendor.about().install + ", or name its path in the agent's command"}
 }
 
 // key is the value of the variable that the configuration names; "" if it names none and the agent has its own.

@@ -163,7 +163,11 @@ func describeReview(r plan.Review, wrong plan.Findings) string {
 		return text
 	}
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
-	return fmt.Sprintf("%s %s by %s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why())
+	self := ""
+	if r.SelfReviewed {
+		self = ", self-reviewed"
+	}
+	return fmt.Sprintf("%s %s by %s%s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why(), self)
 }
 
 // checked is the record of what the engine ran on a version and saw.

@@ -97,6 +97,22 @@ func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id pla
 	return ReadReview(ctx, store, snap, id, rec)
 }
 
+// SelfReviewed are the tasks whose approved version was approved by who made it. A version that the engine's own word
+// approves is none, and neither is one whose review can't be read, which doctor finds.
+func SelfReviewed(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) map[plan.TaskID]bool {
+	own := map[plan.TaskID]bool{}
+	for _, t := range s.Plan.Tasks {
+		rec, ok := newestApproval(snap, t.TaskID, s.Tasks[t.TaskID].Approved)
+		if !ok || t.Planning() || rec.Reviewer == plan.ReviewerChecks || rec.Reviewer == plan.ReviewerVerdicts {
+			continue
+		}
+		if r, err := ReadReview(ctx, store, snap, t.TaskID, rec); err == nil && r.SelfReviewed {
+			own[t.TaskID] = true
+		}
+	}
+	return own
+}
+
 func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.ReviewRecord, bool) {
 	for _, rec := range slices.Backward(snap.Records.Of(id).Reviews) {
 		if rec.Version == version && rec.Verdict == plan.Approved && snap.State().Counts(id, rec) {

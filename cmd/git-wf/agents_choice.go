@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/agent"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/shell"
+)
+
+// choice is who takes the parts that nobody is set up for: settings, of which the first is wf.planner.
+type choice [][2]string
+
+// chooseAgents sets up who makes plans where nobody is: the one vendor's agent that is here or, of several, the one that
+// the user takes. What nobody is set up for besides goes with it.
+func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
+	found := slices.DeleteFunc(set.Found(), func(f agent.Found) bool { return below(store.WorkTree(), f.Path) })
+	if len(found) == 0 {
+		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or "+
+			otherwise, "nobody is set up who makes plans, and no coding agent that git wf knows is on PATH")
+	}
+	names := make([]string, len(found))
+	for i, f := range found {
+		names[i] = f.Name
+	}
+	name := names[0]
+	if len(found) > 1 {
+		var err error
+		if name, err = e.askAgent(c, set, found, names, otherwise); err != nil {
+			return err
+		}
+	}
+	ch, err := choose(set, found, name)
+	if err != nil {
+		return err
+	}
+	for _, kv := range ch {
+		if _, err := store.Git(c.Context, "config", "--local", kv[0], kv[1]); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(e.stderr, plain.Line(ch.String()))
+	return nil
+}
+
+// below reports whether a program is one of the worktree's own files, which the repository may have brought.
+func below(worktree, program string) bool {
+	if worktree == "" {
+		return false
+	}
+	for _, path := range []*string{&worktree, &program} {
+		if real, err := filepath.EvalSymlinks(*path); err == nil {
+			*path = real
+		}
+	}
+	rel, err := filepath.Rel(worktree, program)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// askAgent asks which of several agents makes plans and does the work. An empty answer takes the first.
+func (e *env) askAgent(c *cli.Context, set *agent.Set, found []agent.Found, names []string, otherwise string) (string,
+	error) {
+	list := strings.Join(names, ", ")
+	if !e.interactive || c.Bool("json") {
+		ch, err := choose(set, found, names[0])
+		if err != nil {
+			return "", err
+		}
+		return "", fault.Usage(ch.commands()+"; or --planner AGENT for this once; or "+otherwise,
+			"nobody is set up who makes plans; %s are here, and which of them does is yours to say", plain.Line(list))
+	}
+	for {
+		fmt.Fprintf(e.stderr, "Which agent makes plans and does the work: %s? [%s] ", plain.Line(list), plain.Line(names[0]))
+		line, err := e.readLine()
+		switch {
+		case err != nil:
+			return "", fault.Waiting("--planner AGENT", "nobody says which agent makes plans: %w", err)
+		case line == "":
+			return names[0], nil
+		case slices.Contains(names, line):
+			return line, nil
+		}
+	}
+}
+
+// choose gives the parts that nobody is set up for to an agent, and the review to another program if one is here.
+func choose(set *agent.Set, found []agent.Found, name string) (choice, error) {
+	settings, err := set.Settings()
+	if err != nil {
+		return choice{}, err
+	}
+	ch := choice{{"wf.planner", name}}
+	if settings.Executor == "" {
+		ch = append(ch, [2]string{"wf.executor", name})
+	}
+	if settings.Reviewer == "" {
+		maker, reviewer := cmp.Or(settings.Executor, name), name
+		for _, f := range found {
+			if !set.SameProgram(f.Name, maker) {
+				reviewer = f.Name
+				break
+			}
+		}
+		ch = append(ch, [2]string{"wf.reviewer", reviewer})
+	}
+	return ch, nil
+}
+
+// commands are those that make the settings.
+func (ch choice) commands() string {
+	var all []string
+	for _, kv := range ch {
+		all = append(all, "git config "+kv[0]+" "+shell.Word(kv[1]))
+	}
+	return strings.Join(all, " && ")
+}
+
+// String says who does what, and how that is changed.
+func (ch choice) String() string {
+	var does, keys []string
+	for _, kv := range ch {
+		does, keys = append(does, kv[1]+map[string]string{"wf.planner": " makes plans", "wf.executor": " does the work",
+			"wf.reviewer": " reviews"}[kv[0]]), append(keys, kv[0])
+	}
+	text := strings.Join(does, ", ")
+	if len(ch) == 3 && ch[2][1] == ch[0][1] {
+		text += ", in sessions of its own as no other agent is here"
+	}
+	return text + " (" + strings.Join(keys, ", ") + " in this repository's git config; git config " + keys[len(keys)-1] +
+		" AGENT sets another)"
+}
