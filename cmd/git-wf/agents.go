@@ -164,8 +164,8 @@ func (p printer) printAgent(l agentLine, first, second int) {
 		fmt.Fprintf(p.stdout, "%*s  %s\n", first, "", l.Writes)
 	}
 	if l.Own {
-		fmt.Fprintf(p.stdout, "%*s  reviews what its own program makes, in other sessions; git config wf.reviewer AGENT sets another\n",
-			first, "")
+		fmt.Fprintf(p.stdout, "%*s  reviews what its own program makes, in other sessions; "+
+			"git config wf.reviewer AGENT sets another\n", first, "")
 	}
 	if l.Problem != nil {
 		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),

@@ -19,8 +19,8 @@ import (
 // choice is who takes the parts that nobody is set up for: settings, of which the first is wf.planner.
 type choice [][2]string
 
-// chooseAgents sets up who makes plans where nobody is: the one vendor's agent that is here or, of several, the one that
-// the user takes. What nobody is set up for besides goes with it.
+// chooseAgents sets up who makes plans where nobody is: the one vendor's agent that is here or, of several, the one
+// that the user takes. What nobody is set up for besides goes with it.
 func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
 	found := slices.DeleteFunc(set.Found(), func(f agent.Found) bool { return below(store.WorkTree(), f.Path) })
 	if len(found) == 0 {

@@ -13,8 +13,8 @@ import (
 	"gitwf/internal/fault"
 )
 
-// Of several agents the user takes one on a terminal, and is asked once. An empty answer takes the first, another name is
-// asked again; another program than that of who does the work reviews it.
+// Of several agents the user takes one on a terminal, and is asked once. An empty answer takes the first, another name
+// is asked again; another program than that of who does the work reviews it.
 func TestAsksForAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("shell scripts")

@@ -105,6 +105,9 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if want.Agent, err = claimAgent(c, store, want.Claim); err != nil {
 		return err
 	}
+	if want.Claim {
+		e.settle(c, eng, snap)
+	}
 	offer, err := eng.Offer(c.Context, snap.ID, want)
 	if err != nil {
 		return err

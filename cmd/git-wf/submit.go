@@ -18,8 +18,9 @@ func (e *env) submitCommand() *cli.Command {
 		Name:      "submit",
 		Usage:     "hand in a candidate for a task",
 		ArgsUsage: "TASK [PATH...]",
-		Description: "The files become the task's next version and await review. A file keeps its name, below the declared output_dir;\n" +
-			"a directory gives everything in it, as it is. A task that changes the repository takes a commit, or the worktree.",
+		Description: "The files become the task's next version; checks whose command lines are trusted run at once. A file keeps its\n" +
+			"name, below the declared output_dir; a directory gives everything in it, as it is. A task that changes the\n" +
+			"repository takes a commit, or the worktree.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),
@@ -76,21 +77,34 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		snap, err := store.Snapshot(c.Context, snap.ID)
-		if err != nil {
-			return err
-		}
-		s, err := e.state(c.Context, store, snap)
-		if err != nil {
-			return err
-		}
-		waits, err := eng.Waits(c.Context, snap, s)
-		if err != nil {
-			return err
-		}
-		return e.printJSON(describe(s, waits))
+	if !c.Bool("json") {
+		fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
 	}
-	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
-	return e.printNextOf(c.Context, eng, snap.ID)
+	e.settle(c, eng, done.Snapshot)
+	if c.Context.Err() != nil {
+		return c.Context.Err()
+	}
+	if !c.Bool("json") {
+		return e.printNextOf(c.Context, eng, snap.ID)
+	}
+	if snap, err = store.Snapshot(c.Context, snap.ID); err != nil {
+		return err
+	}
+	x, err := e.explain(c.Context, eng, snap)
+	if err != nil {
+		return err
+	}
+	return e.printJSON(describe(x.state, x.waits))
+}
+
+// settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded
+// stands, whatever becomes of this.
+func (e *env) settle(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) {
+	if e.inAttempt() != nil {
+		return // the run that has started the attempt does it
+	}
+	eng.Report = e.progress(c.Bool("json"))
+	if err := eng.Settle(c.Context, snap); err != nil && c.Context.Err() == nil {
+		fmt.Fprintln(e.stderr, plain.Line("warning: the checks were not finished: "+err.Error()+"; git wf run goes on"))
+	}
 }

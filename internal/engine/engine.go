@@ -91,6 +91,19 @@ func (e *Engine) Step(ctx context.Context, id plan.ID) (*plan.State, bool, error
 	return state, r.started > 0, err
 }
 
+// Settle does what needs neither an agent nor a maker, as Run does it: checks whose lines are trusted, what fills a
+// GOAL, grafts, decisions that take effect. snap is what the caller has read of the plan: if that has nothing of the
+// kind, the rest is not read. It waits for nobody, and does nothing in a paused plan.
+func (e *Engine) Settle(ctx context.Context, snap *gitstore.Snapshot) error {
+	r := e.newRun(snap.ID)
+	r.alone = true
+	if len(r.next(snap.State())) == 0 {
+		return nil
+	}
+	_, err := r.loop(ctx)
+	return err
+}
+
 // commandEnv is the environment of a plan's command lines, before the WF_ variables.
 func (e *Engine) commandEnv() ([]string, error) {
 	if e.Commands == nil {

@@ -33,6 +33,7 @@ type run struct {
 	once    bool
 	started int
 
+	alone     bool                     // only what needs neither an agent nor a maker
 	planning  bool                     // only tasks that make plans
 	untrusted map[plan.TaskID]int      // planning tasks, by the version whose command lines may not run
 	undecided map[plan.TaskID]plan.OID // deciding tasks, by the state in which no rule has anything to decide
@@ -132,7 +133,7 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	if failed != nil || r.once && r.started > 0 {
 		return true, failed
 	}
-	if waits, down := r.stall(); waits || down != nil || r.once {
+	if waits, down := r.stall(); waits || down != nil || r.once || r.alone {
 		return !waits, down
 	}
 	if len(r.claims) == 0 { // no claim has blocked us yet; that does not mean that nobody works here
@@ -321,6 +322,9 @@ func (r *run) next(s *plan.State) []work {
 	r.stalled = nil
 	var chosen []work
 	choose := func(w work) {
+		if r.alone && w.agent != agent.NameOutline && r.Agents.Knows(w.agent) {
+			return
+		}
 		if r.outageRests(w.agent) {
 			if !slices.Contains(r.stalled, w.agent) {
 				r.stalled = append(r.stalled, w.agent)
@@ -353,6 +357,9 @@ func (r *run) next(s *plan.State) []work {
 	for _, t := range s.Ready() {
 		if len(chosen) >= free {
 			break // in a long plan far more is ready than can be started
+		}
+		if r.alone && t.NodeType == plan.Action && t.Fill == nil {
+			continue
 		}
 		if w, ok := r.Engine.work(s, t); ok && r.may(w.task) {
 			choose(w)

@@ -52,8 +52,9 @@ func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 	return waits, nil
 }
 
-func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait, ok bool,
-	err error) {
+// wait is what only a person can do about one task; ok is false if that is nothing.
+func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait,
+	ok bool, err error) {
 	switch {
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
