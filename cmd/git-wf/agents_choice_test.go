@@ -13,6 +13,52 @@ import (
 	"gitwf/internal/fault"
 )
 
+// claude answers as the vendor's program does, and plans a letter with one command line.
+const claude = `#!/bin/sh
+cat > /dev/null
+case $WF_ROLE in
+plan) reply='{\"schema_version\": 1, \"result_type\": \"ARTIFACT\", \"files\": [{\"path\": \"plan.yaml\", \"content\": \"title: A letter\\nroot_acceptance_criteria: [{id: R1, statement: There is a letter.}]\\ntasks:\\n  - task_id: LETTER-1\\n    title: The letter\\n    description: A letter.\\n    estimated_person_days: 1\\n    covers: [R1]\\n    deliverable_spec: {filename: letter.txt}\\n    acceptance_criteria: [{id: A1, statement: letter.txt says Dear., run: grep Dear letter.txt}]\\n\"}]}' ;;
+feasibility) reply='{\"schema_version\": 1, \"result_type\": \"FEASIBILITY\", \"estimates\": []}' ;;
+check) reply='{\"schema_version\": 1, \"result_type\": \"REVIEW\", \"verdict\": \"APPROVED\", \"score\": 95, \"criteria\": [{\"id\": \"A1\", \"pass\": true, \"evidence\": \"line 1\"}]}' ;;
+*) reply='{\"schema_version\": 1, \"result_type\": \"ARTIFACT\", \"files\": [{\"path\": \"letter.txt\", \"content\": \"Dear you\\n\"}]}' ;;
+esac
+printf '%s\n' '{"type": "result", "subtype": "success", "is_error": false, "session_id": "s-'$WF_TASK'", "result": "'"$reply"'"}'
+`
+
+// On a terminal, git wf do asks whether the plan's command lines may run, and goes on.
+func TestDoAsks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("shell scripts")
+	}
+	isolateGit(t)
+	tools, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(tools, "claude"), []byte(claude), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "--quiet"}, {"commit", "--quiet", "--allow-empty", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	run := func(answers string) (code int, out string) {
+		var both bytes.Buffer
+		e := &env{stdin: strings.NewReader(answers), printer: printer{stdout: &both, stderr: &both}, dir: dir, now: time.Now,
+			user: user{append(os.Environ(), "PATH="+tools+":/usr/bin:/bin")}, interactive: true}
+		code = e.run(t.Context(), []string{"do", "write", "a", "letter"})
+		return code, both.String()
+	}
+	if code, out := run("n\n"); code != fault.ExitWaiting || !strings.Contains(out, "grep Dear letter.txt") ||
+		!strings.Contains(out, "hint: git wf trust") || strings.Contains(out, "LETTER-1     started") {
+		t.Errorf("declined: code %d\n%s", code, out)
+	}
+	if code, out := run("y\n"); code != fault.ExitDone || !strings.Contains(out, "DONE, 1 of 1 done") ||
+		!strings.Contains(out, "next: git wf export --commit") {
+		t.Errorf("accepted: code %d\n%s", code, out)
+	}
+}
+
 // Of several agents the user takes one on a terminal, and is asked once. An empty answer takes the first, another name
 // is asked again; another program than that of who does the work reviews it.
 func TestAsksForAgent(t *testing.T) {

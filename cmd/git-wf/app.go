@@ -53,7 +53,7 @@ func (e *env) groups() []group {
 			e.planCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
-			e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.noteCommand(), e.promptCommand(),
+			e.doCommand(), e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.noteCommand(), e.promptCommand(),
 			e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},

@@ -48,6 +48,14 @@ func forceFlag() cli.Flag {
 	return boolFlag("force", "take over a hooks directory that is tracked, or set outside of this repository")
 }
 
+func attachFlag() cli.Flag {
+	return listFlag("attach,a", "a `FILE` that belongs to what is asked for; may be given more than once")
+}
+
+func jobsFlag() cli.Flag {
+	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1}
+}
+
 func executorFlag() cli.Flag {
 	return textFlag("executor", "the `AGENT` of tasks that name none and have no run line", "wf.executor")
 }

@@ -41,26 +41,37 @@ func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 	if on && off {
 		return usage("--strict and --no-strict exclude each other")
 	}
-	changed, err := s.Settle(c.Context)
-	if err != nil {
-		return err
-	}
 	if on || off {
 		if err := s.SetStrict(c.Context, on); err != nil {
 			return err
 		}
 	}
+	changed, err := e.setUp(c, store)
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		fmt.Fprintln(e.stdout, "set up; next: git wf plan -f FILE")
+	default:
+		fmt.Fprintln(e.stdout, "already set up; nothing changed")
+	}
+	return nil
+}
+
+// setUp makes the settings and installs the hooks; changed says that there was something to do.
+func (e *env) setUp(c *cli.Context, store *gitstore.Store) (changed bool, err error) {
+	s := e.setup(store)
+	if changed, err = s.Settle(c.Context); err != nil {
+		return false, err
+	}
 	report, err := s.Install(c.Context, c.Bool("force"))
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !changed && len(report.Actions) == 0 {
-		fmt.Fprintln(e.stdout, "already set up; nothing changed")
-		return nil
+	if changed = changed || len(report.Actions) > 0; changed {
+		e.printHookActions(report)
 	}
-	e.printHookActions(report)
-	fmt.Fprintln(e.stdout, "set up; next: git wf plan -f FILE")
-	return nil
+	return changed, nil
 }
 
 // initServer sets up the bare repository in a directory.

@@ -32,7 +32,7 @@ func (e *env) planCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			textFlag("file,f",
 				"the plan, a .txt with what is to be planned, or the `PATH` of another system's tasks; - is standard input", ""),
-			listFlag("attach,a", "a `FILE` that belongs to what is asked for; may be given more than once"),
+			attachFlag(),
 			plannerFlag(),
 			boolFlag("amend", "change the active plan: tasks that are not done may be added, changed and left out"),
 			boolFlag("edit,e", "open the plan in your editor and hand in what you make of it"),
@@ -129,33 +129,47 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
 			"--dry-run needs a plan: an agent's plan exists only once it is made")
 	}
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return err
-	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	name, err := e.plannerOf(c, store, eng, "git wf plan -f FILE")
+	name, err := e.sentencePlanner(c, store, eng, task)
 	if err != nil {
 		return err
 	}
-	if name == agent.NameOutline {
-		if err := e.outlineReads(task, c.StringSlice("attach")); err != nil {
-			return err
-		}
-	}
-	id, err := eng.BeginPlan(c.Context, engine.Asked{
-		TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: name, Person: person,
-		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
-	})
+	id, err := e.beginPlan(c, store, eng, task, name)
 	if err != nil {
-		return err
-	}
-	if err := store.SetActive(c.Context, id); err != nil {
 		return err
 	}
 	return e.makePlan(c, store, eng, id)
+}
+
+// sentencePlanner is the agent that plans what was asked for, and can.
+func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) (string, error) {
+	if _, err := store.Person(c.Context); err != nil {
+		return "", err
+	}
+	name, err := e.plannerOf(c, store, eng, "git wf plan -f FILE")
+	if err == nil && name == agent.NameOutline {
+		err = e.outlineReads(task, c.StringSlice("attach"))
+	}
+	return name, err
+}
+
+// beginPlan records what was asked for as the active plan.
+func (e *env) beginPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task, planner string) (plan.ID,
+	error) {
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return "", err
+	}
+	id, err := eng.BeginPlan(c.Context, engine.Asked{
+		TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: planner, Person: person,
+		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
+	})
+	if err != nil {
+		return "", err
+	}
+	return id, store.SetActive(c.Context, id)
 }
 
 // plannerOf is the agent that makes plans; otherwise says what to do without one.
@@ -195,6 +209,17 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	if err != nil {
 		return err
 	}
+	if err := e.planned(c, store, eng, id, s); err != nil {
+		return err
+	}
+	if !c.Bool("json") && len(s.Plan.Grafts) > 0 {
+		return e.printNextOf(c.Context, eng, id)
+	}
+	return nil
+}
+
+// planned says how far planning has come, and what it waits for.
+func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, s *plan.State) error {
 	snap, err := store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
@@ -221,11 +246,6 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 		fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
 		for _, w := range waits {
 			e.printWait(w)
-		}
-		if len(waits) == 0 && len(s.Plan.Grafts) > 0 {
-			if err := e.printNextOf(c.Context, eng, id); err != nil {
-				return err
-			}
 		}
 	}
 	for _, w := range waits {

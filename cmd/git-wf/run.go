@@ -29,7 +29,7 @@ func (e *env) runCommand() *cli.Command {
 			"done, 3 if a person has to act, 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1},
+			jobsFlag(),
 			boolFlag("step", "do exactly one thing"),
 			&cli.StringFlag{Name: "orchestrator", Usage: "who decides: agent, or policy, which is a rule", Value: "agent"},
 			boolFlag("land", "then land the approved changes of the repository (git wf land)"),
@@ -41,12 +41,11 @@ func (e *env) runCommand() *cli.Command {
 }
 
 func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	id := snap.ID
 	if c.NArg() > 0 { // no task is run alone, and for a container there is more to say
 		return cmp.Or(snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"), checkArgs(c))
 	}
-	if c.Int("jobs") < 1 {
-		return usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
+	if _, err := jobsOf(c); err != nil {
+		return err
 	}
 	if who := c.String("orchestrator"); who != "agent" && who != "policy" {
 		return usage("--orchestrator: expected agent or policy, found %s", plain.Quote(who))
@@ -61,13 +60,22 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	eng.Jobs, eng.ByRule = c.Int("jobs"), c.String("orchestrator") == "policy"
+	eng.ByRule = c.String("orchestrator") == "policy"
+	return e.runPlan(c, store, eng, snap.ID)
+}
+
+// runPlan carries a plan out and says how far it is.
+func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (err error) {
+	if eng.Jobs, err = jobsOf(c); err != nil {
+		return err
+	}
 	state, did, err := e.work(c, eng, id)
 	e.tidyUp(c.Context, store)
 	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
 	}
-	if snap, err = store.Snapshot(c.Context, id); err != nil {
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
 		return err
 	}
 	x, err := e.explain(c.Context, eng, snap)
@@ -91,6 +99,14 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		}
 	}
 	return runResult(x)
+}
+
+// jobsOf is how many tasks are worked on at once.
+func jobsOf(c *cli.Context) (int, error) {
+	if c.Int("jobs") < 1 {
+		return 0, usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
+	}
+	return c.Int("jobs"), nil
 }
 
 // work has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.

@@ -71,33 +71,46 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")
 		return nil
 	}
-	for _, l := range fresh {
-		fmt.Fprintf(e.stdout, "%s\n%s\n", e.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
-		for _, r := range l.Remarks {
-			fmt.Fprintln(e.stdout, e.paint("33", "look twice: it "+r))
-		}
-		fmt.Fprintln(e.stdout)
-	}
+	e.printLines(fresh)
 	if c.Bool("list") {
 		return nil
 	}
-	if !c.Bool("yes") {
+	ok := c.Bool("yes")
+	if !ok {
 		if !e.interactive {
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
 				"%s not trusted yet, and nobody is here to ask", plain.Count(len(fresh), "command line"))
 		}
-		ok, err := e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plain.Count(len(fresh), "command line")))
-		if err != nil {
+		if ok, err = e.askTrust(fresh); err != nil {
 			return err
 		}
-		if !ok {
-			return errWaiting
-		}
 	}
-	if err := eng.Trust.Add(fresh); err != nil {
+	if !ok {
+		return errWaiting
+	}
+	return e.trustLines(eng, fresh)
+}
+
+// printLines prints command lines in full, with what a reader should look at.
+func (p printer) printLines(lines []plandoc.CommandLine) {
+	for _, l := range lines {
+		fmt.Fprintf(p.stdout, "%s\n%s\n", p.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
+		for _, r := range l.Remarks {
+			fmt.Fprintln(p.stdout, p.paint("33", "look twice: it "+r))
+		}
+		fmt.Fprintln(p.stdout)
+	}
+}
+
+func (e *env) askTrust(lines []plandoc.CommandLine) (bool, error) {
+	return e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plain.Count(len(lines), "command line")))
+}
+
+func (p printer) trustLines(eng *engine.Engine, lines []plandoc.CommandLine) error {
+	if err := eng.Trust.Add(lines); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "trusted on this machine: %s\n", plain.Count(len(fresh), "command line"))
+	fmt.Fprintf(p.stdout, "trusted on this machine: %s\n", plain.Count(len(lines), "command line"))
 	return nil
 }
 

@@ -158,6 +158,22 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 	}
 }
 
+// PlanOf is the newest plan of what was asked for, in the same words, that is not completed.
+func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
+	for n := 1; ; n++ {
+		snap, err := e.Store.Snapshot(ctx, plan.NewID(titleOf(topTask), n))
+		if errors.Is(err, gitstore.ErrNoPlan) {
+			return id, found, nil
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if snap.Plan.TopTask == topTask && snap.State().SessionStatus() != plan.SessionCompleted {
+			id, found = snap.ID, true
+		}
+	}
+}
+
 // freePlan is an id from a title that no plan has, with a number.
 func (e *Engine) freePlan(ctx context.Context, title string) (plan.ID, error) {
 	for n := 2; ; n++ {

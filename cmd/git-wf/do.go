@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/shell"
+)
+
+func (e *env) doCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "do",
+		Usage:     "set up, plan what is asked for, have it done, and say what is next",
+		ArgsUsage: "WHAT...",
+		Description: "Does in turn what git wf init, plan, trust and run do, as far as it is still to be done, and stops where a person\n" +
+			"has to act. The same words go on with the plan that they began until it is completed; then they begin another.\n" +
+			"Exits as git wf run does.",
+		Flags: []cli.Flag{
+			attachFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(),
+			boolFlag("quiet,q", "do not print a line for each event"),
+		},
+		Action: e.onStore(e.do),
+	}
+}
+
+func (e *env) do(c *cli.Context, store *gitstore.Store) error {
+	task := strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
+	switch {
+	case task == "":
+		return fault.Usage("git wf do 'what is to be made'", "nothing says what is to be done")
+	case c.NArg() == 1 && isPlanFile(task):
+		return fault.Usage("git wf plan -f "+shell.Word(task)+", then git wf run",
+			"%s is a file, not something to be made", task)
+	}
+	if _, err := jobsOf(c); err != nil {
+		return err
+	}
+	if _, err := store.Head(c.Context); err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	id, found, err := eng.PlanOf(c.Context, task)
+	if err != nil {
+		return err
+	}
+	planner := ""
+	if !found { // refused before anything is set up
+		if planner, err = e.sentencePlanner(c, store, eng, task); err != nil {
+			return err
+		}
+	}
+	if store.WorkTree() != "" {
+		if _, err := e.setUp(c, store); err != nil {
+			return err
+		}
+	}
+	if found {
+		fmt.Fprintf(e.stderr, "going on with %s\n", id)
+		err = store.SetActive(c.Context, id)
+	} else {
+		id, err = e.beginPlan(c, store, eng, task, planner)
+	}
+	if err != nil {
+		return err
+	}
+	if approved, err := e.planTrusted(c, store, eng, id); err != nil || !approved {
+		return err
+	}
+	for {
+		err := e.runPlan(c, store, eng, id)
+		if !errors.Is(err, errWaiting) {
+			return err
+		}
+		if fresh, trustErr := e.trustNew(c, store, eng, id); trustErr != nil || !fresh {
+			return errors.Join(trustErr, err)
+		}
+	}
+}
+
+// planTrusted works on the planning tasks and has the command lines trusted that this brings, until the plan is
+// approved or waits for something else, which it prints.
+func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (approved bool,
+	err error) {
+	eng.Report = e.progress(c.Bool("quiet"))
+	for {
+		s, err := eng.Plan(c.Context, id)
+		if err != nil {
+			return false, err
+		}
+		fresh, err := e.trustNew(c, store, eng, id)
+		switch {
+		case err != nil:
+			return false, err
+		case fresh:
+		default:
+			return s.Plan.Grafted(plan.PlanTaskID), e.planned(c, store, eng, id, s)
+		}
+	}
+}
+
+// trustNew shows the plan's command lines that are not trusted here yet and asks; fresh says that there were some.
+func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (fresh bool, err error) {
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return false, err
+	}
+	lines, err := eng.NewLines(c.Context, snap)
+	if err != nil || len(lines) == 0 {
+		return false, err
+	}
+	e.printLines(lines)
+	ok := false
+	if e.interactive {
+		if ok, err = e.askTrust(lines); err != nil {
+			return false, err
+		}
+	}
+	if !ok {
+		return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the same git wf do",
+			"not trusted here yet: %s", plain.Count(len(lines), "command line"))
+	}
+	return true, e.trustLines(eng, lines)
+}
