@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 )
 
@@ -27,7 +28,33 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(repotest.InMemory{M: m}, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics})
+	testscript.Main(repotest.InMemory{M: m}, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics, "approves": approveAll})
+}
+
+// approveAll is a reviewer who finds nothing wrong, for scripts that are about something else.
+func approveAll() {
+	var about struct {
+		Criteria []plan.Criterion `json:"criteria"`
+	}
+	data, err := os.ReadFile(os.Getenv("WF_CONTEXT"))
+	if err == nil {
+		err = json.Unmarshal(data, &about)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	says := map[string]any{"schema_version": 1, "result_type": "REVIEW", "verdict": plan.Approved, "score": 95}
+	rulings := []map[string]any{}
+	for _, c := range about.Criteria {
+		if c.Manual() {
+			rulings = append(rulings, map[string]any{"id": c.ID, "pass": true, "evidence": "read"})
+		}
+	}
+	says["criteria"] = rulings
+	if err := json.NewEncoder(os.Stdout).Encode(says); err != nil {
+		os.Exit(1)
+	}
 }
 
 // TestScripts runs the scripts of testdata/script, which say what the command line does. Beside the commands of
@@ -38,6 +65,7 @@ func TestMain(m *testing.M) {
 //	$EXAMPLES           the folder examples/ of the project
 //	[root]              a condition: whoever runs the tests may write everywhere
 //	unchanged           nothing below refs/ and in the index has changed since the last "remember"
+//	approves            an agent that approves whatever it reviews
 //	json [PATH VALUE]   the last output was one JSON document, and what PATH selects is VALUE (see jsonCommand)
 func TestScripts(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) { // nohup go test: what a script starts would ignore it, too

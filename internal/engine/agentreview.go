@@ -31,11 +31,18 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool
 	if name == "" {
 		name = e.Agents.Reviewer()
 	}
-	if slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) {
-		return speaker{}, false // the list names a person, whom no agent stands in for
+	if slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) && !e.mayStandIn(s, t) {
+		return speaker{}, false
 	}
-	return speaker{agent: name}, name != "" && !t.Planning() && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) &&
+	return speaker{agent: name}, name != "" && e.Agents.Knows(name) && s.MayReview(t.TaskID, name) &&
 		!hasReviewed(s, t, name) && e.Trust.AllCriteria(t.Task)
+}
+
+// mayStandIn reports whether an agent may review in the place of the person whom a list of reviewers names: only an
+// agent's plan, unless the policy wants a person for plans, or an agent has decided to change the plan.
+func (e *Engine) mayStandIn(s *plan.State, t *plan.TaskState) bool {
+	return t.Planning() && slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) &&
+		s.Tasks[plan.TaskID(t.Agent)] == nil && !slices.Contains(e.Policy.PlanReviewers, plan.ReviewerPerson)
 }
 
 func hasReviewed(s *plan.State, t *plan.TaskState, name string) bool {
@@ -136,7 +143,9 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snap
 		data.Candidate.Dir = ""
 	}
 	if t.Planning() {
-		takeRequirements(&data)
+		if err := e.planReviewData(ctx, snap, t, &data); err != nil {
+			return data, err
+		}
 		data.Apart, err = e.apart(ctx, snap, t)
 	}
 	return data, err

@@ -122,7 +122,7 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 		if ev.Amended, err = e.amended(batch, subject.Artifact, text); err != nil {
 			return err
 		}
-		ev.Planner = e.planner(subject.Artifact.Agent)
+		ev.Planner = e.planner(plan.AgentManual) // who decided makes it
 	}
 	done, err := e.append(ctx, id, ev, h, batch)
 	var refused *plan.RefusedError

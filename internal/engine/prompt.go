@@ -284,6 +284,28 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 	return nil
 }
 
+// planReviewData is what the reviewer of a plan must know: what was asked for and, of a plan that changes another, that
+// one, why, and which leaf is split.
+func (e *Engine) planReviewData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
+	d *prompt.Data) error {
+	takeRequirements(d)
+	if len(snap.Plan.Grafts) == 0 {
+		return nil
+	}
+	d.Reason = prompt.Text(t.Description)
+	text, err := plandoc.WriteYAML(snap.Plan)
+	if err != nil {
+		return err
+	}
+	d.Current = prompt.Text(text)
+	leaf := snap.Plan.Task(t.SplitTargetTaskID)
+	if leaf == nil {
+		return nil
+	}
+	d.Leaves = []prompt.Leaf{prompt.LeafOf(leaf)}
+	return e.tellTooLarge(ctx, snap, leaf, d)
+}
+
 // tellTooLarge tells the agent that splits a leaf what the last feasibility check found too large about it, and who
 // said so: the agent must know where the size comes from.
 func (e *Engine) tellTooLarge(ctx context.Context, snap *gitstore.Snapshot, leaf *plan.Task, d *prompt.Data) error {

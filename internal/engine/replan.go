@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -21,7 +22,7 @@ type Replanning struct {
 
 // planner is who makes the plans of a planning task.
 func (e *Engine) planner(name string) plan.Planner {
-	return plan.Planner{Agent: name, File: planFile, Reviewers: e.Policy.PlanReviewers}
+	return plan.Planner{Agent: name, File: planFile, Reviewers: e.Policy.PlanReviewers}.Read()
 }
 
 // Replan begins a split or an amendment, unless one is open, and returns the task that makes it.
@@ -93,7 +94,8 @@ func taken(p *plan.Plan, by *plan.Task, err error) error {
 }
 
 // HandInPlan records a draft as the next version of a planning task, has it reviewed and, if approved, grafts it. Its
-// trusted lines must have been tried (RedFirst) before.
+// trusted lines must have been tried (RedFirst) before. In a task that began as an agent's, somebody has to read the
+// plan: who wrote it has.
 func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d Draft) (*plan.State, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -112,7 +114,30 @@ func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d
 		ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
 		return nil, err
 	}
+	s, err := e.settlePlan(ctx, id, task)
+	if err != nil || s.NextReviewStep(task) != plan.StepPerson || !e.mayStandIn(s, s.Tasks[task]) {
+		return s, err
+	}
+	if err := e.approveOwn(ctx, id, task, d.Author); err != nil {
+		return nil, err
+	}
 	return e.settlePlan(ctx, id, task)
+}
+
+// approveOwn records that a person stands by the plan that they hand in, unless the policy wants other eyes.
+func (e *Engine) approveOwn(ctx context.Context, id plan.ID, task plan.TaskID, person plan.Actor) error {
+	r, err := e.BeginReview(ctx, id, task)
+	if err != nil {
+		return err
+	}
+	defer r.End()
+	_, _, err = r.Record(ctx, check.Opinion{Reviewer: person.Name, Verdict: plan.Approved,
+		Message: "Handed in by its reviewer."}, person)
+	var refused *plan.RefusedError
+	if errors.As(err, &refused) {
+		return nil
+	}
+	return err
 }
 
 // Candidate is the newest version of a planning task, as it was written; nil if there is none.

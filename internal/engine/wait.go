@@ -182,11 +182,15 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		if seats := s.OpenSeats(target.TaskID); len(seats) > 0 {
 			return waitForSeats(target, seats), true, nil
 		}
-		return Wait{
+		w := Wait{
 			Text: fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID) +
 				seatsLeft(s, target),
 			Command: "git wf review " + string(target.TaskID),
-		}, true, nil
+		}
+		if e.mayStandIn(s, target) && e.Agents.Reviewer() == "" {
+			w.Text += " (git config wf.reviewer AGENT has an agent review it)"
+		}
+		return w, true, nil
 	case plan.StepRunChecks:
 		if w := e.lacks(s, target.Task); w.Text != "" {
 			return w, true, nil

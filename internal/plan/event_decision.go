@@ -193,9 +193,8 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 func (e ApplyDecision) amend(s *State, c *Change) error {
 	by := e.Planner
 	by.Agent = string(e.Task)
-	named := slices.ContainsFunc(by.Reviewers, func(r string) bool { return r != ReviewerPlan })
-	if e.Amended.Session != "" && !named {
-		by.Reviewers = []string{ReviewerPerson}
+	if e.Amended.Session != "" {
+		by = by.Read()
 	}
 	begun, err := Replan{Planner: by, Reason: fmt.Sprintf("%s, %s", e.Task, VersionID(s.Tasks[e.Task].Active))}.Apply(s)
 	if err != nil {

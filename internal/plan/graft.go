@@ -23,12 +23,27 @@ type Planner struct {
 	Reviewers []string // each must approve, in addition to the built-in review
 }
 
-// criteria returns what a plan is judged by. A plan by a person, or made from a person's outline or workflow, must not
-// have an ACTION that is too large; one by an agent is split.
+// invents reports whether an agent thinks the plan up: what others make is a person's, or made from a person's outline
+// or workflow.
+func (p Planner) invents() bool {
+	return p.Agent != AgentManual && p.Agent != AgentOutline && p.Agent != AgentWorkflow
+}
+
+// Read has a plan that an agent thinks up read by those whom the policy names for plans or, if there are none, by a
+// person or who may stand in: rules alone can't say whether it serves what was asked for.
+func (p Planner) Read() Planner {
+	named := slices.ContainsFunc(p.Reviewers, func(r string) bool { return r != ReviewerPlan })
+	if p.invents() && !named {
+		p.Reviewers = []string{ReviewerPerson}
+	}
+	return p
+}
+
+// criteria returns what a plan is judged by. A person's plan must not have an ACTION that is too large; one by an agent
+// is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
-	switch p.Agent {
-	case AgentManual, AgentOutline, AgentWorkflow:
+	if !p.invents() {
 		return all
 	}
 	return slices.DeleteFunc(all, func(c Criterion) bool { return c.ID == "feasible" })
@@ -42,7 +57,7 @@ func PlanCriteria() []Criterion {
 	return []Criterion{
 		criterion("feasible", Must, "Every ACTION is estimated at no more than one_shot_threshold_person_days."),
 		criterion("observable", Must, "At least half of the ACTIONs have a criterion whose outcome can be observed."),
-		criterion("coverage", Should, "The root has acceptance criteria, which cover the top task."),
+		criterion("coverage", Should, "The root's criteria cover the top task, and each follows from the tasks that cover it."),
 		criterion("completeness", Should, "Every ACTION is described and has a MUST criterion."),
 		criterion("dependencies", Should, "Every ACTION serves a root criterion or another task."),
 		criterion("wording", Should, "Every ACTION has an observable outcome and no criterion is too vague to judge."),
