@@ -102,7 +102,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 func (st standing) document() statusDocument {
 	d := describe(st.state, st.waits)
 	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
-	d.Seats, d.Asks = st.seats, st.asks
+	d.Seats, d.Asks, d.Unread = st.seats, st.asks, st.state.Unread()
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -116,6 +116,9 @@ func (st standing) document() statusDocument {
 
 func (st style) printStanding(w io.Writer, at standing) {
 	st.printProven(w, at)
+	if unread := at.state.Unread(); len(unread) > 0 {
+		fmt.Fprintf(w, "\nread by nobody but their commands: %s\n", plan.JoinIDs(unread))
+	}
 	st.printChecklist(w, at.checklist)
 	st.printWaits(w, slices.Concat(at.waits, at.asks))
 	st.printHeldUp(w, at.open)
@@ -145,6 +148,7 @@ type statusDocument struct {
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
 	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
 	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
+	Unread       []plan.TaskID          `json:"unread,omitempty"`   // approved deliverables that only commands have judged
 	Next         []string               `json:"next,omitempty"`     // of a plan that is done: the commands that land it
 }
 

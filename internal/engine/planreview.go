@@ -87,7 +87,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {
-		findings = c.whole.Loosens(snap.Plan)
+		findings = append(c.whole.Loosens(snap.Plan), c.whole.ChecksAlone(snap.Plan)...)
 	}
 	if len(findings) == 0 && byAgent {
 		if findings, err = e.MissingPaths(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {

@@ -99,12 +99,23 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan.CriterionResult,
 	session string) (ev plan.Event, says func(plan.Change) string) {
 	t := s.Tasks[subject.Task.TaskID]
-	alone := len(results) == len(t.AcceptanceCriteria) && s.RubricOf(t.TaskID) == nil && t.Judges == nil
+	alone := len(results) == len(t.AcceptanceCriteria) && s.RubricOf(t.TaskID) == nil && t.Judges == nil &&
+		!e.isRead(s, t, subject.Artifact)
 	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
 		return e.checked(subject, results), func(c plan.Change) string { return what(c) + "; a reviewer has the last word" }
 	}
 	rev := check.ByEngine(subject, results, session, e.Now())
 	return reviewEvent(rev, subject), func(plan.Change) string { return describeReview(rev, nil) }
+}
+
+// isRead reports whether a reviewing agent reads a version although run lines judge all of it: what a model made can pass
+// them and be empty all the same. A list of reviewers has the last word on that, and so has a machine without a reviewer.
+func (e *Engine) isRead(s *plan.State, t *plan.TaskState, made plan.Artifact) bool {
+	if made.Session == "" || made.Agent == agent.NameExec || len(s.Reviewers(t.TaskID)) > 0 {
+		return false
+	}
+	_, ok := e.reviewingAgent(s, t)
+	return ok
 }
 
 // accept takes a version as it is: its rounds are used up, and its CHECK says so.

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large a task and the plan may
@@ -37,6 +39,32 @@ func (p *Plan) Loosens(base *Plan) Findings {
 			f.TaskID, f.Path = t.TaskID, fmt.Sprintf("tasks[%d].%s", i, f.Path)
 			fs = append(fs, f)
 		}
+	}
+	return fs
+}
+
+// ChecksAlone lists where p, other than base, has run lines alone judge what is not made by one. A person or a workflow may
+// say so: a model's plan would let what models make pass unread.
+func (p *Plan) ChecksAlone(base *Plan) (fs Findings) {
+	alone := func(names []string, quorum int) bool {
+		return slices.Contains(names, ReviewerChecks) && max(quorum, p.Limits().Quorum) < 2
+	}
+	unread := func(path string, id TaskID, names []string) {
+		f := newly(path, "nobody named, or others", strings.Join(names, ", "))
+		f.TaskID, f.Message = id, "an agent's plan can't have a deliverable pass by its run lines alone"
+		fs = append(fs, f)
+	}
+	if is := p.Config; alone(is.Reviewers, 0) && !slices.Contains(base.Config.Reviewers, ReviewerChecks) {
+		unread("config.reviewers", "", is.Reviewers)
+	}
+	before, tasks := base.Index(), p.Index()
+	for i, c := range p.Tasks {
+		of, old := tasks.Task(c.ReviewTargetTaskID), before.Task(c.TaskID)
+		if c.NodeType != Check || of == nil || of.Run != "" || of.hasManual() || !alone(c.Reviewers, c.Quorum) ||
+			old != nil && slices.Contains(old.Reviewers, ReviewerChecks) {
+			continue
+		}
+		unread(fmt.Sprintf("tasks[%d].reviewers", i), c.TaskID, c.Reviewers)
 	}
 	return fs
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"gitwf/internal/plain"
@@ -15,6 +16,20 @@ func (s *State) Progress() (done, all int) {
 		}
 	}
 	return done, len(leaves)
+}
+
+// Unread lists the approved deliverables that nobody has read: their run lines alone have passed them.
+func (s *State) Unread() (ids []TaskID) {
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		t := s.Tasks[id]
+		read := slices.ContainsFunc(s.Records.Of(id).Reviews, func(r ReviewRecord) bool {
+			return r.Version == t.Approved && !builtIn(r.Reviewer)
+		})
+		if t.Approved > 0 && t.Judges == nil && t.Decides == nil && !read {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Notes are what follows a task's status where tasks are listed: the newest review, or the seats that have spoken; what

@@ -16,13 +16,14 @@ type builder struct {
 	fill   filler
 	plan   *plan.Plan
 	places map[*plan.Task]string
+	by     map[*plan.Task][]string // who reviews a task, where its CHECK is left out
 
 	fs plan.Findings
 }
 
 // build completes the document's plan. Its findings have paths, not lines.
 func (d *written) build() plan.Findings {
-	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, nil}
+	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
 	top := &plan.Task{}
 	b.object(d.root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
@@ -66,8 +67,13 @@ func (b *builder) list(n *document.Node, parent plan.TaskID, at string) {
 
 func (b *builder) task(n *document.Node, parent plan.TaskID, at string) {
 	t := &plan.Task{}
-	b.object(n, reflect.ValueOf(t), at, "tasks")
+	b.object(n, reflect.ValueOf(t), at, "tasks", "review")
 	b.places[t] = at
+	if by := n.Child("review").Child("by"); by != nil {
+		for _, name := range by.Kids {
+			b.by[t] = append(b.by[t], name.Text)
+		}
+	}
 	b.plan.Tasks = append(b.plan.Tasks, t)
 	if parent == "" { // a task inside another one has its parent from there
 		standIn(t, func(field string) bool { return n.Child(field) != nil })
@@ -292,6 +298,10 @@ func (b *builder) checks() {
 	tasks := make([]*plan.Task, 0, len(p.Tasks)+added)
 	for _, t := range p.Tasks {
 		tasks = append(tasks, t)
+		if len(b.by[t]) > 0 && (t.NodeType != plan.Action || bound[t.TaskID]) {
+			b.find(t, "review-twice", "review", "says who reviews an ACTION whose CHECK is left out",
+				"reviewers of its CHECK", strings.Join(b.by[t], ", "), "review: {by: [checks]}")
+		}
 		if t.NodeType == plan.Check && t.ParentTaskID == "" {
 			t.ParentTaskID = parents[t.ReviewTargetTaskID]
 		}
@@ -300,6 +310,7 @@ func (b *builder) checks() {
 		}
 		bound[t.TaskID] = true
 		check := defaultCheck(t)
+		check.Reviewers = b.by[t]
 		b.places[check] = b.places[t]
 		tasks = append(tasks, check)
 	}

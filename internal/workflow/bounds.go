@@ -168,10 +168,10 @@ func (g *graph) heldBy(decider *plan.Task) int {
 // seatsOf counts the agents that review a task: not the engine, which calls nobody, nor persons.
 func seatsOf(t, check *plan.Task) int {
 	if check == nil || len(check.Reviewers) == 0 {
-		if slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual) {
-			return 1
+		if t.Agent == plan.AgentExec && !slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual) {
+			return 0 // a command made it, and commands judge it
 		}
-		return 0
+		return 1
 	}
 	n := 0
 	for _, name := range check.Reviewers {
