@@ -87,6 +87,12 @@ func TestVendors(t *testing.T) {
 					"suggestions": []map[string]any{{"priority": "HIGH", "text": "Three words, no more."}},
 				})
 			}
+			var planRulings []map[string]any
+			for _, c := range plan.PlanCriteria() {
+				if c.ID != "feasible" { // which a person's plan alone is judged by
+					planRulings = append(planRulings, map[string]any{"id": c.ID, "pass": true, "evidence": "read"})
+				}
+			}
 			server := wiretest.Start(t,
 				wiretest.Turn{Match: "# Plan: ", Text: "I can't say it in JSON."}, // breaks the contract, and is told so
 				wiretest.Turn{Match: "Your reply breaks the contract", Text: reply(file("plan.yaml", vendorPlan))},
@@ -99,6 +105,9 @@ func TestVendors(t *testing.T) {
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("REJECTED", 40, false)},
 				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello dear friend\n"))},
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("APPROVED", 96, true)},
+				wiretest.Turn{Match: "# Review of the plan", Text: reply(map[string]any{
+					"result_type": "REVIEW", "verdict": "APPROVED", "score": 95, "criteria": planRulings,
+				})},
 				wiretest.Turn{Text: "{}", Times: -1}, // what an agent asks beside: titles and the like
 			)
 			home := t.TempDir()
