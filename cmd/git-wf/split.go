@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
@@ -15,8 +17,8 @@ func (e *env) splitCommand() *cli.Command {
 		Name:      "split",
 		Usage:     "split a task that is too large into smaller ones",
 		ArgsUsage: "TASK",
-		Description: "The file has the smaller tasks: a plan without config and root criteria, in which one task delivers what this one\n" +
-			"was to deliver. Without -f, the planner makes it. Either is reviewed like any plan.",
+		Description: "The file has the smaller tasks: a plan, in which one task delivers what this one was to deliver; config and root\n" +
+			"criteria in it are ignored, since the plan has them. Without -f, the planner makes it. Either is reviewed like any plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
 			textFlag("file,f", "the `FILE` with the smaller tasks; - for standard input", ""),
@@ -71,6 +73,11 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	d, err := eng.DraftFor(c.Context, id, r, name, data)
 	if err != nil {
 		return err
+	}
+	if r.Leaf != "" {
+		if fields := d.Plan.Ignored(); len(fields) > 0 {
+			fmt.Fprintln(e.stderr, "warning: "+engine.Ignored(fields))
+		}
 	}
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err

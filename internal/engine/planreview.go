@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"gitwf/internal/check"
 	"gitwf/internal/expand"
@@ -108,6 +109,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	}
 	judged := judgedAs(t.Task, c.plan, c.whole)
 	rev := check.OfPlan(subject, judged, findings, e.Now())
+	if t.SplitTargetTaskID != "" && c.plan != nil {
+		if fields := c.plan.Ignored(); len(fields) > 0 {
+			rev.Reason += " " + Ignored(fields) + "."
+		}
+	}
 	if err := e.recordReview(ctx, id, rev, subject, nil, findings); err != nil {
 		return err
 	}
@@ -115,6 +121,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		e.reviewed.Store(&reviewedPlan{id, subject.Artifact.Tree, c.plan})
 	}
 	return nil
+}
+
+// Ignored says that fields of a fragment have no effect.
+func Ignored(fields []string) string {
+	return strings.Join(fields, ", ") + ": ignored, because the plan's hold"
 }
 
 // judgedAs is what the built-in review looks at: of a fragment, the part of the whole that it stands in.

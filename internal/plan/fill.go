@@ -33,10 +33,9 @@ func filled(base *Plan, goal TaskID, fragment *Plan) (*Plan, error) {
 	if t := base.Task(goal); t == nil || t.NodeType != Goal {
 		return nil, Findings{{Code: "fill-target", TaskID: goal, Message: "is no GOAL of the plan any more"}}
 	}
-	fs := fragment.fitsAsFragment()
-	if len(fragment.Roles) > 0 {
-		fs = append(fs, Finding{Code: "fragment-roles", Path: "roles",
-			Message: "a fragment has no roles: the plan's hold", Expected: "nothing"})
+	var fs Findings
+	for _, field := range fragment.Ignored() {
+		fs = append(fs, Finding{Code: "fragment-" + field, Path: field, Message: "is the plan's alone", Expected: "nothing"})
 	}
 	known := base.Index()
 	var tasks []*Task

@@ -11,8 +11,8 @@ import (
 )
 
 // A leaf that is too large for one attempt is split: an ACTION PLAN-n has a fragment as its deliverable, which is a
-// plan without config or root criteria. Its tasks come below the leaf, which becomes a GOAL; one of them yields what
-// the leaf was to deliver, and takes over what was bound to it.
+// plan whose config and root criteria don't count. Its tasks come below the leaf, which becomes a GOAL; one of them
+// yields what the leaf was to deliver, and takes over what was bound to it.
 
 // nextPlanning is the number of the next free id of a planning task; planningID makes the id of it.
 func (p *Plan) nextPlanning() int {
@@ -158,9 +158,6 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 	if old == nil || old.NodeType != Action {
 		return nil, Findings{{Code: "split-target", TaskID: leaf, Message: "is no ACTION of the plan any more"}}
 	}
-	if fs := fragment.fitsAsFragment(); len(fs) > 0 {
-		return nil, fs
-	}
 	if n := fragment.actions(); n < 2 {
 		return nil, Findings{{Code: "fragment-alone", TaskID: leaf, Path: "tasks",
 			Message: "a split into one task is no smaller", Expected: "two tasks or more", Found: strconv.Itoa(n)}}
@@ -179,7 +176,7 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 				TaskID: t.TaskID, NodeType: Goal, Title: t.Title, Description: t.Description, ParentTaskID: t.ParentTaskID,
 				Meta: t.Meta, Context: t.Context,
 			})
-			p.Tasks = append(p.Tasks, fragment.below(old, heir, base.check(leaf))...)
+			p.Tasks = append(p.Tasks, fragment.below(old, heir, base)...)
 		case t.NodeType == Check && t.ReviewTargetTaskID == leaf:
 			// Retired: its records stay with the leaf's.
 		default:
@@ -199,24 +196,41 @@ func (p *Plan) actions() (n int) {
 	return n
 }
 
-// fitsAsFragment refuses what only a whole plan has.
-func (p *Plan) fitsAsFragment() Findings {
-	var fs Findings
+// Ignored names what a fragment has that does not count, because the plan's own holds.
+func (p *Plan) Ignored() (fields []string) {
 	if !p.Config.isZero() {
-		fs = append(fs, Finding{Code: "fragment-config", Path: "config",
-			Message: "a fragment has no config: the plan's holds", Expected: "nothing"})
+		fields = append(fields, "config")
 	}
-	if root := p.Task(p.RootTaskID); root != nil && len(root.RootAcceptanceCriteria) > 0 {
-		fs = append(fs, Finding{Code: "fragment-root", Path: "root_acceptance_criteria",
-			Message: "a fragment has no checklist of its own: the leaf's covers are handed down", Expected: "nothing"})
+	if len(p.RootCriteria()) > 0 {
+		fields = append(fields, "root_acceptance_criteria")
 	}
-	return fs
+	if len(p.Roles) > 0 {
+		fields = append(fields, "roles")
+	}
+	return fields
+}
+
+// foreign reports whether an id is of the fragment's own checklist, whatever the plan has under it: what covers such an
+// item says nothing about the plan's.
+func (p *Plan) foreign(base *Plan) func(id string) bool {
+	own, plans := p.RootCriteria(), base.RootCriteria()
+	return func(id string) bool {
+		return slices.ContainsFunc(own, func(c RootCriterion) bool { return c.ID == id && !slices.Contains(plans, c) })
+	}
+}
+
+// around is the GOAL of a fragment that stands for the leaf itself, nil if its tasks stand in none.
+func (p *Plan) around(leaf TaskID) *Task {
+	if t := p.Task(leaf); t != nil && t.NodeType == Goal && t.ParentTaskID == p.RootTaskID {
+		return t
+	}
+	return nil
 }
 
 // heir is the task of a fragment that yields what the leaf was to deliver: the assembling one, or the one that declares
 // the same files.
 func (p *Plan) heir(leaf *Task) (TaskID, Findings) {
-	if last := p.assembling(); last != "" {
+	if last := cmp.Or(p.assembling(), p.around(leaf.TaskID).assembles()); last != "" {
 		return last, nil
 	}
 	for _, t := range p.Tasks {
@@ -243,10 +257,11 @@ func (d *DeliverableSpec) sameFiles(o *DeliverableSpec) bool {
 // below are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir gets what
 // the leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as strict as the
 // leaf's.
-func (p *Plan) below(leaf *Task, heir TaskID, check *Task) []*Task {
+func (p *Plan) below(leaf *Task, heir TaskID, base *Plan) []*Task {
 	var tasks []*Task
+	check, foreign, same := base.check(leaf.TaskID), p.foreign(base), p.around(leaf.TaskID)
 	for _, t := range p.Tasks {
-		if t.TaskID == p.RootTaskID {
+		if t.TaskID == p.RootTaskID || t == same {
 			continue
 		}
 		moved := *t
@@ -256,6 +271,12 @@ func (p *Plan) below(leaf *Task, heir TaskID, check *Task) []*Task {
 		switch moved.NodeType {
 		case Action:
 			moved.DependsOn = union(moved.DependsOn, leaf.DependsOn)
+			moved.Covers = slices.DeleteFunc(slices.Clone(moved.Covers), foreign)
+			moved.AcceptanceCriteria = slices.Clone(moved.AcceptanceCriteria)
+			for i := range moved.AcceptanceCriteria {
+				c := &moved.AcceptanceCriteria[i]
+				c.Covers = slices.DeleteFunc(slices.Clone(c.Covers), foreign)
+			}
 			moved.Requires = slices.Clone(moved.Requires)
 			for _, r := range leaf.Requires {
 				if !slices.ContainsFunc(moved.Requires, func(have Requirement) bool { return have.Name == r.Name }) {
@@ -320,12 +341,13 @@ func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
 }
 
 // assembling is the task that makes the plan's final deliverable out of the others, "" if there is none.
-func (p *Plan) assembling() TaskID {
-	if root := p.Task(p.RootTaskID); root != nil && root.FinalDeliverableSpec != nil &&
-		root.FinalDeliverableSpec.Mode == Assemble {
-		return root.FinalDeliverableSpec.AssembleTaskID
+func (p *Plan) assembling() TaskID { return p.Task(p.RootTaskID).assembles() }
+
+func (t *Task) assembles() TaskID {
+	if t == nil || t.FinalDeliverableSpec == nil || t.FinalDeliverableSpec.Mode != Assemble {
+		return ""
 	}
-	return ""
+	return t.FinalDeliverableSpec.AssembleTaskID
 }
 
 func replacedID(ids []TaskID, old, new TaskID) []TaskID {

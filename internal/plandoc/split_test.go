@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -129,11 +130,29 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// What a fragment says of the plan as a whole changes nothing, and least of all what the plan's list is covered by.
+func TestSplitIgnores(t *testing.T) {
+	merge := func(text string) *plan.Plan {
+		s := grafted(t)
+		fragment, err := ParseCandidate(s, "PLAN-2", "plan.yaml", []byte(text), policy.Floors{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Merged("PLAN-2", fragment, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	whole := "config: {min_score: 10}\nroot_acceptance_criteria: [{id: R1, statement: x is 1}, {id: R9, statement: x is 2}]\n" +
+		strings.Replace(goodFragment, "task_id: IMPL-2.1", "covers: [R1, R9], task_id: IMPL-2.1", 1)
+	if diff := cmp.Diff(merge(goodFragment), merge(whole), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSplitRefusals(t *testing.T) {
 	tests := []struct{ name, fragment, want string }{
-		{"config", "config: {min_score: 10}\n" + goodFragment, "plan.yaml:1: config: a fragment has no config"},
-		{"root criteria", "root_acceptance_criteria: [{id: R1, statement: x is 1}]\n" + goodFragment,
-			"root_acceptance_criteria: a fragment has no checklist"},
 		{"nobody yields it", strings.Replace(goodFragment, "shop.html}", "other.html}", 1),
 			"no task yields what the split task was to deliver (expected a task that delivers shop.html"},
 		{"an id that is taken", strings.ReplaceAll(goodFragment, "IMPL-2.1", "IMPL-1"),
