@@ -131,7 +131,7 @@ const (
 )
 
 // choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, "" if it has none
-// yet. An accepted plan of that id is another plan, and the new one gets a number.
+// yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := plan.NewID(p.Title, n)
@@ -145,8 +145,10 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 		if err != nil {
 			return "", planNone, err
 		}
-		t := snap.State().Tasks[plan.PlanTaskID]
-		if t == nil || snap.Plan.Grafted(t.TaskID) {
+		s := snap.State()
+		t := s.Tasks[plan.PlanTaskID]
+		if t == nil || snap.Plan.Grafted(t.TaskID) || t.Status == plan.StatusAbandoned ||
+			s.SessionStatus() == plan.SessionCompleted {
 			continue
 		}
 		if t.Verdict == plan.Rejected {
