@@ -62,7 +62,7 @@ func (e *env) groups() []group {
 			e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
-			e.reviewCommand(), e.retryCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
+			e.reviewCommand(), e.retryCommand(), e.rerunCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
 		}},
 		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(),
 			e.policyCommand()}},

@@ -106,7 +106,7 @@ func TestCompletionRefusesAnUnknownShell(t *testing.T) {
 // completions are lines with the cursor at their end, and what must be offered there, sorted.
 var completions = []struct{ name, line, want string }{
 	{"command", "git-wf stat", "status"},
-	{"two commands", "git-wf re", "resume retry review"},
+	{"two commands", "git-wf re", "rerun resume retry review"},
 	{"help is one", "git-wf hel", "help"},
 	{"command of a group", "git-wf hooks in", "install"},
 	{"flag of a command of a group", "git-wf hooks install --f", "--force"},

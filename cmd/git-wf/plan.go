@@ -34,7 +34,7 @@ func (e *env) planCommand() *cli.Command {
 				"the plan, a .txt with what is to be planned, or the `PATH` of another system's tasks; - is standard input", ""),
 			attachFlag(),
 			plannerFlag(),
-			boolFlag("amend", "change the active plan: tasks that are not done may be added, changed and left out"),
+			boolFlag("amend", "change the active plan; approved tasks that it changes are made again"),
 			boolFlag("edit,e", "open the plan in your editor and hand in what you make of it"),
 			messageFlag("why the plan is amended"),
 			boolFlag("dry-run,n", "show the graph and the findings, write nothing"),
@@ -70,8 +70,6 @@ func (e *env) plan(c *cli.Context) error {
 		return usage("--%s belongs to a plan that is there: -f PATH", imports)
 	case change && c.IsSet("attach"):
 		return usage("--attach belongs to a new plan; git wf answer PLAN-1 --file FILE answers what a planner asks")
-	case change && c.Bool("dry-run"):
-		return usage("--dry-run shows a new plan; leave out --amend and --edit")
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
 	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("message")) == "":

@@ -32,8 +32,11 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 			return err
 		}
 	}
-	d.Plan.PlanID = plan.NewID(d.Plan.Title, 1)
-	s := plan.Derive(d.Plan, plan.Records{}, nil, e.now())
+	s := d.After
+	if s == nil {
+		d.Plan.PlanID = plan.NewID(d.Plan.Title, 1)
+		s = plan.Derive(d.Plan, plan.Records{}, nil, e.now())
+	}
 	if c.Bool("json") {
 		doc := struct {
 			statusDocument
@@ -42,7 +45,11 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 			Untrusted []plandoc.CommandLine `json:"untrusted"`
 			Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
 			Unread    plan.Findings         `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
-		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plandoc.CommandLine{}, untrusted...), o, nil}
+			Redo      *engine.Redo          `json:"redo,omitempty"`    // what an amendment has made again
+		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plandoc.CommandLine{}, untrusted...), o, nil, nil}
+		if d.After != nil {
+			doc.Redo = &d.Redo
+		}
 		if o != nil {
 			doc.Unread = o.Unread
 		}
@@ -54,6 +61,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 			e.printOutline(o)
 		}
 		e.printTree(e.stdout, s, nil)
+		e.printRedo(d.Redo)
 		e.printPlanReview(review)
 		if len(untrusted) > 0 {
 			fmt.Fprintln(e.stderr) // apart from the review above it

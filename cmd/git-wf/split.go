@@ -54,6 +54,9 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data),
 			"mend "+fileWord(name)+", then "+command)
 	}
+	if c.Bool("dry-run") {
+		return fault.Usage(command+" --dry-run", "--dry-run needs the file: an agent's plan exists only once it is made")
+	}
 	if r.Agent, err = e.plannerOf(c, store, eng, command); err != nil {
 		return err
 	}
@@ -79,8 +82,14 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 			fmt.Fprintln(e.stderr, "warning: "+engine.Ignored(fields))
 		}
 	}
+	if c.Bool("dry-run") {
+		return e.dryRun(c, eng, d, nil)
+	}
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err
+	}
+	if !c.Bool("json") {
+		e.printRedo(d.Redo)
 	}
 	task, err := eng.Replan(c.Context, id, r)
 	if err != nil {

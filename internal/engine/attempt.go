@@ -319,11 +319,11 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 }
 
 // rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and
-// rejected.
+// rejected for what it is.
 func (e *Engine) rejectedAlready(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, tree plan.OID,
 	inputs []plan.Input) (bool, error) {
 	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
-	if !ok || v.Files != tree || t.Verdict != plan.Rejected {
+	if !ok || v.Files != tree || !snap.State().Overturned(t.TaskID, plan.VersionID(t.Active)) {
 		return false, nil
 	}
 	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)

@@ -133,7 +133,7 @@ func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work
 		if rev.CreatedAt.After(judged[rec.Version]) {
 			judged[rec.Version] = rev.CreatedAt
 		}
-		if rec.Verdict == plan.Rejected {
+		if rev.FindsFault() {
 			effort.Rejections++
 			m.lessons.rejected(t, rev)
 		}

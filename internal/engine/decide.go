@@ -44,8 +44,8 @@ func (e *Engine) amends(s *plan.State, made plan.Artifact) func([]byte) plan.Fin
 		if err != nil {
 			return broken(err)
 		}
-		if made.Session == "" {
-			return nil
+		if fs := next.Amended(whole); len(fs) > 0 || made.Session == "" {
+			return plandoc.Locate(planFile, text, fs)
 		}
 		return whole.Loosens(s.Plan)
 	}

@@ -37,7 +37,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	}
 	byAgent := made.Session != ""
 	if len(c.wrong) == 0 && byAgent {
-		c.wrong = c.whole.Loosens(snap.Plan)
+		c.wrong = c.forbidden(snap.State())
 	}
 	if len(c.wrong) > 0 {
 		return e.overturn(ctx, snap, t, c.wrong)
@@ -57,6 +57,15 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 		return e.fail(ctx, id, t.TaskID, 0, h, unknown.res, e.Now().Sub(began), nil)
 	case err != nil:
 		return err
+	}
+	if !byAgent {
+		r, err := e.amendment(ctx, snap, t.TaskID, c.whole)
+		if err != nil {
+			return err
+		}
+		if err := e.MakeAgain(ctx, id, r, made.Agent); err != nil {
+			return err
+		}
 	}
 	done, err := e.append(ctx, id, ev, h, nil)
 	if err != nil {

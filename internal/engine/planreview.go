@@ -88,7 +88,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {
-		findings = append(c.whole.Loosens(snap.Plan), c.whole.ChecksAlone(snap.Plan)...)
+		findings = append(c.forbidden(snap.State()), c.whole.ChecksAlone(snap.Plan)...)
 	}
 	if len(findings) == 0 && byAgent {
 		if findings, err = e.MissingPaths(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
@@ -126,6 +126,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 // Ignored says that fields of a fragment have no effect.
 func Ignored(fields []string) string {
 	return strings.Join(fields, ", ") + ": ignored, because the plan's hold"
+}
+
+// forbidden is what an agent's plan may not do, and a person's may.
+func (c candidate) forbidden(s *plan.State) plan.Findings {
+	return append(plandoc.Locate(c.name, c.data, s.Amended(c.whole)), c.whole.Loosens(s.Plan)...)
 }
 
 // judgedAs is what the built-in review looks at: of a fragment, the part of the whole that it stands in.

@@ -58,7 +58,7 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	s := snap.State()
 	open := s.PlanningOf(r.Leaf)
 	if open == nil {
-		c, err := plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent)}.Apply(s)
+		c, err := plan.Replan{Leaf: r.Leaf, Planner: e.planner(r.Agent), Reason: r.Reason}.Apply(s)
 		if err != nil {
 			return d, err
 		}
@@ -67,6 +67,9 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	}
 	if d.Plan, err = plandoc.ParseCandidate(s, open.TaskID, name, data, e.Policy.Floors); err != nil {
 		return d, taken(s.Plan, open, err)
+	}
+	if d.After, d.Redo, err = e.foreseen(ctx, snap, s, open.TaskID, d.Plan); err != nil {
+		return d, err
 	}
 	d.Source, err = e.Store.Head(ctx)
 	return d, err

@@ -2,37 +2,64 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
+	"slices"
 )
 
-// keepsDone refuses a plan that drops or changes a task with an approved version: an approval covers the task as it
-// was.
+// keepsDone refuses a plan that leaves out a task with an approved version, makes no ACTION of it any more, or changes
+// one whose versions have taken effect on other tasks.
 func (s *State) keepsDone(p *Plan) Findings {
-	at := make(map[TaskID]int, len(p.Tasks))
-	for i, t := range p.Tasks {
-		at[t.TaskID] = i
-	}
 	var fs Findings
-	for _, t := range s.Plan.Tasks {
-		if t.NodeType != Action || t.Planning() || s.Tasks[t.TaskID].Approved == 0 {
-			continue
-		}
-		i, ok := at[t.TaskID]
-		if !ok {
+	for t, now := range s.approvedIn(p) {
+		acts := t.Judges != nil || t.Decides != nil
+		switch {
+		case now == nil:
 			fs = append(fs, Finding{
 				Code: "amends-done", TaskID: t.TaskID, Message: "has an approved version and can't be left out",
-				Expected: "the task as it is", Found: "nothing",
+				Expected: "the task as it is, or git wf abandon " + string(t.TaskID) + " -m WHY", Found: "nothing",
 			})
-			continue
-		}
-		if field := t.changed(p.Tasks[i]); field != "" {
-			fs = append(fs, Finding{
-				Code: "amends-done", Path: fmt.Sprintf("tasks[%d].%s", i, field), TaskID: t.TaskID,
-				Message: "has an approved version and can't be changed", Expected: "the task as it is",
-			})
+		case now.NodeType != Action:
+			fs = append(fs, t.amended("node_type", p))
+		case acts && t.changed(now) != "":
+			fs = append(fs, t.amended(t.changed(now), p))
 		}
 	}
 	return fs
+}
+
+// Amended finds the tasks with an approved version that a plan changes, with the field. An approval covers a task as it
+// was, so an agent's plan may change none, and a person's has these versions made again first.
+func (s *State) Amended(p *Plan) Findings {
+	var fs Findings
+	for t, now := range s.approvedIn(p) {
+		if now != nil {
+			if field := t.changed(now); field != "" {
+				fs = append(fs, t.amended(field, p))
+			}
+		}
+	}
+	return fs
+}
+
+// approvedIn gives the tasks with an approved version, and what a plan makes of each; nil if it leaves the task out.
+func (s *State) approvedIn(p *Plan) iter.Seq2[*TaskState, *Task] {
+	tasks := p.Index()
+	return func(yield func(*TaskState, *Task) bool) {
+		for _, t := range s.order {
+			if t.NodeType == Action && !t.Planning() && t.Approved > 0 && !yield(t, tasks.Task(t.TaskID)) {
+				return
+			}
+		}
+	}
+}
+
+func (t *TaskState) amended(field string, p *Plan) Finding {
+	at := slices.IndexFunc(p.Tasks, func(o *Task) bool { return o.TaskID == t.TaskID })
+	return Finding{
+		Code: "amends-done", Path: fmt.Sprintf("tasks[%d].%s", at, field), TaskID: t.TaskID,
+		Message: "has an approved version and can't be changed", Expected: "the task as it is",
+	}
 }
 
 // changed returns the first field in which the tasks differ, among those that a deliverable rests on; "" for none.

@@ -266,6 +266,9 @@ func (s *State) action(t *TaskState) {
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
 		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
+		if r.overtaken(t.Active) && t.redoable() {
+			t.reason = VersionID(t.Active) + " is to be made again"
+		}
 	case t.Verdict == Approved && r.NeedsNewBase():
 		t.Status, t.reason = StatusToBeModified, "run moves it onto the branch"
 	case t.Verdict == Approved:

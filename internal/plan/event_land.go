@@ -58,6 +58,11 @@ func (r *TaskRecords) NeedsNewBase() bool {
 	return needs
 }
 
+// Landed reports whether a version came to a branch.
+func (r *TaskRecords) Landed(version int) bool {
+	return slices.ContainsFunc(r.Landings, func(l landingRecord) bool { return l.Version == version && l.Landed() })
+}
+
 // landingRecord is a landing, or a refused one.
 type landingRecord struct {
 	N       int

@@ -34,6 +34,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	check := s.CheckOf(t.TaskID)
 	accepts := rev.Reviewer == reviewerAccepted && e.Author.IsAgent()
 	overtaken := rev.Reviewer == reviewerOvertook
+	again := overtaken && t.redoable() // on a person's word
 	switch {
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
@@ -46,7 +47,10 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case accepts && (t.Status != StatusWaitingExternal || !s.mayAccept(t, version)):
 		return Change{}, refuse(t.TaskID, "%s can't be accepted: only a rejected version whose rounds are used up, where "+
 			"the CHECK says so", VersionID(version))
-	case overtaken && (rev.Verdict != Rejected || t.Judges == nil && t.Decides == nil || r.acted(version)):
+	case again && (rev.Verdict != Rejected || rev.For == "" || s.VersionVerdict(t.TaskID, VersionID(version)) != Approved):
+		return Change{}, refuse(t.TaskID, "%s can't be made again: only an approved version can, on a person's word",
+			VersionID(version))
+	case overtaken && !again && (rev.Verdict != Rejected || t.Planning() || r.acted(version)):
 		return Change{}, refuse(t.TaskID, "%s can't be overtaken: only verdicts or a decision without effect can",
 			VersionID(version))
 	case !accepts && !overtaken && !s.conflicts(t, rev) && !s.MayReview(t.TaskID, rev.Reviewer):
@@ -87,7 +91,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	if rev.Agent != "" {
 		tr, as = append(tr, Trailer{"Wf-Seat", rev.Reviewer}), " as "+rev.Reviewer
 	}
-	return Change{
+	c := Change{
 		Subject:  fmt.Sprintf("%s: %s %s%s%s", t.TaskID, verb, rev.ReviewedArtifactID, as, s.why(t, rev)),
 		Body:     rev.Reason,
 		Trailers: tr,
@@ -96,7 +100,12 @@ func (e AddReview) Apply(s *State) (Change, error) {
 			{Path: dir + rec.Text(), Data: e.Render(rev)},
 			{Path: dir + rec.Path(), Data: Document(rev)},
 		}, s.notesOf(e.Notes, rev.Who(), string(t.TaskID)+" "+rev.ReviewID, rev.CreatedAt)...),
-	}, nil
+	}
+	if again { // what it took to get here says nothing of the work that begins
+		c.Subject = fmt.Sprintf("%s: %s is to be made again", t.TaskID, rev.ReviewedArtifactID)
+		c.Add = append(c.Add, r.reset(t.TaskID, n, Decision{By: rev.For, CreatedAt: rev.CreatedAt, Reason: rev.Reason}))
+	}
+	return c, nil
 }
 
 // why is how the line about a review ends: a reserve that approves less than wholly, and its score.

@@ -248,7 +248,8 @@ type GraftPlan struct {
 }
 
 // Apply is refused unless the task makes plans, the version is its approved one and not grafted yet, and what it
-// changes is not done yet.
+// changes has no approved version: what a person's plan changes of that is made again, which is an event before this
+// one (Redo).
 func (e GraftPlan) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Task)
 	if err != nil {
@@ -265,6 +266,9 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	}
 	p, err := s.Merged(e.Task, e.Plan, e.Version)
 	if err != nil {
+		return Change{}, err
+	}
+	if err := s.Amended(p).Err(); err != nil {
 		return Change{}, err
 	}
 	if e.ByAgent {
@@ -343,7 +347,8 @@ func (e *GraftPlan) Estimate(whole *Plan, leaves []Feasible) (stuck []Feasible) 
 	return stuck
 }
 
-// Merged is Merged of the state's plan; it also refuses what would change a task that is done.
+// Merged is Merged of the state's plan; it also refuses what would drop a task that is done. Amended finds what it
+// changes of such tasks.
 func (s *State) Merged(task TaskID, candidate *Plan, version int) (*Plan, error) {
 	p, err := s.Plan.Merged(task, candidate, version)
 	if err != nil || len(s.Plan.Grafts) == 0 {

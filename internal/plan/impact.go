@@ -2,15 +2,13 @@ package plan
 
 import "slices"
 
-// Impact are the tasks that a new approved version of a task has made again, in plan order, as the plan is now: those
-// that follow it, directly or not, and those that judge any of them. A person is asked about what a person made, and
-// what these yield stays until then. What has no approved version yet is made anyway.
-func (s *State) Impact(id TaskID) (again, asks []TaskID) {
-	if s.Plan.SchemaVersion < 2 {
-		return nil, nil
-	}
+// Impact are the tasks that new approved versions of some tasks have made again, in plan order, as the plan is now:
+// those that follow them, directly or not, and those that judge any of them. A person is asked about what a person made,
+// and what these yield stays until then. What has no approved version yet is made anyway.
+func (s *State) Impact(ids ...TaskID) (again, asks []TaskID) {
 	changed := map[TaskID]bool{}
-	for _, leaf := range s.actions([]TaskID{id}) {
+	of := s.actions(ids)
+	for _, leaf := range of {
 		changed[leaf] = true
 	}
 	asked := map[TaskID]bool{}
@@ -35,7 +33,7 @@ func (s *State) Impact(id TaskID) (again, asks []TaskID) {
 		switch {
 		case asked[t.TaskID]:
 			asks = append(asks, t.TaskID)
-		case changed[t.TaskID] && !slices.Contains(s.actions([]TaskID{id}), t.TaskID):
+		case changed[t.TaskID] && !slices.Contains(of, t.TaskID):
 			again = append(again, t.TaskID)
 		}
 	}

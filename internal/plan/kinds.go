@@ -176,7 +176,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}),
 		},
 		{
-			Dir: "resets", Events: []string{eventArtifact, eventRetry}, Reads: "yes, the newest", Document: Decision{},
+			Dir: "resets", Events: []string{eventArtifact, eventReview, eventRetry}, Reads: "yes, the newest", Document: Decision{},
 			Forms: []form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
 				return keep(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
 			}}},

@@ -236,6 +236,8 @@ func (s *State) Word(id TaskID, r ReviewRecord) string {
 	switch {
 	case !s.Counts(id, r):
 		return VersionID(r.Version) + " not accepted: no run did so"
+	case r.Reviewer == reviewerOvertook && s.Tasks[id].redoable():
+		return VersionID(r.Version) + " set aside"
 	case r.Reviewer == reviewerAccepted && s.Accepted(id, r.Version):
 		return VersionID(r.Version) + " accepted"
 	}

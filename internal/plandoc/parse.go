@@ -104,7 +104,8 @@ func (d *written) locateByID(fs plan.Findings) plan.Findings {
 	return d.locate(fs)
 }
 
-// Locate places findings about a plan that ParseValid made of data, with the paths of plan.json, in the file itself.
+// Locate places findings about a plan that was made of data, or of which data is a part, with the paths of plan.json, in
+// the file itself.
 func Locate(name string, data []byte, fs plan.Findings) plan.Findings {
 	if len(fs) == 0 {
 		return fs // there is nothing to read the text again for
@@ -113,7 +114,7 @@ func Locate(name string, data []byte, fs plan.Findings) plan.Findings {
 	if err != nil {
 		return fs
 	}
-	return d.locate(fs)
+	return d.locateByID(fs)
 }
 
 // written is a parsed file with what it takes to say where in it something stands.

@@ -210,7 +210,7 @@ func TestReplanRefusals(t *testing.T) {
 	}
 }
 
-// What is approved can neither be left out nor changed by an amended plan.
+// What is approved can't be left out by an amended plan, and what that changes of it is found.
 func TestAmend(t *testing.T) {
 	base := grafted(t)
 	c, err := plan.Replan{Planner: plan.Planner{Agent: plan.AgentManual, File: "plan.yaml"}}.Apply(base)
@@ -236,6 +236,13 @@ func TestAmend(t *testing.T) {
 				text = strings.ReplaceAll(splitYAML, tt.old, tt.new)
 			}
 			candidate, err := ParseCandidate(s, "PLAN-3", "plan.yaml", []byte(text), policy.Floors{})
+			if err == nil {
+				whole, mergeErr := s.Merged("PLAN-3", candidate, 1)
+				if mergeErr != nil {
+					t.Fatal(mergeErr)
+				}
+				err = Locate("plan.yaml", []byte(text), s.Amended(whole)).Err()
+			}
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v", err)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+func (e *env) rerunCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rerun",
+		Usage:     "make approved deliverables again, for the repository as it is now",
+		ArgsUsage: "[TASK...]",
+		Description: "Sets the approved versions of the tasks aside, or of the whole plan, with what was made from them; git wf run then\n" +
+			"makes them again. Bundles and changes that have landed stay what was approved. Of the whole plan, changes that have\n" +
+			"landed and what people made stay too, unless they are named.",
+		Flags: []cli.Flag{
+			planFlag(), jsonFlag(), messageFlag("why; whoever makes them reads it"),
+			boolFlag("dry-run,n", "only list what would be made again"),
+		},
+		Action: e.onPlan(wholePlan, e.rerun),
+	}
+}
+
+func (e *env) rerun(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	var tasks []plan.TaskID
+	for _, name := range c.Args().Slice() {
+		t, err := findTask(snap.State(), name)
+		if err != nil {
+			return err
+		}
+		tasks = append(tasks, t.TaskID)
+	}
+	r, err := eng.Rerun(c.Context, snap, tasks, c.String("message"))
+	if err != nil {
+		return err
+	}
+	dry := c.Bool("dry-run")
+	if !dry {
+		if err := eng.MakeAgain(c.Context, snap.ID, r, person.Name); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return e.printJSON(r)
+	}
+	e.printRedo(r)
+	if len(r.Again) > 0 && !dry {
+		fmt.Fprintln(e.stdout, "next: git wf run")
+	}
+	return nil
+}
+
+// printRedo lists what is made again.
+func (p printer) printRedo(r engine.Redo) {
+	for _, a := range r.Again {
+		fmt.Fprintf(p.stdout, "%s is made again: %s\n", a.TaskID, plain.Line(a.Reason))
+	}
+	for _, id := range r.Follow {
+		fmt.Fprintf(p.stdout, "%s follows\n", id)
+	}
+	for _, id := range r.Asks {
+		fmt.Fprintf(p.stdout, "%s stays: a person made it; git wf rerun %[1]s has it made again\n", id)
+	}
+	for _, id := range r.Landed {
+		fmt.Fprintf(p.stdout, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s takes it back\n", id)
+	}
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitwf/internal/check"
+	"gitwf/internal/export"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Redo is what is made again, in plan order.
+type Redo struct {
+	Again  []Again       `json:"made_again"` // approved versions are set aside at once
+	Follow []plan.TaskID `json:"follow"`     // made again when what they were made from is approved anew
+	Asks   []plan.TaskID `json:"asked"`      // made by a person, who is asked
+	Landed []plan.TaskID `json:"landed"`     // changes that have landed, and stay
+}
+
+// Again is a task that is made again, and why.
+type Again struct {
+	TaskID plan.TaskID `json:"task_id"`
+	Reason string      `json:"reason"`
+}
+
+// IDs are the tasks whose approved versions are set aside.
+func (r Redo) IDs() []plan.TaskID {
+	ids := []plan.TaskID{}
+	for _, a := range r.Again {
+		ids = append(ids, a.TaskID)
+	}
+	return ids
+}
+
+// Redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by
+// itself where its version names what it was made from; else it is set aside too, unless a person made it.
+func (e *Engine) Redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, asked []Again) (Redo, error) {
+	r := Redo{Again: slices.Clip(asked), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{}}
+	if len(asked) == 0 {
+		r.Again = []Again{}
+		return r, nil
+	}
+	persons := map[plan.TaskID]bool{}
+	for grows := true; grows; {
+		grows = false
+		again, asks := s.Impact(r.IDs()...)
+		r.Follow, r.Asks = append(r.Follow[:0], again...), append(r.Asks[:0], asks...)
+		for _, id := range asks {
+			if persons[id] {
+				continue
+			}
+			byAgent, err := e.byAgent(ctx, snap, s.Tasks[id])
+			if err != nil {
+				return r, err
+			}
+			if persons[id] = !byAgent; byAgent {
+				grows = true
+				r.Again = append(r.Again, Again{id, "made from what is made again"})
+			}
+		}
+	}
+	slices.SortFunc(r.Again, func(a, b Again) int { return s.Place(a.TaskID) - s.Place(b.TaskID) })
+	return r, nil
+}
+
+// byAgent reports whether an agent made the approved version of a task, and so would make it again.
+func (e *Engine) byAgent(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (bool, error) {
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
+	return a.Session != "", err
+}
+
+// amendment is what a person's plan has made again: what it changes of tasks with an approved version, and what follows.
+func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan.TaskID, whole *plan.Plan) (Redo, error) {
+	var asked []Again
+	if len(snap.Plan.Grafts) > 0 {
+		for _, f := range snap.State().Amended(whole) {
+			_, field, _ := strings.Cut(f.Path, ".")
+			reason := strings.TrimSuffix(fmt.Sprintf("%s changes its %s: %s", by, field, whole.Task(by).Description), ": ")
+			asked = append(asked, Again{f.TaskID, reason})
+		}
+	}
+	return e.Redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
+}
+
+// foreseen is the plan as it would be with a person's plan in it, and what that has made again.
+func (e *Engine) foreseen(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, by plan.TaskID,
+	candidate *plan.Plan) (*plan.State, Redo, error) {
+	whole, err := s.Merged(by, candidate, 1)
+	if err != nil {
+		return nil, Redo{}, err
+	}
+	r, err := e.amendment(ctx, snap, by, whole)
+	if err != nil {
+		return nil, r, err
+	}
+	return plan.Derive(whole, snap.State().Redone(r.IDs()), nil, e.Now()), r, nil
+}
+
+// Rerun finds what is made again if the plan is, or some of its tasks: a GOAL stands for all of its leaves. Of the whole
+// plan, what people made stays, and what has landed.
+func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []plan.TaskID, reason string) (Redo, error) {
+	s := snap.State()
+	var asked []Again
+	var asks, landed []plan.TaskID
+	whole := len(tasks) == 0
+	if whole {
+		tasks = []plan.TaskID{s.Plan.RootTaskID}
+	}
+	if reason == "" {
+		reason = "for the repository as it is now"
+	}
+	for _, id := range tasks {
+		goal := s.Tasks[id] != nil && s.Tasks[id].NodeType == plan.Goal
+		leaves := []plan.TaskID{id}
+		if goal {
+			leaves = s.Leaves(id)
+		}
+		for _, leaf := range leaves {
+			t := s.Tasks[leaf]
+			if goal && (t.Approved == 0 || t.Judges != nil || t.Decides != nil) {
+				continue // it has nothing yet, or follows
+			}
+			if whole {
+				byAgent, err := e.byAgent(ctx, snap, t)
+				if err != nil {
+					return Redo{}, err
+				}
+				switch {
+				case s.Records.Of(leaf).Landed(t.Approved):
+					landed = append(landed, leaf)
+					continue
+				case !byAgent:
+					asks = append(asks, leaf)
+					continue
+				}
+			}
+			if !slices.ContainsFunc(asked, func(a Again) bool { return a.TaskID == leaf }) {
+				asked = append(asked, Again{leaf, reason})
+			}
+		}
+	}
+	if len(asked) == 0 && len(asks)+len(landed) == 0 {
+		return Redo{}, fault.Refused("git wf run", "%s: nothing is approved that could be made again", snap.ID)
+	}
+	if _, _, err := s.Redo(Redo{Again: asked}.IDs()); err != nil {
+		return Redo{}, err
+	}
+	r, err := e.Redo(ctx, snap, s, asked)
+	for _, id := range asks {
+		if !slices.Contains(r.Asks, id) {
+			r.Asks = append(r.Asks, id)
+		}
+	}
+	r.Landed = append(r.Landed, landed...)
+	return r, err
+}
+
+// MakeAgain records that versions are set aside, because a person wants them made again.
+func (e *Engine) MakeAgain(ctx context.Context, id plan.ID, r Redo, person string) error {
+	for _, again := range r.Again {
+		snap, err := e.Store.Snapshot(ctx, id)
+		if err != nil {
+			return err
+		}
+		s := snap.State()
+		versions, _, err := s.Redo([]plan.TaskID{again.TaskID})
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			subject, err := e.subject(ctx, snap, s, again.TaskID, v.Version)
+			if err != nil {
+				return err
+			}
+			rev := check.Again(subject, person, again.Reason, e.Now())
+			done, err := e.append(ctx, id, reviewEvent(rev, subject), nil, nil)
+			if err != nil {
+				return err
+			}
+			e.report(again.TaskID, what(done.Change))
+		}
+	}
+	return nil
+}
