@@ -205,14 +205,19 @@ func TestUnreadableClaim(t *testing.T) {
 
 // A pulse changes with every event and claim, in each ref format, and with nothing else.
 func TestPulse(t *testing.T) {
+	t.Run("of a plan", func(t *testing.T) { testPulse(t, testID) })
+	t.Run("of all plans", func(t *testing.T) { testPulse(t, "") })
+}
+
+func testPulse(t *testing.T, of plan.ID) {
 	dir := newRepo(t)
 	s := open(t, dir)
 	ctx := context.Background()
 	start(t, s, testID, 1)
-	before := s.Pulse(testID)
+	before := s.Pulse(of)
 	changed := func(what string, want bool) {
 		t.Helper()
-		now := s.Pulse(testID)
+		now := s.Pulse(of)
 		if (now != before) != want {
 			t.Errorf("%s: changed %v", what, !want)
 		}

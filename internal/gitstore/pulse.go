@@ -17,9 +17,9 @@ type Pulse [4]stamp
 type stamp struct{ modified, size int64 }
 
 // Pulse looks at a few files and at no object, so you may call it several times a second. Call it before you read the
-// plan, so as not to miss a change in between.
+// plan, so as not to miss a change in between. Of "" it is the pulse of all plans.
 func (s *Store) Pulse(id plan.ID) (p Pulse) {
-	if !id.Valid() {
+	if id != "" && !id.Valid() {
 		return p
 	}
 	for i, name := range [...]string{
@@ -30,6 +30,14 @@ func (s *Store) Pulse(id plan.ID) (p Pulse) {
 	} {
 		if st, err := os.Stat(filepath.Join(s.commonDir, filepath.FromSlash(name))); err == nil {
 			p[i] = stamp{st.ModTime().UnixNano(), st.Size()}
+		}
+	}
+	if id == "" {
+		claims, _ := os.ReadDir(filepath.Join(s.commonDir, filepath.FromSlash(claimRefs))) // of each plan
+		for _, of := range claims {
+			if st, err := of.Info(); err == nil {
+				p[1].modified += st.ModTime().UnixNano()
+			}
 		}
 	}
 	return p

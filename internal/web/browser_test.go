@@ -282,6 +282,17 @@ func TestTeamInTheBrowser(t *testing.T) {
 	l.play("team.mjs")
 }
 
+func TestLifeOfATaskInTheBrowser(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, surroundings(t))
+	plan, err := filepath.Abs("browsertest/testdata/life.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.wf("plan", "-f", plan)
+	l.play("life.mjs")
+}
+
 func TestAttacksInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))

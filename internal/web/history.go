@@ -61,6 +61,7 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := historyPage{page: s.planHead(r, snap, "history"), All: len(all)}
+	p.Live = true
 	last := len(all)
 	if n, err := strconv.Atoi(r.URL.Query().Get("upto")); err == nil && n > 0 && n < last {
 		last, p.Newer = n, min(n+eventsOnPage, len(all))

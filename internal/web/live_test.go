@@ -15,7 +15,7 @@ import (
 // listen opens the event stream and yields the words of its "moved" events.
 func (s *site) listen(ctx context.Context) <-chan string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+sitePath+"/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+"/events", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestNobodyIsAskedWhileNoPageIsOpen(t *testing.T) {
 func TestTooManyPages(t *testing.T) {
 	s := newSite(t, nil)
 	s.server.listening.Store(mostPages)
-	if code, _ := s.get(sitePath + "/events"); code != http.StatusServiceUnavailable {
+	if code, _ := s.get("/events"); code != http.StatusServiceUnavailable {
 		t.Errorf("status %d", code)
 	}
 }

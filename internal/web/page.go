@@ -29,6 +29,7 @@ type page struct {
 	Token    string // of its forms; "" if nothing may be changed
 	Said     *Outcome
 	Past     *moment // the shown state, if not the newest
+	Live     bool    // its script keeps all of it up to date
 }
 
 func (s *Server) page(r *http.Request, title string) page {

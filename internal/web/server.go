@@ -173,7 +173,7 @@ func (s *Server) routes() *http.ServeMux {
 	get("/plan/{plan}/task/{task}/file/{version}/{path...}", s.filePage)
 	get("/plan/{plan}/history", s.historyPage)
 	get("/plan/{plan}/moment", s.moment)
-	get("/plan/{plan}/events", s.events)
+	get("/events", s.events)
 	get("/static/{name}", s.static)
 	m.HandleFunc("GET /raw/{key}/{path...}", s.raw)
 	m.Handle("POST /plan/{plan}/do/{action}", s.answer(s.act))

@@ -54,7 +54,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{},
 		Evidence: map[string]plan.CriterionResult{}}
 	p.Title, p.Past = string(t.TaskID)+" "+plain.Line(t.Title), at
-	p.Said = s.said(r)
+	p.Said, p.Live = s.said(r), at == nil
 	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
 		http.Redirect(w, r, p.TaskURL(t.ReviewTargetTaskID), http.StatusSeeOther) // a CHECK's records are its target's
 		return nil

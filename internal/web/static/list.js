@@ -1,5 +1,5 @@
 // The list of tasks: fold, search, filter, and stay up to date.
-import { announce, at, onMoved, plan, tick, word } from "/static/page.js";
+import { announce, at, morph, onMoved, plan, tick, word } from "/static/page.js";
 
 const tree = document.getElementById("tree");
 const search = document.getElementById("search");
@@ -126,9 +126,9 @@ async function update() {
   }
   for (const [id, html] of Object.entries(live.sections)) {
     const section = document.getElementById(id);
-    if (section.innerHTML !== html) {
-      section.innerHTML = html; // made by the server from the same templates as the page
-    }
+    const now = document.createElement("template");
+    now.innerHTML = html; // made by the server from the same templates as the page
+    morph(section, now.content);
   }
   tick();
   const changed = apply(live.tasks, live.critical);

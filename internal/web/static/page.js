@@ -1,13 +1,12 @@
 // What every page has: it stays up to date, counts the time of what runs, and says so to who can't see it. Without this
 // script all is there too, as it was when the page was loaded.
 
-const words = JSON.parse(document.body.dataset.words) || {};
+import { tend } from "/static/drafts.js";
+import { morph } from "/static/morph.js";
+import { follow } from "/static/stream.js";
+import { word } from "/static/words.js";
 
-// word is a text in the page's language, with %s and %d filled in.
-export function word(text, ...values) {
-  let i = 0;
-  return (words[text] || text).replace(/%[sd]/g, () => String(values[i++]));
-}
+export { morph, word };
 
 export const plan = document.body.dataset.plan || "";
 export const at = document.body.dataset.at || "";
@@ -47,106 +46,41 @@ async function moved() {
   }, 400);
 }
 
-// A page that nobody sees does not listen: a browser has only a few connections for all pages of a server.
-let source = null;
+// connect has the page follow the events of its plan.
 function connect() {
   const note = document.getElementById("connection");
+  const name = decodeURIComponent(plan.split("/").pop());
   let last = null;
-  source = new EventSource(plan + "/events");
-  source.addEventListener("moved", (event) => {
-    if (last !== event.data) {
-      last = event.data;
+  follow((heard, lost) => {
+    note.textContent = word("Connection lost; trying again");
+    note.hidden = !lost;
+    if (heard.has(name) && heard.get(name) !== last) {
+      last = heard.get(name);
       moved(); // also at first, for what happened while the page was on its way
     }
   });
-  source.onopen = () => { note.hidden = true; };
-  source.onerror = () => {
-    note.textContent = word("Connection lost; trying again");
-    note.hidden = false;
-  };
 }
 
-function listen() {
-  source?.close();
-  if (document.visibilityState === "visible") {
-    connect();
-  }
-}
-addEventListener("pagehide", () => source?.close());
-
-// shown has the parts as they came from the server: the page itself changes in them what is open, and the time.
-const shown = new Map([...document.querySelectorAll("[data-live]")].map((part) => [part.id, part.innerHTML]));
-
-// refresh replaces the parts of the page that are marked data-live by what the server has of them now.
+// refresh makes the page what the server has of it now.
 async function refresh() {
-  const parts = [...document.querySelectorAll("[data-live]")];
-  if (parts.length === 0 || at) {
+  const main = document.querySelector("main[data-live]");
+  if (!main || at) {
     return;
   }
   const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!reply.ok) {
     return;
   }
+  const status = () => document.querySelector("#task-head .status")?.textContent.trim();
+  const before = status();
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-  for (const part of parts) {
-    const now = fresh.getElementById(part.id);
-    if (now && now.innerHTML !== shown.get(part.id)) {
-      const open = new Set([...part.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
-      shown.set(part.id, now.innerHTML);
-      part.replaceChildren(...now.childNodes);
-      for (const summary of part.querySelectorAll("details > summary")) {
-        if (open.has(summary.textContent)) {
-          summary.parentElement.open = true;
-        }
-      }
-    }
-  }
-  // A section that has come or gone, or a form that is no longer right: forms are left alone while somebody writes.
-  const shape = (doc) => [...doc.querySelectorAll("[data-live], main form input[type=hidden]:not([name=page])")].map((e) => e.id + e.value).join();
-  if (shape(fresh) !== shape(document)) {
-    const dirty = [...document.querySelectorAll("main form")].some((form) => form.dataset.touched);
-    if (!dirty && !document.activeElement?.closest("main form")) {
-      document.querySelector("main").replaceChildren(...fresh.querySelector("main").childNodes);
-      for (const part of document.querySelectorAll("[data-live]")) {
-        shown.set(part.id, part.innerHTML);
-      }
-      prepareForms();
-      const title = document.querySelector("#task-head .status");
-      if (title) {
-        announce(word("%s is now %s", document.title.split(" ")[0], title.textContent.trim()));
-      }
-    } else if (!document.getElementById("changed")) {
-      const note = document.createElement("p");
-      note.className = "warn";
-      note.id = "changed";
-      note.setAttribute("role", "status");
-      note.textContent = word("The page has changed: load it again");
-      document.querySelector(".do")?.prepend(note);
-    }
+  document.title = fresh.title;
+  morph(main, fresh.querySelector("main"));
+  tend();
+  if (status() !== before) {
+    announce(word("%s is now %s", document.title.split(" ")[0], status()));
   }
   tick();
-}
-
-// prepareForms keeps a form from being sent twice, and remembers that somebody has begun to fill it in.
-function prepareForms() {
-  for (const form of document.querySelectorAll("main form")) {
-    if (form.dataset.ready) {
-      continue;
-    }
-    form.dataset.ready = "yes";
-    form.addEventListener("input", () => { form.dataset.touched = "yes"; });
-    if (form.method === "post") {
-      form.addEventListener("submit", () => {
-        // After the form's data have been taken: a disabled button would not be part of it.
-        setTimeout(() => {
-          for (const button of form.querySelectorAll("button")) {
-            button.disabled = true;
-          }
-          announce(word("Carrying it out ..."));
-        });
-      });
-    }
-  }
 }
 
 function elapsed(since) {
@@ -163,6 +97,9 @@ export function tick() {
 
 // tails brings the ends of logs up to date: what is printed moves no ref.
 async function tails() {
+  if (document.visibilityState !== "visible") {
+    return;
+  }
   for (const log of document.querySelectorAll("[data-tail]")) {
     const reply = await fetch(log.dataset.tail);
     if (reply.ok && log.isConnected) {
@@ -190,12 +127,16 @@ if (new URLSearchParams(location.search).has("said")) {
   url.searchParams.delete("said");
   history.replaceState(null, "", url);
 }
-prepareForms();
+tend();
 tick();
+addEventListener("submit", (event) => {
+  if (event.target.method === "post" && !event.defaultPrevented) {
+    announce(word("Carrying it out ..."));
+  }
+});
 setInterval(tick, 1000);
 if (plan) {
   setInterval(() => tails().catch(() => {}), 1000);
   onMoved(refresh);
-  listen();
-  document.addEventListener("visibilitychange", listen);
+  connect();
 }

@@ -1,0 +1,100 @@
+// A task's page stays open through the task's whole life, and is never loaded anew: what it shows is right after each event,
+// and what somebody writes meanwhile stays. A browser needs one stream, however many windows show a plan.
+import { audit, check, open, step, wf } from "./browser.mjs";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const { context, page, complaints } = await open();
+const address = process.env.ADDRESS;
+const base = new URL(address).origin;
+const plan = base + "/plan/WFS-life";
+const write = (text, name = "note.md") => writeFileSync(join(process.env.REPO, name), text);
+
+await page.goto(address);
+await page.goto(plan + "/task/NOTE-1");
+await page.evaluate(() => (globalThis.whole = true)); // gone after any reload
+
+// shows waits until the page shows a status, and checks that nothing of it is missing.
+async function shows(status) {
+  await page.locator("#task-head .status").filter({ hasText: status }).first().waitFor();
+  check((await page.locator("#task-head h1").textContent()).startsWith("NOTE-1"), "the title is gone");
+  check((await page.locator("#criteria tbody tr").count()) === 2, "the criteria are gone");
+  check((await page.locator("#around").textContent()).includes("LIST-1"), "the inputs are gone");
+  check(await page.evaluate(() => globalThis.whole), "the page was loaded anew");
+}
+
+await step("it waits for its input, then it is ready", async () => {
+  await shows("PENDING");
+  await wf("run").catch((err) => check(err.code === 3, String(err)));
+  await shows("READY");
+});
+
+const form = page.locator("#do-review form");
+await step("a version comes, and with it the form to review it", async () => {
+  write("# Note\n\nfirst\n");
+  await wf("submit", "NOTE-1", "note.md");
+  await shows("READY_TO_CHECK");
+  await form.getByRole("button", { name: "Approve v1" }).waitFor();
+  await page.locator("#version-v1").waitFor();
+});
+
+await step("what is typed stays, with the cursor in it, when something else happens", async () => {
+  const why = form.getByLabel("Why, and what to change");
+  await why.fill("Half a sent");
+  await form.getByRole("group", { name: /A1/ }).getByLabel("fail").check();
+  await why.focus();
+  await wf("waive", "NOTE-1", "--criterion", "A2", "-m", "long is fine");
+  await page.locator("#versions").getByText("waived").waitFor();
+  await page.keyboard.type("ence");
+  check((await why.inputValue()) === "Half a sentence", await why.inputValue());
+  check(await form.getByRole("group", { name: /A1/ }).getByLabel("fail").isChecked(), "the choice is gone");
+});
+
+await step("a newer version keeps what was written, and takes back what was chosen", async () => {
+  write("# Note\n\nsecond\n");
+  await wf("submit", "NOTE-1", "note.md");
+  await form.getByRole("button", { name: "Approve v2" }).waitFor();
+  await form.getByText("v2 came while you wrote about v1").waitFor();
+  check((await form.getByLabel("Why, and what to change").inputValue()) === "Half a sentence", "the text is gone");
+  check((await form.locator("input:checked").count()) === 0, "a choice about v1 is one about v2");
+  await shows("READY_TO_CHECK");
+});
+
+await step("somebody else rejects it, hands in again, and approves", async () => {
+  await wf("review", "NOTE-1", "--reject", "-m", "No second.");
+  await shows("TO_BE_MODIFY");
+  await page.getByText("No second.").first().waitFor();
+  write("# Note\n\nthird\n");
+  await wf("submit", "NOTE-1", "note.md");
+  await shows("READY_TO_CHECK");
+  check((await page.locator("#versions article").count()) === 3, "a version is missing");
+  await wf("review", "NOTE-1", "--approve");
+  await shows("DONE");
+  check((await page.locator("#around").textContent()).includes("POST-1"), "what needs it is gone");
+  await audit(page, "after a life");
+});
+
+await step("seven windows, one stream", async () => {
+  const windows = [page];
+  for (let i = 0; i < 6; i++) {
+    const other = await context.newPage();
+    await other.goto(plan + (i % 2 ? "/task/POST-1" : ""));
+    windows.push(other);
+  }
+  const visible = await Promise.all(windows.map((w) => w.evaluate(() => document.visibilityState)));
+  check(visible.every((v) => v === "visible"), `windows: ${visible}`);
+  const locks = await page.evaluate(() => navigator.locks.query());
+  check(locks.held.length === 1 && locks.pending.length === windows.length - 1, JSON.stringify(locks));
+  // The one that listens goes; another takes over.
+  await page.close();
+  write("hello\n", "post.md");
+  await wf("submit", "POST-1", "post.md");
+  for (const [i, w] of windows.slice(1).entries()) {
+    await w.locator(i % 2 ? "#task-head" : '#tree li[data-task="POST-1"]').filter({ hasText: "READY_TO_CHECK" }).waitFor();
+  }
+});
+
+await step("nobody complained", async () => {
+  check(complaints.length === 0, complaints.join("\n"));
+});
+await context.close();
