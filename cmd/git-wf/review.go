@@ -24,14 +24,14 @@ func (e *env) reviewCommand() *cli.Command {
 		Usage:     "review the newest version of a task",
 		ArgsUsage: "TASK",
 		Description: "Without --approve or --reject, opens your editor with a form. Criteria with a command are judged by running it,\n" +
-			"not by you. An approval passes the criteria that you do not mention.",
+			"not by you. An approval passes the criteria that you do not mention, and says which. A rejection says why.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("approve", "the version may land"),
 			boolFlag("reject", "the version has to be redone"),
 			boolFlag("still-holds", "the approved version holds for what its inputs are now: it is not made again"),
 			countFlag("score", "0 to 100", "follows from the criteria"),
-			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail[:EVIDENCE]`; may be repeated"),
+			listFlag("criterion", "a verdict on one criterion, `ID=pass|fail|none[:EVIDENCE]`; may be repeated"),
 			listFlag("rating", "of a rubric, `DIMENSION=NUMBER`, or DIMENSION=none where it does not apply; may be repeated"),
 			messageFlag("why, and what to change"),
 			textFlag("artifact", "review this `VERSION`, such as v2: refused unless it is the newest", ""),
@@ -122,6 +122,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return e.printJSON(rev)
 	}
 	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
+	if ids := check.Wholly(rev); len(ids) > 0 {
+		fmt.Fprintf(e.stdout, "passed on your word: %s\n", plain.Line(strings.Join(ids, ", ")))
+	}
 	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
@@ -161,7 +164,7 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	for _, text := range c.StringSlice("criterion") {
 		id, ruling, ok := strings.Cut(text, "=")
 		if !ok {
-			return o, false, usage("--criterion %s: expected ID=pass or ID=fail, with :EVIDENCE after it", text)
+			return o, false, usage("--criterion %s: expected ID=pass, ID=fail or ID=none, with :EVIDENCE after it", text)
 		}
 		word, evidence, _ := strings.Cut(ruling, ":")
 		if err := o.Rule(id, word, strings.TrimSpace(evidence)); err != nil {

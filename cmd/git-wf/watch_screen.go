@@ -227,10 +227,7 @@ func (w *watcher) decide(ctx context.Context, d watch.Decision) {
 		args[2] = "--approve"
 	}
 	for _, r := range d.Rulings {
-		word := "fail"
-		if r.Pass {
-			word = "pass"
-		}
+		word := r.Word
 		if r.Evidence != "" {
 			word += ":" + r.Evidence
 		}
@@ -251,6 +248,7 @@ func (w *watcher) decide(ctx context.Context, d watch.Decision) {
 		return func() {
 			if o.OK {
 				said, _, _ = strings.Cut(said, "\n") // what comes next is to be seen
+				w.model.Decided(d.Task)
 			}
 			w.model.Say(said)
 			w.refresh(ctx)

@@ -29,13 +29,8 @@ func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Tim
 	r := s.review(o.Reviewer, o.Session, now)
 	rulings := map[string]plan.CriterionResult{}
 	for _, c := range s.Task.AcceptanceCriteria {
-		ruling, ruled := o.Criteria[c.ID]
-		switch {
-		case !c.Manual() || !ruled:
-		case ruling.Pass:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, ruling.Evidence)
-		default:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultFail, ruling.Evidence)
+		if ruling, ruled := o.Criteria[c.ID]; ruled && c.Manual() {
+			rulings[c.ID] = NewResult(c, o.Reviewer, ruling.Result, ruling.Evidence)
 		}
 	}
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)

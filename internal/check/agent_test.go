@@ -11,7 +11,7 @@ func TestScoreBelow(t *testing.T) {
 	task, ran := graded("M+ s")
 	s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v1", Tree: "4b82"}, MinScore: 90}
 	o := AgentOpinion{Reviewer: "critic", Verdict: plan.Approved, Score: 85, Summary: "Good.",
-		Criteria: map[string]Ruling{"A2": {true, "seen"}}}
+		Criteria: map[string]Ruling{"A2": {plan.ResultPass, "seen"}}}
 	r := ByAgent(s, ran, o, aTime)
 	if r.Verdict != plan.Rejected || r.Reason != "Score 85 is below 90." {
 		t.Errorf("%s, %q", r.Verdict, r.Reason)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	}
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
-			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass or fail, then what it rests on\n%s: \n", c.ID, c.Severity,
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass, fail or none, then what it rests on; empty is none\n%s: \n", c.ID, c.Severity,
 				plain.Line(c.Statement), formKey(c.ID))
 		}
 	}
@@ -85,7 +86,7 @@ func ParseForm(text string) (o Opinion, ok bool, err error) {
 
 func (o *Opinion) set(key, value string) error {
 	switch {
-	case value == "":
+	case value == "" && (key == "verdict" || key == "score" || strings.HasPrefix(key, ratingMark)):
 		return nil
 	case key == "verdict":
 		v, ok := map[string]plan.Verdict{"approve": plan.Approved, "reject": plan.Rejected}[value]
@@ -102,7 +103,7 @@ func (o *Opinion) set(key, value string) error {
 	case strings.HasPrefix(key, ratingMark):
 		return o.Rate(strings.TrimPrefix(key, ratingMark), value)
 	default:
-		word, evidence, _ := strings.Cut(value, " ")
+		word, evidence, _ := strings.Cut(cmp.Or(value, "none"), " ")
 		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
 	}
 	return nil
@@ -128,14 +129,15 @@ func (o *Opinion) Rate(dimension, value string) error {
 	return nil
 }
 
-// Rule adds a ruling on one criterion; word is "pass" or "fail".
+// Rule adds a ruling on one criterion; word is "pass", "fail", or "none" to leave it open.
 func (o *Opinion) Rule(id, word, evidence string) error {
-	if word != plan.ResultPass && word != plan.ResultFail {
-		return fmt.Errorf("criterion %s: expected pass or fail, found %q", id, word)
+	result, ok := map[string]string{"pass": plan.ResultPass, "fail": plan.ResultFail, "none": plan.ResultNotJudged}[word]
+	if !ok {
+		return fmt.Errorf("criterion %s: expected pass, fail or none, found %q", id, word)
 	}
 	if o.Criteria == nil {
 		o.Criteria = map[string]Ruling{}
 	}
-	o.Criteria[id] = Ruling{Pass: word == plan.ResultPass, Evidence: evidence}
+	o.Criteria[id] = Ruling{Result: result, Evidence: evidence}
 	return nil
 }

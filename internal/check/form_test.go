@@ -70,12 +70,15 @@ func TestFormRoundTrip(t *testing.T) {
 			answers["score"] = strconv.Itoa(n)
 			want.Score = &n
 		}
+		for _, id := range ids { // an empty line leaves it open
+			want.Criteria[id] = Ruling{Result: plan.ResultNotJudged}
+		}
 		for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom(ids), rapid.ID[string]).Draw(t, "ruled") {
 			evidence := words.Draw(t, "evidence")
-			pass := rapid.Bool().Draw(t, "pass")
-			word := map[bool]string{true: "pass", false: "fail"}[pass]
+			result := rapid.SampledFrom([]string{plan.ResultPass, plan.ResultFail, plan.ResultNotJudged}).Draw(t, "result")
+			word := strings.Replace(result, plan.ResultNotJudged, "none", 1)
 			answers[formKey(id)] = word + rapid.SampledFrom([]string{" ", ": "}).Draw(t, "sep") + evidence
-			want.Criteria[id] = Ruling{Pass: pass, Evidence: evidence}
+			want.Criteria[id] = Ruling{Result: result, Evidence: evidence}
 		}
 		want.Message = strings.Join(rapid.SliceOfN(words, 0, 3).Draw(t, "message"), "\n")
 		form := Form(s, ran)
@@ -99,7 +102,8 @@ func TestFormAsksOnlyForWhatAPersonJudges(t *testing.T) {
 	if !strings.Contains(form, "\nA1: \n") || strings.Contains(form, "\nA2:") {
 		t.Errorf("form:\n%s", form)
 	}
-	if o, ok, err := ParseForm(form); ok || err != nil || len(o.Criteria) > 0 || o.Message != "" {
+	if o, ok, err := ParseForm(form); ok || err != nil || len(o.Criteria) != 1 || o.Criteria["A1"].Result != plan.ResultNotJudged ||
+		o.Message != "" {
 		t.Errorf("an empty form says %+v, %v, %v", o, ok, err)
 	}
 }
@@ -111,9 +115,9 @@ func TestParseFormErrors(t *testing.T) {
 		{"score too high", "score: 101", `line 1: score: expected 0 to 100, found "101"`},
 		{"score below zero", "score: -1", `line 1: score: expected 0 to 100, found "-1"`},
 		{"score no number", "score: 9e1", `line 1: score: expected 0 to 100, found "9e1"`},
-		{"ruling", "A1: maybe so\r\n", `line 1: criterion A1: expected pass or fail, found "maybe"`},
+		{"ruling", "A1: maybe so\r\n", `line 1: criterion A1: expected pass, fail or none, found "maybe"`},
 		{"no more after the message", "A1: x\nmessage: A2: pass\nA3: maybe",
-			`line 1: criterion A1: expected pass or fail, found "x"`},
+			`line 1: criterion A1: expected pass, fail or none, found "x"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,9 +46,9 @@ type Opinion struct {
 	CheckedBy string // id of the record of what the engine ran, "" if none
 }
 
-// Ruling is a person's verdict on one criterion.
+// Ruling is what somebody says of one criterion.
 type Ruling struct {
-	Pass     bool
+	Result   string // plan.ResultPass, ResultFail or, where it is left open, ResultNotJudged
 	Evidence string
 }
 
@@ -67,9 +67,13 @@ func (o Opinion) Fits(t *plan.Task) error {
 	return nil
 }
 
+// wholly is the evidence of a criterion that passes because a person approved a version without mentioning it.
+const wholly = "approved as a whole"
+
 // ByPerson joins what the engine ran and a person's opinion into a review. A person can't overrule the engine: a
 // ruling on a criterion with a run line is an error. When a person approves, the criteria that they do not mention
-// pass on their word; when they reject, those are not judged.
+// pass on their word; when they reject, those are not judged. A MUST that they leave open can't be approved, and a
+// rejection says why.
 func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (plan.Review, error) {
 	if err := o.Fits(s.Task); err != nil {
 		return plan.Review{}, err
@@ -81,15 +85,16 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		ruling, ruled := o.Criteria[c.ID]
 		switch {
 		case !c.Manual():
-		case ruled && ruling.Pass:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, ruling.Evidence)
 		case ruled:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultFail, ruling.Evidence)
+			rulings[c.ID] = NewResult(c, o.Reviewer, ruling.Result, ruling.Evidence)
 		case o.Verdict == plan.Approved:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, "approved as a whole")
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, wholly)
 		}
 	}
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)
+	if err := o.complete(s.Task.TaskID, r.Criteria); err != nil {
+		return plan.Review{}, err
+	}
 	r.Verdict, r.Reason, r.CheckID, r.SelfReviewed = o.Verdict, o.Message, o.CheckedBy, o.SelfMade
 	r.Score = plan.Score(r.Criteria)
 	if s.Rubric != nil {
@@ -117,6 +122,35 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		r.Reason = reason(r, s.MinScore)
 	}
 	return r, nil
+}
+
+// complete refuses what nobody can learn from: an approval that leaves a MUST open, a rejection without a reason.
+func (o Opinion) complete(task plan.TaskID, results []plan.CriterionResult) error {
+	failed := false
+	for _, r := range results {
+		if failed = failed || r.Result == plan.ResultFail; r.Severity != plan.Must || o.Verdict != plan.Approved {
+			continue
+		}
+		if o.Criteria[r.ID].Result == plan.ResultNotJudged && r.Result == plan.ResultNotJudged {
+			return fault.Usage(fmt.Sprintf("git wf review %s --approve --criterion %s=pass:EVIDENCE, or --reject -m WHY", task,
+				r.ID), "%s: can't be approved while %s is not judged: it is a MUST", task, r.ID)
+		}
+	}
+	if o.Verdict == plan.Rejected && o.Message == "" && !failed && len(o.Ratings) == 0 {
+		return fault.Usage(fmt.Sprintf("git wf review %s --reject -m WHY, or --criterion ID=fail:EVIDENCE", task),
+			"%s: a rejection says why: whoever makes it again has nothing else to go by", task)
+	}
+	return nil
+}
+
+// Wholly lists the criteria that passed because a review approved the version as a whole.
+func Wholly(r plan.Review) (ids []string) {
+	for _, c := range r.Criteria {
+		if c.Result == plan.ResultPass && c.By == r.Reviewer && c.Evidence == wholly {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // rate puts ratings into a review and returns the score that they give.
@@ -181,9 +215,13 @@ func suggestions(results []plan.CriterionResult) []plan.Suggestion {
 // reason says in a sentence why the verdict is what it is.
 func reason(r plan.Review, minScore int) string {
 	failed := 0
+	var open []string
 	for _, c := range r.Criteria {
-		if c.Result == plan.ResultFail {
+		switch c.Result {
+		case plan.ResultFail:
 			failed++
+		case plan.ResultNotJudged:
+			open = append(open, c.ID)
 		}
 	}
 	var vetoed []string
@@ -195,6 +233,10 @@ func reason(r plan.Review, minScore int) string {
 		return fmt.Sprintf("%s at or below %d %% of the scale.", strings.Join(vetoed, ", "), r.Rubric.Veto)
 	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
 		return fmt.Sprintf("Approved with concerns: score %d is below %d.", r.Score, r.Rubric.Clear)
+	case r.Verdict == plan.Approved && len(Wholly(r)) > 0 && failed == 0:
+		return "Approved as a whole, by word: " + strings.Join(Wholly(r), ", ") + "."
+	case r.Verdict == plan.Approved && failed == 0 && len(open) > 0:
+		return "What was judged passed; not judged: " + strings.Join(open, ", ") + "."
 	case r.Verdict == plan.Approved && failed == 0:
 		return "Every criterion passed."
 	case r.Verdict == plan.Approved:

@@ -54,7 +54,8 @@ func TestByEngine(t *testing.T) {
 		{"not judged is not passed", "M? S+", 100, plan.Rejected, "Rejected without a failed criterion.", ""},
 		{"nobody judged the person's part", "M- m", 100, plan.Rejected, "1 of 2 criteria failed.", "HIGH A1"},
 		{"a MUST of a person's is not passed", "M+ m", 100, plan.Rejected, "Rejected without a failed criterion.", ""},
-		{"a SHOULD that nobody judged costs nothing", "M+ s", 100, plan.Approved, "Every criterion passed.", ""},
+		{"a SHOULD that nobody judged costs nothing", "M+ s", 100, plan.Approved,
+			"What was judged passed; not judged: A2.", ""},
 		{"no criteria", "", 100, plan.Approved, "Every criterion passed.", ""},
 	}
 	for _, tt := range tests {
@@ -108,29 +109,36 @@ func TestByPerson(t *testing.T) {
 		reason         string
 	}{
 		{"approved as a whole", "M+ m s", Opinion{Verdict: plan.Approved}, 100, "pass:checks pass:ann pass:ann",
-			"Every criterion passed."},
+			"Approved as a whole, by word: A2, A3."},
+		{"approved, each by itself", "M+ m s", Opinion{Verdict: plan.Approved,
+			Criteria: map[string]Ruling{"A2": {plan.ResultPass, "read"}, "A3": {plan.ResultPass, ""}}}, 100,
+			"pass:checks pass:ann pass:ann", "Every criterion passed."},
+		{"a SHOULD left open", "M+ m s", Opinion{Verdict: plan.Approved,
+			Criteria: map[string]Ruling{"A2": {plan.ResultPass, "read"}, "A3": {plan.ResultNotJudged, "no time"}}}, 100,
+			"pass:checks pass:ann not_judged:ann", "What was judged passed; not judged: A3."},
 		{"approved but for one", "M+ m s", Opinion{Verdict: plan.Approved,
-			Criteria: map[string]Ruling{"A3": {false, "dull"}}}, 90,
+			Criteria: map[string]Ruling{"A3": {plan.ResultFail, "dull"}}}, 90,
 			"pass:checks pass:ann fail:ann", "Every MUST criterion passed; 1 of 3 criteria failed."},
 		{"what the engine saw stays", "S- m", Opinion{Verdict: plan.Approved}, 90, "fail:checks pass:ann",
 			"Every MUST criterion passed; 1 of 2 criteria failed."},
-		{"a waiver stays", "Mw m", Opinion{Verdict: plan.Approved}, 100, "waived:checks pass:ann", "Every criterion passed."},
+		{"a waiver stays", "Mw m", Opinion{Verdict: plan.Approved}, 100, "waived:checks pass:ann",
+			"Approved as a whole, by word: A2."},
 		{"a run line that did not run is not approved along", "M m", Opinion{Verdict: plan.Approved}, 100,
-			"not_judged:ann pass:ann", "Every criterion passed."},
+			"not_judged:ann pass:ann", "Approved as a whole, by word: A2."},
 		{"a score of one's own", "m", Opinion{Verdict: plan.Approved, Score: number(95)}, 95, "pass:ann",
-			"Every criterion passed."},
-		{"rejected as a whole", "M+ m", Opinion{Verdict: plan.Rejected}, 0, "pass:checks not_judged:ann",
-			"Rejected without a failed criterion."},
-		{"rejected for a MUST", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {false, "no"}}}, 0,
+			"Approved as a whole, by word: A1."},
+		{"rejected for what the engine saw", "M- m", Opinion{Verdict: plan.Rejected}, 0, "fail:checks not_judged:ann",
+			"1 of 2 criteria failed."},
+		{"rejected for a MUST", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {plan.ResultFail, "no"}}}, 0,
 			"pass:checks fail:ann", "1 of 2 criteria failed."},
-		{"rejected though every MUST passed", "M+ m", Opinion{Verdict: plan.Rejected,
-			Criteria: map[string]Ruling{"A2": {true, ""}}}, 89,
-			"pass:checks pass:ann", "Rejected without a failed criterion."},
+		{"rejected though every MUST passed", "M+ m", Opinion{Verdict: plan.Rejected, Message: "Dull.",
+			Criteria: map[string]Ruling{"A2": {plan.ResultPass, ""}}}, 89,
+			"pass:checks pass:ann", "Dull."},
 		{"rejected for SHOULDs", "M+ s s", Opinion{Verdict: plan.Rejected,
-			Criteria: map[string]Ruling{"A2": {false, ""}, "A3": {false, ""}}}, 80,
+			Criteria: map[string]Ruling{"A2": {plan.ResultFail, ""}, "A3": {plan.ResultFail, ""}}}, 80,
 			"pass:checks fail:ann fail:ann", "Score 80 is below 90."},
-		{"rejected with a score", "m", Opinion{Verdict: plan.Rejected, Score: number(62)}, 62, "not_judged:ann",
-			"Rejected without a failed criterion."},
+		{"rejected with a score", "m", Opinion{Verdict: plan.Rejected, Score: number(62), Message: "Dull."}, 62,
+			"not_judged:ann", "Dull."},
 		{"with words", "m", Opinion{Verdict: plan.Rejected, Message: "No."}, 0, "not_judged:ann", "No."},
 	}
 	for _, tt := range tests {
@@ -162,9 +170,32 @@ func TestByPerson(t *testing.T) {
 func TestRejectionScoresBelowMinimum(t *testing.T) {
 	for _, least := range []int{0, 1, 90, 100} {
 		task, ran := graded("M+")
-		r, err := ByPerson(Subject{Task: task, MinScore: least}, ran, Opinion{Reviewer: "ann", Verdict: plan.Rejected}, aTime)
+		r, err := ByPerson(Subject{Task: task, MinScore: least}, ran, Opinion{Reviewer: "ann", Verdict: plan.Rejected,
+			Message: "No."}, aTime)
 		if err != nil || r.Score != max(least-1, 0) {
 			t.Errorf("at least %d: %d, %v", least, r.Score, err)
+		}
+	}
+}
+
+// Nobody learns anything from an approval that leaves a MUST open, or from a rejection without a reason.
+func TestOpinionThatSaysTooLittle(t *testing.T) {
+	open := map[string]Ruling{"A2": {plan.ResultNotJudged, "no time"}}
+	for _, tt := range []struct {
+		criteria, want string
+		opinion        Opinion
+	}{
+		{"M+ m", "IMPL-1: can't be approved while A2 is not judged: it is a MUST",
+			Opinion{Verdict: plan.Approved, Criteria: open}},
+		{"M+ mw", "", Opinion{Verdict: plan.Approved, Criteria: open}},
+		{"M+ m", "IMPL-1: a rejection says why: whoever makes it again has nothing else to go by",
+			Opinion{Verdict: plan.Rejected, Criteria: open}},
+	} {
+		task, ran := graded(tt.criteria)
+		tt.opinion.Reviewer = "ann"
+		_, err := ByPerson(Subject{Task: task, MinScore: 90}, ran, tt.opinion, aTime)
+		if err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
+			t.Errorf("%s: %v, want %q", tt.criteria, err, tt.want)
 		}
 	}
 }

@@ -106,7 +106,10 @@ func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *pla
 		Ratings: r.Ratings,
 	}
 	for _, c := range r.Criteria {
-		o.Criteria[c.ID] = check.Ruling{Pass: c.Pass, Evidence: c.Evidence}
+		o.Criteria[c.ID] = check.Ruling{Result: plan.ResultFail, Evidence: c.Evidence}
+		if c.Pass {
+			o.Criteria[c.ID] = check.Ruling{Result: plan.ResultPass, Evidence: c.Evidence}
+		}
 	}
 	return o
 }

@@ -96,7 +96,7 @@ type Decision struct {
 // Ruling is a person's word on one criterion.
 type Ruling struct {
 	Criterion string
-	Pass      bool
+	Word      string // pass, fail, or none where it is left open
 	Evidence  string
 }
 

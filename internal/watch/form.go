@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,17 +26,41 @@ type form struct {
 
 type ruling struct {
 	Criterion
-	word     string // pass, fail, or "" for undecided
+	word     string // pass, fail, none, or "" while nothing is chosen
 	evidence string
 }
 
-func newForm(t *Task, approve bool) *form {
+// newForm begins a review with what was written in an earlier form for the task, if that led to no decision. What was
+// chosen there counts only for the same version.
+func newForm(t *Task, approve bool, draft *form) *form {
 	f := &form{task: t.ID, title: t.Title, version: t.Review.Version, approve: approve}
+	if draft != nil {
+		f.message = draft.message
+	}
 	for _, c := range t.Review.Criteria {
-		f.rulings = append(f.rulings, ruling{Criterion: c})
+		r := ruling{Criterion: c}
+		for _, d := range draft.written() {
+			if d.ID == c.ID {
+				r.evidence = d.evidence
+				if draft.version == f.version {
+					r.word = d.word
+				}
+			}
+		}
+		f.rulings = append(f.rulings, r)
 	}
 	return f
 }
+
+func (f *form) written() []ruling {
+	if f == nil {
+		return nil
+	}
+	return f.rulings
+}
+
+// Decided says that a decision on the task was recorded: what was written for it is no draft any more.
+func (m *Model) Decided(id plan.TaskID) { delete(m.drafts, id) }
 
 func (f *form) messageField() int { return 2 * len(f.rulings) }
 func (f *form) button() int       { return f.messageField() + 1 }
@@ -47,7 +72,7 @@ func (m *Model) pressForm(k terminal.Key) Wish {
 	switch k {
 	case terminal.Escape:
 		m.form = nil
-		m.said = "nothing is recorded"
+		m.said = "nothing is recorded; what you wrote stays in the form"
 		return Wish{}
 	case terminal.Up, terminal.BackTab:
 		f.at = max(f.at-1, 0)
@@ -82,28 +107,30 @@ func (r *ruling) turn(k terminal.Key) {
 	case "f", "n", "-":
 		r.word = "fail"
 	case terminal.Backspace:
-		r.word = ""
+		r.word = "none"
 	case " ", terminal.Right, terminal.Left:
-		r.word = map[string]string{"": "pass", "pass": "fail", "fail": ""}[r.word]
+		r.word = map[string]string{"": "pass", "pass": "fail", "fail": "none", "none": "pass"}[r.word]
 	}
 }
 
 // submit makes the decision, if the form is complete.
 func (m *Model) submit() Wish {
 	f := m.form
+	if t := m.byID[f.task]; t == nil || t.Review.Version != f.version {
+		f.wrong = fmt.Sprintf("%s is no longer the newest version of %s: look again (Esc)", f.version, f.task)
+		return Wish{}
+	}
 	d := &Decision{Task: f.task, Version: f.version, Approve: f.approve, Message: strings.TrimSpace(f.message)}
-	for _, r := range f.rulings {
-		if r.word != "" {
-			d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Pass: r.word == "pass",
-				Evidence: strings.TrimSpace(r.evidence)})
+	for i, r := range f.rulings {
+		word := cmp.Or(r.word, "none")
+		if f.approve && word == "none" && r.Severity == string(plan.Must) {
+			f.at, f.wrong = 2*i, r.ID+" is a MUST: say pass or fail"
+			return Wish{}
 		}
+		d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Word: word, Evidence: strings.TrimSpace(r.evidence)})
 	}
 	if !f.approve && d.Message == "" && !someFail(d.Rulings) {
 		f.at, f.wrong = f.messageField(), "say why, and what to change"
-		return Wish{}
-	}
-	if t := m.byID[f.task]; t == nil || t.Review.Version != f.version {
-		f.wrong = fmt.Sprintf("%s is no longer the newest version of %s: look again (Esc)", f.version, f.task)
 		return Wish{}
 	}
 	m.form = nil
@@ -113,7 +140,7 @@ func (m *Model) submit() Wish {
 
 func someFail(rulings []Ruling) bool {
 	for _, r := range rulings {
-		if !r.Pass {
+		if r.Word == "fail" {
 			return true
 		}
 	}
@@ -136,8 +163,10 @@ func (f *form) lines(columns int, ascii bool) (rows []Line, at int) {
 	}
 	for i, r := range f.rulings {
 		add(-1, Plain, fmt.Sprintf("%s %s: %s", r.ID, r.Severity, plain.Line(r.Statement)))
-		word, style := "( ) pass  ( ) fail  (*) not judged", Faint
+		word, style := "( ) pass  ( ) fail  ( ) not judged", Faint
 		switch r.word {
+		case "none":
+			word = "( ) pass  ( ) fail  (*) not judged"
 		case "pass":
 			word, style = "(*) pass  ( ) fail  ( ) not judged", Good
 		case "fail":

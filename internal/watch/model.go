@@ -20,6 +20,7 @@ type Model struct {
 
 	pages  []*view // above the tree; the last is on top
 	form   *form
+	drafts map[plan.TaskID]*form // that led to no decision yet
 	help   bool
 	typing *string // the search text while it is typed
 	sought string
@@ -172,7 +173,11 @@ func (m *Model) about(k terminal.Key, id plan.TaskID) Wish {
 			m.said = string(id) + " has no version to review"
 			return Wish{}
 		}
-		m.form = newForm(t, k == "a")
+		m.form = newForm(t, k == "a", m.drafts[t.ID])
+		if m.drafts == nil {
+			m.drafts = map[plan.TaskID]*form{}
+		}
+		m.drafts[t.ID] = m.form
 	}
 	return Wish{}
 }

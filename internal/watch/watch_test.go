@@ -135,17 +135,21 @@ func TestReviewForm(t *testing.T) {
 		want *Decision
 		said string // in the last screen, if there is no decision
 	}{
-		{"approve without a word", []terminal.Key{"a", enter, enter, enter, enter, enter, enter},
-			&Decision{Task: "NOTE-1", Version: "v2", Approve: true}, ""},
+		{"approve without a word", []terminal.Key{"a", enter, enter, enter, enter, enter, enter}, nil,
+			"A1 is a MUST: say pass or fail"},
+		{"approve what had to be judged", []terminal.Key{"a", "p", enter, enter, enter, enter, enter, enter},
+			&Decision{Task: "NOTE-1", Version: "v2", Approve: true,
+				Rulings: []Ruling{{"A1", "pass", ""}, {"A2", "none", ""}}}, ""},
 		{"approve with verdicts", []terminal.Key{"a", "p", enter, "好", " ", "x", enter, "f", enter, enter, enter, enter},
 			&Decision{
-				Task: "NOTE-1", Version: "v2", Approve: true, Rulings: []Ruling{{"A1", true, "好 x"}, {"A2", false, ""}},
+				Task: "NOTE-1", Version: "v2", Approve: true, Rulings: []Ruling{{"A1", "pass", "好 x"}, {"A2", "fail", ""}},
 			}, ""},
 		{"reject without a reason", []terminal.Key{"x", enter, enter, enter, enter, enter, enter}, nil, "say why"},
 		{"reject with a reason", []terminal.Key{"x", enter, enter, enter, enter, "n", "o", terminal.Backspace, "!", enter,
-			enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!"}, ""},
+			enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!",
+			Rulings: []Ruling{{"A1", "none", ""}, {"A2", "none", ""}}}, ""},
 		{"reject because a criterion failed", []terminal.Key{"x", "f", enter, enter, enter, enter, enter, enter},
-			&Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", false, ""}}}, ""},
+			&Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", "fail", ""}, {"A2", "none", ""}}}, ""},
 		{"think better of it", []terminal.Key{"x", "f", terminal.Escape}, nil, "nothing is recorded"},
 		{"nothing to review", []terminal.Key{"G", "a"}, nil, "POST-1 has no version to review"},
 	}
@@ -170,6 +174,25 @@ func TestReviewForm(t *testing.T) {
 		}
 		if text := drawn(m, 80, 24); !strings.Contains(text, "v2 is no longer the newest version") {
 			t.Errorf("it is not said:\n%s", text)
+		}
+	})
+	t.Run("what was written is kept, and a choice for its version", func(t *testing.T) {
+		m, _ := begin("a", "p", enter, "o", "k", terminal.Escape, "x")
+		if text := drawn(m, 80, 24); !strings.Contains(text, "evidence: ok") || !strings.Contains(text, "(*) pass") {
+			t.Errorf("it is gone:\n%s", text)
+		}
+		press(m, terminal.Escape)
+		o := sample()
+		o.Tasks[2].Review.Version = "v3"
+		m.Show(o)
+		press(m, "a")
+		if text := drawn(m, 80, 24); !strings.Contains(text, "evidence: ok") || strings.Contains(text, "(*) pass") {
+			t.Errorf("a choice about v2 is one about v3, or the text is gone:\n%s", text)
+		}
+		m.Decided("NOTE-1")
+		press(m, terminal.Escape, "a")
+		if text := drawn(m, 80, 24); strings.Contains(text, "evidence: ok") {
+			t.Errorf("it outlives the decision:\n%s", text)
 		}
 	})
 }

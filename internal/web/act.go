@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -45,14 +46,14 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		}
 		back, words = planURL(snap.ID, "task", string(t.TaskID)), []string{"--", string(t.TaskID)}
 		if flags, err = decision(name, state, t, r); err != nil {
-			return err
+			return s.refused(w, r, back, err)
 		}
 	}
 	if name == "answer" {
 		dir, files, err := uploaded(r)
 		defer os.RemoveAll(dir)
 		if err != nil {
-			return err
+			return s.refused(w, r, back, err)
 		}
 		flags = append(flags, files...)
 		if text := written(r, "text"); text == "-" { // which would be standard input
@@ -62,11 +63,26 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	// The decision was made: a browser that leaves the page does not cancel it.
-	o := s.Commands(context.WithoutCancel(r.Context()), slices.Concat(args, flags, words))
+	s.tellNext(w, r, back, s.Commands(context.WithoutCancel(r.Context()), slices.Concat(args, flags, words)))
+	return nil
+}
+
+// tellNext goes back to a page, which shows how a command ended.
+func (s *Server) tellNext(w http.ResponseWriter, r *http.Request, back string, o Outcome) {
 	o.Output = plain.Text(o.Output)
 	key := secret()
 	s.outcomes.keep(key, o)
 	http.Redirect(w, r, back+"?said="+key, http.StatusSeeOther)
+}
+
+// refused says on the page what is wrong with one of its forms, so that it can be mended there. What is not about the
+// form stays an error.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, back string, err error) error {
+	var p *problem
+	if !errors.As(err, &p) || p.status == http.StatusNotFound {
+		return err
+	}
+	s.tellNext(w, r, back, Outcome{Output: "error: " + p.text})
 	return nil
 }
 
@@ -139,8 +155,11 @@ func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]stri
 	}
 	for _, c := range t.AcceptanceCriteria {
 		word := r.PostFormValue("criterion." + c.ID)
-		if word != "pass" && word != "fail" {
+		if !c.Manual() {
 			continue
+		}
+		if word != "pass" && word != "fail" {
+			word = "none" // what nobody chose is not what the command makes of a criterion that it is not told of
 		}
 		ruling := "--criterion=" + c.ID + "=" + word
 		if evidence := written(r, "evidence."+c.ID); evidence != "" {

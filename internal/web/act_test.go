@@ -27,14 +27,15 @@ func TestDecisionsAreCommands(t *testing.T) {
 	}{
 		{
 			"approve", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve"},
-			[]string{"review", "--plan=WFS-site", "--approve", "--artifact=v1", "--", "PAGE-1"},
+			[]string{"review", "--plan=WFS-site", "--approve", "--artifact=v1", "--criterion=A1=none", "--criterion=A2=none", "--",
+				"PAGE-1"},
 		},
 		{
 			"reject with a verdict for a criterion", "review",
 			[]string{"task", "PAGE-1", "version", "v1", "verdict", "reject", "criterion.A1", "fail", "evidence.A1",
-				"it: does not", "criterion.A2", "", "message", "-m --approve", "score", "40"},
+				"it: does not", "criterion.A2", "", "evidence.A2", "no time", "message", "-m --approve", "score", "40"},
 			[]string{"review", "--plan=WFS-site", "--reject", "--artifact=v1", "--score=40", "--criterion=A1=fail:it: does not",
-				"--message=-m --approve", "--", "PAGE-1"},
+				"--criterion=A2=none:no time", "--message=-m --approve", "--", "PAGE-1"},
 		},
 		{"retry", "retry", []string{"task", "PAGE-1", "message", "again\r\nand again"},
 			[]string{"retry", "--plan=WFS-site", "--message=again\nand again", "--", "PAGE-1"}},
@@ -84,11 +85,12 @@ func TestRatings(t *testing.T) {
 		return decision("review", state, state.Tasks["PAGE-1"], r)
 	}
 	got, err := ask("rating.cost", "4.5")
-	if want := []string{"--approve", "--artifact=v1", "--rating=<b>worth=none", "--rating=cost=4.5"}; err != nil ||
+	if want := []string{"--approve", "--artifact=v1", "--rating=<b>worth=none", "--rating=cost=4.5", "--criterion=A1=none",
+		"--criterion=A2=none"}; err != nil ||
 		!slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := ask(); err != nil || len(got) != 2 {
+	if got, err := ask(); err != nil || len(got) != 4 {
 		t.Errorf("nothing rated: %q, %v", got, err)
 	}
 	for _, bad := range []string{"6", "-1", "x", "NaN"} {
@@ -104,24 +106,28 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	tests := []struct {
 		name, action string
 		form         []string
-		want         int
+		want         int    // the status
+		said         string // on the task's page, where the form can be mended
 	}{
-		{"no verdict", "review", []string{"task", "PAGE-1", "version", "v1"}, http.StatusBadRequest},
+		{"no verdict", "review", []string{"task", "PAGE-1", "version", "v1"}, http.StatusOK, "the form has no verdict"},
 		{"another version than the newest", "review", []string{"task", "PAGE-1", "version", "v0", "verdict", "approve"},
-			http.StatusConflict},
-		{"no such task", "review", []string{"task", "PAGE-9", "version", "v1", "verdict", "approve"}, http.StatusNotFound},
-		{"a task that is a flag", "retry", []string{"task", "--all"}, http.StatusNotFound},
+			http.StatusOK, "PAGE-1 has a newer version, v1, than the one you looked at, v0: look again"},
+		{"no such task", "review", []string{"task", "PAGE-9", "version", "v1", "verdict", "approve"}, http.StatusNotFound, ""},
+		{"a task that is a flag", "retry", []string{"task", "--all"}, http.StatusNotFound, ""},
 		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score",
-			"--x"}, http.StatusBadRequest},
-		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound},
-		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"},
-			http.StatusBadRequest},
+			"--x"}, http.StatusOK, "a score is a number from 0 to 100"},
+		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound, ""},
+		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"}, http.StatusOK,
+			"say that you mean it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, text := s.ask(http.MethodPost, sitePath+"/do/"+tt.action, s.form(tt.form...), nil)
 			if answer.StatusCode != tt.want || len(s.commands()) > 0 {
 				t.Errorf("status %d, want %d; ran %q\n%s", answer.StatusCode, tt.want, s.commands(), text)
+			}
+			if tt.said != "" {
+				mustHave(t, text, `class="said bad"`, tt.said)
 			}
 		})
 	}
@@ -137,6 +143,7 @@ func TestUpload(t *testing.T) {
 			return Outcome{OK: true, Output: name}
 		}
 	})
+	said := ""
 	send := func(name string) *http.Response {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
@@ -151,6 +158,7 @@ func TestUpload(t *testing.T) {
 		answer, text := s.ask(http.MethodPost, sitePath+"/do/answer", body.String(), func(r *http.Request) {
 			r.Header.Set("Content-Type", form.FormDataContentType())
 		})
+		said = text
 		if name := strings.TrimSpace(text); answer.StatusCode == http.StatusOK && strings.Contains(name, "no such file") {
 			t.Error(name)
 		}
@@ -163,8 +171,11 @@ func TestUpload(t *testing.T) {
 	if answer := send("../../climb.txt"); content != "" && content != "climb.txt rules <nil>" {
 		t.Errorf("status %d, the command saw %q", answer.StatusCode, content)
 	}
-	if answer := send(".git"); answer.StatusCode != http.StatusBadRequest {
-		t.Errorf("a file called .git: status %d", answer.StatusCode)
+	content = ""
+	send(".git")
+	mustHave(t, said, ".git is no name for a file that can be handed in")
+	if content != "" {
+		t.Errorf("a file called .git: the command saw %q", content)
 	}
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "git-wf-ui-*"))
 	if err != nil || len(left) > 0 {

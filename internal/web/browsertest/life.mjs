@@ -68,7 +68,32 @@ await step("somebody else rejects it, hands in again, and approves", async () =>
   await wf("submit", "NOTE-1", "note.md");
   await shows("READY_TO_CHECK");
   check((await page.locator("#versions article").count()) === 3, "a version is missing");
-  await wf("review", "NOTE-1", "--approve");
+});
+
+await step("nothing is recorded that nobody chose, and what is refused is not lost", async () => {
+  const other = await context.newPage();
+  const theirs = other.locator("#do-review form");
+  await other.goto(plan + "/task/NOTE-1");
+  check((await theirs.locator("input:checked").count()) === 0, "a verdict is preset");
+  await theirs.getByRole("button", { name: "Approve v3" }).click();
+  check(await theirs.evaluate((f) => !f.checkValidity()), "a MUST that nobody judged can be approved");
+  const evidence = theirs.getByRole("group", { name: /A2/ }).getByLabel("Evidence");
+  await evidence.fill("looked at line 3");
+  await theirs.getByRole("button", { name: "Reject v3" }).click();
+  await other.getByRole("alert").filter({ hasText: "a rejection says why" }).waitFor();
+  check((await evidence.inputValue()) === "looked at line 3", "what was typed is gone after the refusal");
+  await theirs.getByRole("link", { name: "note.md" }).click();
+  await other.getByRole("heading", { name: "Note", exact: true }).waitFor();
+  await other.goBack();
+  check((await evidence.inputValue()) === "looked at line 3", "what was typed is gone after another page");
+  await theirs.getByRole("group", { name: /A1/ }).getByLabel("pass").check();
+  await theirs.getByRole("button", { name: "Approve v3" }).click();
+  await other.getByRole("status").filter({ hasText: "NOTE-1: approve v3" }).waitFor();
+  const review = other.getByRole("group", { name: "APPROVED.md" });
+  check(/A2.*not judged.*looked at line 3/.test((await review.innerText()).replace(/\s+/g, " ")), await review.innerText());
+  await other.locator("#do-review > summary").click();
+  check((await evidence.inputValue()) === "", "what was recorded is still a draft");
+  await other.close();
   await shows("DONE");
   check((await page.locator("#around").textContent()).includes("POST-1"), "what needs it is gone");
   await audit(page, "after a life");
