@@ -25,13 +25,13 @@ func (e *env) answerCommand() *cli.Command {
 		Usage:     "answer what a task asks, or hand in what it requires",
 		ArgsUsage: "TASK [TEXT...]",
 		Description: "Answers the first open question of the task, with a text, one of the given options, or files. If the task\n" +
-			"asks nothing, the files are for an input that it requires.",
+			"asks nothing, the text or the files are for an input that it requires.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			textFlag("question", "the question to answer, such as `q2`", "the first open one"),
 			textFlag("option", "the `ID` of the option that is chosen", ""),
 			listFlag("file,f", "a `FILE` to hand in; may be given more than once"),
-			textFlag("for", "the `NAME` of the input that the files are for", ""),
+			textFlag("for", "the `NAME` of the input that the text or the files are for", ""),
 		},
 		Action: e.onTask(wholePlan, e.answer),
 	}
@@ -63,9 +63,10 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	var done *gitstore.Appended
 	asks := len(snap.Records.Of(t.TaskID).OpenQuestions()) > 0 || r.Number > 0
+	gives := len(r.Files) > 0 || r.Text != ""
 	switch {
-	case !asks && len(r.Files) > 0 && r.Text == "" && r.Option == "", c.String("for") != "" && len(r.Files) > 0:
-		done, err = eng.HandIn(c.Context, snap.ID, t.TaskID, c.String("for"), r.Files, person)
+	case gives && (c.String("for") != "" || !asks && r.Option == "" && len(t.Requires)+len(r.Files) > 0):
+		done, err = eng.HandIn(c.Context, snap.ID, t.TaskID, c.String("for"), r.Files, r.Text, person)
 	default:
 		done, err = eng.Answer(c.Context, snap.ID, r)
 	}

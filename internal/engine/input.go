@@ -74,9 +74,6 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	if r.Number == 0 {
 		open := snap.Records.Of(r.Task).OpenQuestions()
 		if len(open) == 0 {
-			if t := snap.Plan.Task(r.Task); t != nil && len(t.Requires) > 0 {
-				return nil, askedForFiles(t)
-			}
 			return nil, &plan.RefusedError{Task: r.Task, Reason: "has no open question",
 				Hint: "git wf status lists what is asked"}
 		}
@@ -122,8 +119,14 @@ func hinted(err error, command string) error {
 	return &better
 }
 
-// HandIn records files for a requirement of a task. Without a name, they are for the only one that lacks files.
-func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string,
+// TakesText reports whether what a task requires can be typed in: it is a text, or may be anything.
+func TakesText(r plan.Requirement) bool {
+	return r.Kind == plan.AskText || r.Kind == "" && len(r.Formats) == 0
+}
+
+// HandIn records files, or a text as one more file, for a requirement of a task. Without a name, they are for the only
+// one that lacks such.
+func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string, text string,
 	person plan.Actor) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -133,12 +136,23 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	if t == nil {
 		return nil, &plan.RefusedError{Task: task, Reason: "no such task", Hint: "git wf status"}
 	}
-	req, err := wanted(snap.State(), t.Task, name, files)
+	req, err := wanted(snap.State(), t.Task, name, files, text != "")
 	if err != nil {
 		return nil, err
 	}
+	if text != "" {
+		dir, file, err := textFile(req, text)
+		defer os.RemoveAll(dir)
+		if err != nil {
+			return nil, err
+		}
+		files = append(slices.Clone(files), file)
+	}
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
+	if text != "" && err == nil {
+		docs[len(docs)-1].Source = ""
+	}
 	ev := plan.HandIn{Task: task, Files: docs, Author: person}
 	if err == nil {
 		_, err = ev.Apply(snap.State())
@@ -148,10 +162,31 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	}
 	if err != nil {
 		batch.Discard()
-		return nil, hinted(err, fmt.Sprintf("git wf answer %s --for %s --file FILE%s", task,
-			shell.Word(plain.Line(req.Name)), anyOf(req.Formats)))
+		return nil, hinted(err, handInCommand(task, req)+anyOf(req.Formats))
 	}
 	return e.append(ctx, id, ev, nil, batch)
+}
+
+// handInCommand hands in what a task requires.
+func handInCommand(task plan.TaskID, r plan.Requirement) string {
+	what := "--file FILE"
+	if TakesText(r) {
+		what = "TEXT"
+	}
+	return fmt.Sprintf("git wf answer %s --for %s %s", task, shell.Word(plain.Line(r.Name)), what)
+}
+
+// textFile puts a text that was typed in into a file of its own. The caller removes the directory.
+func textFile(r plan.Requirement, text string) (dir, file string, err error) {
+	if dir, err = os.MkdirTemp("", "git-wf-text-"); err != nil {
+		return "", "", err
+	}
+	ext := "txt"
+	if len(r.Formats) > 0 {
+		ext = strings.TrimPrefix(r.Formats[0], ".")
+	}
+	file = filepath.Join(dir, plan.EscapeName(r.Name)+"."+plan.EscapeName(ext))
+	return dir, file, os.WriteFile(file, []byte(strings.TrimRight(text, "\n")+"\n"), 0o600)
 }
 
 // given are the files that a task has under a name, by the hash of their content.
@@ -201,18 +236,24 @@ func askedForFiles(t *plan.Task) error {
 	}
 	return &plan.RefusedError{
 		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " + strings.Join(names, ", "),
-		Hint: "git wf answer " + string(t.TaskID) + " --for " + shell.Word(plain.Line(t.Requires[0].Name)) + " --file FILE",
+		Hint: handInCommand(t.TaskID, t.Requires[0]),
 	}
 }
 
-// wanted finds the requirement that files are handed in for: the named one or, without a name, the only one that lacks
-// files and accepts all of these.
-func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requirement, error) {
+// wanted finds the requirement that files, or a text, are handed in for: the named one or, without a name, the only one
+// that lacks some and accepts all of these.
+func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool) (plan.Requirement, error) {
 	var names []string
 	var lack, fit []plan.Requirement
 	for _, r := range t.Requires {
 		if r.Name == name || name == "" && len(t.Requires) == 1 {
+			if text && !TakesText(r) {
+				return r, askedForFiles(t)
+			}
 			return r, nil
+		}
+		if text && name == "" && !TakesText(r) {
+			continue
 		}
 		names = append(names, plain.Line(r.Name))
 		if s.HandedIn(t, r.Name) >= max(r.Count, 1) {
@@ -229,6 +270,9 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string) (plan.Requ
 		return fit[0], nil
 	case len(lack) == 1:
 		return lack[0], nil
+	}
+	if len(names) == 0 && len(t.Requires) > 0 {
+		return plan.Requirement{}, askedForFiles(t)
 	}
 	if len(names) == 0 {
 		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question",

@@ -135,7 +135,7 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		w.Missing = append(w.Missing, m)
 		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
 		if w.Command == "" {
-			w.Command = fmt.Sprintf("git wf answer %s --for %s --file FILE", t.TaskID, shell.Word(plain.Line(req.Name)))
+			w.Command = handInCommand(t.TaskID, req)
 		}
 	}
 	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
