@@ -321,5 +321,9 @@ func TestLargePlanInTheBrowser(t *testing.T) {
 	}
 	l.write("plan.yaml", b.String())
 	l.wf("plan", "-f", "plan.yaml")
+	l.wf("next", "IMPL-1", "--claim")
+	l.write("f11.txt", "one\ntwo\n")
+	l.wf("submit", "IMPL-11", "f11.txt")
+	l.wf("review", "IMPL-11", "--reject", "--criterion", "A1=fail:two lines", "-m", "Add the third.")
 	l.play("large.mjs")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,10 +33,11 @@ type planPage struct {
 	Documents   bool        // some of it is exported
 	Open        int         // approved changes that did not land yet
 	Running     []running
+	Recent      []recentEvent
 	Classes     []tally
 	Critical    []plan.TaskID
 	Days        float64 // of the critical path
-	Fold        string  // initially folded goals, as in the picture's address
+	Fold        string  // goals that the picture begins with folded, as in its address
 	Worth       string  // of the approvals: signed, not all signed, unsigned
 	Session     plan.SessionStatus
 	Team        team
@@ -48,6 +50,8 @@ type row struct {
 	Class    graph.Class
 	Notes    string
 	Critical bool
+	Counted  bool // it is one of the tasks that are counted: a deliverable
+	Folded   bool // the list begins without its parts
 	Children []*row
 	URL      string
 }
@@ -76,8 +80,22 @@ type running struct {
 	Tail    string // the end of the log of the task, or of its review
 }
 
-// manyTasks is the number of tasks from which the picture begins with folded goals.
-const manyTasks = 150
+// recentEvent is the newest event of a task that something happened to lately.
+type recentEvent struct {
+	Task   plan.TaskID
+	Title  string
+	Status plan.Status
+	What   string
+	Time   time.Time
+	URL    string
+}
+
+// How much of a large plan is shown at first.
+const (
+	manyTasks   = 150 // from so many, only goals that somebody works in are unfolded
+	mostRecent  = 6
+	mostScanned = 100 // events, to find so many tasks
+)
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 	p, _, err := s.planView(r)
@@ -111,10 +129,17 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	}
 	changes, documents, open := export.Kinds(state)
 	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
-	p.Rows = rows{page: p.page, state: state, critical: critical, landings: p.landings}.below(state.Plan.RootTaskID,
-		map[plan.TaskID]bool{})
-	p.Classes, p.Many = tallies(state), len(state.Tasks) > manyTasks
-	p.Fold, p.Shape = foldedAtFirst(state), s.shape(state)
+	p.Many = len(state.Leaves(state.Plan.RootTaskID)) >= manyTasks
+	folded, isFolded := foldedAtFirst(state, p.Many), map[plan.TaskID]bool{}
+	for _, id := range folded {
+		isFolded[plan.TaskID(id)] = true
+	}
+	p.Rows = rows{page: p.page, state: state, critical: critical, landings: p.landings, folded: isFolded}.below(
+		state.Plan.RootTaskID, map[plan.TaskID]bool{})
+	p.Classes, p.Shape = tallies(state), s.shape(state)
+	if p.Many {
+		p.Fold = strings.Join(folded, ",")
+	}
 	if p.Notes, err = s.notes(r.Context(), snap, ""); err != nil {
 		return nil, nil, err
 	}
@@ -137,6 +162,9 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, nil, err
 	}
+	if p.Recent, err = s.recent(r, snap, state); err != nil {
+		return nil, nil, err
+	}
 	p.Running, err = s.running(r, snap.ID, state)
 	return p, state, err
 }
@@ -153,6 +181,7 @@ type rows struct {
 	state    *plan.State
 	critical map[plan.TaskID]bool
 	landings map[plan.TaskID][]plan.Landing
+	folded   map[plan.TaskID]bool
 }
 
 // below are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
@@ -163,6 +192,7 @@ func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 	}
 	seen[id] = true
 	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
+		Counted: counted(t), Folded: l.folded[id],
 		Notes: l.state.Notes(t, export.LandingNotes(l.state, t, l.landings[id]), "")}
 	for _, c := range l.state.Children(id) {
 		out.Children = append(out.Children, l.below(c, seen)...)
@@ -170,10 +200,13 @@ func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 	return []*row{out}
 }
 
+// counted reports whether a task is one of those that Progress counts, or would be if it were not abandoned.
+func counted(t *plan.TaskState) bool { return t.NodeType == plan.Action && !t.Planning() }
+
 func tallies(s *plan.State) []tally {
 	n := map[graph.Class]int{}
 	for _, t := range s.Tasks {
-		if t.NodeType != plan.Check {
+		if counted(t) {
 			n[graph.ClassOf(t.Status)]++
 		}
 	}
@@ -193,18 +226,50 @@ func (s *Server) shape(state *plan.State) string {
 	return s.mac(b.String())
 }
 
-// foldedAtFirst are the goals below the root of a large plan.
-func foldedAtFirst(s *plan.State) string {
-	if len(s.Leaves(s.Plan.RootTaskID)) < manyTasks {
-		return ""
-	}
-	var goals []string
-	for _, id := range s.Children(s.Plan.RootTaskID) {
-		if len(s.Children(id)) > 0 {
-			goals = append(goals, string(id))
+// foldedAtFirst are the goals that begin as one line, or box: the finished ones and, in a plan of many tasks, also those
+// in which nobody works, waits or has to look.
+func foldedAtFirst(s *plan.State, many bool) (folded []string) {
+	for _, task := range s.Plan.Tasks {
+		id, t := task.TaskID, s.Tasks[task.TaskID]
+		if t == nil || t.NodeType != plan.Goal || id == s.Plan.RootTaskID {
+			continue
+		}
+		open := t.Status != plan.StatusDone && t.Status != plan.StatusAbandoned
+		if open && many {
+			open = slices.ContainsFunc(s.Leaves(id), func(leaf plan.TaskID) bool {
+				switch graph.ClassOf(s.Tasks[leaf].Status) {
+				case graph.Running, graph.Review, graph.Rejected, graph.Blocked:
+					return true
+				}
+				return false
+			})
+		}
+		if !open {
+			folded = append(folded, string(id))
 		}
 	}
-	return strings.Join(goals, ",")
+	return folded
+}
+
+// recent lists the tasks that something happened to lately, newest first.
+func (s *Server) recent(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []recentEvent, err error) {
+	seen, scanned := map[plan.TaskID]bool{}, 0
+	err = s.Store.LogFrom(r.Context(), snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
+		scanned++
+		id := taskOf(e.Trailers["Wf-Task"])
+		t := state.Tasks[id]
+		if t != nil && t.NodeType == plan.Check {
+			t = state.Tasks[t.ReviewTargetTaskID]
+		}
+		if t != nil && !seen[t.TaskID] {
+			seen[t.TaskID] = true
+			all = append(all, recentEvent{Task: t.TaskID, Title: plain.Line(t.Title), Status: t.Status,
+				What: plain.Line(strings.TrimPrefix(e.Subject, string(id)+": ")), Time: e.Time,
+				URL: planURL(snap.ID, "task", string(t.TaskID))})
+		}
+		return len(all) < mostRecent && scanned < mostScanned
+	})
+	return all, err
 }
 
 // running lists the current work with the end of its log.
@@ -281,7 +346,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state, p.landings), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "checklist", "waiting", "decisions", "noted"} {
+	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
 			return err

@@ -1,5 +1,5 @@
 // A plan of 1,000 tasks: when something is to be seen, and how smoothly the picture moves.
-import { check, drawn, open, shot, step } from "./browser.mjs";
+import { audit, check, drawn, open, shot, step } from "./browser.mjs";
 
 const { context, page } = await open();
 const address = process.env.ADDRESS;
@@ -17,6 +17,46 @@ await step("first paint", async () => {
   check((await page.locator("#tree li[data-task]").count()) > 1000, "the list is not whole");
   check(least < (strict ? 1000 : 10_000), `first paint after ${least} ms`);
   return `${Math.round(least)} ms`;
+});
+
+await step("the first view has what runs, and what was done last", async () => {
+  const seen = await page.evaluate(() => {
+    const at = (id) => document.getElementById(id).getBoundingClientRect();
+    return {
+      window: innerHeight, page: document.documentElement.scrollHeight, list: at("tree").height, picture: at("graph").height,
+      box: document.querySelector('#graph g[data-task="IMPL-1"] .box').getBoundingClientRect().toJSON(), running: at("running").bottom, recent: at("recent").bottom, pictureTop: at("graph").top,
+    };
+  });
+  const text = JSON.stringify(seen);
+  check((await page.locator("#running").textContent()).includes("IMPL-1 "), "what runs is not named");
+  check((await page.locator("#recent").textContent()).includes("IMPL-11 "), "what was rejected last is not named");
+  check(seen.running < seen.window && seen.recent < seen.window && seen.pictureTop < seen.window, text);
+  check(seen.box.height > 20 && seen.box.top > seen.pictureTop && seen.box.bottom < seen.pictureTop + seen.picture, text);
+  check(seen.list < seen.window && seen.page < 5 * seen.window, text);
+  check(await page.locator('#tree li[data-task="IMPL-12"]').isVisible(), "the goal with a rejected task is folded");
+  check(!(await page.locator('#tree li[data-task="IMPL-992"]').isVisible()), "a goal in which nothing happens is unfolded");
+  const bytes = await page.evaluate(() => performance.getEntriesByType("navigation")[0].encodedBodySize);
+  check(bytes < 500_000, `the page has ${bytes} bytes`);
+  return `${text}, ${bytes} bytes, axe: ${await audit(page, "a large plan")}`;
+});
+
+await step("one click shows one status, and the counts agree", async () => {
+  const count = (name) => page.locator(`[data-count="${name}"]`).textContent().then(Number);
+  let sum = 0;
+  for (const name of ["ready", "running", "review", "done", "rejected", "pending", "blocked", "abandoned"]) {
+    sum += await count(name);
+  }
+  check(sum === 1000 && (await page.locator("#summary").textContent()).includes("of 1000"), `${sum} tasks are counted`);
+  for (const [name, label] of [["rejected", /^rejected/], ["running", /^in progress/], ["pending", /^waits for others/]]) {
+    const n = await count(name);
+    await page.getByLabel(label).check();
+    await page.waitForFunction((want) => document.getElementById("found").textContent === want, `${n} of 1000 tasks shown`);
+    const shown = await page.$$eval("#tree li[data-task]:not([data-apart])", (all) => all.filter((e) => e.checkVisibility()).map((e) => e.dataset.class));
+    check(n > 0 && shown.length === n && shown.every((c) => c === name), `${name}: ${n} are counted, ${shown.length} shown`);
+    await page.getByLabel(label).uncheck();
+    await page.waitForFunction(() => document.getElementById("found").textContent === "");
+  }
+  check(!(await page.locator('#tree li[data-task="IMPL-992"]').isVisible()), "a goal stays unfolded");
 });
 
 await step("the picture of all 1,000", async () => {

@@ -32,9 +32,9 @@ await step("find a task", async () => {
   await page.waitForFunction(() => document.querySelectorAll("#tree li[data-task]:not([hidden])").length === 3);
   check((await page.locator("#graph g.faint").count()) > 4, "the picture does not follow the search");
   await page.getByLabel("Search").fill("");
-  await page.getByLabel(/^done/).uncheck();
+  await page.getByLabel(/^awaits review/).check();
   await page.waitForFunction(() => document.querySelector('#tree li[data-task="LIST-1"]').hidden);
-  await page.getByLabel(/^done/).check();
+  await page.getByLabel(/^awaits review/).uncheck();
   await page.locator("#tree").getByRole("link", { name: "NOTE-1" }).click();
   await page.waitForURL(/task\/NOTE-1$/);
 });
@@ -231,7 +231,10 @@ await step("by keyboard alone", async () => {
   check(page.url().endsWith(chosen), page.url());
   await page.goto(plan);
   await drawn(page);
-  await page.getByRole("button", { name: "Fold WORDS-1" }).focus();
+  check(await page.locator('#tree li[data-task="LIST-1"]').isHidden(), "a finished goal is not folded");
+  await page.getByRole("button", { name: "Unfold WORDS-1" }).focus();
+  await page.keyboard.press("Enter");
+  check(await page.locator('#tree li[data-task="LIST-1"]').isVisible(), "the goal is not unfolded");
   await page.keyboard.press("Enter");
   check(await page.locator('#tree li[data-task="LIST-1"]').isHidden(), "the goal is not folded");
 });

@@ -77,18 +77,44 @@ function fit() {
   place();
 }
 
-// begin shows all of the picture, or as much from its beginning as can be read: of a large one the boxes at least.
+// begin shows all of the picture if its boxes can then be told apart. Else it fills the window with the part in which
+// somebody works, or has to look, at a size that can be read.
 function begin() {
+  const few = nodes.size < 60;
+  const wide = (view.clientWidth - 16) / size.w;
+  const least = few ? 0.8 : 0.35; // below it no text is drawn
+  const most = innerHeight * 0.8; // the height of the window that it may take
+  const scale = wide < least ? Math.min(few ? 0.85 : 0.8, Math.max(0.5, (most - 24) / size.h)) : Math.min(1.2, wide);
+  view.style.height = `${Math.min(most, Math.max(240, size.h * scale + 24))}px`; // no more than it needs
   fit();
-  const least = nodes.size < 60 ? 0.8 : 0.2;
-  if (k < least) {
-    k = drawnAt = nodes.size < 60 ? 0.85 : 0.5;
-    x = 0;
-    y = 0;
-    svg?.setAttribute("width", size.w * k);
-    svg?.setAttribute("height", size.h * k);
-    place();
+  if (k >= least) {
+    return;
   }
+  k = drawnAt = scale;
+  x = y = 0;
+  const first = current();
+  if (first) {
+    x = within(view.clientWidth / 2 - (left + first.x + first.w / 2) * k, view.clientWidth - size.w * k);
+    y = within(view.clientHeight / 2 - (margin + first.y + first.h / 2) * k, view.clientHeight - size.h * k);
+  }
+  svg?.setAttribute("width", size.w * k);
+  svg?.setAttribute("height", size.h * k);
+  place();
+}
+
+// within keeps the picture's beginning between its first place and its last.
+const within = (wanted, last) => Math.max(Math.min(0, last), Math.min(0, wanted));
+
+// current is the box to look at first.
+function current() {
+  for (const wanted of ["running", "rejected", "review", "blocked", "ready"]) {
+    for (const [id, node] of nodes) {
+      if (tasks.get(id)?.c === wanted && (node.kind !== "goal" || folded.has(id))) {
+        return node;
+      }
+    }
+  }
+  return undefined;
 }
 
 const fingers = new Map();
@@ -224,8 +250,6 @@ function show(fresh) {
     sharpen();
     place();
   } else {
-    const readable = Math.min(1.2, (view.clientWidth - 16) / size.w);
-    view.style.height = `${Math.min(innerHeight * 0.7, Math.max(240, size.h * readable + 24))}px`; // no more than it needs
     begin();
   }
   mark();
@@ -300,7 +324,7 @@ function paint() {
 }
 
 function matches(id, name) {
-  if (!filterNow.shown.has(name)) {
+  if (filterNow.shown.size > 0 && !filterNow.shown.has(name)) {
     return false;
   }
   return !filterNow.text || (id + " " + titleOf(id)).toLowerCase().includes(filterNow.text);

@@ -25,35 +25,40 @@ for (const [id, row] of rows) {
 export const titleOf = (id) => rows.get(id)?.line.querySelector(".name").textContent || "";
 export const has = (id) => rows.has(id);
 
-tree.addEventListener("click", (event) => {
-  const button = event.target.closest("button.fold");
-  if (!button) {
-    return;
-  }
-  const open = button.getAttribute("aria-expanded") !== "true";
+function unfold(button, open) {
   const item = button.closest("li");
   button.setAttribute("aria-expanded", String(open));
   button.setAttribute("aria-label", word(open ? "Fold %s" : "Unfold %s", item.dataset.task));
   item.querySelector(":scope > ul").hidden = !open;
-});
-
-// filter shows the tasks that the search and the boxes ask for, and the goals that they are in.
-export function wanted(id) {
-  const row = rows.get(id);
-  const shown = new Set(boxes.filter((b) => b.checked).map((b) => b.value));
-  const text = search.value.trim().toLowerCase();
-  return !row || (shown.has(row.item.dataset.class) && (!text || row.line.textContent.toLowerCase().includes(text)));
 }
 
-function filter() {
+tree.addEventListener("click", (event) => {
+  const button = event.target.closest("button.fold");
+  if (button) {
+    unfold(button, button.getAttribute("aria-expanded") !== "true");
+  }
+});
+
+// asked is what the search and the boxes ask for; no box asks for all.
+function asked() {
   const shown = new Set(boxes.filter((b) => b.checked).map((b) => b.value));
   const text = search.value.trim().toLowerCase();
-  const all = shown.size === boxes.length && !text;
+  return { all: shown.size === 0 && !text, shown, text };
+}
+
+// filter shows the tasks that are asked for, and the goals that they are in. A status is asked of what is counted, as
+// the numbers at the boxes are.
+let unfolded = []; // the goals that a filter has unfolded
+function filter() {
+  const ask = asked();
   const keep = new Set();
-  let hits = 0;
+  let hits = 0, most = 0;
   for (const [id, row] of rows) {
-    if (all || (shown.has(row.item.dataset.class) && (!text || row.line.textContent.toLowerCase().includes(text)))) {
-      hits++;
+    const apart = "apart" in row.item.dataset;
+    most += apart ? 0 : 1;
+    if ((ask.shown.size === 0 || (!apart && ask.shown.has(row.item.dataset.class)))
+      && (!ask.text || row.line.textContent.toLowerCase().includes(ask.text))) {
+      hits += apart ? 0 : 1;
       for (let up = id; up && !keep.has(up); up = parents.get(up)) {
         keep.add(up);
       }
@@ -62,8 +67,15 @@ function filter() {
   for (const [id, row] of rows) {
     row.item.hidden = !keep.has(id);
   }
-  document.getElementById("found").textContent = all ? "" : word("%d of %d tasks shown", hits, rows.size);
-  bus.dispatchEvent(new CustomEvent("filter", { detail: { all, text, shown } }));
+  for (const button of unfolded) {
+    unfold(button, false);
+  }
+  unfolded = ask.all ? [] : [...tree.querySelectorAll('li:not([hidden]) > .line > .fold[aria-expanded="false"]')];
+  for (const button of unfolded) {
+    unfold(button, true);
+  }
+  document.getElementById("found").textContent = ask.all ? "" : word("%d of %d tasks shown", hits, most);
+  bus.dispatchEvent(new CustomEvent("filter", { detail: ask }));
 }
 let soon = 0;
 document.getElementById("find").addEventListener("input", () => {
@@ -134,6 +146,9 @@ async function update() {
   const changed = apply(live.tasks, live.critical);
   const counts = new Map();
   for (const row of rows.values()) {
+    if ("apart" in row.item.dataset) {
+      continue;
+    }
     counts.set(row.item.dataset.class, (counts.get(row.item.dataset.class) || 0) + 1);
   }
   for (const count of document.querySelectorAll("[data-count]")) {
