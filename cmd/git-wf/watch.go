@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ func (e *env) watch(c *cli.Context) error {
 			err = e.watchLines(c, store, snap.ID)
 		}
 		if ctx.Err() != nil {
-			return nil // that is how it ends
+			return context.Canceled // by a signal, whatever else went wrong because of it
 		}
 		return err
 	})

@@ -501,7 +501,7 @@ func TestWatchGivesTheTerminalBack(t *testing.T) {
 			if err := s.cmd.Process.Signal(tt.sig); err != nil {
 				t.Fatal(err)
 			}
-			s.ends(0)
+			s.ends(130)
 		})
 	}
 	t.Run("Ctrl+C", func(t *testing.T) {
@@ -510,7 +510,7 @@ func TestWatchGivesTheTerminalBack(t *testing.T) {
 		s := r.on(80, 24, nil, "git-wf", "status", "--watch")
 		s.sees(`NOTE-1`)
 		s.press("\x03")
-		s.ends(0)
+		s.ends(130)
 	})
 }
 

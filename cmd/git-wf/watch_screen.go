@@ -118,6 +118,8 @@ func (w *watcher) draw() error {
 func (w *watcher) press(ctx context.Context, k terminal.Key) (leave bool, err error) {
 	wish := w.model.Press(k)
 	switch {
+	case wish.Leave && k == terminal.Interrupt:
+		return true, context.Canceled
 	case wish.Leave:
 		return true, nil
 	case wish.Pause:
