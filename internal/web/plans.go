@@ -346,7 +346,8 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state, p.landings), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted"} {
+	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted",
+		"acts"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
 			return err

@@ -177,6 +177,11 @@ await step("pause the plan, and resume it", async () => {
   await page.locator("#do-session > summary").click();
   await page.getByRole("button", { name: "Resume the plan" }).click();
   await page.getByRole("status").filter({ hasText: "resume" }).waitFor();
+  await page.locator("#do-session > summary", { hasText: "Pause" }).waitFor();
+  await wf("pause", "-m", "dinner"); // elsewhere, while the page is open
+  await page.locator("#do-session > summary", { hasText: "Resume" }).waitFor();
+  await wf("resume");
+  await page.locator("#do-session > summary", { hasText: "Pause" }).waitFor();
 });
 
 await step("a refusal is shown with its reason", async () => {
