@@ -22,11 +22,20 @@ type Wait struct {
 	Chain     []plan.TaskID   `json:"chain,omitempty"`     // the task that it waits for, the one that this one needs, ...
 	Command   string          `json:"command,omitempty"`   // that helps, at the end of the chain
 	Stuck     bool            `json:"stuck"`               // it can't go on without a person
+	Act       string          `json:"-"`                   // the kind of Command: one of the constants Act...
 	Failed    bool            `json:"failed"`              // the task, or the end of the chain, used up its attempts
 	Spent     string          `json:"spent,omitempty"`     // by the task itself, on what
 	Questions []plan.Question `json:"questions,omitempty"` // what the task itself asks
 	Missing   []Missing       `json:"missing,omitempty"`   // required inputs that the task itself lacks
 }
+
+// What a person can do about a Wait without knowing the command line.
+const (
+	ActSubmit = "submit"
+	ActReview = "review"
+	ActAnswer = "answer"
+	ActRetry  = "retry"
+)
 
 // Missing is a required input that lacks files.
 type Missing struct {
@@ -59,12 +68,13 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.NodeType == plan.Goal:
 		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
-		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID)}, true, nil
+		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingExternal:
 		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID),
-			Failed: true, Spent: spent(s, t)}, true, nil
+			Failed: true, Spent: spent(s, t), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
+		w.Act = ActAnswer
 		return w, true, err
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
 		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
@@ -185,7 +195,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		w := Wait{
 			Text: fmt.Sprintf("%s of %s awaits a person's review", plan.VersionID(target.Active), target.TaskID) +
 				seatsLeft(s, target),
-			Command: "git wf review " + string(target.TaskID),
+			Command: "git wf review " + string(target.TaskID), Act: ActReview,
 		}
 		if e.mayStandIn(s, target) && e.Agents.Reviewer() == "" {
 			w.Text += " (git config wf.reviewer AGENT has an agent review it)"
@@ -213,7 +223,7 @@ func waitForSeats(t *plan.TaskState, seats []string) Wait {
 	return Wait{
 		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here (git config %s AGENT has one speak)",
 			plan.VersionID(t.Active), t.TaskID, plain.Line(strings.Join(seats, ", ")), agent.RoleKey(seats[0])),
-		Command: seatCommand(t.TaskID, seats[0]),
+		Command: seatCommand(t.TaskID, seats[0]), Act: ActReview,
 	}
 }
 
@@ -255,14 +265,14 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 	case t.Planning():
 		return Wait{Text: "the plan was rejected", Command: "git wf plan --edit"}, true
 	case name == agent.NameManual:
-		w := Wait{Text: "a person does this task", Command: handIn(t.Task)}
+		w := Wait{Text: "a person does this task", Command: handIn(t.Task), Act: ActSubmit}
 		if t.Role != "" {
 			w.Text += fmt.Sprintf(" as %s (git config %s AGENT has an agent do it)", plain.Line(t.Role), agent.RoleKey(t.Role))
 		}
 		return w, true
 	case name != agent.NameExec:
 		_, err := e.Agents.Lookup(name)
-		return Wait{Text: err.Error(), Command: "git wf agents"}, true
+		return Wait{Text: err.Error(), Command: "git wf agents", Act: ActSubmit}, true
 	case !e.Trust.Has(t.Run):
 		return Wait{Text: "its command line is not trusted here", Command: "git wf trust"}, true
 	}

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime/multipart"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/relpath"
 )
 
 // act carries out a person's decision with the command that would do it on the command line, and goes back to the page.
@@ -37,6 +33,12 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	case "land": // every approved change
+	case "run":
+		s.tellNext(w, r, back, s.run(snap.ID))
+		return nil
+	case "stop":
+		s.tellNext(w, r, back, s.stopRun(snap.ID))
+		return nil
 	case "pause", "resume":
 		flags = given(r, "message")
 	default:
@@ -44,12 +46,26 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		if t == nil {
 			return notFound("there is no such task in %s", snap.ID)
 		}
-		back, words = planURL(snap.ID, "task", string(t.TaskID)), []string{"--", string(t.TaskID)}
+		words = []string{"--", string(t.TaskID)}
+		if r.PostFormValue("from") != "plan" {
+			back = planURL(snap.ID, "task", string(t.TaskID))
+		}
 		if flags, err = decision(name, state, t, r); err != nil {
 			return s.refused(w, r, back, err)
 		}
 	}
-	if name == "answer" {
+	switch t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]; name {
+	case "submit":
+		if written(r, "commit") != "" {
+			break
+		}
+		dir, paths, err := handedIn(r, t.DeliverableSpec)
+		defer os.RemoveAll(dir)
+		if err != nil {
+			return s.refused(w, r, back, err)
+		}
+		words = append(words, paths...)
+	case "answer":
 		dir, files, err := uploaded(r)
 		defer os.RemoveAll(dir)
 		if err != nil {
@@ -113,6 +129,11 @@ func decision(name string, s *plan.State, t *plan.TaskState, r *http.Request) ([
 			return nil, badRequest("to give a task up, say that you mean it")
 		}
 	case "retry":
+	case "submit":
+		if t.DeliverableSpec == nil {
+			return nil, badRequest("%s is no task that makes a deliverable", t.TaskID)
+		}
+		return given(r, "commit", "message"), nil
 	default:
 		return nil, notFound("there is no such action")
 	}
@@ -190,48 +211,4 @@ func ratingArgs(rubric *plan.Rubric, r *http.Request) ([]string, error) {
 		return nil, nil
 	}
 	return args, nil
-}
-
-// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that
-// hand them in. The caller removes the directory.
-func uploaded(r *http.Request) (dir string, flags []string, err error) {
-	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
-		return "", nil, nil
-	}
-	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
-		return dir, nil, err
-	}
-	for i, f := range r.MultipartForm.File["file"] {
-		base := f.Filename // mime/multipart keeps only its last element
-		if relpath.Check(base) != nil || strings.ContainsAny(base, `/\`) {
-			return dir, nil, badRequest("%s is no name for a file that can be handed in", plain.Line(base))
-		}
-		own := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.Mkdir(own, 0o700); err != nil {
-			return dir, nil, err
-		}
-		name := filepath.Join(own, base)
-		if err := copyTo(name, f); err != nil {
-			return dir, nil, err
-		}
-		flags = append(flags, "--file="+name)
-	}
-	return dir, flags, nil
-}
-
-func copyTo(name string, f *multipart.FileHeader) error {
-	from, err := f.Open()
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(to, from); err != nil {
-		to.Close()
-		return err
-	}
-	return to.Close()
 }

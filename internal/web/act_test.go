@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"gitwf/internal/plan"
 )
@@ -50,6 +53,10 @@ func TestDecisionsAreCommands(t *testing.T) {
 			[]string{"answer", "--plan=WFS-site", "--", "PAGE-1", "- "}},
 		{"choose", "answer", []string{"task", "PAGE-1", "option", "o1"},
 			[]string{"answer", "--plan=WFS-site", "--option=o1", "--", "PAGE-1"}},
+		{"hand in a commit", "submit", []string{"task", "PAGE-1", "commit", "--output=x", "message", "done"},
+			[]string{"submit", "--plan=WFS-site", "--commit=--output=x", "--message=done", "--", "PAGE-1"}},
+		{"retry from the list", "retry", []string{"task", "PAGE-1", "from", "plan"},
+			[]string{"retry", "--plan=WFS-site", "--", "PAGE-1"}},
 		{"export", "export", []string{"option", "commit", "option", "partial", "option", "root=/etc"},
 			[]string{"export", "--plan=WFS-site", "--commit", "--partial"}},
 	}
@@ -117,6 +124,13 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		{"a score that is a flag", "review", []string{"task", "PAGE-1", "version", "v1", "verdict", "approve", "score",
 			"--x"}, http.StatusOK, "a score is a number from 0 to 100"},
 		{"a command that is not offered", "waive", []string{"task", "PAGE-1"}, http.StatusNotFound, ""},
+		{"hand in nothing", "submit", []string{"task", "PAGE-1", "content.index.html", " \r\n"}, http.StatusOK,
+			"nothing is handed in"},
+		{"hand in for a goal", "submit", []string{"task", "G-1", "content.index.html", "x"}, http.StatusOK,
+			"G-1 is no task that makes a deliverable"},
+		{"a file that is not declared", "submit", []string{"task", "PAGE-1", "content.../../x", "x"}, http.StatusOK,
+			"nothing is handed in"},
+		{"stop a run that is none", "stop", nil, http.StatusOK, "no run that was started here is at work"},
 		{"abandon without saying that it is meant", "abandon", []string{"task", "PAGE-1", "message", "no"}, http.StatusOK,
 			"say that you mean it"},
 	}
@@ -180,5 +194,108 @@ func TestUpload(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "git-wf-ui-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// What is written in the page, and what is uploaded, becomes the files that a task declares.
+func TestHandIn(t *testing.T) {
+	spec := &plan.DeliverableSpec{Files: []string{"index.html", "sub/note.md", "*.png"}, OutputDir: "out"}
+	send := func(uploads []string, fields map[string]string) (map[string]string, error) {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		for name, text := range fields {
+			_ = form.WriteField(name, text)
+		}
+		for _, name := range uploads {
+			part, err := form.CreateFormFile("file", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = part.Write([]byte("uploaded"))
+		}
+		form.Close()
+		r := httptest.NewRequest(http.MethodPost, "/", &body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		if err := r.ParseMultipartForm(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+		dir, paths, err := handedIn(r, spec)
+		defer os.RemoveAll(dir)
+		got := map[string]string{}
+		for _, top := range paths {
+			if err := fs.WalkDir(os.DirFS(top), ".", func(name string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					data, _ := os.ReadFile(filepath.Join(top, name))
+					got[name] = string(data)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got, err
+	}
+	got, err := send([]string{"note.md", "a.png", "../b.png", ""}, map[string]string{
+		"content.out/index.html": "  <p>\r\n\r\n", "content.out/sub/note.md": "not this", "content.out/other": "nor this"})
+	want := map[string]string{"out/index.html": "  <p>\n", "out/sub/note.md": "uploaded", "out/a.png": "uploaded",
+		"out/b.png": "uploaded"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	for want, uploads := range map[string][]string{
+		"nothing is handed in": {""}, "out/.git is no name": {".git"}, "out/a.png is handed in twice": {"a.png", "x/a.png"},
+	} {
+		if got, err := send(uploads, nil); err == nil || !strings.Contains(err.Error(), want) || len(got) > 0 {
+			t.Errorf("%q: %v, %v", uploads, got, err)
+		}
+	}
+	spec.OutputDir = "../up"
+	if got, err := send([]string{"a.png"}, nil); err == nil {
+		t.Errorf("outside of the deliverable: %v", got)
+	}
+}
+
+// A run goes on without its page, one at a time, until it ends or is stopped; the server waits for its end.
+func TestRun(t *testing.T) {
+	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	s := newSite(t, func(o *Options) {
+		o.Commands = func(ctx context.Context, args []string) Outcome {
+			began <- struct{}{}
+			<-ctx.Done()
+			ended <- struct{}{}
+			return Outcome{Output: strings.Join(args, " ") + " <b>was interrupted</b>"}
+		}
+	})
+	do := func(action, want string) {
+		t.Helper()
+		_, text := s.ask(http.MethodPost, sitePath+"/do/"+action, s.form(), nil)
+		mustHave(t, text, want)
+	}
+	words := s.listen(t.Context())
+	first := wait(t, words)
+	do("run", "the run has begun")
+	<-began
+	if word := wait(t, words); word == first {
+		t.Error("no page hears of the run")
+	}
+	do("run", "a run that was started here is at work on this plan")
+	mustHave(t, s.page(sitePath), "A run that was started here is at work.")
+	do("stop", "the run is stopping")
+	<-ended
+	wait(t, words)
+	mustHave(t, s.page(sitePath), "run --plan=WFS-site --quiet &lt;b&gt;was interrupted&lt;/b&gt;", "Run the plan")
+
+	do("run", "the run has begun")
+	<-began
+	if err := s.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	default:
+		t.Error("the server did not wait for the run")
+	}
+	if o := s.server.run("WFS-site"); o.OK {
+		t.Error("a run begins after the end")
 	}
 }

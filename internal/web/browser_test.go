@@ -186,11 +186,7 @@ func (l *lab) play(script string, env ...string) {
 // release is the plan of testdata, with a note that was rejected and redone, and a page with scripts.
 func (l *lab) release() {
 	l.t.Helper()
-	plan, err := filepath.Abs("browsertest/testdata/plan.yaml")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.wf("plan", "-f", plan)
+	l.planned("plan.yaml")
 	run := exec.Command(l.program, "run")
 	run.Dir, run.Env = l.dir, l.env
 	if out, err := run.CombinedOutput(); run.ProcessState.ExitCode() != 1 && run.ProcessState.ExitCode() != 3 {
@@ -274,23 +270,32 @@ tasks:
 func TestTeamInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))
-	plan, err := filepath.Abs("browsertest/testdata/team.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.wf("plan", "-f", plan)
+	l.planned("team.yaml")
 	l.play("team.mjs")
 }
 
 func TestLifeOfATaskInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))
-	plan, err := filepath.Abs("browsertest/testdata/life.yaml")
+	l.planned("life.yaml")
+	l.play("life.mjs")
+}
+
+func TestPlanByHandInTheBrowser(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, surroundings(t))
+	l.planned("byhand.yaml")
+	l.play("byhand.mjs")
+}
+
+// planned makes a plan of testdata.
+func (l *lab) planned(name string) {
+	l.t.Helper()
+	plan, err := filepath.Abs("browsertest/testdata/" + name)
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	l.wf("plan", "-f", plan)
-	l.play("life.mjs")
 }
 
 func TestAttacksInTheBrowser(t *testing.T) {

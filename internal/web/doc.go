@@ -7,7 +7,7 @@
 // is served as a separate document without an origin (raw.go). The server makes the pages; the scripts in static/ only
 // add to them.
 //
-// It does not decide what a command does (Commands of Options runs the same commands as the terminal) or what a status
-// is (internal/plan). It does not draw a plan (internal/graph) or read it (internal/gitstore). docs/ui.md describes how
-// people use it.
+// It does not decide what a command does (Commands of Options runs the same commands as the terminal, and git wf run in
+// the background) or what a status is (internal/plan). It does not draw a plan (internal/graph) or read it
+// (internal/gitstore). docs/ui.md describes how people use it.
 package web

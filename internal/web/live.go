@@ -29,7 +29,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	moved := gitstore.Changes(ctx, func() gitstore.Pulse { return s.Store.Pulse("") })
+	moved := gitstore.Changes(ctx, s.pulse)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	fmt.Fprint(w, "retry: 1000\n\n")
@@ -74,6 +74,9 @@ func (s *Server) words(ctx context.Context) (map[plan.ID]string, error) {
 		of[id] += line
 	}
 	for id, lines := range of {
+		if ran := s.ranOf(id); ran != nil {
+			lines += fmt.Sprint(ran.Started, ran.Going)
+		}
 		of[id] = s.mac(lines)
 	}
 	return of, nil

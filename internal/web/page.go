@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
 	"gitwf/internal/plain"
@@ -175,6 +176,7 @@ func functions(lang string) template.FuncMap {
 		"size":  size,
 		"took":  took,
 		"base":  path.Base,
+		"text":  engine.TakesText,
 		"short": func(oid plan.OID) string { return fmt.Sprintf("%.8s", oid) },
 		"words": func() (string, error) {
 			text, err := json.Marshal(dictionary(lang))

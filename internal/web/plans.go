@@ -26,7 +26,8 @@ type planPage struct {
 	Rows        []*row
 	landings    map[plan.TaskID][]plan.Landing
 	Many        bool // the list is so long that the browser should not lay out what is out of sight
-	Waits       []engine.Wait
+	Waits       []todo
+	Ran         *ran // the newest run that was started here
 	Checklist   []export.RootCriterion
 	Notes       []plan.Note // newest first
 	Changes     bool        // some of it lands by git wf land
@@ -78,6 +79,26 @@ type running struct {
 	Started time.Time
 	URL     string
 	Tail    string // the end of the log of the task, or of its review
+}
+
+// todo is what only a person can do, with the task that it is about.
+type todo struct {
+	engine.Wait
+	On    plan.TaskID // whose page has the form; of a CHECK, its target
+	Title string
+}
+
+// todos lists what a plan waits for that only a person can do.
+func (s *Server) todos(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []todo, err error) {
+	waits, err := s.Waits(r.Context(), snap, state)
+	for _, w := range waits {
+		on := state.Tasks[w.Task]
+		if target := state.Tasks[on.ReviewTargetTaskID]; on.NodeType == plan.Check && target != nil {
+			on = target
+		}
+		all = append(all, todo{Wait: w, On: on.TaskID, Title: plain.Line(on.Title)})
+	}
+	return all, err
 }
 
 // recentEvent is the newest event of a task that something happened to lately.
@@ -150,11 +171,11 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		return p, state, nil
 	}
 	if s.Waits != nil {
-		if p.Waits, err = s.Waits(r.Context(), snap, state); err != nil {
+		if p.Waits, err = s.todos(r, snap, state); err != nil {
 			return nil, nil, err
 		}
 	}
-	p.Session = state.SessionStatus()
+	p.Session, p.Ran = state.SessionStatus(), s.ranOf(snap.ID)
 	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
 		return nil, nil, err
 	}
@@ -347,7 +368,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted",
-		"acts"} {
+		"acts", "run"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
 			return err

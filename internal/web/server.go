@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,9 @@ type Outcome struct {
 	OK     bool
 }
 
+// Runs reports whether the command's next step is to run the plan.
+func (o Outcome) Runs() bool { return o.OK && strings.Contains(o.Output, "next: git wf run") }
+
 // Server shows the plans of one repository. Close ends it.
 type Server struct {
 	Options
@@ -70,6 +74,7 @@ type Server struct {
 	outcomes  recent[string, Outcome]   // of commands, until the following page shows them
 	trees     recent[string, shelf]     // the keys of deliverables' addresses that were given out
 
+	runs   runs
 	second sync.Mutex // only one request at a time reads the past or a large file
 	other  *gitstore.Store
 }
@@ -124,6 +129,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !stop() {
 		<-ended
 	}
+	s.endRuns()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -136,6 +142,7 @@ const patience = 10 * time.Second
 // Close ends what the server has begun. Its owner closes the Store.
 func (s *Server) Close() error {
 	s.end()
+	s.endRuns()
 	s.second.Lock()
 	defer s.second.Unlock()
 	if s.other == nil {

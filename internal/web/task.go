@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -35,7 +36,10 @@ type taskPage struct {
 	Critical  bool
 	Claim     *plan.Claim // who works on the task, or on its CHECK
 	Tail      string
-	Waits     []string // what only a person can do about it
+	Waits     []todo   // what only a person can do about it
+	Submits   bool     // a version can be handed in
+	Typed     []typed  // of its files, those that can be written here
+	Due       bool     // a person is to hand one in
 	Candidate *version // the version to review
 	Evidence  map[string]plan.CriterionResult
 	Asks      *export.Asked      // the first open one
@@ -81,14 +85,20 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		return s.show(w, r, http.StatusOK, "task", &p)
 	}
 	if s.Waits != nil {
-		waits, err := s.Waits(r.Context(), snap, state)
+		waits, err := s.todos(r, snap, state)
 		if err != nil {
 			return err
 		}
-		for _, wait := range waits {
-			if wait.Task == t.TaskID || p.CheckTask != nil && wait.Task == p.CheckTask.TaskID {
-				p.Waits = append(p.Waits, plain.Line(wait.Text+" ("+wait.Command+")"))
+		for _, w := range waits {
+			if w.On == t.TaskID {
+				p.Waits = append(p.Waits, w)
+				p.Due = p.Due || w.Act == engine.ActSubmit
 			}
+		}
+	}
+	if p.Submits = p.May() && mayHandIn(t); p.Submits && !t.Changes() {
+		if p.Typed, err = typedFiles(r.Context(), s.Store, t, p.Candidate); err != nil {
+			return err
 		}
 	}
 	running, err := s.running(r, snap.ID, state)
@@ -101,6 +111,18 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return s.show(w, r, http.StatusOK, "task", &p)
+}
+
+// mayHandIn reports whether a person's version of the task would be taken.
+func mayHandIn(t *plan.TaskState) bool {
+	if t.NodeType != plan.Action || t.DeliverableSpec == nil || t.Planning() || t.Fill != nil {
+		return false
+	}
+	switch t.Status {
+	case plan.StatusReady, plan.StatusReadyToCheck, plan.StatusToBeModified, plan.StatusWaitingExternal:
+		return true
+	}
+	return false
 }
 
 // bind finds the tasks around this one.

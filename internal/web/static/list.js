@@ -1,5 +1,5 @@
 // The list of tasks: fold, search, filter, and stay up to date.
-import { announce, at, morph, onMoved, plan, tick, word } from "/static/page.js";
+import { announce, at, morph, onMoved, plan, tend, tick, word } from "/static/page.js";
 
 const tree = document.getElementById("tree");
 const search = document.getElementById("search");
@@ -142,6 +142,7 @@ async function update() {
     now.innerHTML = html; // made by the server from the same templates as the page
     morph(section, now.content);
   }
+  tend();
   tick();
   const changed = apply(live.tasks, live.critical);
   const counts = new Map();

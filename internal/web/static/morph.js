@@ -73,7 +73,9 @@ function settle(have, want) {
       have.removeAttribute(name);
     }
   }
-  if (have.localName !== "textarea") {
+  if (have.localName === "textarea") {
+    have.defaultValue = want.defaultValue; // which is not what somebody has typed
+  } else {
     morph(have, want);
   }
 }

@@ -6,7 +6,7 @@ import { morph } from "/static/morph.js";
 import { follow } from "/static/stream.js";
 import { word } from "/static/words.js";
 
-export { morph, word };
+export { morph, tend, word };
 
 export const plan = document.body.dataset.plan || "";
 export const at = document.body.dataset.at || "";

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
+)
+
+// typed is a file of a deliverable that can be written in the page.
+type typed struct {
+	Path string // in the deliverable
+	Text string // of the newest version
+}
+
+// How much can be written in the page, beside what is uploaded.
+const (
+	mostTyped   = 3 // files
+	largestText = 64 << 10
+)
+
+// declaredFiles are the files that a task declares by name, as they lie in its deliverable.
+func declaredFiles(spec *plan.DeliverableSpec) (all []string) {
+	for _, name := range append([]string{spec.Filename}, spec.Files...) {
+		if name != "" && !strings.ContainsAny(name, "*?[{") {
+			all = append(all, path.Join(spec.OutputDir, name))
+		}
+	}
+	return all
+}
+
+// typedFiles are the declared files that are text, with what the newest version has; none if there are many.
+func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, newest *version) (all []typed, err error) {
+	for _, name := range declaredFiles(t.DeliverableSpec) {
+		switch strings.ToLower(path.Ext(name)) {
+		case "", ".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".html", ".css", ".js", ".sh", ".svg":
+		default:
+			continue
+		}
+		f := typed{Path: name}
+		if newest != nil {
+			for _, have := range newest.Files {
+				if have.Path != name {
+					continue
+				}
+				data, whole, err := store.BlobHead(ctx, have.OID, largestText)
+				if err != nil {
+					return nil, err
+				}
+				if !whole || !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+					return nil, nil
+				}
+				f.Text = string(data)
+			}
+		}
+		all = append(all, f)
+	}
+	if len(all) > mostTyped {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// handedIn writes what a form hands in for a task to a directory of its own, and returns the paths for the command. The
+// caller removes the directory.
+func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []string, err error) {
+	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
+		return dir, nil, err
+	}
+	if err := os.Mkdir(filepath.Join(dir, "files"), 0o700); err != nil {
+		return dir, nil, err
+	}
+	var have int
+	add := func(name string, content io.Reader) error {
+		if relpath.Check(name) != nil {
+			return badRequest("%s is no name for a file that can be handed in", plain.Line(name))
+		}
+		at := filepath.Join(dir, "files", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return err
+		}
+		have++
+		return copyTo(at, content)
+	}
+	declared := declaredFiles(spec)
+	uploads := map[string]bool{}
+	for _, f := range formFiles(r) {
+		name := path.Join(spec.OutputDir, f.Filename)
+		for _, d := range declared {
+			if path.Base(d) == f.Filename {
+				name = d
+			}
+		}
+		if uploads[name] {
+			return dir, nil, badRequest("%s is handed in twice", plain.Line(name))
+		}
+		uploads[name] = true
+		content, err := f.Open()
+		if err != nil {
+			return dir, nil, err
+		}
+		err = add(name, content)
+		content.Close()
+		if err != nil {
+			return dir, nil, err
+		}
+	}
+	for _, name := range declared {
+		text := strings.ReplaceAll(r.PostFormValue("content."+name), "\r\n", "\n")
+		if strings.TrimSpace(text) == "" || uploads[name] {
+			continue
+		}
+		if err := add(name, strings.NewReader(strings.TrimRight(text, "\n")+"\n")); err != nil {
+			return dir, nil, err
+		}
+	}
+	if have == 0 {
+		return dir, nil, badRequest("nothing is handed in: choose a file, or write one")
+	}
+	return dir, []string{filepath.Join(dir, "files")}, nil
+}
+
+// formFiles are the files of a form. A browser sends one without a name for a field in which none was chosen.
+func formFiles(r *http.Request) (all []*multipart.FileHeader) {
+	if r.MultipartForm == nil {
+		return nil
+	}
+	for _, f := range r.MultipartForm.File["file"] {
+		if f.Filename != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that
+// hand them in. The caller removes the directory.
+func uploaded(r *http.Request) (dir string, flags []string, err error) {
+	files := formFiles(r)
+	if len(files) == 0 {
+		return "", nil, nil
+	}
+	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
+		return dir, nil, err
+	}
+	for i, f := range files {
+		base := f.Filename // mime/multipart keeps only its last element
+		if relpath.Check(base) != nil || strings.ContainsAny(base, `/\`) {
+			return dir, nil, badRequest("%s is no name for a file that can be handed in", plain.Line(base))
+		}
+		own := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(own, 0o700); err != nil {
+			return dir, nil, err
+		}
+		content, err := f.Open()
+		if err != nil {
+			return dir, nil, err
+		}
+		name := filepath.Join(own, base)
+		err = copyTo(name, content)
+		content.Close()
+		if err != nil {
+			return dir, nil, err
+		}
+		flags = append(flags, "--file="+name)
+	}
+	return dir, flags, nil
+}
+
+func copyTo(name string, from io.Reader) error {
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return err
+	}
+	return to.Close()
+}
