@@ -66,6 +66,7 @@ func approveAll() {
 //	[root]              a condition: whoever runs the tests may write everywhere
 //	unchanged           nothing below refs/ and in the index has changed since the last "remember"
 //	approves            an agent that approves whatever it reviews
+//	block DOC HEADING   runs what a document shows below a heading (see blockCommand)
 //	json [PATH VALUE]   the last output was one JSON document, and what PATH selects is VALUE (see jsonCommand)
 func TestScripts(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) { // nohup go test: what a script starts would ignore it, too
@@ -76,7 +77,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"git": gitCommand, "code": codeCommand, "remember": rememberCommand, "unchanged": unchangedCommand,
-			"json": jsonCommand,
+			"json": jsonCommand, "block": blockCommand,
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
