@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/act"
 	"gitwf/internal/engine"
+	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -84,6 +85,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if st.explained, err = e.explain(c.Context, eng, snap); err != nil {
 		return st, err
 	}
+	st.state = st.state.Repeating(expand.Rounds(c.Context, store, snap))
 	if st.checklist, err = export.Checklist(c.Context, store, snap, st.state,
 		st.state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return st, err

@@ -11,8 +11,8 @@ import (
 // standingSummary is how a task stands with its reviewers. All of it is left out of a plan without rounds, panels and
 // rubrics.
 type standingSummary struct {
-	Round     int           `json:"round,omitempty"`      // of its review
-	MaxRounds int           `json:"max_rounds,omitempty"` // as its CHECK says
+	Round     int           `json:"round,omitempty"`      // of its review; of a GOAL, the newest of the rounds below it
+	MaxRounds int           `json:"max_rounds,omitempty"` // as its CHECK says, or the workflow
 	Seats     []seatSummary `json:"seats,omitempty"`      // of the newest version
 	Accepted  bool          `json:"accepted,omitempty"`   // the approved version is so because its rounds were used up
 	Concerns  bool          `json:"concerns,omitempty"`   // it is approved with concerns
@@ -26,10 +26,9 @@ type seatSummary struct {
 }
 
 func standingOf(s *plan.State, t *plan.TaskState) (sum standingSummary) {
-	if t.NodeType != plan.Action {
+	if sum.Round, sum.MaxRounds = s.Round(t); t.NodeType != plan.Action {
 		return sum
 	}
-	sum.Round, sum.MaxRounds = s.Round(t)
 	for name, r := range s.Panel(t.TaskID, t.Active) {
 		sum.Seats = append(sum.Seats, seatSummary{name, r.Verdict, r.Score})
 	}

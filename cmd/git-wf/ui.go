@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/expand"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -60,7 +61,11 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 		Store: store, Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, e.dir) },
 		Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
-			return e.state(ctx, store, snap)
+			s, err := e.state(ctx, store, snap)
+			if err != nil {
+				return nil, err
+			}
+			return s.Repeating(expand.Rounds(ctx, store, snap)), nil
 		},
 		Waits: func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error) {
 			eng, err := e.engine(c, store)

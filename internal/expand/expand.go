@@ -100,6 +100,29 @@ func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, d
 	return src, err
 }
 
+// Rounds says how many rounds each GOAL may have that the plan's workflow repeats. It only serves to show them: what can't
+// be read of a workflow is left out.
+func Rounds(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) map[plan.TaskID]int {
+	var w *Workflow
+	most := map[plan.TaskID]int{}
+	for _, t := range snap.Plan.Tasks {
+		if t.Fill == nil || t.Fill.Round == 0 || most[t.FillTargetTaskID] > 0 {
+			continue
+		}
+		var err error
+		if w == nil {
+			w, err = Of(ctx, store, snap)
+		}
+		if err != nil {
+			return nil
+		}
+		if n, err := w.Workflow.Rounds(w.inputs, *t.Fill); err == nil {
+			most[t.FillTargetTaskID] = n
+		}
+	}
+	return most
+}
+
 // Version is a version of a task that a fill is rendered from.
 type Version struct {
 	Task plan.TaskID

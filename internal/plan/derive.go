@@ -35,6 +35,7 @@ type State struct {
 	Plan    *Plan
 	Records Records
 	Tasks   map[TaskID]*TaskState
+	Repeats map[TaskID]int // by the GOAL whose parts are rounds: how many it may have; nil unless it is Repeating
 
 	order  []*TaskState      // in plan order
 	shape  *shape            // shared with the states of the same plan

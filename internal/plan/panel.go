@@ -204,8 +204,16 @@ func (s *State) exhausted(t *TaskState) string {
 func roundOf(n, of int) string { return fmt.Sprintf("round %d of %d", n, of) }
 
 // Round is the round that a task is in, from 1, and how many it may have; zeros if its CHECK sets no max_rounds, or
-// there is no version yet. A round ends with a rejected version.
+// there is no version yet. A round ends with a rejected version. Of a GOAL in Repeats each part that is a GOAL is a round.
 func (s *State) Round(t *TaskState) (n, of int) {
+	if of = s.Repeats[t.TaskID]; of > 0 {
+		for _, id := range s.Children(t.TaskID) {
+			if s.Tasks[id].NodeType == Goal {
+				n++
+			}
+		}
+		return n, of
+	}
 	if c := s.CheckOf(t.TaskID); c == nil || c.MaxRounds == 0 || t.Active == 0 {
 		return 0, 0
 	}
@@ -347,9 +355,22 @@ func (s *State) Concerns(id TaskID, version int) bool {
 	return least < c.Rubric.Clear
 }
 
+// Repeating is the state with Repeats, which says nothing about what may happen and is only shown.
+func (s *State) Repeating(most map[TaskID]int) *State {
+	if len(most) == 0 {
+		return s
+	}
+	shown := *s // others may read s
+	shown.Repeats = most
+	return &shown
+}
+
 // StandingNotes say in a few words how a task stands with its reviewers: its round, the seats that have spoken, and
-// whether its version is approved without reserve.
+// whether its version is approved without reserve. Of a GOAL they say its round.
 func (s *State) StandingNotes(t *TaskState) []string {
+	if n, of := s.Round(t); t.NodeType == Goal && n > 0 {
+		return []string{roundOf(n, of)}
+	}
 	if s.Plan.SchemaVersion < 2 || t.NodeType != Action || t.Active == 0 {
 		return nil
 	}

@@ -72,6 +72,7 @@ type target struct {
 	goal    *inst
 	source  plan.TaskID
 	file    string
+	most    int // rounds of a repeat
 }
 
 // expand gives all that stands in the plan, as far as the mode goes.

@@ -225,7 +225,7 @@ func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	switch {
 	case here && x.fill.Round > most+1:
 	case here:
-		known = x.fill.Round
+		known, x.fill.most = x.fill.Round, most
 		x.place(goal, n, e.round(known-1), "of", until)
 		done := x.content() != nil && x.done(n, e.round(known-1))
 		if next = !done && x.content() != nil; done || known > most {

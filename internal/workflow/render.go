@@ -58,12 +58,24 @@ func (w *Workflow) Origin() *plan.Workflow {
 
 // Source says which approved file a fill is rendered from.
 func (w *Workflow) Source(in *Inputs, f plan.Fill) (task plan.TaskID, file string, err error) {
+	t, err := w.find(in, f)
+	return t.source, t.file, err
+}
+
+// Rounds says how many rounds there may be of the repeat that a fill belongs to.
+func (w *Workflow) Rounds(in *Inputs, f plan.Fill) (most int, err error) {
+	t, err := w.find(in, f)
+	return t.most, err
+}
+
+// find looks for the place of a fill.
+func (w *Workflow) find(in *Inputs, f plan.Fill) (*target, error) {
 	t := &target{Fill: f}
 	x := w.expand(in, asFar, t)
 	if t.goal == nil || t.goal.loop.repeat != (f.Round > 1) || f.Round == 1 {
-		return "", "", w.noSection(f)
+		return &target{}, w.noSection(f)
 	}
-	return t.source, t.file, x.fs.Err()
+	return t, x.fs.Err()
 }
 
 // RenderFill renders one fill: content is that of the source's file. It fails with plan.Findings where the file is not
