@@ -50,7 +50,7 @@ type group struct {
 func (e *env) groups() []group {
 	return []group{
 		{"plan the work", []*cli.Command{
-			e.planCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
+			e.planCommand(), e.addCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
 			e.doCommand(), e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.noteCommand(), e.promptCommand(),

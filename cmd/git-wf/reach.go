@@ -14,8 +14,8 @@ import (
 // recording are the commands that record or land something, or show its status. Each checks whether git still reaches
 // the gate: other tools set core.hooksPath or rewrite hooks, and nobody would notice that nothing is judged any more.
 var recording = []string{
-	"plan", "do", "run", "next", "status", "submit", "review", "answer", "retry", "rerun", "split", "undo", "export",
-	"checkout", "policy", "waive", "land",
+	"plan", "add", "do", "run", "next", "status", "submit", "review", "answer", "retry", "rerun", "split", "undo",
+	"export", "checkout", "policy", "waive", "land",
 	"switch", "pause", "resume", "complete", "abandon", "prune",
 }
 
@@ -25,9 +25,8 @@ var landing = []string{"plan", "run", "export", "land"}
 // personal are the commands for people alone: an agent that is working on a task is refused. policy, plan, doctor and
 // ui check that themselves.
 var personal = []string{
-	"do", "run", "split", "undo", "review", "answer", "retry", "rerun", "trust", "pause", "resume", "complete", "abandon",
-	"waive",
-	"prune", "init",
+	"do", "add", "run", "split", "undo", "review", "answer", "retry", "rerun", "trust", "pause", "resume", "complete",
+	"abandon", "waive", "prune", "init",
 	"install", "uninstall",
 }
 

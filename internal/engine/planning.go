@@ -167,7 +167,7 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 // PlanOf is the newest plan of what was asked for, in the same words, that is not completed.
 func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
 	for n := 1; ; n++ {
-		snap, err := e.Store.Snapshot(ctx, plan.NewID(titleOf(topTask), n))
+		snap, err := e.Store.Snapshot(ctx, plan.NewID(TitleOf(topTask), n))
 		if errors.Is(err, gitstore.ErrNoPlan) {
 			return id, found, nil
 		}
@@ -211,7 +211,7 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err := e.canPlan(); err != nil {
 		return "", err
 	}
-	asked := &plan.Plan{Title: titleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type,
+	asked := &plan.Plan{Title: TitleOf(a.TopTask), TopTask: a.TopTask, Config: a.Config, PlanType: a.Type,
 		Complexity: a.Complexity}
 	if err := e.beginType(asked); err != nil {
 		return "", err
@@ -253,8 +253,8 @@ const (
 	requirements = "requirements" // the input of PLAN-1 with what came with the top task
 )
 
-// titleOf is a plan's title for a top task: its first line, or the beginning of that.
-func titleOf(task string) string {
+// TitleOf is a plan's title for a top task: its first line, or the beginning of that.
+func TitleOf(task string) string {
 	const most = 60
 	for line := range strings.Lines(task) {
 		line = strings.Trim(plain.Line(strings.TrimSpace(line)), "#*-_ \t。.：:")

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+)
+
+func (e *env) addCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "add one task to the active plan",
+		ArgsUsage: "WHAT...",
+		Description: "Amends the plan, as git wf plan --amend does: what is asked for becomes a task and an item of the checklist. Without\n" +
+			"flags it delivers a file TASK.md, or in a plan that changes the repository a change, and somebody judges whether\n" +
+			"that is what was asked for. git wf plan --edit changes anything else of it.",
+		Flags: []cli.Flag{
+			textFlag("deliverable,d", "the `FILE` that it makes", ""),
+			listFlag("criterion,c", "what must be true of it, as a `TEXT`, for whoever reviews it; may be given more than once"),
+			listFlag("check", "a command `LINE` that must exit with 0 on it; may be given more than once"),
+			listFlag("depends", "a `TASK` whose result it needs; may be given more than once"),
+			&cli.Float64Flag{Name: "days", Usage: "the estimate in person-`DAYS`", Value: 1},
+			textFlag("run", "the command `LINE` that makes it; else an agent or a person does", ""),
+			boolFlag("dry-run,n", "show the graph and the findings, write nothing"),
+			planFlag(), jsonFlag(), messageFlag("why it is added"),
+		},
+		Action: e.onPlan(wholePlan, e.add),
+	}
+}
+
+func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	if !snap.Plan.Grafted(plan.PlanTaskID) {
+		return &plan.RefusedError{Task: plan.PlanTaskID, Reason: "the plan itself is not accepted yet", Hint: "git wf plan --edit"}
+	}
+	what := strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
+	if what == "" {
+		return usage("nothing says what is to be added")
+	}
+	t := &plan.Task{
+		TaskID: freeTask(snap.Plan), NodeType: plan.Action, Title: engine.TitleOf(what), Description: what,
+		ParentTaskID: snap.Plan.RootTaskID, Run: c.String("run"), EstimatedPersonDays: c.Float64("days"),
+		DeliverableSpec: &plan.DeliverableSpec{Filename: c.String("deliverable")},
+	}
+	for _, id := range c.StringSlice("depends") {
+		t.DependsOn = append(t.DependsOn, plan.TaskID(id))
+	}
+	spec := t.DeliverableSpec
+	if i := slices.IndexFunc(snap.Plan.Tasks, (*plan.Task).Changes); i >= 0 && spec.Filename == "" {
+		spec.Format = snap.Plan.Tasks[i].DeliverableSpec.Format
+	} else {
+		spec.Filename, spec.SingleFile = cmp.Or(spec.Filename, string(t.TaskID)+".md"), true
+		spec.Format = cmp.Or(strings.TrimPrefix(path.Ext(spec.Filename), "."), "text")
+	}
+	for _, text := range c.StringSlice("criterion") {
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{Statement: text})
+	}
+	for _, line := range c.StringSlice("check") {
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{Statement: "passes: " + plain.Line(line), Run: line})
+	}
+	if len(t.AcceptanceCriteria) == 0 {
+		t.AcceptanceCriteria = []plan.Criterion{{Statement: "shows the result that the task asks for: " + t.Title}}
+	}
+	for i := range t.AcceptanceCriteria {
+		a := &t.AcceptanceCriteria[i]
+		a.ID, a.Severity, a.CheckMethod = fmt.Sprintf("A%d", i+1), plan.Must, plan.ManualReview
+		if a.Run != "" {
+			a.CheckMethod = plan.StaticCheck
+		}
+	}
+	data, err := plandoc.WriteYAML(withTask(snap.Plan, t))
+	if err != nil {
+		return err
+	}
+	r := engine.Replanning{Agent: plan.AgentManual, Person: person, Reason: cmp.Or(c.String("message"), "Also: "+what)}
+	if !c.Bool("json") {
+		fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
+	}
+	err = e.handInPlan(c, store, eng, snap.ID, r, "the plan with "+string(t.TaskID), data)
+	var fs plan.Findings
+	if errors.As(err, &fs) { // in a file that nobody sees
+		for i := range fs {
+			_, field, _ := strings.Cut(fs[i].Path, "].")
+			fs[i].File, fs[i].Line, fs[i].Path = "", 0, cmp.Or(field, fs[i].Path)
+		}
+	}
+	return mendFile(err, "mend the options, or add it with git wf plan --edit")
+}
+
+// freeTask is the next id like that of the plan's last task.
+func freeTask(p *plan.Plan) plan.TaskID {
+	prefix := "IMPL-"
+	for _, t := range p.Tasks {
+		if t.NodeType == plan.Action && !t.Planning() {
+			prefix = string(t.TaskID[:strings.LastIndexByte(string(t.TaskID), '-')+1])
+		}
+	}
+	for n := 1; ; n++ {
+		if id := plan.TaskID(fmt.Sprint(prefix, n)); p.Task(id) == nil {
+			return id
+		}
+	}
+}
+
+// withTask is the plan with one more task, and with an item of the checklist that it covers.
+func withTask(p *plan.Plan, t *plan.Task) *plan.Plan {
+	whole := *p
+	whole.Tasks = slices.Clone(p.Tasks)
+	at := slices.IndexFunc(whole.Tasks, func(o *plan.Task) bool { return o.TaskID == p.RootTaskID })
+	root := *whole.Tasks[at]
+	id := ""
+	for n := len(root.RootAcceptanceCriteria) + 1; id == ""; n++ {
+		try := fmt.Sprintf("R%d", n)
+		if !slices.ContainsFunc(root.RootAcceptanceCriteria, func(c plan.RootCriterion) bool { return c.ID == try }) {
+			id = try
+		}
+	}
+	root.RootAcceptanceCriteria = append(slices.Clip(root.RootAcceptanceCriteria),
+		plan.RootCriterion{ID: id, Statement: plain.Line(t.Description)})
+	if f := root.FinalDeliverableSpec; f != nil && len(f.IncludeChildren) > 0 {
+		included := *f
+		included.IncludeChildren = append(slices.Clip(f.IncludeChildren), t.TaskID)
+		root.FinalDeliverableSpec = &included
+	}
+	t.Covers = []string{id}
+	whole.Tasks[at] = &root
+	whole.Tasks = append(whole.Tasks, t)
+	return &whole
+}
