@@ -21,18 +21,18 @@ type builder struct {
 	fs plan.Findings
 }
 
-// build completes the document's plan. Its findings have paths, not lines.
-func (d *written) build() plan.Findings {
+// build completes the plan of a document. Its findings have paths, not lines.
+func (d *written) build(root *document.Node) plan.Findings {
 	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
 	top := &plan.Task{}
-	b.object(d.root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
+	b.object(root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
-		if n := d.root.Child(key); n != nil {
+		if n := root.Child(key); n != nil {
 			part := document.Node{Kind: document.Object, Kids: []document.Node{*n}}
 			b.object(&part, reflect.ValueOf(top), "")
 		}
 	}
-	b.list(d.root.Child("tasks"), "", "tasks")
+	b.list(root.Child("tasks"), "", "tasks")
 	p := b.plan
 	if p.TopTask == "" {
 		p.TopTask = p.Title
@@ -41,14 +41,11 @@ func (d *written) build() plan.Findings {
 	b.handDown()
 	b.checks()
 	p.SetVersion()
-	if len(b.fs) > 0 {
-		return b.fs
-	}
 	d.plan = p
 	for _, t := range p.Tasks {
 		d.places = append(d.places, b.places[t])
 	}
-	return nil
+	return b.fs
 }
 
 // object fills what v points to. A document that fits the schema can only have a number too large for its field.

@@ -20,6 +20,10 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("%YAML 1.1\n---\ntitle: !!str 1\ntasks: []\n...\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Parse("p", data)
+		if whole, wrong := ParseValid("p", data, policy.Floors{}); (whole == nil) != (wrong != nil) || err != nil && wrong == nil {
+			t.Fatalf("parsed %v, valid %v", err, wrong)
+		}
+		Unfit("p", data)
 		if err != nil {
 			var fs plan.Findings
 			var version *VersionError

@@ -34,16 +34,42 @@ func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, err
 
 // ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.
 func ParseFrom(name string, data []byte, floors policy.Floors, from *plan.Workflow) (*plan.Plan, error) {
-	d, err := parseWritten(name, data)
+	d, err := readPart(name, data, "")
 	if err != nil {
 		return nil, err
 	}
-	whole := *d.plan
-	whole.Workflow = from
-	if fs := append(d.plan.Reserved(from), validate(&whole, floors)...); len(fs) > 0 {
-		return nil, d.locate(fs).Capped()
+	var fs plan.Findings
+	if d.plan != nil {
+		whole := *d.plan
+		whole.Workflow = from
+		fs = d.locate(append(d.plan.Reserved(from), validate(&whole, floors)...))
+	}
+	if fs = d.with(fs); len(fs) > 0 {
+		return nil, fs
 	}
 	return d.plan, nil
+}
+
+// Unfit says why the built-in review would reject a plan that somebody wrote, for one that breaks other rules too: the
+// author hears of all at once. It says nothing of what does not parse.
+func Unfit(name string, data []byte) plan.Findings {
+	p, err := Parse(name, data)
+	if err != nil {
+		return nil
+	}
+	var fs plan.Findings
+	r := ReviewPlan(p)
+	for _, c := range r.Criteria {
+		if c.Severity == plan.Must && !c.Passed() {
+			fs = append(fs, plan.Finding{Code: "review-" + c.ID, File: name, Message: "the review would reject it, too: " +
+				strings.TrimSuffix(c.Statement, "."), Found: c.Evidence})
+		}
+	}
+	if len(fs) == 0 && r.Verdict != plan.Approved {
+		fs = plan.Findings{{Code: "review-score", File: name, Message: "the review would reject it, too",
+			Expected: fmt.Sprintf("score %d or more", r.MinScore), Found: fmt.Sprintf("score %d", r.Score)}}
+	}
+	return fs
 }
 
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
@@ -62,21 +88,24 @@ func ParseCandidate(
 			title = target.Title
 		}
 	}
-	d, err := parsePart(name, data, title)
+	d, err := readPart(name, data, title)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := s.Merged(task, d.plan, 1)
 	var fs plan.Findings
-	switch {
-	case errors.As(err, &fs):
-	case err != nil:
-		return nil, err
-	default:
-		fs = validate(merged, floors)
+	if d.plan != nil {
+		merged, err := s.Merged(task, d.plan, 1)
+		switch {
+		case errors.As(err, &fs):
+		case err != nil && len(d.wrong) == 0:
+			return nil, err
+		case err == nil:
+			fs = validate(merged, floors)
+		}
+		fs = d.locateByID(fs)
 	}
-	if len(fs) > 0 {
-		return nil, d.locateByID(fs).Capped()
+	if fs = d.with(fs); len(fs) > 0 {
+		return nil, fs
 	}
 	return d.plan, nil
 }
@@ -123,13 +152,24 @@ type written struct {
 	root   *document.Node
 	plan   *plan.Plan
 	places []string // of each of plan.Tasks, its path in the file
+
+	// What does not have the right form, and what that lies below. The plan is then what is left, nil if that says nothing.
+	wrong   plan.Findings
+	touched []string
 }
 
-func parseWritten(name string, data []byte) (*written, error) { return parsePart(name, data, "") }
+// parseWritten parses a file, which must have the right form.
+func parseWritten(name string, data []byte) (*written, error) {
+	d, err := readPart(name, data, "")
+	if err == nil && len(d.wrong) > 0 {
+		err = d.wrong.Capped()
+	}
+	return d, err
+}
 
-// parsePart parses a file that, with a title, is part of a plan that has that one already: the file needs none of its
+// readPart reads a file that, with a title, is part of a plan that has that one already: the file needs none of its
 // own, and may be the list of tasks alone.
-func parsePart(name string, data []byte, title string) (*written, error) {
+func readPart(name string, data []byte, title string) (*written, error) {
 	root, err := parseTree(name, data)
 	if err != nil {
 		return nil, err
@@ -140,24 +180,27 @@ func parsePart(name string, data []byte, title string) (*written, error) {
 	if err := checkVersion(root); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	fs, err := checkSchema(root)
-	if err != nil {
+	d := &written{name: name, root: root}
+	if d.wrong, err = checkSchema(root); err != nil {
 		return nil, err
 	}
-	if len(fs) == 0 {
-		d := &written{name: name, root: root}
-		if fs = d.build(); len(fs) == 0 {
-			return d, nil
-		}
-		for i := range fs {
-			fs[i].Line = LineOf(root, fs[i].Path)
-		}
-		sortByLine(fs)
+	rest := root
+	if len(d.wrong) > 0 {
+		rest = d.rest()
 	}
-	for i := range fs {
-		fs[i].File = name
+	if rest != nil {
+		for _, f := range d.build(rest) {
+			f.Line = LineOf(root, f.Path)
+			if d.wrong = append(d.wrong, f); f.Code == "wrong-type" {
+				d.plan = nil // a task was not read to its end
+			}
+		}
 	}
-	return nil, fs.Capped()
+	for i := range d.wrong {
+		d.wrong[i].File = name
+	}
+	sortByLine(d.wrong)
+	return d, nil
 }
 
 // titled is the document with the title, unless it has one.

@@ -19,8 +19,12 @@ func Validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 
 func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	v := &validator{plan: p, floors: floors, limits: p.Limits()}
-	if v.index(); len(v.fs) > 0 {
-		return v.fs // without unique ids the graph means nothing
+	if v.index(); v.lacksIDs() {
+		return v.fs // without ids the graph means nothing
+	}
+	twice := map[plan.TaskID]bool{}
+	for _, f := range v.fs {
+		twice[f.TaskID], twice[f.TaskID.CheckID()] = true, true
 	}
 	v.roles()
 	for i, t := range p.Tasks {
@@ -32,7 +36,9 @@ func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	v.rootRules()
 	v.targets()
 	v.config()
-	return v.fs
+	return slices.DeleteFunc(v.fs, func(f plan.Finding) bool { // of tasks with one id, nothing else
+		return f.Code != "duplicate-id" && twice[f.TaskID]
+	})
 }
 
 // validator gathers findings about one plan.
@@ -91,7 +97,7 @@ func (v *validator) index() {
 		}
 		v.at[t.TaskID] = i
 	}
-	if len(v.fs) > 0 {
+	if v.lacksIDs() {
 		return
 	}
 	v.rootExists()
@@ -101,6 +107,11 @@ func (v *validator) index() {
 			v.children[parent] = append(v.children[parent], i)
 		}
 	}
+}
+
+// lacksIDs reports whether something is wrong with the ids but that some are there twice.
+func (v *validator) lacksIDs() bool {
+	return slices.ContainsFunc(v.fs, func(f plan.Finding) bool { return f.Code != "duplicate-id" })
 }
 
 // freeID suggests an id that no task has yet.
