@@ -14,9 +14,6 @@ import (
 // Asks is what a person is asked about versions of theirs that were made from something that has changed since: nobody
 // makes these again by themselves. The plan goes on without an answer.
 func (e *Engine) Asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
-	if snap.Plan.SchemaVersion < 2 {
-		return nil, nil
-	}
 	stale, err := export.Stale(ctx, e.Store, snap, s)
 	if err != nil || len(stale) == 0 {
 		return nil, err

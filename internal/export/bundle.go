@@ -49,14 +49,35 @@ func keptBack(s *plan.State, ids []plan.TaskID) error {
 		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", names(ids))
 }
 
-// outdated says that inputs or criteria of approved versions have changed since.
-func outdated(items []Item) error {
-	var why []string
-	for _, i := range items {
-		why = append(why, fmt.Sprintf("%s %s (%s)", i.TaskID, i.ApprovedArtifactID, i.Stale))
+// outdated says which inputs or criteria of an approved version have changed since; "" if none has, or if its task
+// follows none and the criteria are the same.
+func outdated(s *plan.State, i Item, o Options) string {
+	why, known := s.Stale(i.TaskID)
+	switch {
+	case why != "" && !o.Partial && onlyStale(s, i.TaskID):
+		return why
+	case known && why == "" && !i.otherCriteria:
+		return ""
 	}
-	return fault.Refused("git wf review TASK --reject, then git wf run, has it made anew; "+
-		"git wf export --allow-stale takes it as it is", "stale: %s", strings.Join(why, "; "))
+	return i.Stale
+}
+
+// onlyStale reports whether a task would be done, but that what its version was made from is no longer approved.
+func onlyStale(s *plan.State, id plan.TaskID) bool {
+	t := s.Tasks[id]
+	why, _ := s.Stale(id)
+	return why != "" && t.Status == plan.StatusToBeModified && t.Approved == t.Active
+}
+
+// allStale reports whether nothing is open but what is stale.
+func allStale(s *plan.State) bool {
+	open := s.Open()
+	for _, w := range open {
+		if !onlyStale(s, w.Task) {
+			return false
+		}
+	}
+	return len(open) > 0
 }
 
 func names(ids []plan.TaskID) string {
@@ -105,14 +126,14 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		return nil, err
 	}
 	var open, kept []plan.TaskID
-	var stale []Item
+	var stale []string
 	for _, id := range ids {
 		item, ok, err := b.item(id)
 		if err != nil {
 			return nil, err
 		}
 		t := state.Tasks[id]
-		if t.Status != plan.StatusDone {
+		if t.Status != plan.StatusDone && !onlyStale(state, id) {
 			open = append(open, id)
 		} else if !state.Delivers(id, t.Approved) {
 			kept = append(kept, id)
@@ -124,12 +145,12 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		if item.CandidateID == "" {
 			item.Approvals = e.Of(id, item.ApprovedArtifactID)
 		}
-		if item.Stale != "" && item.CandidateID == "" {
-			stale = append(stale, item)
+		if why := outdated(state, item, o); why != "" && item.CandidateID == "" {
+			stale = append(stale, fmt.Sprintf("%s %s (%s)", id, item.ApprovedArtifactID, why))
 		}
 		m.Items = append(m.Items, item)
 	}
-	if !o.Partial && !o.IncludeCandidates && (len(open) > 0 || !m.Complete) {
+	if !o.Partial && !o.IncludeCandidates && (len(open) > 0 || !m.Complete && !allStale(state)) {
 		if lost := e.Lost(ids); len(lost) > 0 {
 			return nil, &UnprovenError{lost}
 		}
@@ -139,7 +160,9 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		return nil, keptBack(state, kept)
 	}
 	if len(stale) > 0 && !o.AllowStale {
-		return nil, outdated(stale)
+		return nil, fault.Refused("git wf run makes it again where the plan follows what has changed; git wf review TASK "+
+			"--still-holds, or --reject, decides; git wf export --allow-stale takes it as it is", "stale: %s",
+			strings.Join(stale, "; "))
 	}
 	var err error
 	m.RootCriteria, err = checklist(state, ids, func(id plan.TaskID, version int) (plan.Review, error) {
@@ -290,7 +313,8 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	if err != nil {
 		return Item{}, false, err
 	}
-	if rev.SpecHash != t.SpecHash() && item.Stale == "" {
+	item.otherCriteria = rev.SpecHash != t.SpecHash()
+	if item.otherCriteria && item.Stale == "" {
 		item.Stale = "its criteria changed after " + rev.ReviewID
 	}
 	item.Review = &reviewSummary{

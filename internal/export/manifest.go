@@ -76,6 +76,8 @@ type Item struct {
 	Files              []File         `json:"files"`
 	Review             *reviewSummary `json:"review,omitempty"`
 	Approvals          []Approval     `json:"approvals,omitempty"` // those that count, if signed
+
+	otherCriteria bool // than those that it was approved by
 }
 
 // Version returns the id of the version that the item holds.

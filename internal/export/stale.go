@@ -9,8 +9,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Stale finds the tasks whose approved version was made from something no longer approved, and says why. It reads only
-// documents of tasks with an input that has more than one version: no other task can be stale.
+// Stale finds the tasks whose approved version was made from something no longer approved, and says why. Of a version
+// whose names do not say what it was made from it reads the document, if an input has more than one version: no other
+// can be stale.
 func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) (map[plan.TaskID]string, error) {
 	stale, renewed := map[plan.TaskID]string{}, map[plan.TaskID]bool{}
 	for _, t := range s.Tasks {
@@ -22,6 +23,12 @@ func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.S
 	}
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		t := s.Tasks[id]
+		if why, known := s.Stale(id); known {
+			if why != "" {
+				stale[id] = why
+			}
+			continue
+		}
 		if t.Approved == 0 || !slices.ContainsFunc(t.DependsOn, func(d plan.TaskID) bool { return renewed[d] }) {
 			continue
 		}

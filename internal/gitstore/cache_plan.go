@@ -145,12 +145,12 @@ func (c *cachedPlan) plan() *plan.Plan {
 
 // near returns the plan with the tasks near one alone, or nil if that takes the whole plan, as every plan of version 2
 // does: there a status may follow from tasks far away.
-func (c *cachedPlan) near(id plan.TaskID) *plan.Plan {
+func (c *cachedPlan) near(r plan.Records, id plan.TaskID) *plan.Plan {
 	if c == nil || c.Head == nil || c.Links.len() == 0 || c.Head.SchemaVersion > 1 {
 		return nil
 	}
 	l := &lookup{c: c, tasks: map[int]*plan.Task{}}
-	tasks, ok := plan.Near(l, id)
+	tasks, ok := plan.Near(l, r, id)
 	if !ok || l.bad {
 		return nil
 	}

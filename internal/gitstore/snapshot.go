@@ -180,7 +180,7 @@ func (s *Store) nearOf(task plan.TaskID) view {
 			snap = k.near[task]
 		}
 		if snap == nil {
-			if p := k.stored.near(task); p != nil {
+			if p := k.stored.near(k.records, task); p != nil {
 				snap = k.snapshot(id, p)
 				if k.near == nil {
 					k.near = map[plan.TaskID]*Snapshot{}

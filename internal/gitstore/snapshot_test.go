@@ -145,7 +145,7 @@ func TestDecodeNeverPanics(t *testing.T) {
 			var c cachedPlan
 			d.decode(reflect.ValueOf(&c).Elem())
 			c.plan()
-			c.near("IMPL-2")
+			c.near(plan.Records{}, "IMPL-2")
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Advance derives the state of the same plan again, after the records of some tasks or the claims have changed. It
-// costs what changed, not what the plan has, but in a plan of version 2. changed names every task whose records differ from those of s. s does not
-// change.
+// costs what changed, not what the plan has, but in a plan of version 2. changed names every task whose records differ
+// from those of s. s does not change.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
 	if s.Plan.SchemaVersion > 1 {
 		return Derive(s.Plan, r, claims, now)
@@ -21,7 +21,7 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 	}
 	next := &State{
 		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below,
-		over: s.over, splits: s.splits, claims: live(claims, now),
+		over: s.over, splits: s.splits, followers: slices.Clone(s.followers), claims: live(claims, now),
 	}
 	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}, touched: map[TaskID]bool{}}
 	for _, id := range changed {
@@ -76,21 +76,22 @@ func (a *advance) fresh(id TaskID) *TaskState {
 	return t
 }
 
-// action redoes an ACTION, and those that wait for it if it has become DONE or no longer is.
+// action redoes an ACTION by its own records, and those that were made from one of its versions, which may have become
+// stale by it or no longer be.
 func (a *advance) action(id TaskID) {
 	if t := a.Tasks[id]; a.redone[id] != nil || t == nil || t.NodeType != Action {
 		return
 	}
 	t := a.fresh(id)
 	a.State.action(t)
-	was := a.before.Tasks[id]
-	for _, i := range a.over[t.place] {
-		goal := a.goal(a.order[i].TaskID)
-		goal.tally.count(was, -1)
-		goal.tally.count(t, 1)
-	}
-	if (t.Status == StatusDone) != (was.Status == StatusDone) {
-		a.dependants(id)
+	a.addFollower(t, func(list []int, place int) []int {
+		if slices.Contains(list, place) {
+			return list
+		}
+		return append(slices.Clip(list), place) // the State before has the list, too
+	})
+	for _, i := range a.followers[t.place] {
+		a.action(a.order[i].TaskID)
 	}
 }
 
@@ -102,18 +103,37 @@ func (a *advance) goal(id TaskID) *TaskState {
 	return a.fresh(id)
 }
 
-// dependants redoes the ACTIONs that depend on a task. Whether they are DONE does not change with it.
+// dependants looks again at what the ACTIONs wait for that depend on a task. Nothing else of them changes with it.
 func (a *advance) dependants(id TaskID) {
 	for _, d := range a.shape.dependants[id] {
-		switch a.before.Tasks[d].Status {
-		case StatusPending, StatusReady, StatusToBeModified:
-			a.action(d)
+		was := a.before.Tasks[d]
+		if a.redone[d] != nil || was.Status != StatusPending && was.Status != StatusReady && was.Status != StatusToBeModified {
+			continue
+		}
+		*a.fresh(d) = *was
+		if was.Status == StatusReady {
+			a.Tasks[d].Status = StatusPending
 		}
 	}
 }
 
 // finish derives the states that depend on other tasks, once those are redone.
 func (a *advance) finish() {
+	actions := slices.DeleteFunc(slices.Collect(maps.Values(a.redone)), func(t *TaskState) bool {
+		return t.NodeType != Action
+	})
+	a.settle(actions)
+	for _, t := range actions {
+		was := a.before.Tasks[t.TaskID]
+		for _, i := range a.over[t.place] {
+			goal := a.goal(a.order[i].TaskID)
+			goal.tally.count(was, -1)
+			goal.tally.count(t, 1)
+		}
+		if (t.Status == StatusDone) != (was.Status == StatusDone) {
+			a.dependants(t.TaskID)
+		}
+	}
 	for _, t := range slices.Collect(maps.Values(a.redone)) {
 		if t.NodeType == Goal && t.tally.open() != a.before.Tasks[t.TaskID].tally.open() {
 			a.dependants(t.TaskID)

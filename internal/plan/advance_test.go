@@ -69,16 +69,30 @@ func look(s *State) []seen {
 	return all
 }
 
-// step changes the records of one task as an event would, whether it is legal or not.
-func step(t *rapid.T, r *TaskRecords) *TaskRecords {
+// step changes the records of one task as an event would, whether it is legal or not: a version may say that it was made
+// from whatever the plan has.
+func step(t *rapid.T, p *Plan, r *TaskRecords) *TaskRecords {
 	next := *r
+	defer func() {
+		link := func(list []linkRecord) []linkRecord {
+			return append(list[:len(list):len(list)], linkRecord{next.Active(), rapid.SampledFrom(p.Tasks).Draw(t, "from").TaskID,
+				rapid.IntRange(1, 3).Draw(t, "version")})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "links") * (next.Active() - r.Active()) {
+			next.From = link(next.From)
+		}
+		if rapid.IntRange(0, 4).Draw(t, "holds") == 0 {
+			next.Holds = link(next.Holds)
+		}
+	}()
 	n := len(r.Artifacts) + len(r.Reviews) + len(r.Attempts) + 1
+	version := ArtifactRecord{r.Active() + 1, rapid.SampledFrom([]OID{"a", "b"}).Draw(t, "files")}
 	switch rapid.SampledFrom([]string{"version", "approve", "approve", "reject", "attempt", "ask", "answer", "hand in",
 		"reset", "mark"}).Draw(t, "event") {
 	case "version":
-		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], ArtifactRecord{Version: r.Active() + 1})
+		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], version)
 	case "approve":
-		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], ArtifactRecord{Version: r.Active() + 1})
+		next.Artifacts = append(r.Artifacts[:len(r.Artifacts):len(r.Artifacts)], version)
 		next.Reviews = append(r.Reviews[:len(r.Reviews):len(r.Reviews)],
 			ReviewRecord{N: n, Version: next.Active(), Reviewer: "ann", Verdict: Approved})
 	case "reject":
@@ -121,7 +135,7 @@ func TestAdvance(t *testing.T) {
 			}).Draw(t, "changed")
 			var ids []TaskID
 			for _, task := range changed {
-				r.Tasks[task.TaskID] = step(t, r.Of(task.TaskID))
+				r.Tasks[task.TaskID] = step(t, p, r.Of(task.TaskID))
 				ids = append(ids, task.TaskID)
 			}
 			claims := Claims{}

@@ -43,6 +43,8 @@ type State struct {
 	over   [][]int           // by a leaf's place in the plan, those of the GOALs that count it
 	splits map[TaskID]TaskID // by the leaf, the open task that splits it
 
+	followers [][]int // by a task's place, those of the tasks whose newest version was made from one of its versions
+
 	fills    map[TaskID]fills    // by the GOAL
 	judging  map[TaskID][]TaskID // by the judge, whom it judges
 	judgedBy map[TaskID][]TaskID // by the task, its judges
@@ -121,6 +123,12 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			}
 		}
 		s.follow()
+	} else {
+		s.followers = make([][]int, len(p.Tasks))
+		for _, t := range s.order {
+			s.addFollower(t, func(list []int, place int) []int { return append(list, place) })
+		}
+		s.settle(s.order)
 	}
 	for _, t := range s.order {
 		if t.NodeType == Check {

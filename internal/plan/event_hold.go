@@ -63,16 +63,16 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 }
 
 // OutdatedOf are the inputs of a task's approved version for which something else is approved now, where nobody makes
-// it again by themselves because a person made it.
+// it again by themselves because its name says nothing of them: a person made it, or it is from before such names.
 func (s *State) OutdatedOf(a Artifact) []Input {
 	t, r, version := s.Tasks[a.TaskID], s.Records.Of(a.TaskID), VersionNumber(a.ArtifactID)
-	if s.Plan.SchemaVersion < 2 || t == nil || t.Approved != version || !t.follows() || t.Judges != nil ||
-		slices.ContainsFunc(r.From, func(l linkRecord) bool { return l.Version == version }) {
+	if t == nil || t.Approved != version || !t.follows() || t.Judges != nil || r.saysFrom(version) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(a.Inputs), func(in Input) bool {
 		now := s.Tasks[in.TaskID]
-		return now == nil || now.Status == StatusAbandoned || now.Approved == VersionNumber(in.ArtifactID) ||
+		l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
+		return now == nil || now.Status == StatusAbandoned || now.Approved == l.Of || s.sameFor(t, l) ||
 			r.holds(linkRecord{version, in.TaskID, now.Approved})
 	})
 }

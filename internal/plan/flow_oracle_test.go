@@ -236,6 +236,9 @@ func (o *oracle) stale(id TaskID) bool {
 		still := slices.ContainsFunc(o.rec.Of(id).Holds, func(h linkRecord) bool {
 			return h.Version == l.Version && h.Task == l.Task && h.Of == now
 		})
+		then, _ := o.rec.Of(l.Task).Version(l.Of)
+		newer, _ := o.rec.Of(l.Task).Version(now)
+		still = still || t.Judges == nil && then.Files == newer.Files
 		if o.status(l.Task) != StatusDone || now != l.Of && !still {
 			return true
 		}

@@ -51,7 +51,11 @@ func rowsRecords(text string) Records {
 				names = append(names, rec.Text(), rec.Path())
 			}
 		}
-		r.Tasks[TaskID(id)] = ParseTaskRecords(namesOf(strings.Join(names, "\n")))
+		t := ParseTaskRecords(namesOf(strings.Join(names, "\n")))
+		for i := range t.Artifacts {
+			t.Artifacts[i].Files = OID(fmt.Sprint(id, t.Artifacts[i].Version))
+		}
+		r.Tasks[TaskID(id)] = t
 	}
 	return r
 }
@@ -154,11 +158,12 @@ func TestFlowMode(t *testing.T) {
 	}
 }
 
-// A plan of version 1 has the statuses that it has, by whichever of the two ways they are derived.
+// A plan of version 1 has the statuses that it has, by whichever of the two ways they are derived: also what is stale.
 func TestFlowOfVersion1(tt *testing.T) {
 	rnd := rand.New(rand.NewPCG(15, 15))
 	names := []string{"v1", "+1", "-1", "+2", "-2", "attempts/a1-error.json", "attempts/a2-lost.json", "attempts/a3-error.json",
 		"questions/q1.json", "answers/q1.json", "resets/s1-a1-r1.json", "marks/0001-abandoned.json"}
+	stale := 0
 	for range 3000 {
 		p := rowsPlan(func(p *Plan) {
 			p.Tasks[1].Decides, p.Tasks[5].Judges = nil, nil
@@ -174,6 +179,15 @@ func TestFlowOfVersion1(tt *testing.T) {
 			for _, n := range names {
 				if rnd.IntN(4) == 0 {
 					list = append(list, n)
+				}
+			}
+			for _, d := range t.DependsOn {
+				d = TaskID(strings.Replace(string(d), "GOAL-2", "DEV-2", 1))
+				if v := 1 + rnd.IntN(2); rnd.IntN(2) == 0 {
+					list = append(list, fmt.Sprintf("artifacts/v%d/from/%s-v%d", v, d, 1+rnd.IntN(2)))
+					if rnd.IntN(3) == 0 {
+						list = append(list, fmt.Sprintf("holds/h1-v%d-%s-v%d.json", v, d, 1+rnd.IntN(2)))
+					}
 				}
 			}
 			if list != nil {
@@ -194,6 +208,12 @@ func TestFlowOfVersion1(tt *testing.T) {
 				tt.Fatalf("%s is %s (%s), and by the rows of version 2 %s (%s); %s", t.TaskID, a.Status, one.Reason(a), b.Status,
 					two.Reason(b), text)
 			}
+			if strings.Contains(a.reason, "is stale: made from") {
+				stale++
+			}
 		}
+	}
+	if stale < 100 {
+		tt.Errorf("%d tasks were stale", stale)
 	}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"gitwf/internal/plain"
 )
@@ -124,7 +123,7 @@ func (f *flow) effective(t *TaskState) {
 	r := f.Records.Of(t.TaskID)
 	switch stale := f.staleInputs(t, t.Approved); {
 	case len(stale) > 0:
-		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was made from "+joinLinks(stale)
+		f.outdate(t, stale)
 	case t.Judges == nil && t.Decides == nil:
 	case !r.acted(t.Active):
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" is to be applied"
@@ -132,42 +131,6 @@ func (f *flow) effective(t *TaskState) {
 		t.Status = StatusPending // it has judged a part; the whole is to come
 	}
 }
-
-// staleInputs are the versions that a version of the task was made from and that are no longer approved, or are made
-// anew.
-func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
-	r := s.Records.Of(t.TaskID)
-	if !t.follows() {
-		return nil
-	}
-	var stale []linkRecord
-	for _, l := range r.From {
-		in := s.Tasks[l.Task]
-		if l.Version != version || in == nil || in.Status == StatusAbandoned {
-			continue
-		}
-		if in.Status != StatusDone || in.Approved != l.Of && !r.holds(linkRecord{l.Version, l.Task, in.Approved}) {
-			stale = append(stale, l)
-		}
-	}
-	return stale
-}
-
-// follows reports whether the task is redone when an input changes. Whether a version is, also depends on who made it:
-// of a person's the inputs are not recorded. What fills a GOAL is rendered once.
-func (t *Task) follows() bool {
-	return t.Decides == nil && t.Fill == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
-}
-
-func joinLinks(links []linkRecord) string {
-	var names []string
-	for _, l := range links {
-		names = append(names, string(l.Task)+" "+VersionID(l.Of))
-	}
-	return strings.Join(names, ", ")
-}
-
-func (r *TaskRecords) holds(l linkRecord) bool { return slices.Contains(r.Holds, l) }
 
 // acted reports whether a version has taken effect.
 func (r *TaskRecords) acted(version int) bool {
@@ -479,30 +442,4 @@ func (s *State) ToApply() []*TaskState {
 		}
 	}
 	return due
-}
-
-// madeFrom are the records of what a version was made from, where the task follows that, and of the mode that was
-// ordered. A person's version is not redone: they are asked.
-func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) []Entry {
-	if s.Plan.SchemaVersion < 2 {
-		return nil
-	}
-	var add []Entry
-	dir, mode := t.TaskID.Dir()+"/", ""
-	if t.Judges != nil && t.ordered {
-		mode = t.order.Mode
-	}
-	if t.follows() && (!byPerson || t.Judges != nil) {
-		for _, in := range a.Inputs {
-			if mode != "" && s.Tasks[in.TaskID].Status != StatusDone {
-				continue // it is read as it is, and left out of the verdicts: that it changes is no surprise
-			}
-			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
-			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})
-		}
-	}
-	if mode != "" {
-		add = append(add, Entry{Path: dir + modeRecord{version, mode}.path(), Data: []byte{}})
-	}
-	return add
 }

@@ -188,6 +188,10 @@ var actionConditions = map[string]condition{
 		x.version("IMPL-1", Approved)
 		x.add("IMPL-1", fmt.Sprintf("landings/l%d-v%[1]d-refused.json", x.last["IMPL-1"]))
 	}, "verdict"},
+	"newest version approved and stale": {func(x *situation) {
+		x.version("IMPL-1", Approved)
+		x.add("IMPL-1", fmt.Sprintf("artifacts/v%d/from/IMPL-2-v2", x.last["IMPL-1"]))
+	}, "verdict"},
 	"a dependency is not DONE": {make: func(x *situation) { x.closed = false }},
 	"otherwise":                {make: func(*situation) {}},
 }

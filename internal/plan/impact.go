@@ -21,8 +21,7 @@ func (s *State) Impact(ids ...TaskID) (again, asks []TaskID) {
 				continue
 			}
 			grows = true
-			made := slices.ContainsFunc(s.Records.Of(t.TaskID).From, func(l linkRecord) bool { return l.Version == t.Approved })
-			if made {
+			if s.Records.Of(t.TaskID).saysFrom(t.Approved) {
 				changed[t.TaskID] = true
 			} else {
 				asked[t.TaskID] = true

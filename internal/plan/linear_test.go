@@ -72,6 +72,18 @@ func approved(leaves int) Records {
 	return r
 }
 
+// made are approved, and the versions say what they were made from.
+func made(p *Plan, leaves int) Records {
+	r := approved(leaves)
+	s := Derive(p, r, nil, noon)
+	for id, t := range r.Tasks {
+		for _, in := range s.Inputs(id) {
+			t.From = append(t.From, linkRecord{1, in, 1})
+		}
+	}
+	return r
+}
+
 // TestLinear does with plans of 1,000 and of 3,000 tasks what commands and runs do: three times the tasks may take four
 // times as long, where anything that looks at all tasks for each task takes nine times as long. Processor time counts,
 // where the system tells it, and the best of several runs: what else the machine does can only make a run longer.

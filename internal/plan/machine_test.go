@@ -118,6 +118,28 @@ func newMachine(t *rapid.T) *machine {
 	return m
 }
 
+// make has an agent make a version, which is approved.
+func (m *machine) make(t *rapid.T, id TaskID) {
+	m.must(t, NewVersion{Artifact: m.version(m.state(), id, "exec")})
+	for _, by := range []string{"ann", "bob"} {
+		s := m.state()
+		m.must(t, m.review(s, id, s.Tasks[id].Active, by, Approved, 100))
+	}
+}
+
+// version is a version of a task, made from what is approved.
+func (m *machine) version(s *State, id TaskID, by string) Artifact {
+	a := Artifact{TaskID: id, Tree: m.oid(), Agent: by, CreatedAt: m.now}
+	if ts := s.Tasks[id]; ts != nil && ts.NodeType == Action {
+		for _, d := range s.Inputs(id) {
+			if v, ok := s.Records.Of(d).Version(s.approvedOf(d)); ok {
+				a.Inputs = append(a.Inputs, Input{d, VersionID(v.Version), v.Files})
+			}
+		}
+	}
+	return a
+}
+
 func (m *machine) oid() OID {
 	m.nextID++
 	return OID(fmt.Sprintf("%040x", m.nextID))
@@ -263,14 +285,9 @@ func (m *machine) drawAction(t *rapid.T) TaskID {
 func (m *machine) addVersion(t *rapid.T) {
 	id := m.drawAction(t)
 	s := m.state()
-	a := Artifact{TaskID: id, Tree: m.oid(), Agent: rapid.SampledFrom([]string{"exec", "ann"}).Draw(t, "agent"),
-		CreatedAt: m.now}
-	if ts := s.Tasks[id]; ts != nil && ts.NodeType == Action {
-		for _, d := range s.Inputs(id) {
-			if v, ok := s.Records.Of(d).Version(s.approvedOf(d)); ok {
-				a.Inputs = append(a.Inputs, Input{d, VersionID(v.Version), v.Files})
-			}
-		}
+	a := m.version(s, id, rapid.SampledFrom([]string{"exec", "ann"}).Draw(t, "agent"))
+	if old := s.Records.Of(id).Artifacts; len(old) > 0 && rapid.IntRange(0, 3).Draw(t, "same files") == 0 {
+		a.Tree = old[0].Files
 	}
 	staleInput := len(a.Inputs) > 0 && rapid.IntRange(0, 4).Draw(t, "stale") == 0
 	if staleInput {
@@ -418,6 +435,34 @@ func (m *machine) replan(t *rapid.T) {
 	}
 }
 
+func (m *machine) stillHolds(t *rapid.T) {
+	id := m.drawAction(t)
+	s := m.state()
+	was := s.Tasks[id]
+	e := StillHolds{Task: id, Decision: Decision{By: "ann", CreatedAt: m.now}, Version: m.version(s, id, "ann")}
+	if was != nil {
+		e.Version.ArtifactID = VersionID(was.Approved)
+	}
+	if m.apply(t, e) && (!m.stale(s, was) || m.stale(m.state(), m.state().Tasks[id])) {
+		t.Fatalf("%s was %s (%s), and is %s after it is said to hold", id, was.Status, s.Reason(was), m.state().Tasks[id].Status)
+	}
+}
+
+// stale reports by the words of the format whether a task's newest version is.
+func (m *machine) stale(s *State, t *TaskState) bool {
+	r := s.Records.Of(t.TaskID)
+	return slices.ContainsFunc(r.From, func(l linkRecord) bool {
+		in := s.Tasks[l.Task]
+		if l.Version != t.Active || in == nil || in.Status == StatusAbandoned {
+			return false
+		}
+		then, _ := s.Records.Of(l.Task).Version(l.Of)
+		now, _ := s.Records.Of(l.Task).Version(in.Approved)
+		held := slices.Contains(r.Holds, linkRecord{l.Version, l.Task, in.Approved})
+		return in.Status != StatusDone || then.Files != now.Files && !held
+	})
+}
+
 func (m *machine) retry(t *rapid.T) {
 	id := m.drawTask(t)
 	if !m.apply(t, Retry{Task: id, Decision: Decision{By: "ann", CreatedAt: m.now, Reason: "again"}}) {
@@ -512,6 +557,14 @@ func (m *machine) claim(t *rapid.T) {
 func TestMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
+		if m.plan.Grafted(PlanTaskID) && m.plan.PlanningOf("IMPL-1") == nil && rapid.Bool().Draw(t, "a version follows") {
+			m.make(t, "IMPL-1")
+			m.make(t, "IMPL-2.2")
+			if rapid.Bool().Draw(t, "another") {
+				m.must(t, m.review(m.state(), "IMPL-1", 1, "ann", Rejected, 50))
+				m.make(t, "IMPL-1")
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"version": m.addVersion,
 			"more":    m.addVersion,
@@ -520,6 +573,7 @@ func TestMachine(t *testing.T) {
 			"attempt": m.addAttempt,
 			"check":   m.addCheck,
 			"retry":   m.retry,
+			"holds":   m.stillHolds,
 			"graft":   m.graft,
 			"ask":     m.ask,
 			"answer":  m.answer,
@@ -707,8 +761,8 @@ func (m *machine) actionHolds(t *rapid.T, s *State, ts *TaskState) {
 		StatusWaitingExternal: (attempts >= limit || lost >= limit || rejected >= limit) &&
 			s.missingInput(ts.Task, r) == "" && !claimed && !r.Abandoned(),
 		StatusReadyToCheck: undisturbed && ts.Active > 0 && verdict == "",
-		StatusToBeModified: undisturbed && verdict == Rejected,
-		StatusDone:         undisturbed && verdict == Approved && approved == ts.Active,
+		StatusToBeModified: undisturbed && (verdict == Rejected || verdict == Approved && m.stale(s, ts)),
+		StatusDone:         undisturbed && verdict == Approved && approved == ts.Active && !m.stale(s, ts),
 		StatusPending:      undisturbed && ts.Active == 0 && waits,
 		StatusReady:        undisturbed && ts.Active == 0 && !waits,
 	}

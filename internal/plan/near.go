@@ -50,13 +50,14 @@ type lookup interface {
 }
 
 // Near returns, in plan order, the tasks from which Derive computes the same state for one task and its CHECK as from
-// the whole plan: these two, the GOALs above, the dependencies with their leaves, and the tasks that split it or depend
-// on it. Not all of their states are right: a GOAL above lacks leaves, and a dependant lacks its other dependencies.
-// For a dependency, the versions, the verdict and whether it is DONE are right.
+// the whole plan: these two, the GOALs above, the dependencies with their leaves, what the newest versions of all these
+// were made from, directly or not, and the tasks that split it or depend on it. Not all of their states are right: a GOAL
+// above lacks leaves, and a dependant lacks its other dependencies. For a dependency, the versions, the verdict and
+// whether it is DONE are right.
 //
 // For a GOAL, whose state follows from everything below it, ok is false.
-func Near(l lookup, id TaskID) (tasks []*Task, ok bool) {
-	n := near{lookup: l, tasks: map[int]*Task{}}
+func Near(l lookup, r Records, id TaskID) (tasks []*Task, ok bool) {
+	n := near{lookup: l, records: r, tasks: map[int]*Task{}, whole: map[TaskID]bool{}}
 	t := n.add(id)
 	if t != nil && t.NodeType == Check {
 		t = n.add(t.ReviewTargetTaskID)
@@ -65,6 +66,7 @@ func Near(l lookup, id TaskID) (tasks []*Task, ok bool) {
 		return nil, false
 	}
 	if t != nil {
+		n.madeFrom(t.TaskID)
 		for _, d := range t.DependsOn {
 			n.dependency(d)
 		}
@@ -90,8 +92,9 @@ func Near(l lookup, id TaskID) (tasks []*Task, ok bool) {
 // near collects tasks by their places.
 type near struct {
 	lookup
-	tasks map[int]*Task
-	whole map[TaskID]bool // the dependencies that were added with all below them
+	records Records
+	tasks   map[int]*Task
+	whole   map[TaskID]bool // the dependencies that were added with all below them
 }
 
 // add adds a task with its CHECKs and the GOALs above it.
@@ -112,16 +115,15 @@ func (n *near) add(id TaskID) *Task {
 	return t
 }
 
-// dependency adds a task with what decides whether it is DONE: of a CHECK its target, of a GOAL all below it.
+// dependency adds a task with what decides whether it is DONE: of a CHECK its target, of a GOAL all below it, of an
+// ACTION what its newest version was made from.
 func (n *near) dependency(id TaskID) {
 	t := n.add(id)
 	if t == nil || n.whole[id] {
 		return
 	}
-	if n.whole == nil {
-		n.whole = map[TaskID]bool{}
-	}
 	n.whole[id] = true
+	n.madeFrom(id)
 	if t.NodeType == Check {
 		n.dependency(t.ReviewTargetTaskID)
 	}
@@ -134,6 +136,15 @@ func (n *near) dependency(id TaskID) {
 	}
 	if f := t.FinalDeliverableSpec; f != nil && f.AssembleTaskID != "" {
 		n.add(f.AssembleTaskID)
+	}
+}
+
+func (n *near) madeFrom(id TaskID) {
+	r := n.records.Of(id)
+	for _, l := range r.From {
+		if l.Version == r.Active() {
+			n.dependency(l.Task)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func TestNear(t *testing.T) {
 		r := Records{Tasks: map[TaskID]*TaskRecords{}}
 		for range rapid.IntRange(0, 20).Draw(t, "steps") {
 			id := rapid.SampledFrom(p.Tasks).Draw(t, "changed").TaskID
-			r.Tasks[id] = step(t, r.Of(id))
+			r.Tasks[id] = step(t, p, r.Of(id))
 		}
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		claims := Claims{}
@@ -59,7 +59,7 @@ func TestNear(t *testing.T) {
 		for _, task := range p.Tasks {
 			part := *p
 			var ok bool
-			if part.Tasks, ok = Near(newLookup(p), task.TaskID); ok != (task.NodeType != Goal) {
+			if part.Tasks, ok = Near(newLookup(p), r, task.TaskID); ok != (task.NodeType != Goal) {
 				t.Fatalf("%s: ok is %v", task.TaskID, ok)
 			}
 			if !ok {
@@ -98,10 +98,10 @@ func around(s *State, id TaskID) []any {
 func TestNearReadsWhatItNeeds(t *testing.T) {
 	p := shapes["chain"](3000)
 	m := newLookup(p)
-	if tasks, ok := Near(m, leafID(1500)); !ok || len(tasks) > 10 || m.asked > 20 {
+	if tasks, ok := Near(m, Records{}, leafID(1500)); !ok || len(tasks) > 10 || m.asked > 20 {
 		t.Errorf("%d tasks, %d were read", len(tasks), m.asked)
 	}
-	tasks, ok := Near(m, "IMPL-9999")
+	tasks, ok := Near(m, Records{}, "IMPL-9999")
 	if !ok || len(tasks) > 0 {
 		t.Errorf("%d tasks are near one that is not there", len(tasks))
 	}
@@ -123,7 +123,7 @@ func TestNearLinear(t *testing.T) {
 			return func() {
 				for _, id := range []TaskID{leafID(0), leafID(n - 1)} {
 					part := *m.Plan
-					part.Tasks, _ = Near(m, id)
+					part.Tasks, _ = Near(m, Records{}, id)
 					Derive(&part, Records{}, nil, noon).Dependents(id)
 				}
 			}

@@ -50,7 +50,7 @@ func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	if why := s.Reason(t); why != "" && t.Status != StatusDone {
 		notes = append(notes, plain.Line(why))
 	}
-	if stale != "" {
+	if stale != "" && !strings.Contains(t.reason, stale) {
 		notes = append(notes, "stale: "+stale)
 	}
 	if t.Attempts > 0 {

@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A version says by the names of records what it was made from. Once that is no longer approved the version is stale: it
+// is made again, unless a reviewer says that it holds all the same. What a person made says nothing, nor does a version
+// from before these records: nobody makes it again by themselves, and export compares the documents.
+
+// follows reports whether the task is redone when an input changes. Whether a version is, also depends on who made it.
+// What fills a GOAL is rendered once.
+func (t *Task) follows() bool {
+	return t.Decides == nil && t.Fill == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
+}
+
+// madeFrom are the records of what a version was made from, where the task follows that, and of the mode that was
+// ordered.
+func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) []Entry {
+	var add []Entry
+	dir, mode := t.TaskID.Dir()+"/", ""
+	if t.Judges != nil && t.ordered {
+		mode = t.order.Mode
+	}
+	if t.follows() && (!byPerson || t.Judges != nil) {
+		for _, in := range a.Inputs {
+			if mode != "" && s.Tasks[in.TaskID].Status != StatusDone {
+				continue // it is read as it is, and left out of the verdicts: that it changes is no surprise
+			}
+			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
+			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})
+		}
+	}
+	if mode != "" {
+		add = append(add, Entry{Path: dir + modeRecord{version, mode}.path(), Data: []byte{}})
+	}
+	return add
+}
+
+// saysFrom reports whether a version says what it was made from.
+func (r *TaskRecords) saysFrom(version int) bool {
+	return slices.ContainsFunc(r.From, func(l linkRecord) bool { return l.Version == version })
+}
+
+// staleInputs are the versions that a version of the task was made from and that are no longer approved, or are made
+// anew.
+func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
+	if !t.follows() {
+		return nil
+	}
+	r := s.Records.Of(t.TaskID)
+	var stale []linkRecord
+	for _, l := range r.From {
+		in := s.Tasks[l.Task]
+		if l.Version != version || in == nil || in.NodeType != Action || in.Status == StatusAbandoned {
+			continue
+		}
+		if in.Status != StatusDone || in.Approved != l.Of && !s.sameFor(t, l) && !r.holds(linkRecord{version, l.Task, in.Approved}) {
+			stale = append(stale, l)
+		}
+	}
+	return stale
+}
+
+// sameFor reports whether what is approved now has the files of what a version was made from. A judge speaks of versions.
+func (s *State) sameFor(t *TaskState, l linkRecord) bool {
+	r := s.Records.Of(l.Task)
+	then, had := r.Version(l.Of)
+	now, has := r.Version(s.Tasks[l.Task].Approved)
+	return t.Judges == nil && had && has && then.Files == now.Files
+}
+
+// outdate has a task made again.
+func (s *State) outdate(t *TaskState, stale []linkRecord) {
+	t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" is stale: "+s.staleText(stale)
+}
+
+// addFollower notes what the newest version of a task was made from. List makes a longer list of followers.
+func (s *State) addFollower(t *TaskState, longer func(list []int, place int) []int) {
+	if t.NodeType != Action || t.Active == 0 {
+		return
+	}
+	for _, l := range s.Records.Of(t.TaskID).From {
+		if in := s.Tasks[l.Task]; in != nil && l.Version == t.Active {
+			s.followers[in.place] = longer(s.followers[in.place], t.place)
+		}
+	}
+}
+
+// settle finds the stale ones among tasks that are as their own records say, and those that are by what is stale. The
+// tasks are all that may be, and no other changes by them. Where versions were made from each other, which takes an
+// amendment that turns a dependency round, one that is stale makes all of them so.
+func (s *State) settle(tasks []*TaskState) {
+	var stale []*TaskState
+	visit := func(t *TaskState) {
+		if t.NodeType == Action && t.Status == StatusDone && len(s.staleInputs(t, t.Approved)) > 0 {
+			t.Status = StatusToBeModified
+			stale = append(stale, t)
+		}
+	}
+	for _, t := range tasks {
+		visit(t)
+	}
+	for next := 0; next < len(stale); next++ {
+		for _, i := range s.followers[stale[next].place] {
+			visit(s.order[i])
+		}
+	}
+	for _, t := range stale {
+		s.outdate(t, s.staleInputs(t, t.Approved)) // the reason names all
+	}
+}
+
+// Stale says why a task's approved version is to be made again: what it was made from is no longer approved. It is "" if
+// it is not. known is false of a version that does not say what it was made from.
+func (s *State) Stale(id TaskID) (why string, known bool) {
+	t := s.Tasks[id]
+	if t == nil || t.Approved == 0 || !s.Records.Of(id).saysFrom(t.Approved) {
+		return "", t != nil && !t.follows()
+	}
+	return s.staleText(s.staleInputs(t, t.Approved)), true
+}
+
+// staleText names for people the first of what has changed, and what is approved now.
+func (s *State) staleText(links []linkRecord) string {
+	const most = 5
+	var said []string
+	for i, l := range links {
+		if i == most {
+			said = append(said, fmt.Sprintf("%d more", len(links)-most))
+			break
+		}
+		now := "approved is " + VersionID(s.Tasks[l.Task].Approved)
+		if s.Tasks[l.Task].Status != StatusDone {
+			now = "which is made anew"
+		}
+		said = append(said, fmt.Sprintf("%s %s, %s", l.Task, VersionID(l.Of), now))
+	}
+	if said == nil {
+		return ""
+	}
+	return "made from " + strings.Join(said, "; ")
+}
+
+func (r *TaskRecords) holds(l linkRecord) bool { return slices.Contains(r.Holds, l) }
