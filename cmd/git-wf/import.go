@@ -389,7 +389,7 @@ func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (com
 		return true, fault.Usage("name what HEAD has, or commit it first; git wf plan -f PATH --output FILE writes the plan for that",
 			"%w", missing)
 	}
-	if fresh := eng.Trust.New(d.Plan); len(fresh) > 0 {
+	if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
 		e.showLines(fresh, "not trusted on this machine")
 		return true, fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
 			"nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")

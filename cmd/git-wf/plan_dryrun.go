@@ -25,7 +25,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	if len(missing) > 0 {
 		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
-	untrusted := eng.Trust.New(d.Plan, d.Later...)
+	untrusted := eng.UntrustedIn(d)
 	var green plan.Findings
 	if len(untrusted) == 0 {
 		if green, err = e.redFirst(c, eng, d); err != nil {

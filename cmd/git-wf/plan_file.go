@@ -224,7 +224,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	for _, text := range eng.Crowded(d.Plan) {
 		fmt.Fprintln(e.stderr, "warning: "+text)
 	}
-	fresh := eng.Trust.New(d.Plan, d.Later...)
+	fresh := eng.UntrustedIn(d)
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := e.redFirst(c, eng, d)
 	if err != nil {
@@ -234,7 +234,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return fault.Usage("make the criterion fail while there is no deliverable, then hand the file in again",
 			"%w", green)
 	}
-	if err := eng.Trust.Add(fresh); err != nil {
+	if err := eng.TrustDraft(d); err != nil {
 		return fmt.Errorf("trust the plan's command lines: %w", err)
 	}
 	return nil
@@ -252,7 +252,7 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(p.stderr, "%s, %s:\n", plain.Count(len(lines), "command line"), what)
+	fmt.Fprintf(p.stderr, "%s, %s:\n", engine.CountUntrusted(lines), what)
 	printSome(p.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
 		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plain.Line(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
 			" ↵ ")), 100))

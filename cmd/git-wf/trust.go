@@ -21,7 +21,8 @@ func (e *env) trustCommand() *cli.Command {
 		Name:  "trust",
 		Usage: "show the plan's command lines that may not run here yet, and allow them",
 		Description: "A plan from elsewhere runs nothing on this machine until you have seen its command lines. This shows the new ones\n" +
-			"in full and asks; --yes is for scripts that have shown them. A trusted line such as a test runs what it tests: where\n" +
+			"in full and asks; --yes is for scripts that have shown them. So does an agent wait that the plan chooses for a\n" +
+			"job which you have not given it. A trusted line such as a test runs what it tests: where\n" +
 			"tasks change the code itself, that is code that nobody has reviewed yet. --code allows it, for this repository.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
@@ -79,7 +80,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if !ok {
 		if !e.interactive {
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
-				"%s not trusted yet, and nobody is here to ask", plain.Count(len(fresh), "command line"))
+				"%s not trusted yet, and nobody is here to ask", engine.CountUntrusted(fresh))
 		}
 		if ok, err = e.askTrust(fresh); err != nil {
 			return err
@@ -103,14 +104,14 @@ func (p printer) printLines(lines []plandoc.CommandLine) {
 }
 
 func (e *env) askTrust(lines []plandoc.CommandLine) (bool, error) {
-	return e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", plain.Count(len(lines), "command line")))
+	return e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
 }
 
 func (p printer) trustLines(eng *engine.Engine, lines []plandoc.CommandLine) error {
 	if err := eng.Trust.Add(lines); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "trusted on this machine: %s\n", plain.Count(len(lines), "command line"))
+	fmt.Fprintf(p.stdout, "trusted on this machine: %s\n", engine.CountUntrusted(lines))
 	return nil
 }
 

@@ -66,6 +66,12 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 // unusable settings.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
+// Planner is the agent that makes plans.
+func (s *Set) Planner() string {
+	set, _ := s.load()
+	return set.Planner
+}
+
 // Executor is the agent of tasks that name none and have no run line.
 func (s *Set) Executor() string {
 	set, _ := s.load() // Lookup reports the error

@@ -21,11 +21,12 @@ import (
 // reviewingAgent is who is to review the task's newest version next: one from its list of reviewers that this machine
 // knows or, if nobody is named, the one from the user's table or wf.reviewer.
 func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool) {
+	c := s.CheckOf(t.TaskID)
 	if who, ok := e.listed(s, t); ok {
-		return who, e.Trust.AllCriteria(t.Task)
+		return who, e.Trust.AllCriteria(t.Task) && e.mayJudge(c.Task, who)
 	}
 	name := ""
-	if c := s.CheckOf(t.TaskID); c != nil {
+	if c != nil {
 		name = e.byTable(c.Task)
 	}
 	if name == "" {

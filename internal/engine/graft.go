@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -34,6 +35,9 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
 	if err != nil {
 		return err
+	}
+	if made.Estimated(t.Agent) && !e.mayMake(t.Task, t.Agent) {
+		return &untrustedError{t.TaskID, t.Active, "the agent " + plain.Line(t.Agent)}
 	}
 	byAgent := made.Session != ""
 	if len(c.wrong) == 0 && byAgent {

@@ -225,6 +225,9 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 			return "", err
 		}
 	}
+	if err := e.Trust.add([]string{agentEntry(jobMake, a.Planner)}); err != nil {
+		return "", err
+	}
 	p := plan.Bootstrap(id, asked, e.planner(a.Planner))
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, p.Limits(), requirements, nil, a.Files, a.Person)

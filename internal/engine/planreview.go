@@ -9,7 +9,6 @@ import (
 	"gitwf/internal/check"
 	"gitwf/internal/expand"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -96,9 +95,9 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		}
 	}
 	if len(findings) == 0 && byAgent {
-		fresh := e.Trust.New(c.plan)
+		fresh := e.Untrusted(c.plan)
 		if len(fresh) > 0 && !e.Agents.TrustsCommandsOf(subject.Artifact.Agent) {
-			return &untrustedError{t.TaskID, t.Active, len(fresh)}
+			return &untrustedError{t.TaskID, t.Active, CountUntrusted(fresh)}
 		}
 		if err := e.Trust.Add(fresh); err != nil {
 			return err
@@ -150,11 +149,11 @@ func judgedAs(t *plan.Task, candidate, whole *plan.Plan) *plan.Plan {
 type untrustedError struct {
 	task    plan.TaskID
 	version int
-	lines   int
+	what    string
 }
 
 func (e *untrustedError) Error() string {
-	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, plain.Count(e.lines, "command line"))
+	return fmt.Sprintf("%s: %s of the plan not trusted here", e.task, e.what)
 }
 
 // NewLines are the command lines of a plan, and of its candidates that await review, that may not run here yet.
@@ -167,7 +166,7 @@ func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]pland
 		}
 		later = expand.Later(w.Commands())
 	}
-	lines := e.Trust.New(snap.Plan, later...)
+	lines := e.Untrusted(snap.Plan, later...)
 	s := snap.State()
 	for _, t := range snap.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
@@ -179,7 +178,7 @@ func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]pland
 			return nil, err
 		}
 		if c.plan != nil {
-			lines = append(lines, e.Trust.New(c.plan)...)
+			lines = append(lines, e.Untrusted(c.plan)...)
 		}
 	}
 	return lines, nil

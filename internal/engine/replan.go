@@ -35,7 +35,7 @@ func (e *Engine) Replan(ctx context.Context, id plan.ID, r Replanning) (plan.Tas
 		return open.TaskID, nil
 	}
 	if r.Agent != plan.AgentManual {
-		if err := e.canPlan(); err != nil {
+		if err := errors.Join(e.canPlan(), e.Trust.add([]string{agentEntry(jobMake, r.Agent)})); err != nil {
 			return "", err
 		}
 	}

@@ -55,11 +55,7 @@ func (s speaker) spoken() string {
 
 // agentOfSeat is the agent that would take a seat of a task's reviewers, "" if only a person can.
 func (e *Engine) agentOfSeat(s *plan.State, t *plan.TaskState, seat string) string {
-	name := e.agentOfRole(s.Plan, seat)
-	if c := s.CheckOf(t.TaskID); name == "" && c != nil {
-		name = e.byTable(c.Task)
-	}
-	return cmp.Or(name, e.Agents.Reviewer())
+	return cmp.Or(e.agentOfRole(s.Plan, seat), e.byTable(s.CheckOf(t.TaskID).Task), e.Agents.Reviewer())
 }
 
 // listed is the next of a task's named reviewers that this machine knows: the first that it can ask now, if there is
@@ -74,7 +70,8 @@ func (e *Engine) listed(s *plan.State, t *plan.TaskState) (who speaker, ok bool)
 		if !e.Agents.Knows(next.agent) || hasReviewed(s, t, name) {
 			continue
 		}
-		if next.seat == "" && !ok || e.Agents.Missing(next.agent, e.mayReview(s, t, next)) == nil {
+		if e.mayJudge(s.CheckOf(t.TaskID).Task, next) &&
+			(next.seat == "" && !ok || e.Agents.Missing(next.agent, e.mayReview(s, t, next)) == nil) {
 			return next, true
 		}
 		if !ok {

@@ -352,6 +352,9 @@ func (r *run) next(s *plan.State) []work {
 		choose(work{task: t, do: r.decline, what: "apply", agent: plan.ReviewerDecision})
 	}
 	for _, t := range s.Ungrafted() {
+		if !r.may(t) {
+			continue
+		}
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}
 	for _, t := range s.Ready() {
@@ -437,7 +440,7 @@ func (e *Engine) mayAttempt(name string, t *plan.TaskState) bool {
 	if name == agent.NameExec {
 		return e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
 	}
-	return e.Agents.Knows(name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
+	return e.Agents.Knows(name) && e.mayMake(t.Task, name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
 }
 
 func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {

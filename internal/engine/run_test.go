@@ -54,7 +54,7 @@ func newWorkshop(t *testing.T, text string) *workshop {
 	r := repotest.New(t)
 	r.Begin(text)
 	trust := openTrust(t, t.TempDir())
-	if err := trust.Add(trust.New(r.Snapshot(repotest.ID).Plan)); err != nil {
+	if err := trust.Add(trust.newLines(r.Snapshot(repotest.ID).Plan)); err != nil {
 		t.Fatal(err)
 	}
 	b := &workshop{repo: r, t: t, began: make(chan string, 100)}
@@ -347,7 +347,7 @@ func TestReviewSteps(t *testing.T) {
 // Nothing of a foreign plan runs before somebody has trusted it.
 func TestUntrusted(t *testing.T) {
 	b := newWorkshop(t, page("", writes, passes))
-	all := b.Trust.New
+	all := b.Trust.newLines
 	for _, known := range [][]string{nil, {writes}} {
 		b.Trust = openTrust(t, t.TempDir())
 		if err := b.Trust.Add(lines(known...)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,21 +49,22 @@ func lineHash(line string) string {
 }
 
 // Has reports whether the line may run.
-func (t *Trust) Has(line string) bool {
+func (t *Trust) Has(line string) bool { return t.hasEntry(lineHash(line)) }
+
+// agentEntry stands in the set for leave to have an agent do a job that a plan gives it. It is no hash, either.
+func agentEntry(job, name string) string { return job + " " + lineHash(name) }
+
+func (t *Trust) hasEntry(entry string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lines[lineHash(line)]
+	return t.lines[entry]
 }
 
 // codeEntry stands in the set for leave to run code that was just written. It is no hash, so no line can have it.
 const codeEntry = "code"
 
 // Code reports whether trusted lines may run code that a task has just changed.
-func (t *Trust) Code() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lines[codeEntry]
-}
+func (t *Trust) Code() bool { return t.hasEntry(codeEntry) }
 
 // AllCriteria reports whether every run line of the task's criteria may run.
 func (t *Trust) AllCriteria(task *plan.Task) bool { return t.lacks(task).Text == "" }
@@ -95,8 +97,8 @@ func (t *Trust) Preparation(task *plan.Task) bool {
 	return true
 }
 
-// New returns the plan's command lines that are not trusted yet, and of those that come later, each once.
-func (t *Trust) New(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.CommandLine {
+// newLines returns the plan's command lines that are not trusted yet, and of those that come later, each once.
+func (t *Trust) newLines(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.CommandLine {
 	seen := map[string]bool{}
 	var lines []plandoc.CommandLine
 	for _, l := range append(plandoc.CommandLines(p), later...) {
@@ -112,7 +114,9 @@ func (t *Trust) New(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.Comman
 func (t *Trust) Add(lines []plandoc.CommandLine) error {
 	entries := make([]string, len(lines))
 	for i, l := range lines {
-		entries[i] = lineHash(l.Line)
+		if entries[i] = lineHash(l.Line); l.Agent != "" {
+			entries[i] = agentEntry(l.Job, l.Agent)
+		}
 	}
 	return t.add(entries)
 }
@@ -122,6 +126,7 @@ func (t *Trust) AddCode() error { return t.add([]string{codeEntry}) }
 
 // add adds entries to the set. The file only grows, by whole lines, so that two processes can add at once.
 func (t *Trust) add(entries []string) error {
+	entries = slices.DeleteFunc(entries, t.hasEntry)
 	if len(entries) == 0 {
 		return nil
 	}

@@ -114,7 +114,7 @@ func TestTrustIsOfExactLines(t *testing.T) {
 	}
 	p := &plan.Plan{Tasks: []*plan.Task{{TaskID: "A-1", Run: "make"}, {TaskID: "A-2", Run: "new"},
 		{TaskID: "A-3", Run: "new"}}}
-	if got := trust.New(p); len(got) != 1 || got[0].Line != "new" {
+	if got := trust.newLines(p); len(got) != 1 || got[0].Line != "new" {
 		t.Errorf("new lines %v", got)
 	}
 }

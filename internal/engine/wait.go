@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"gitwf/internal/agent"
@@ -76,6 +77,8 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 		w, err = e.waitForInput(ctx, snap, s, t)
 		w.Act = ActAnswer
 		return w, true, err
+	case t.Planning() && slices.Contains(s.Ungrafted(), t) && !e.mayMake(t.Task, t.Agent):
+		return untrustedAgent(jobMake, t.Agent), true, nil
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
 		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
 	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && !t.Waits():
@@ -185,7 +188,11 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 	target *plan.TaskState) (w Wait, ok bool, err error) {
 	switch s.NextReviewStep(target.TaskID) {
 	case plan.StepPerson:
-		if who, ok := e.reviewingAgent(s, target); ok && e.Agents.Knows(who.agent) {
+		who, ok := e.reviewingAgent(s, target)
+		if c := s.CheckOf(target.TaskID); !e.mayJudge(c.Task, who) {
+			return untrustedAgent(jobReview, who.agent), true, nil
+		}
+		if ok && e.Agents.Knows(who.agent) {
 			w, ok = e.waitForAgent(who.agent, e.mayReview(s, target, who))
 			return w, ok, nil
 		}
@@ -210,8 +217,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		if err != nil || c.plan == nil {
 			return Wait{}, false, err
 		}
-		if n := len(e.Trust.New(c.plan)); n > 0 {
-			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", plain.Count(n, "command line"), areOrIs(n)),
+		if fresh := e.Untrusted(c.plan); len(fresh) > 0 {
+			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", CountUntrusted(fresh), areOrIs(len(fresh))),
 				Command: "git wf trust"}, true, nil
 		}
 	}
@@ -245,6 +252,8 @@ func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bo
 
 func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 	switch name := e.agentOf(s.Plan, t.Task); {
+	case !e.mayMake(t.Task, name):
+		return untrustedAgent(jobMake, name), true
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
 	case e.Agents.Knows(name):

@@ -238,6 +238,10 @@ type CommandLine struct {
 	TaskID plan.TaskID `json:"task_id"`
 	Path   string      `json:"path"` // where in plan.json it stands
 
+	// of an agent that the plan chooses: Line says for what, and is no command line
+	Agent string `json:"agent,omitempty"`
+	Job   string `json:"job,omitempty"`
+
 	Remarks []string `json:"remarks,omitempty"` // what a reader should look at twice; Marked sets them
 }
 
