@@ -19,7 +19,11 @@ cat > /dev/null
 case $WF_ROLE in
 plan) reply='{\"schema_version\": 1, \"result_type\": \"ARTIFACT\", \"files\": [{\"path\": \"plan.yaml\", \"content\": \"title: A letter\\nroot_acceptance_criteria: [{id: R1, statement: There is a letter.}]\\ntasks:\\n  - task_id: LETTER-1\\n    title: The letter\\n    description: A letter.\\n    estimated_person_days: 1\\n    covers: [R1]\\n    deliverable_spec: {filename: letter.txt}\\n    acceptance_criteria: [{id: A1, statement: letter.txt says Dear., run: grep Dear letter.txt}]\\n\"}]}' ;;
 feasibility) reply='{\"schema_version\": 1, \"result_type\": \"FEASIBILITY\", \"estimates\": []}' ;;
-check) reply='{\"schema_version\": 1, \"result_type\": \"REVIEW\", \"verdict\": \"APPROVED\", \"score\": 95, \"criteria\": [{\"id\": \"A1\", \"pass\": true, \"evidence\": \"line 1\"}]}' ;;
+check)
+	criteria=A1
+	test "$WF_TASK" = LETTER-1 || criteria='observable coverage completeness dependencies wording'
+	for id in $criteria; do list="$list${list:+, }{\\\"id\\\": \\\"$id\\\", \\\"pass\\\": true, \\\"evidence\\\": \\\"line 1\\\"}"; done
+	reply='{\"schema_version\": 1, \"result_type\": \"REVIEW\", \"verdict\": \"APPROVED\", \"score\": 95, \"criteria\": ['$list']}' ;;
 *) reply='{\"schema_version\": 1, \"result_type\": \"ARTIFACT\", \"files\": [{\"path\": \"letter.txt\", \"content\": \"Dear you\\n\"}]}' ;;
 esac
 printf '%s\n' '{"type": "result", "subtype": "success", "is_error": false, "session_id": "s-'$WF_TASK'", "result": "'"$reply"'"}'
