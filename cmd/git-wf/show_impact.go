@@ -12,7 +12,7 @@ type impactDocument struct {
 	TaskID plan.TaskID   `json:"task_id"`
 	Again  []plan.TaskID `json:"made_again"`   // in plan order
 	Judges []plan.TaskID `json:"judged_again"` // those of them that judge others
-	Asks   []plan.TaskID `json:"asked"`        // made by a person, who is asked
+	Asks   []plan.TaskID `json:"asked"`        // made by a person, or before versions named what they were made from
 	Done   int           `json:"approved"`     // tasks that have an approved version
 }
 
@@ -44,7 +44,7 @@ func (e *env) showImpact(asJSON bool, s *plan.State, t *plan.TaskState) error {
 		fmt.Fprintf(e.stdout, "  %s: %s\n", id, how)
 	}
 	for _, id := range d.Asks {
-		fmt.Fprintf(e.stdout, "  %s: a person made it and is asked\n", id)
+		fmt.Fprintf(e.stdout, "  %s: is kept, and a person is asked\n", id)
 	}
 	return nil
 }

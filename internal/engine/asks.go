@@ -21,7 +21,7 @@ func (e *Engine) Asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	var asks []Wait
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		t := s.Tasks[id]
-		if stale[id] == "" || t.Status != plan.StatusDone {
+		if _, known := s.Stale(id); known || stale[id] == "" || t.Status != plan.StatusDone {
 			continue
 		}
 		made, err := export.ReadArtifact(ctx, e.Store, snap, id, t.Approved)
@@ -63,10 +63,14 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 	if len(said) == 0 {
 		return Wait{}, nil
 	}
+	again := handIn(t.Task)
+	if e.mayAttempt(e.agentOf(snap.Plan, t.Task), t) {
+		again = fmt.Sprintf("git wf review %s --reject -m WHY and git wf run", t.TaskID)
+	}
 	return Wait{
 		Task: t.TaskID, Status: t.Status,
 		Text: fmt.Sprintf("%s was made from %s: make it again (%s), or say that it still holds (git wf review %s --still-holds)",
-			made.ArtifactID, strings.Join(said, "; "), handIn(t.Task), t.TaskID),
+			made.ArtifactID, strings.Join(said, "; "), again, t.TaskID),
 		Command: strings.Join(commands, "; "),
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"gitwf/internal/check"
 	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -29,6 +30,9 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 		if open := snap.State().Open(); len(open) > 0 {
 			return nil, ev.Document, &plan.OpenError{Plan: id, Root: snap.Plan.RootTaskID, Open: open}
 		}
+		if err := e.undecided(ctx, snap); err != nil {
+			return nil, ev.Document, err
+		}
 		var lessons lessons
 		if ev.Document, lessons, err = e.measure(ctx, snap); err != nil {
 			return nil, ev.Document, fmt.Errorf("collect the metrics of %s: %w", id, err)
@@ -42,6 +46,19 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 		}
 		return done, ev.Document, err
 	}
+}
+
+// undecided refuses to end a plan while a person is asked about a version of theirs. Of a plan that is given up, nobody is.
+func (e *Engine) undecided(ctx context.Context, snap *gitstore.Snapshot) error {
+	s := snap.State()
+	if s.Root().Status == plan.StatusAbandoned {
+		return nil
+	}
+	asks, err := e.Asks(ctx, snap, s)
+	if err != nil || len(asks) == 0 {
+		return err
+	}
+	return fault.Refused(asks[0].Command, "%s can't be completed, %s: %s", snap.ID, asks[0].Task, asks[0].Text)
 }
 
 // measure sums up what the work on a plan cost and what went wrong.

@@ -112,7 +112,13 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 			return nil, err
 		}
 	}
-	return e.append(ctx, id, plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}, h, batch)
+	ev := plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}
+	if t.Status == plan.StatusDone {
+		if ev.Before, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved); err != nil {
+			return nil, err
+		}
+	}
+	return e.append(ctx, id, ev, h, batch)
 }
 
 // submittedFiles adds the files of a submission.

@@ -45,18 +45,19 @@ type NewVersion struct {
 	Artifact Artifact // ArtifactID is assigned by Apply
 	Notes    []Note   // that came with it
 	Author   Actor
-	ByPerson bool // a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
+	ByPerson bool     // a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
+	Before   Artifact // of a task that is DONE: the approved version, which alone says what it was made from
 }
 
 // Apply is refused unless the task can have a new version: its inputs are approved, nothing is asked of it, and it is
-// not done or abandoned.
+// not abandoned, nor done: but a person may make a version again whose inputs have changed since.
 func (e NewVersion) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Artifact.TaskID)
 	if err != nil {
 		return Change{}, err
 	}
 	switch {
-	case t.Status == StatusDone:
+	case t.Status == StatusDone && (!e.ByPerson || len(s.OutdatedOf(e.Before)) == 0):
 		return Change{}, refuse(t.TaskID, "is DONE with %s", VersionID(t.Approved))
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
