@@ -204,6 +204,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
 		return possibly("its plan is to be grafted")
+	case t.Status == plan.StatusToBeModified && t.Verdict == plan.Approved:
+		return possibly(x.s.Reason(t)) // it is stale, or did not land
 	case t.Status == plan.StatusToBeModified:
 		return possibly(plan.VersionID(t.Active) + " was rejected and is to be redone")
 	}

@@ -71,7 +71,7 @@ func looks() [8]look {
 		{Review, "?", "?", "?", "33", "awaits review", "#fdf3d8", "#8a6100", "#3d2f0a", "#f0c04c", "M8 .8 15.2 8 8 15.2.8 8z",
 			false, ""},
 		{Done, "x", "✓", "+", "32", "done", "#e3f5e9", "#1a7a43", "#12351f", "#5fd394", "M1.5 8.5 6 13 14.5 3.5", false, ""},
-		{Rejected, "~", "✗", "x", "31", "rejected, to be made again", "#fde7e5", "#b3261e", "#45161a", "#ff8f86",
+		{Rejected, "~", "✗", "x", "31", "to be made again", "#fde7e5", "#b3261e", "#45161a", "#ff8f86",
 			"M2 2l12 12M14 2 2 14", false, ""},
 		{Pending, ".", "·", ".", "90", "waits for others", "#f1f2f4", "#5c6470", "#262b33", "#a7b0bd",
 			"M8 6a2 2 0 1 0 .001 0z", true, "dashed"},

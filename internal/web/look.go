@@ -8,7 +8,7 @@ import (
 func wordOf(c graph.Class) string {
 	return map[graph.Class]string{
 		graph.Ready: "ready", graph.Running: "in progress", graph.Review: "awaits review", graph.Done: "done",
-		graph.Rejected: "rejected",
+		graph.Rejected: "to be made again",
 		graph.Pending:  "waits for others", graph.Blocked: "waits for a person", graph.Abandoned: "abandoned",
 	}[c]
 }
