@@ -194,7 +194,7 @@ func TestRules(t *testing.T) {
 			"requires: [{name: logo}, {name: logo}]"), want: `tasks[0].requires[1].name: IMPL-1: two inputs have the same name`},
 		{name: "quorum out of reach", code: "quorum", yaml: small +
 			check("CHECK-1", "IMPL-1", ", quorum: 2, reviewers: [ann]"),
-			want: `27: tasks[3].quorum: CHECK-1: can never be reached by these reviewers (expected at most 1; found 2`},
+			want: `27: tasks[3].quorum: CHECK-1: can never be reached by these reviewers: only ann can approve (expected at most 1; found 2`},
 		{name: "plan id", code: "bad-id", yaml: "plan_id: WFS-Shop\n" + small, want: `1: plan_id: is not a plan id`},
 		{name: "score below policy", code: "looser-than-policy", yaml: "config: {min_score: 80}\n" + small,
 			floors: policy.Floors{MinScore: 85},
