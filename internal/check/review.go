@@ -29,6 +29,9 @@ func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Ti
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
 	r.Suggestions = suggestions(r.Criteria)
 	r.Reason = reason(r, s.MinScore)
+	if r.Verdict == plan.Rejected && s.Artifact.Output != "" {
+		r.Reason += "\nIts run line ended with exit status 0, after it had printed:\n" + s.Artifact.Output
+	}
 	return r
 }
 

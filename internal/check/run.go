@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,12 +175,36 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	out.ExitCode, out.DurationMS = &res.ExitCode, res.Duration.Milliseconds()
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		out.Result = plan.ResultPass
+	} else if c.CheckMethod == plan.RunSmokeTest {
+		out.Evidence = strings.TrimSpace(out.Evidence + "\nran in a preview of the bundle, which has " + listed(dir))
 	}
 	ended = res.Reason == process.Exited && res.ExitCode < 126
 	if s.Checkout != nil && ended && res.Dropped == 0 && noTestsRan(process.Printable(said.Bytes())) {
 		out.Result, out.Evidence, ended = plan.ResultFail, out.Evidence+"\n"+noTests, false
 	}
 	return out, ended, nil
+}
+
+// listed names the first files below a directory.
+func listed(dir string) string {
+	const most = 8
+	var names []string
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // what can't be read is left out
+		}
+		if len(names) == most {
+			names = append(names, "...")
+			return filepath.SkipAll
+		}
+		below, err := filepath.Rel(dir, name)
+		names = append(names, plain.Line(filepath.ToSlash(below)))
+		return err
+	})
+	if len(names) == 0 {
+		return "no file"
+	}
+	return strings.Join(names, ", ")
 }
 
 // noTests is the evidence of a line that is neither red nor green.

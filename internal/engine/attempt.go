@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/agent"
@@ -339,6 +340,13 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 		SourceCommit: w.source, Inputs: w.inputs, Files: infos, Size: totalSize(infos),
 		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
 		Preparation: h.prepared,
+	}
+	if by == agent.NameExec {
+		const most = 1 << 10
+		a.Output = strings.TrimSpace(res.LogTail)
+		if n := len(a.Output); n > most {
+			a.Output = "..." + strings.ToValidUTF8(a.Output[n-most:], "")
+		}
 	}
 	count := countFiles(infos)
 	if w.change != nil {

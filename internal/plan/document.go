@@ -40,6 +40,7 @@ type Artifact struct {
 	Size         int64      `json:"size"` // bytes, all files
 	DurationMS   int64      `json:"duration_ms"`
 	Summary      string     `json:"summary,omitempty"`
+	Output       string     `json:"output,omitempty"`   // the end of what its run line printed
 	Concerns     []Note     `json:"concerns,omitempty"` // about other tasks
 	// the agent's own name for the conversation, to go on with for the next version
 	Thread      string     `json:"thread,omitempty"`

@@ -233,14 +233,16 @@ func (r *planReviewer) wording() bool {
 		observable, vagueHere := false, 0
 		for _, c := range t.AcceptanceCriteria {
 			all++
-			why := weakness(c, t.Title)
+			why, mend := weakness(c, t.Title), "name an outcome that can be seen or counted, or give it a run line"
+			if why == "" {
+				why, mend = misplaced(t, c), "static_check runs beside the file"
+			}
 			if why == "" {
 				observable = true
 				continue
 			}
 			vagueHere++
-			r.suggest(priorityMed, t.TaskID,
-				"criterion %s %s: name an outcome that can be seen or counted, or give it a run line", plain.Line(c.ID), why)
+			r.suggest(priorityMed, t.TaskID, "criterion %s %s: %s", plain.Line(c.ID), why, mend)
 		}
 		vague += vagueHere
 		if vagueHere > 0 {
@@ -289,6 +291,22 @@ func weakness(c plan.Criterion, title string) string {
 	}
 	if m := vagueWord().FindStringSubmatch(s); m != nil {
 		return fmt.Sprintf("is too vague to judge (%q)", m[2])
+	}
+	return ""
+}
+
+// misplaced says that the line of a smoke test looks for the task's own file where the bundle has none: at its top, where
+// each task has a directory.
+func misplaced(t *plan.Task, c plan.Criterion) string {
+	if c.CheckMethod != plan.RunSmokeTest || t.DeliverableSpec == nil || strings.Contains(c.Run, "cd ") {
+		return ""
+	}
+	words := strings.FieldsFunc(c.Run, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) })
+	for _, name := range append([]string{t.DeliverableSpec.Filename}, t.DeliverableSpec.Files...) {
+		if name != "" && slices.ContainsFunc(words, func(w string) bool { return strings.TrimPrefix(w, "./") == name }) {
+			return fmt.Sprintf("is a run_smoke_test that looks for %s at the top of the bundle, where each task has a directory "+
+				"of its own", plain.Line(name))
+		}
 	}
 	return ""
 }

@@ -148,6 +148,7 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 	switch e := ev.(type) {
 	case plan.NewVersion:
 		e.Artifact.Summary, e.Artifact.Preparation = m.Text(e.Artifact.Summary), m.prepared(e.Artifact.Preparation)
+		e.Artifact.Output = m.Text(e.Artifact.Output)
 		e.Artifact.Concerns, e.Notes = m.notes(e.Artifact.Concerns), m.notes(e.Notes)
 		return e
 	case plan.AddAttempt:
