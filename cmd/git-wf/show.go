@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -43,9 +44,10 @@ type taskDocument struct {
 	Moves       []export.Move      `json:"decisions,omitempty"` // that it took, or that are about it, newest first
 	Notes       []plan.Note        `json:"notes,omitempty"`     // that came with its records
 	Consumers   []plan.TaskID      `json:"consumers"`
-	Feasibility []engine.Judgement `json:"feasibility"` // oldest first; of a task that makes plans, of each leaf
-	LocalPath   string             `json:"tree_path"`   // of the task's records in the plan's tree
-	Others      []string           `json:"records"`     // below it, that nothing above shows
+	Feasibility []engine.Judgement `json:"feasibility"`                // oldest first; of a task that makes plans, of each leaf
+	Assumed     *estimate.Estimate `json:"assumed_estimate,omitempty"` // by the rule, where the plan gives none
+	LocalPath   string             `json:"tree_path"`                  // of the task's records in the plan's tree
+	Others      []string           `json:"records"`                    // below it, that nothing above shows
 }
 
 // findTask finds a task by its id; that of a CHECK means its target.
@@ -79,6 +81,14 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	d, err := readTask(c.Context, store, snap, s, subject)
 	if err != nil {
 		return err
+	}
+	if t := subject; t.NodeType == plan.Action && !t.Planning() && t.EstimatedPersonDays == 0 {
+		weights, err := e.weights(store)
+		if err != nil {
+			return err
+		}
+		rule := weights.Estimate(t.Task)
+		d.Assumed = &rule
 	}
 	landings := d.Landings
 	d.Seats = seatsOf(s, subject, d.Reviews)
@@ -158,7 +168,11 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 			names = append([]string{spec.Filename}, names...)
 		}
 		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plain.Line(strings.Join(names, ", ")))
-		fmt.Fprintf(w, "  estimate %g person-days, agent %s\n", t.EstimatedPersonDays, makerOf(t.Task))
+		days, assumed := t.EstimatedPersonDays, ""
+		if d.Assumed != nil {
+			days, assumed = d.Assumed.Days, " (assumed, by the rule)"
+		}
+		fmt.Fprintf(w, "  estimate %g person-days%s, agent %s\n", days, assumed, makerOf(t.Task))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
 		st.heading(w, "Criteria")

@@ -26,7 +26,7 @@ func (st style) printFeasibility(w io.Writer, id plan.TaskID, all []engine.Judge
 		fmt.Fprintf(w, "  %s, when %s of %s was judged at %s: %s\n", passWord(j), j.ArtifactID, j.PlanTask, date(j.CreatedAt),
 			judgedWhy(j))
 		printSources(w, j)
-		if c := j.Correction; c != nil {
+		if c := j.Correction; c != nil && c.From != 0 {
 			fmt.Fprintf(w, "      the plan's number was corrected from %g to %g\n", c.From, c.To)
 		}
 	}

@@ -49,9 +49,8 @@ func stored(name string, data []byte) ([]byte, error) {
 
 // gapExamples show what would fill a gap.
 var gapExamples = map[string]string{
-	"deliverable_spec":      "deliverable_spec: {format: md, filename: report.md}",
-	"acceptance_criteria":   "acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]",
-	"estimated_person_days": "estimated_person_days: 0.5",
+	"deliverable_spec":    "deliverable_spec: {format: md, filename: report.md}",
+	"acceptance_criteria": "acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]",
 }
 
 // comment puts what is missing as comments behind the line that begins a task.

@@ -148,8 +148,5 @@ func missingOf(t *plan.Task) []string {
 	if len(t.AcceptanceCriteria) == 0 {
 		missing = append(missing, "acceptance_criteria")
 	}
-	if t.EstimatedPersonDays == 0 {
-		missing = append(missing, "estimated_person_days")
-	}
 	return missing
 }

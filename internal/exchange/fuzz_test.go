@@ -81,7 +81,7 @@ func hold(t *testing.T, files map[string]string, path string, whole bool) {
 			t.Fatal(err)
 		}
 		for _, x := range fs {
-			if !slices.Contains([]string{"no-estimate", "no-criteria", "no-spec", plan.CodeMore}, x.Code) {
+			if !slices.Contains([]string{"no-criteria", "no-spec", plan.CodeMore}, x.Code) {
 				t.Fatalf("%v: %v\n%q", f, x, files)
 			}
 		}

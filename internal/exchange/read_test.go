@@ -149,7 +149,7 @@ func TestReadFormats(t *testing.T) {
 // nothing else: a plan without gaps keeps the rules.
 func TestGaps(t *testing.T) {
 	i := one(t, sample(ccwSample()), ".", "", Options{})
-	want := "IMPL-1.1: lacks estimated_person_days\nIMPL-1.2: lacks acceptance_criteria, estimated_person_days\nIMPL-002: lacks acceptance_criteria, estimated_person_days"
+	want := "IMPL-1.2: lacks acceptance_criteria\nIMPL-002: lacks acceptance_criteria"
 	var got []string
 	for _, g := range i.Gaps() {
 		got = append(got, fmt.Sprintf("%s: %s", g.TaskID, g.Message))
@@ -161,8 +161,8 @@ func TestGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(draft), "# missing: "); n != 5 {
-		t.Errorf("%d comments, want 5:\n%s", n, draft)
+	if n := strings.Count(string(draft), "# missing: "); n != 2 {
+		t.Errorf("%d comments, want 2:\n%s", n, draft)
 	}
 	_, err = plandoc.ParseValid("draft", draft, policy.Floors{})
 	fs, _ := err.(plan.Findings)
@@ -171,7 +171,7 @@ func TestGaps(t *testing.T) {
 		codes = append(codes, f.Code)
 	}
 	slices.Sort(codes)
-	if got := strings.Join(slices.Compact(codes), " "); got != "no-criteria no-estimate" || len(fs) != 5 {
+	if got := strings.Join(slices.Compact(codes), " "); got != "no-criteria" || len(fs) != 2 {
 		t.Errorf("the rules find %q (%d)", got, len(fs))
 	}
 	full := one(t, sample(map[string]string{"tasks.json": `{"tasks": [{"id": 1, "title": "Write", "testStrategy": "Read it", "files": ["a.md"], "status": "pending"}]}`}), ".", "", Options{EstimateDays: 1})
@@ -325,7 +325,7 @@ func TestBadInput(t *testing.T) {
 			_, err = plandoc.ParseValid("draft", draft, policy.Floors{})
 			fs, _ := err.(plan.Findings)
 			for _, f := range fs {
-				if !slices.Contains([]string{"no-estimate", "no-criteria", "no-spec", plan.CodeMore}, f.Code) {
+				if !slices.Contains([]string{"no-criteria", "no-spec", plan.CodeMore}, f.Code) {
 					t.Errorf("the rules of plans find more than gaps: %v", f)
 				}
 			}

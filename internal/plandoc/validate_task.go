@@ -5,7 +5,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,10 +158,6 @@ func (v *validator) requirements(i int, t *plan.Task) {
 }
 
 func (v *validator) action(i int, t *plan.Task) {
-	if !(t.EstimatedPersonDays > 0) || math.IsInf(t.EstimatedPersonDays, 0) {
-		v.add(i, "no-estimate", "estimated_person_days", "the ACTION has no estimate", "person-days, more than 0",
-			fmt.Sprint(t.EstimatedPersonDays), "estimated_person_days: 0.5")
-	}
 	if t.Agent == plan.AgentExec && strings.TrimSpace(t.Run) == "" {
 		v.add(i, "no-run", "run", "the agent exec has nothing to run", "a command line, or another agent", "nothing",
 			"run: make -s report > $WF_OUT/report.md")

@@ -130,8 +130,6 @@ func TestRules(t *testing.T) {
 		{name: "a task that makes plans", code: "makes-plan", yaml: replace("{format: csv, filename: numbers.csv}",
 			"{format: plan, filename: plan.yaml}"),
 			want: `10: tasks[0].deliverable_spec.format: IMPL-1: only the program makes tasks whose deliverable is a plan (expected another format; found plan; for example format: yaml)`},
-		{name: "no estimate", code: "no-estimate", yaml: strings.Replace(small, "    estimated_person_days: 1\n", "", 1),
-			want: `6: tasks[0].estimated_person_days: IMPL-1: the ACTION has no estimate`},
 		{name: "not single", code: "not-single", yaml: replace("filename: numbers.csv}", "single_file: true, files: [a, b]}"),
 			want: `tasks[0].deliverable_spec.single_file: IMPL-1: single_file allows one file only`},
 		{name: "exec without run", code: "no-run", yaml: replace("run: make numbers", "agent: exec"),
