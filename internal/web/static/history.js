@@ -56,7 +56,7 @@ function draw(moment) {
 
 function className(name) {
   return {
-    ready: "ready", running: "in progress", review: "awaits review", done: "done", rejected: "rejected", pending: "waits for others",
+    ready: "ready", running: "in progress", review: "awaits review", done: "done", rejected: "to be made again", pending: "waits for others",
     blocked: "waits for a person", abandoned: "abandoned",
   }[name];
 }
