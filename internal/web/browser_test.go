@@ -298,6 +298,13 @@ func (l *lab) planned(name string) {
 	l.wf("plan", "-f", plan)
 }
 
+func TestRestartInTheBrowser(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, surroundings(t))
+	l.release()
+	l.play("restart.mjs")
+}
+
 func TestAttacksInTheBrowser(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, surroundings(t))

@@ -41,7 +41,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c, err := r.Cookie(cookieName(r)); err != nil || !same(c.Value, s.session) {
-		refuse(w, http.StatusForbidden, "open the address that git wf ui has printed: it ends in ?token=...")
+		refuse(w, http.StatusForbidden, "open the address that git wf ui has printed: it ends in ?token=... "+
+			"If git wf ui was started anew, only the address that it printed last is valid; git wf ui gives a new one")
 		return
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") &&
@@ -62,7 +63,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get("token"), s.token) {
 		refuse(w, http.StatusForbidden,
-			"this is not the address that git wf ui has printed: it was started anew, or the token was cut off")
+			"this is not the address that git wf ui has printed: it was started anew, or the token was cut off. "+
+				"Open the address that it printed last, or run git wf ui for a new one")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.session, Path: "/", HttpOnly: true,

@@ -52,7 +52,9 @@ function connect() {
   const name = decodeURIComponent(plan.split("/").pop());
   let last = null;
   follow((heard, lost) => {
-    note.textContent = word("Connection lost; trying again");
+    note.textContent = lost === "refused"
+      ? word("git wf ui was started anew, and this address is no longer valid. Open the one that it printed, or run: git wf ui")
+      : word("Connection lost; trying again. If git wf ui has ended, run it and open the address that it prints: git wf ui");
     note.hidden = !lost;
     if (heard.has(name) && heard.get(name) !== last) {
       last = heard.get(name);

@@ -3,10 +3,10 @@
 // hidden or closed, the lock goes to the next.
 const channel = new BroadcastChannel("events");
 const heard = new Map(); // by plan: the word of its newest state
-let tell = () => {}; // called with the words, by plan, and with whether the connection is lost
+let tell = () => {}; // called with the words, by plan, and with how the connection is lost: "" if it is not
 let release = null; // lets go of the lock
 let source = null; // only of the window that listens
-let lost = false;
+let lost = ""; // "away": nobody answers; "refused": a server that does not know this browser
 
 function take(said) {
   for (const [plan, state] of Object.entries(said.words || {})) {
@@ -31,6 +31,24 @@ channel.onmessage = ({ data }) => {
   }
 };
 
+// hear opens the stream. The browser itself tries again where nobody answers, but not where it is refused: then somebody
+// has started the server anew, and another window of this browser may open the address that it has printed.
+function hear() {
+  const mine = source = new EventSource("/events");
+  source.addEventListener("moved", (event) => say({ words: JSON.parse(event.data), lost: "" }));
+  source.onopen = () => say({ lost: "" });
+  source.onerror = async () => {
+    const closed = mine.readyState === EventSource.CLOSED;
+    const status = closed ? await fetch("/plans", { method: "HEAD" }).then((reply) => reply.status, () => 0) : 0;
+    if (source === mine) {
+      say({ lost: status === 403 ? "refused" : "away" });
+      if (closed) {
+        setTimeout(() => source === mine && hear(), 3000);
+      }
+    }
+  };
+}
+
 function listen() {
   if (document.visibilityState !== "visible") {
     release?.();
@@ -52,10 +70,7 @@ function listen() {
       source = null;
       done();
     };
-    source = new EventSource("/events");
-    source.addEventListener("moved", (event) => say({ words: JSON.parse(event.data), lost: false }));
-    source.onopen = () => say({ lost: false });
-    source.onerror = () => say({ lost: true });
+    hear();
   })).catch(() => {}); // the window was hidden before its turn came
   channel.postMessage({ asks: true }); // whoever listens
 }

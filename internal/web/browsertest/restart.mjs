@@ -1,0 +1,49 @@
+// The server ends while its page is open, and comes back: the page says what to do, and lives again.
+import { check, drawn, open, step, wf } from "./browser.mjs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+// serve starts git wf ui at an address and waits for what it prints.
+async function serve(at) {
+  const server = spawn(process.env.GIT_WF, ["ui", "--addr", at, "--no-open"], { cwd: process.env.REPO, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(server.stdout, "data");
+  return { server, address: String(line).trim() };
+}
+const stop = async ({ server }) => {
+  server.kill("SIGINT");
+  await once(server, "exit");
+};
+
+const { context, page } = await open();
+const first = await serve("127.0.0.1:0");
+const host = new URL(first.address).host;
+await page.goto(first.address);
+await drawn(page);
+const note = page.locator("#connection");
+
+await step("the server ends", async () => {
+  await stop(first);
+  await note.filter({ hasText: "run it and open the address that it prints: git wf ui" }).waitFor();
+});
+
+let second;
+await step("it is started anew: the page says that its address is no longer valid", async () => {
+  second = await serve(host);
+  await note.filter({ hasText: "this address is no longer valid" }).waitFor();
+  const reply = await page.request.get(`http://${host}/plans`);
+  check(reply.status() === 403 && (await reply.text()).includes("git wf ui gives a new one"), await reply.text());
+});
+
+await step("the new address in another window gives this one back, too", async () => {
+  const other = await context.newPage();
+  await other.goto(second.address);
+  await other.close();
+  await page.bringToFront();
+  await note.waitFor({ state: "hidden" });
+  await wf("pause", "-m", "lunch");
+  await page.locator("#do-session > summary", { hasText: "Resume" }).click();
+  await page.getByRole("button", { name: "Resume the plan" }).click(); // the form has the token of the new server
+  await page.getByRole("status").filter({ hasText: "resume" }).waitFor();
+});
+await stop(second);
+await context.close();
