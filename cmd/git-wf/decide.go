@@ -120,11 +120,7 @@ func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	for _, r := range all {
 		fmt.Fprintf(e.stdout, "%s is %s\n", r.TaskID, r.Status)
 	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, snap.ID)
+	return e.recorded(c, store, snap.ID)
 }
 
 func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
@@ -159,11 +155,7 @@ func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, 
 	if err := e.printDecision(c, id, task, done); err != nil || c.Bool("json") {
 		return err
 	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, id)
+	return e.recorded(c, store, id)
 }
 
 // printDecision prints what was recorded about a task, and its status.

@@ -22,11 +22,7 @@ import (
 // editPlan opens the plan that awaits approval, or else the one in force, in the user's editor, and hands in the
 // result.
 func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	person, err := store.Person(c.Context)
+	eng, person, err := e.asPerson(c, store)
 	if err != nil {
 		return err
 	}

@@ -207,6 +207,16 @@ func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.S
 	return engine.StateNow(ctx, store, snap, e.now())
 }
 
+// asPerson makes the engine for what somebody does in their own name.
+func (e *env) asPerson(c *cli.Context, store *gitstore.Store) (*engine.Engine, plan.Actor, error) {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return nil, plan.Actor{}, err
+	}
+	person, err := store.Person(c.Context)
+	return eng, person, err
+}
+
 // engine makes the engine that works on the store's plans.
 func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, error) {
 	trust, err := engine.OpenTrust(store.CommonDir())

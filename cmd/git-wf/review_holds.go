@@ -42,9 +42,5 @@ func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 		}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt})
 	}
 	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, snap.ID)
+	return e.recorded(c, store, snap.ID)
 }

@@ -233,6 +233,15 @@ func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) e
 	return err
 }
 
+// recorded is printNextOf for a command that needs no engine to record.
+func (e *env) recorded(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, id)
+}
+
 // printWait says what a task waits for, and the command that helps. A question is printed once.
 func (p printer) printWait(w engine.Wait) {
 	text := plain.Line(w.Text)

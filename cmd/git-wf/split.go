@@ -33,11 +33,7 @@ func (e *env) splitCommand() *cli.Command {
 
 // replan splits a leaf or, without one, amends the plan, with a person's file or by the planner.
 func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, leaf plan.TaskID) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	person, err := store.Person(c.Context)
+	eng, person, err := e.asPerson(c, store)
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,7 @@ func (e *env) undoCommand() *cli.Command {
 
 func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	ctx := c.Context
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	person, err := store.Person(ctx)
+	eng, person, err := e.asPerson(c, store)
 	if err != nil {
 		return err
 	}

@@ -57,9 +57,11 @@ func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
 		if l.Version != version || in == nil || in.NodeType != Action || in.Status == StatusAbandoned {
 			continue
 		}
-		if in.Status != StatusDone || in.Approved != l.Of && !s.sameFor(t, l) && !r.holds(linkRecord{version, l.Task, in.Approved}) {
-			stale = append(stale, l)
+		if in.Status == StatusDone && (in.Approved == l.Of || s.sameFor(t, l) ||
+			r.holds(linkRecord{version, l.Task, in.Approved})) {
+			continue
 		}
+		stale = append(stale, l)
 	}
 	return stale
 }
