@@ -22,15 +22,16 @@ func (e *env) addCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "add one task to the active plan",
 		ArgsUsage: "WHAT...",
-		Description: "Amends the plan, as git wf plan --amend does: what is asked for becomes a task and an item of the checklist. Without\n" +
-			"flags it delivers a file TASK.md, or in a plan that changes the repository a change, and somebody judges whether\n" +
-			"that is what was asked for. git wf plan --edit changes anything else of it.",
+		Description: "Amends the plan, as git wf plan --amend does: what is asked for becomes a task and an item of the\n" +
+			"checklist. Without flags it delivers a file TASK.md, or in a plan that changes the repository a change, and\n" +
+			"somebody judges whether that is what was asked for. git wf plan --edit changes anything else of it.",
 		Flags: []cli.Flag{
 			textFlag("deliverable,d", "the `FILE` that it makes", ""),
-			listFlag("criterion,c", "what must be true of it, as a `TEXT`, for whoever reviews it; may be given more than once"),
+			listFlag("criterion,c",
+				"what must be true of it, as a `TEXT`, for whoever reviews it; may be given more than once"),
 			listFlag("check", "a command `LINE` that must exit with 0 on it; may be given more than once"),
 			listFlag("depends", "a `TASK` whose result it needs; may be given more than once"),
-			&cli.Float64Flag{Name: "days", Usage: "the estimate in person-`DAYS`", Value: 1},
+			&cli.Float64Flag{Name: "days", Usage: "the estimate in person-`DAYS`"},
 			textFlag("run", "the command `LINE` that makes it; else an agent or a person does", ""),
 			boolFlag("dry-run,n", "show the graph and the findings, write nothing"),
 			planFlag(), jsonFlag(), messageFlag("why it is added"),
@@ -40,16 +41,13 @@ func (e *env) addCommand() *cli.Command {
 }
 
 func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	person, err := store.Person(c.Context)
+	eng, person, err := e.asPerson(c, store)
 	if err != nil {
 		return err
 	}
 	if !snap.Plan.Grafted(plan.PlanTaskID) {
-		return &plan.RefusedError{Task: plan.PlanTaskID, Reason: "the plan itself is not accepted yet", Hint: "git wf plan --edit"}
+		return &plan.RefusedError{Task: plan.PlanTaskID, Reason: "the plan itself is not accepted yet",
+			Hint: "git wf plan --edit"}
 	}
 	what := strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
 	if what == "" {
@@ -74,7 +72,8 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{Statement: text})
 	}
 	for _, line := range c.StringSlice("check") {
-		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{Statement: "passes: " + plain.Line(line), Run: line})
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria,
+			plan.Criterion{Statement: "passes: " + plain.Line(line), Run: line})
 	}
 	if len(t.AcceptanceCriteria) == 0 {
 		t.AcceptanceCriteria = []plan.Criterion{{Statement: "shows the result that the task asks for: " + t.Title}}

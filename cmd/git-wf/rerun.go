@@ -28,11 +28,7 @@ func (e *env) rerunCommand() *cli.Command {
 }
 
 func (e *env) rerun(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	person, err := store.Person(c.Context)
+	eng, person, err := e.asPerson(c, store)
 	if err != nil {
 		return err
 	}
@@ -58,10 +54,10 @@ func (e *env) rerun(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return e.printJSON(r)
 	}
 	e.printRedo(r)
-	if len(r.Again) > 0 && !dry {
-		fmt.Fprintln(e.stdout, "next: git wf run")
+	if len(r.Again) == 0 || dry {
+		return nil
 	}
-	return nil
+	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
 // printRedo lists what is made again.
