@@ -120,7 +120,7 @@ func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]F
 			return nil, err
 		}
 	}
-	if name, ok := OnlyFile(spec); ok && len(paths) == 1 && c.root == nil {
+	if name := spec.Only(); name != "" && len(paths) == 1 && c.root == nil {
 		c.files[0].Path = name
 	}
 	return c.judge(spec)

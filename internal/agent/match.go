@@ -38,18 +38,6 @@ func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	return patterns, nil
 }
 
-// OnlyFile is the one file that a spec declares by its name; ok is false if it declares another number, or patterns.
-func OnlyFile(spec *plan.DeliverableSpec) (name string, ok bool) {
-	if spec == nil || spec.Changes() {
-		return "", false
-	}
-	patterns, err := patternsOf(spec)
-	if err != nil || len(patterns) != 1 || strings.ContainsAny(patterns[0].glob, `*?[\{`) {
-		return "", false
-	}
-	return patterns[0].String(), true
-}
-
 // components splits a path; the root of the artifact has none.
 func components(p string) []string {
 	p = path.Clean(p)

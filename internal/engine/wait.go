@@ -294,7 +294,7 @@ func handIn(t *plan.Task) string {
 		return "git wf start " + string(t.TaskID)
 	}
 	files := "PATH..."
-	if name, ok := agent.OnlyFile(t.DeliverableSpec); ok {
+	if name := t.DeliverableSpec.Only(); name != "" {
 		files = shell.Word(plain.Line(path.Base(name)))
 	}
 	return "git wf submit " + string(t.TaskID) + " " + files

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -147,6 +148,28 @@ func (t *Task) Changes() bool { return t.DeliverableSpec != nil && t.Deliverable
 
 // Changes reports whether the deliverable is a change of the repository itself.
 func (d *DeliverableSpec) Changes() bool { return d.Format == formatChange }
+
+// Named are the files that the spec declares by their names, as they lie in the deliverable. The others are patterns.
+func (d *DeliverableSpec) Named() (files []string) {
+	if d == nil || d.Changes() {
+		return nil
+	}
+	for _, name := range append([]string{d.Filename}, d.Files...) {
+		if name != "" && !strings.ContainsAny(name, `*?[\{`) {
+			files = append(files, path.Join(strings.TrimPrefix(path.Clean("/"+d.OutputDir), "/"), path.Clean(name)))
+		}
+	}
+	return files
+}
+
+// Only is the one file that the spec declares, by its name; "" if it declares another number, or patterns.
+func (d *DeliverableSpec) Only() string {
+	named := d.Named()
+	if len(named) != 1 || d.Filename != "" && len(d.Files) > 0 || len(d.Files) > 1 {
+		return ""
+	}
+	return named[0]
+}
 
 // DeliverableSpec declares what an ACTION must produce (seed 2, section 3.1). Filename and Files are paths, or glob
 // patterns, below OutputDir, which itself is relative to the root of the artifact. A change has Paths and Tests

@@ -30,19 +30,9 @@ const (
 	largestText = 64 << 10
 )
 
-// declaredFiles are the files that a task declares by name, as they lie in its deliverable.
-func declaredFiles(spec *plan.DeliverableSpec) (all []string) {
-	for _, name := range append([]string{spec.Filename}, spec.Files...) {
-		if name != "" && !strings.ContainsAny(name, "*?[{") {
-			all = append(all, path.Join(spec.OutputDir, name))
-		}
-	}
-	return all
-}
-
 // typedFiles are the declared files that are text, with what the newest version has; none if there are many.
 func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, newest *version) (all []typed, err error) {
-	for _, name := range declaredFiles(t.DeliverableSpec) {
+	for _, name := range t.DeliverableSpec.Named() {
 		switch strings.ToLower(path.Ext(name)) {
 		case "", ".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".html", ".css", ".js", ".sh", ".svg":
 		default:
@@ -93,12 +83,12 @@ func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []
 		have++
 		return copyTo(at, content)
 	}
-	declared := declaredFiles(spec)
+	declared, sent := spec.Named(), formFiles(r)
 	uploads := map[string]bool{}
-	for _, f := range formFiles(r) {
+	for _, f := range sent {
 		name := path.Join(spec.OutputDir, f.Filename)
 		for _, d := range declared {
-			if path.Base(d) == f.Filename {
+			if path.Base(d) == f.Filename || d == spec.Only() && len(sent) == 1 {
 				name = d
 			}
 		}
