@@ -79,9 +79,11 @@ export async function drawn(page) {
   await page.waitForSelector("#graph svg g[data-task]");
 }
 
-// audit has axe look at the page. What is serious or worse is an error.
+// audit has axe look at the page. What is serious or worse is an error. A text that fades in has no contrast
+// yet, so it waits until nothing moves.
 export async function audit(page, name) {
   await page.evaluate(axe);
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map((a) => a.finished)));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   const bad = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
   const text = bad.map((v) => `${v.id}: ${v.help}\n  ${v.nodes.slice(0, 3).map((n) => n.html + "\n  " + n.failureSummary).join("\n  ")}`).join("\n");
