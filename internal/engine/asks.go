@@ -71,7 +71,7 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 		Task: t.TaskID, Status: t.Status,
 		Text: fmt.Sprintf("%s was made from %s: make it again (%s), or say that it still holds (git wf review %s --still-holds)",
 			made.ArtifactID, strings.Join(said, "; "), again, t.TaskID),
-		Command: strings.Join(commands, "; "),
+		Command: strings.Join(commands, "; "), Act: ActHolds,
 	}, nil
 }
 

@@ -36,6 +36,7 @@ const (
 	ActReview = "review"
 	ActAnswer = "answer"
 	ActRetry  = "retry"
+	ActHolds  = "holds" // or hand in another version
 )
 
 // Missing is a required input that lacks files.

@@ -128,7 +128,7 @@ func decision(name string, s *plan.State, t *plan.TaskState, r *http.Request) ([
 		if r.PostFormValue("sure") == "" {
 			return nil, badRequest("to give a task up, say that you mean it")
 		}
-	case "retry":
+	case "retry", "rerun":
 	case "submit":
 		if t.DeliverableSpec == nil {
 			return nil, badRequest("%s is no task that makes a deliverable", t.TaskID)
@@ -144,6 +144,8 @@ func decision(name string, s *plan.State, t *plan.TaskState, r *http.Request) ([
 func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]string, error) {
 	var args []string
 	switch r.PostFormValue("verdict") {
+	case "holds":
+		return append(given(r, "message"), "--still-holds"), nil
 	case "approve":
 		args = append(args, "--approve")
 	case "reject":

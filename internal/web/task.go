@@ -40,6 +40,8 @@ type taskPage struct {
 	Submits   bool     // a version can be handed in
 	Typed     []typed  // of its files, those that can be written here
 	Due       bool     // a person is to hand one in
+	Outdated  bool     // a person is to say whether theirs still holds
+	Reruns    bool     // what is approved of it can be made again
 	Candidate *version // the version to review
 	Evidence  map[string]plan.CriterionResult
 	Asks      *export.Asked      // the first open one
@@ -80,6 +82,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Abandons = t.NodeType != plan.Check && t.TaskID != state.Plan.RootTaskID && t.Status != plan.StatusAbandoned &&
 		t.Status != plan.StatusDone && !t.Planning()
+	p.Reruns = t.Status == plan.StatusDone && !t.Planning() && t.Judges == nil && t.Decides == nil
 	p.Restores = t.NodeType != plan.Check && t.Status == plan.StatusAbandoned
 	if at != nil {
 		return s.show(w, r, http.StatusOK, "task", &p)
@@ -93,10 +96,11 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			if w.On == t.TaskID {
 				p.Waits = append(p.Waits, w)
 				p.Due = p.Due || w.Act == engine.ActSubmit
+				p.Outdated = p.Outdated || w.Act == engine.ActHolds
 			}
 		}
 	}
-	if p.Submits = p.May() && mayHandIn(t); p.Submits && !t.Changes() {
+	if p.Submits = p.May() && (p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
 		if p.Typed, err = typedFiles(r.Context(), s.Store, t, p.Candidate); err != nil {
 			return err
 		}

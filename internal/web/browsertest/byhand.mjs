@@ -1,6 +1,6 @@
 // A person takes a plan from its beginning to its end in the page alone: runs it, types what it requires, hands in a version
 // that they write there, mends it after a rejection, retries what failed, stops a run.
-import { audit, check, git, open, step } from "./browser.mjs";
+import { audit, check, git, open, step, wf } from "./browser.mjs";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -92,6 +92,40 @@ await step("to the end", async () => {
   await page.locator("#run summary").click();
   check((await page.locator("#run pre").innerText()).includes("DONE, 3 of 3 done"), await page.locator("#run pre").innerText());
   await audit(page, "a finished plan");
+});
+
+await step("make what is approved again; what a person made from it is asked about", async () => {
+  writeFileSync(join(repo, "more"), "and the page");
+  await page.locator("#tree").getByRole("link", { name: "LIST-1" }).click();
+  await page.locator("#do-rerun > summary").click();
+  await page.locator("#do-rerun").getByLabel("Why").fill("there is more");
+  await page.locator("#do-rerun").getByRole("button", { name: "Make LIST-1 again" }).click();
+  await said("LIST-1 is made again: there is more");
+  await page.locator("#said").getByRole("button", { name: "Run the plan" }).click();
+  await waits.filter({ hasText: "NOTE-1" }).filter({ hasText: "what it was made from has changed" }).getByRole("link", { name: "Decide" }).click();
+  await page.locator("#do-holds").getByRole("button", { name: "v3 still holds" }).waitFor();
+  await audit(page, "a version whose inputs have changed");
+  await page.locator("#do-submit > summary").click();
+  check((await page.locator("#do-submit").getByLabel("out/note.md").inputValue()) === "# Note 3\n", "the form has not what there is");
+  await page.locator("#do-submit").getByLabel("out/note.md").fill("# Note 4");
+  await page.locator("#do-submit").getByRole("button", { name: "Hand in" }).click();
+  await said("NOTE-1: v4 by Ann Author");
+  await page.locator("#do-review").getByRole("group", { name: /A1/ }).getByLabel("pass").check();
+  await page.locator("#do-review").getByRole("button", { name: "Approve v4" }).click();
+  await said("NOTE-1: approve v4");
+  check((await page.locator("#do-holds").count()) === 0, "it is still asked about");
+});
+
+await step("or it still holds", async () => {
+  writeFileSync(join(repo, "more"), "and the terminal");
+  await wf("rerun", "LIST-1");
+  await wf("run");
+  await page.locator("#do-holds").getByLabel("Why").fill("The terminal is no news.");
+  await page.locator("#do-holds").getByRole("button", { name: "v4 still holds" }).click();
+  await said("NOTE-1: v4 holds for LIST-1 v3");
+  await page.waitForFunction(() => !document.querySelector("#do-holds"));
+  const log = await git("log", "-1", "--format=%B", "refs/workflow/WFS-release-note");
+  check(log.includes("The terminal is no news."), log);
 });
 
 await step("nobody complained", async () => {
