@@ -41,7 +41,15 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	if err != nil {
 		return err
 	}
-	g := graph.FromState(s, graph.Options{Checks: c.Bool("checks"), CriticalPath: c.Bool("critical-path")})
+	o := graph.Options{Checks: c.Bool("checks")}
+	if c.Bool("critical-path") {
+		weights, err := e.weights(store)
+		if err != nil {
+			return err
+		}
+		o.CriticalPath = weights.Days
+	}
+	g := graph.FromState(s, o)
 	name := c.String("output")
 	if name == "" || name == "-" {
 		return e.writeGraph(c, g, true)

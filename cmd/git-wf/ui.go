@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/expand"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/web"
@@ -78,6 +79,10 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 			}
 			asks, err := eng.Asks(ctx, snap, s)
 			return append(waits, asks...), err
+		},
+		Days: func() (graph.Days, error) {
+			weights, err := e.weights(store)
+			return weights.Days, err
 		},
 		Tail: func(id plan.ID, task plan.TaskID) []byte { return runningLog(store.CommonDir(), id, task) },
 	})

@@ -43,6 +43,14 @@ func (t *tally) add(n int, each float64, one, many string) {
 	t.why = append(t.why, fmt.Sprintf("%d %s x %s = %s", n, one, number(each), number(days)))
 }
 
+// Days is how long a task takes: as its plan says, or else by the rule.
+func (w Weights) Days(t *plan.Task) (days float64, assumed bool) {
+	if t.EstimatedPersonDays != 0 {
+		return t.EstimatedPersonDays, false
+	}
+	return w.Estimate(t).Days, true
+}
+
 // Estimate estimates a leaf ACTION by the weights. A task with one more file or criterion never gets a lower estimate.
 func (w Weights) Estimate(t *plan.Task) Estimate {
 	var sum tally

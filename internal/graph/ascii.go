@@ -109,12 +109,15 @@ func (p asciiPrinter) critical(g Graph) {
 	if len(g.CriticalPath) == 0 {
 		return
 	}
-	days, ids := 0.0, []string{}
+	var ids []string
 	for _, id := range g.CriticalPath {
-		days += p.t.nodes[id].EstimatedPersonDays
 		ids = append(ids, clean(string(id)))
 	}
-	fmt.Fprintf(p.w, "\nCritical path, %.4g person-days: %s\n", days, strings.Join(ids, " -> "))
+	assumed := ""
+	if g.Assumed {
+		assumed = " (some assumed, by the rule)"
+	}
+	fmt.Fprintf(p.w, "\nCritical path, %.4g person-days%s: %s\n", g.PathDays, assumed, strings.Join(ids, " -> "))
 }
 
 func (p asciiPrinter) legend(g Graph) {

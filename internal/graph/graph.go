@@ -46,13 +46,18 @@ type Graph struct {
 	Nodes        []Node        `json:"nodes"`
 	Edges        []Edge        `json:"edges"`
 	CriticalPath []plan.TaskID `json:"critical_path,omitempty"` // first to last
+	PathDays     float64       `json:"critical_path_person_days,omitempty"`
+	Assumed      bool          `json:"critical_path_assumed,omitempty"` // the plan has no estimate for some task of it
 }
 
 // Options choose what a graph shows.
 type Options struct {
 	Checks       bool // the CHECKs too
-	CriticalPath bool // mark what determines when the plan can be done
+	CriticalPath Days // mark what determines when the plan can be done, by this; nil marks nothing
 }
+
+// Days is how long a leaf takes, in person-days, and whether that is assumed because the plan does not say.
+type Days func(*plan.Task) (days float64, assumed bool)
 
 // FromState makes the graph of a plan in its current state. A CHECK has an edge to its target alone: that both belong
 // to one goal says nothing more.
@@ -71,8 +76,8 @@ func FromState(s *plan.State, o Options) Graph {
 			EstimatedPersonDays: t.EstimatedPersonDays,
 		})
 	}
-	if o.CriticalPath {
-		g.CriticalPath = CriticalPath(s)
+	if o.CriticalPath != nil {
+		g.CriticalPath, g.PathDays, g.Assumed = CriticalPath(s, o.CriticalPath)
 	}
 	before := map[plan.TaskID]plan.TaskID{} // along the critical path
 	critical := make(map[plan.TaskID]bool, len(g.CriticalPath))
@@ -113,8 +118,8 @@ func isBelow(s *plan.State, id, dep plan.TaskID) bool {
 // CriticalPath is the chain of open leaves, each depending on the one before, whose estimates add up to the most
 // person-days: no number of workers finishes the plan sooner. Among equal chains the one with more tasks wins, then the
 // first in the plan. It is empty when nothing is open.
-func CriticalPath(s *plan.State) []plan.TaskID {
-	p := pathFinder{s: s, open: map[plan.TaskID]bool{}, best: map[plan.TaskID]*chain{}}
+func CriticalPath(s *plan.State, days Days) (path []plan.TaskID, sum float64, assumed bool) {
+	p := pathFinder{s: s, days: days, open: map[plan.TaskID]bool{}, best: map[plan.TaskID]*chain{}}
 	leaves := s.Leaves(s.Plan.RootTaskID)
 	for _, id := range leaves {
 		p.open[id] = s.Tasks[id] != nil && s.Tasks[id].Status != plan.StatusDone
@@ -125,20 +130,25 @@ func CriticalPath(s *plan.State) []plan.TaskID {
 			longest = longer(longest, p.until(id))
 		}
 	}
-	var path []plan.TaskID
+	if longest == nil {
+		return nil, 0, false
+	}
+	sum = longest.days
 	for c := longest; c != nil; c = c.before {
 		path = append(path, c.id)
+		assumed = assumed || c.assumed
 	}
 	slices.Reverse(path)
-	return path
+	return path, sum, assumed
 }
 
 // chain is a path of tasks that ends with id.
 type chain struct {
-	id     plan.TaskID
-	before *chain
-	days   float64
-	tasks  int
+	id      plan.TaskID
+	before  *chain
+	days    float64 // of all its tasks
+	assumed bool    // the last one's are
+	tasks   int
 }
 
 func longer(a, b *chain) *chain {
@@ -150,6 +160,7 @@ func longer(a, b *chain) *chain {
 
 type pathFinder struct {
 	s    *plan.State
+	days Days
 	open map[plan.TaskID]bool
 	best map[plan.TaskID]*chain // nil while a task is visited: a plan of a foreign ref may have a cycle
 }
@@ -186,8 +197,8 @@ func (p *pathFinder) until(id plan.TaskID) *chain {
 		before = longer(before, p.of(d))
 	}
 	c := &chain{id: id, before: before, tasks: 1}
-	if days := p.s.Tasks[id].EstimatedPersonDays; days > 0 { // neither NaN nor negative
-		c.days = days
+	if days, assumed := p.days(p.s.Tasks[id].Task); days > 0 { // neither NaN nor negative
+		c.days, c.assumed = days, assumed
 	}
 	if before != nil {
 		c.days += before.days

@@ -38,6 +38,7 @@ type planPage struct {
 	Classes     []tally
 	Critical    []plan.TaskID
 	Days        float64 // of the critical path
+	Assumed     bool    // some of these
 	Fold        string  // goals that the picture begins with folded, as in its address
 	Worth       string  // of the approvals: signed, not all signed, unsigned
 	Session     plan.SessionStatus
@@ -137,13 +138,14 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		TopTask: snap.Plan.TopTask}
 	p.Past = at
 	p.Done, p.Total = state.Progress()
-	p.Critical = graph.CriticalPath(state)
+	days, err := s.Days()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, days)
 	critical := map[plan.TaskID]bool{}
 	for _, id := range p.Critical {
 		critical[id] = true
-		if days := state.Tasks[id].EstimatedPersonDays; days > 0 {
-			p.Days += days
-		}
 	}
 	if p.landings, err = export.Standing(r.Context(), s.Store, snap); err != nil {
 		return nil, nil, err

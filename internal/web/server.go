@@ -19,6 +19,7 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
 	// Waits lists what a plan waits for that only a person can do; may be nil.
 	Waits func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error)
+	// Days is what estimates a task, also where the plan gives no estimate.
+	Days func() (graph.Days, error)
 	// Tail is the end of the output so far of the work on an ACTION, or of its review; nil if unknown.
 	Tail func(id plan.ID, task plan.TaskID) []byte
 }

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 )
@@ -65,6 +67,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	s := &site{Repo: repotest.New(t), t: t}
 	s.Begin(sitePlan)
 	o := Options{
+		Days:  func() (graph.Days, error) { return estimate.Weights{Base: 1}.Days, nil },
 		Store: s.Store, Now: func() time.Time { return repotest.Now.Add(time.Hour) },
 		Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, s.Dir) },
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {

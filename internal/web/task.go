@@ -33,7 +33,8 @@ type taskPage struct {
 	Seats     []seat      // of the reviewers, on the newest version
 	Vacant    []string    // seats that a person may take
 	PlanNotes []plan.Note // that came with its records, newest first
-	Critical  bool
+	Days      float64     // of its estimate
+	Assumed   bool        // by the rule
 	Claim     *plan.Claim // who works on the task, or on its CHECK
 	Tail      string
 	Waits     []todo   // what only a person can do about it
@@ -75,6 +76,11 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	if t.NodeType == plan.Action {
 		p.judge(state)
+		days, err := s.Days()
+		if err != nil {
+			return err
+		}
+		p.Days, p.Assumed = days(t.Task)
 		stale, err := export.Stale(r.Context(), s.Store, snap, state)
 		if err == nil {
 			p.Stale = stale[t.TaskID]
