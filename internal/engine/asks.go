@@ -67,11 +67,12 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 	if e.mayAttempt(e.agentOf(snap.Plan, t.Task), t) {
 		again = fmt.Sprintf("git wf review %s --reject -m WHY and git wf run", t.TaskID)
 	}
+	about := fmt.Sprintf("%s was made from %s", made.ArtifactID, strings.Join(said, "; "))
 	return Wait{
-		Task: t.TaskID, Status: t.Status,
-		Text: fmt.Sprintf("%s was made from %s: make it again (%s), or say that it still holds (git wf review %s --still-holds)",
-			made.ArtifactID, strings.Join(said, "; "), again, t.TaskID),
-		Command: strings.Join(commands, "; "), Act: ActHolds,
+		Task: t.TaskID, Status: t.Status, About: about, Act: ActHolds,
+		Text: fmt.Sprintf("%s: make it again (%s), or say that it still holds (git wf review %s --still-holds)", about,
+			again, t.TaskID),
+		Command: strings.Join(commands, "; "),
 	}, nil
 }
 

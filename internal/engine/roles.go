@@ -189,8 +189,11 @@ func (e *Engine) Vacancies(s *plan.State) []Vacancy {
 		}
 		for _, role := range s.OpenSeats(t.TaskID) {
 			v := Vacancy{Task: t.TaskID, Role: role, Agent: e.agentOfSeat(s, ts, role), Command: "git wf run"}
-			if !e.Agents.Knows(v.Agent) {
+			switch {
+			case !e.Agents.Knows(v.Agent):
 				v.Agent, v.Command = "", seatCommand(t.TaskID, role)
+			case !e.mayJudge(s.CheckOf(t.TaskID).Task, speaker{v.Agent, role}):
+				v.Command = "git wf trust"
 			}
 			all = append(all, v)
 		}

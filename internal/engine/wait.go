@@ -24,6 +24,7 @@ type Wait struct {
 	Command   string          `json:"command,omitempty"`   // that helps, at the end of the chain
 	Stuck     bool            `json:"stuck"`               // it can't go on without a person
 	Act       string          `json:"-"`                   // the kind of Command: one of the constants Act...
+	About     string          `json:"-"`                   // Text without the commands in it, where it has some
 	Failed    bool            `json:"failed"`              // the task, or the end of the chain, used up its attempts
 	Spent     string          `json:"spent,omitempty"`     // by the task itself, on what
 	Questions []plan.Question `json:"questions,omitempty"` // what the task itself asks
@@ -206,6 +207,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			Command: "git wf review " + string(target.TaskID), Act: ActReview,
 		}
 		if e.mayStandIn(s, target) && e.Agents.Reviewer() == "" {
+			w.About = w.Text
 			w.Text += " (git config wf.reviewer AGENT has an agent review it)"
 		}
 		return w, true, nil
@@ -228,11 +230,11 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 
 // waitForSeats says how the seats are filled that no agent takes here.
 func waitForSeats(t *plan.TaskState, seats []string) Wait {
-	return Wait{
-		Text: fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here (git config %s AGENT has one speak)",
-			plan.VersionID(t.Active), t.TaskID, plain.Line(strings.Join(seats, ", ")), agent.RoleKey(seats[0])),
-		Command: seatCommand(t.TaskID, seats[0]), Act: ActReview,
-	}
+	w := Wait{Command: seatCommand(t.TaskID, seats[0]), Act: ActReview}
+	w.About = fmt.Sprintf("%s of %s awaits a review by %s, for whom no agent speaks here", plan.VersionID(t.Active),
+		t.TaskID, plain.Line(strings.Join(seats, ", ")))
+	w.Text = fmt.Sprintf("%s (git config %s AGENT has one speak)", w.About, agent.RoleKey(seats[0]))
+	return w
 }
 
 func areOrIs(n int) string {
@@ -277,7 +279,8 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 	case name == agent.NameManual:
 		w := Wait{Text: "a person does this task", Command: handIn(t.Task), Act: ActSubmit}
 		if t.Role != "" {
-			w.Text += fmt.Sprintf(" as %s (git config %s AGENT has an agent do it)", plain.Line(t.Role), agent.RoleKey(t.Role))
+			w.About = w.Text + " as " + plain.Line(t.Role)
+			w.Text = fmt.Sprintf("%s (git config %s AGENT has an agent do it)", w.About, agent.RoleKey(t.Role))
 		}
 		return w, true
 	case name != agent.NameExec:

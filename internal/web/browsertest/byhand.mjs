@@ -102,7 +102,8 @@ await step("make what is approved again; what a person made from it is asked abo
   await page.locator("#do-rerun").getByRole("button", { name: "Make LIST-1 again" }).click();
   await said("LIST-1 is made again: there is more");
   await page.locator("#said").getByRole("button", { name: "Run the plan" }).click();
-  await waits.filter({ hasText: "NOTE-1" }).filter({ hasText: "what it was made from has changed" }).getByRole("link", { name: "Decide" }).click();
+  await waits.filter({ hasText: "NOTE-1" }).filter({ hasText: "v3 was made from LIST-1 v1, approved is v2 with other changes.txt" }).getByRole("link", { name: "Decide" }).click();
+  check(!/git wf/.test(await page.locator("#task-head").innerText()), await page.locator("#task-head").innerText());
   await page.locator("#do-holds").getByRole("button", { name: "v3 still holds" }).waitFor();
   await audit(page, "a version whose inputs have changed");
   await page.locator("#do-submit > summary").click();
