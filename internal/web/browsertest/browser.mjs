@@ -91,6 +91,13 @@ export async function audit(page, name) {
   return violations.map((v) => `${v.id} (${v.impact})`).join(", ") || "no finding";
 }
 
+// said waits until the page says how an action ended, as a status or an alert, and until its scripts have put back what was
+// typed.
+export async function said(page, role, text) {
+  await page.getByRole(role).filter({ hasText: text }).waitFor();
+  await page.waitForLoadState();
+}
+
 // shot takes a picture for the documentation, if pictures are wanted.
 export async function shot(page, name) {
   if (process.env.SHOTS) {

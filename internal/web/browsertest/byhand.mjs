@@ -1,6 +1,6 @@
 // A person takes a plan from its beginning to its end in the page alone: runs it, types what it requires, hands in a version
 // that they write there, mends it after a rejection, retries what failed, stops a run.
-import { audit, check, git, open, step, wf } from "./browser.mjs";
+import { audit, check, git, open, said, step, wf } from "./browser.mjs";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,6 @@ const repo = process.env.REPO;
 const plan = new URL(process.env.ADDRESS).origin + "/plan/WFS-release-note";
 await page.goto(process.env.ADDRESS);
 const waits = page.locator("#waits li");
-const said = (text) => page.getByRole("status").filter({ hasText: text }).waitFor();
 
 await step("what waits has a title and an action", async () => {
   await waits.filter({ hasText: "LIST-1" }).filter({ hasText: "List of changes" }).waitFor();
@@ -21,14 +20,14 @@ await step("what waits has a title and an action", async () => {
 await step("type what a task requires", async () => {
   await page.locator("#do-answer").getByLabel("Your answer").fill("1.3");
   await page.locator("#do-answer").getByRole("button", { name: "Hand in" }).click();
-  await said("1 file handed in for since");
+  await said(page, "status", "1 file handed in for since");
   await audit(page, "a task after its answer");
 });
 
 await step("run the plan, from what the page said", async () => {
   await page.locator("#said").getByRole("button", { name: "Run the plan" }).click();
   await page.waitForURL(/WFS-release-note(\?|$)/);
-  await said("the run has begun");
+  await said(page, "status", "the run has begun");
   await page.locator("#run").getByText("How the last run ended").waitFor();
   await page.locator('#tree li[data-task="LIST-1"]').filter({ hasText: "DONE" }).waitFor();
   check((await git("log", "--format=%s", "refs/workflow/WFS-release-note")).includes("LIST-1: approve v1"), "it did not run");
@@ -38,11 +37,11 @@ await step("a version that is written in the page", async () => {
   await waits.filter({ hasText: "NOTE-1" }).getByRole("link", { name: "Hand in" }).click();
   const form = page.locator("#do-submit");
   await form.getByRole("button", { name: "Hand in" }).click();
-  await page.getByRole("alert").filter({ hasText: "nothing is handed in" }).waitFor();
+  await said(page, "alert", "nothing is handed in");
   await form.getByLabel("out/note.md").fill("# Note\n\n  indented, and <b>so on</b>");
   await form.getByLabel("What was done").fill("-m written");
   await form.getByRole("button", { name: "Hand in" }).click();
-  await said("NOTE-1: v1 by Ann Author");
+  await said(page, "status", "NOTE-1: v1 by Ann Author");
   await audit(page, "a task that a person does");
 });
 
@@ -50,28 +49,28 @@ await step("a rejected version can be mended where it is", async () => {
   const review = page.locator("#do-review");
   await review.getByLabel("Why, and what to change").fill("Name the list.");
   await review.getByRole("button", { name: "Reject v1" }).click();
-  await said("NOTE-1: reject v1");
+  await said(page, "status", "NOTE-1: reject v1");
   const field = page.locator("#do-submit").getByLabel("out/note.md");
   check((await field.inputValue()) === "# Note\n\n  indented, and <b>so on</b>\n", await field.inputValue());
   await field.fill("# Note\n\neverything since 1.3");
   await page.locator("#do-submit").getByRole("button", { name: "Hand in" }).click();
-  await said("NOTE-1: v2 by Ann Author");
+  await said(page, "status", "NOTE-1: v2 by Ann Author");
   await page.locator("#do-submit > summary").click();
   await page.locator("#do-submit").getByLabel("or files").setInputFiles({ name: "note.md", mimeType: "text/plain", buffer: Buffer.from("# Note 3\n") });
   await page.locator("#do-submit").getByRole("button", { name: "Hand in" }).click();
-  await said("NOTE-1: v3 by Ann Author");
+  await said(page, "status", "NOTE-1: v3 by Ann Author");
   const files = await git("ls-tree", "-r", "--name-only", "refs/workflow/WFS-release-note");
   check(/NOTE-1\/artifacts\/v3\/files\/out\/note.md/.test(files), files);
   await review.getByRole("group", { name: /A1/ }).getByLabel("pass").check();
   await review.getByRole("button", { name: "Approve v3" }).click();
-  await said("NOTE-1: approve v3");
+  await said(page, "status", "NOTE-1: approve v3");
 });
 
 await step("retry what failed, from the list", async () => {
   await page.goto(plan);
   writeFileSync(join(repo, "slow"), "");
   await waits.filter({ hasText: "LOGO-1" }).getByRole("button", { name: "Retry LOGO-1" }).click();
-  await said("LOGO-1: retry");
+  await said(page, "status", "LOGO-1: retry");
   check(page.url().startsWith(plan) && !page.url().includes("task"), page.url());
 });
 
@@ -100,7 +99,7 @@ await step("make what is approved again; what a person made from it is asked abo
   await page.locator("#do-rerun > summary").click();
   await page.locator("#do-rerun").getByLabel("Why").fill("there is more");
   await page.locator("#do-rerun").getByRole("button", { name: "Make LIST-1 again" }).click();
-  await said("LIST-1 is made again: there is more");
+  await said(page, "status", "LIST-1 is made again: there is more");
   await page.locator("#said").getByRole("button", { name: "Run the plan" }).click();
   await waits.filter({ hasText: "NOTE-1" }).filter({ hasText: "v3 was made from LIST-1 v1, approved is v2 with other changes.txt" }).getByRole("link", { name: "Decide" }).click();
   check(!/git wf/.test(await page.locator("#task-head").innerText()), await page.locator("#task-head").innerText());
@@ -110,10 +109,10 @@ await step("make what is approved again; what a person made from it is asked abo
   check((await page.locator("#do-submit").getByLabel("out/note.md").inputValue()) === "# Note 3\n", "the form has not what there is");
   await page.locator("#do-submit").getByLabel("out/note.md").fill("# Note 4");
   await page.locator("#do-submit").getByRole("button", { name: "Hand in" }).click();
-  await said("NOTE-1: v4 by Ann Author");
+  await said(page, "status", "NOTE-1: v4 by Ann Author");
   await page.locator("#do-review").getByRole("group", { name: /A1/ }).getByLabel("pass").check();
   await page.locator("#do-review").getByRole("button", { name: "Approve v4" }).click();
-  await said("NOTE-1: approve v4");
+  await said(page, "status", "NOTE-1: approve v4");
   check((await page.locator("#do-holds").count()) === 0, "it is still asked about");
 });
 
@@ -123,7 +122,7 @@ await step("or it still holds", async () => {
   await wf("run");
   await page.locator("#do-holds").getByLabel("Why").fill("The terminal is no news.");
   await page.locator("#do-holds").getByRole("button", { name: "v4 still holds" }).click();
-  await said("NOTE-1: v4 holds for LIST-1 v3");
+  await said(page, "status", "NOTE-1: v4 holds for LIST-1 v3");
   await page.waitForFunction(() => !document.querySelector("#do-holds"));
   const log = await git("log", "-1", "--format=%B", "refs/workflow/WFS-release-note");
   check(log.includes("The terminal is no news."), log);

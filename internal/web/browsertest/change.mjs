@@ -1,6 +1,6 @@
 // A person reviews a change of the repository in the page: what changed, side by side, what an earlier review said of a line,
 // two versions beside each other; rejects, approves, lands.
-import { audit, check, git, open, step, wf } from "./browser.mjs";
+import { audit, check, git, open, said, step, wf } from "./browser.mjs";
 
 const { page } = await open();
 const address = process.env.ADDRESS;
@@ -60,14 +60,14 @@ await step("approve it, and land it", async () => {
   await form.getByRole("group", { name: /A2/ }).getByLabel("pass").check();
   await form.getByLabel("Why, and what to change").fill("src/calc.sh:2: a good name");
   await form.getByRole("button", { name: "Approve v2" }).click();
-  await page.getByRole("status").filter({ hasText: "ADD-1: approve v2" }).waitFor();
+  await said(page, "status", "ADD-1: approve v2");
   await page.goto(base + "/plan/WFS-calculator");
   check((await page.locator("#export-title").count()) === 0, "a plan of changes offers an export");
   await page.locator("#do-land").getByRole("button", { name: "Land (1)" }).click();
-  await page.getByRole("status").filter({ hasText: "ADD-1 v2 landed on main" }).waitFor();
+  await said(page, "status", "ADD-1 v2 landed on main");
   await page.locator("#tree").filter({ hasText: "landed on main as" }).waitFor(); // by the live update
-  const said = await git("log", "-1", "--format=%s %(trailers:key=Wf-Artifact)", "main");
-  check(said.startsWith("Add") && said.includes("Wf-Artifact: v2"), said);
+  const landed = await git("log", "-1", "--format=%s %(trailers:key=Wf-Artifact)", "main");
+  check(landed.startsWith("Add") && landed.includes("Wf-Artifact: v2"), landed);
 });
 
 await wf("verify");

@@ -1,6 +1,6 @@
 // A task's page stays open through the task's whole life, and is never loaded anew: what it shows is right after each event,
 // and what somebody writes meanwhile stays. A browser needs one stream, however many windows show a plan.
-import { audit, check, open, step, wf } from "./browser.mjs";
+import { audit, check, open, said, step, wf } from "./browser.mjs";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -80,7 +80,7 @@ await step("nothing is recorded that nobody chose, and what is refused is not lo
   const evidence = theirs.getByRole("group", { name: /A2/ }).getByLabel("Evidence");
   await evidence.fill("looked at line 3");
   await theirs.getByRole("button", { name: "Reject v3" }).click();
-  await other.getByRole("alert").filter({ hasText: "a rejection says why" }).waitFor();
+  await said(other, "alert", "a rejection says why");
   check((await evidence.inputValue()) === "looked at line 3", "what was typed is gone after the refusal");
   await theirs.getByRole("link", { name: "note.md" }).click();
   await other.getByRole("heading", { name: "Note", exact: true }).waitFor();
@@ -88,7 +88,7 @@ await step("nothing is recorded that nobody chose, and what is refused is not lo
   check((await evidence.inputValue()) === "looked at line 3", "what was typed is gone after another page");
   await theirs.getByRole("group", { name: /A1/ }).getByLabel("pass").check();
   await theirs.getByRole("button", { name: "Approve v3" }).click();
-  await other.getByRole("status").filter({ hasText: "NOTE-1: approve v3" }).waitFor();
+  await said(other, "status", "NOTE-1: approve v3");
   const review = other.getByRole("group", { name: "APPROVED.md" });
   check(/A2.*not judged.*looked at line 3/.test((await review.innerText()).replace(/\s+/g, " ")), await review.innerText());
   await other.locator("#do-review > summary").click();

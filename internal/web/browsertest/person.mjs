@@ -1,6 +1,6 @@
 // A person's way through the page: open it, find a task, read why it was rejected, look at the next version, approve it, see it
 // turn, answer for the rest, export.
-import { audit, check, drawn, git, open, shot, step, wf } from "./browser.mjs";
+import { audit, check, drawn, git, open, said, shot, step, wf } from "./browser.mjs";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -85,7 +85,7 @@ await step("approve it, and see it turn on a page that is open elsewhere", async
   await form.getByRole("group", { name: /A2/ }).getByLabel("Evidence").fill("counted: 9 words");
   await form.getByLabel("Why, and what to change").fill("Good now.\nBoth changes are named.");
   await form.getByRole("button", { name: "Approve v2" }).click();
-  await page.getByRole("status").filter({ hasText: "NOTE-1: approve v2" }).waitFor();
+  await said(page, "status", "NOTE-1: approve v2");
   check((await page.locator("#task-head").textContent()).includes("DONE"), "the task is not done");
   await watcher.waitForFunction(() => document.querySelector('#tree li[data-task="NOTE-1"]').dataset.class === "done");
   check((await watcher.evaluate(() => globalThis.never)) === "loaded anew", "the page was loaded anew");
@@ -131,7 +131,7 @@ await step("retry from the page", async () => {
   await page.getByText("drawing the logo ...").first().waitFor(); // attempts with their logs
   await page.locator("#do-retry").getByLabel("Why it will work now").fill("it will");
   await page.locator("#do-retry").getByRole("button", { name: "Retry" }).click();
-  await page.getByRole("status").filter({ hasText: "LOGO-1: retry" }).waitFor();
+  await said(page, "status", "LOGO-1: retry");
 });
 
 await step("reject a version with a verdict for a criterion", async () => {
@@ -141,7 +141,7 @@ await step("reject a version with a verdict for a criterion", async () => {
   await form.getByRole("group", { name: /A1/ }).getByLabel("fail").check();
   await form.getByRole("group", { name: /A1/ }).getByLabel("Evidence").fill("it names no change");
   await form.getByRole("button", { name: "Reject v1" }).click();
-  await page.getByRole("status").filter({ hasText: "PAGE-1: reject v1" }).waitFor();
+  await said(page, "status", "PAGE-1: reject v1");
   check((await page.locator("#task-head").textContent()).includes("TO_BE_MODIFY"), "the task is not to be made again");
   await page.getByText("it names no change").first().waitFor();
 });
@@ -155,15 +155,15 @@ await step("give a task up, and take it back", async () => {
   check(!page.url().includes("said"), "it was given up without a word that it is meant");
   await form.getByLabel("Yes, give PAGE-1 up").check();
   await form.getByRole("button", { name: "Abandon PAGE-1" }).click();
-  await page.getByRole("alert").filter({ hasText: "POST-1" }).waitFor(); // which needs it
+  await said(page, "alert", "POST-1"); // which needs it
   await page.goto(plan + "/task/POST-1");
   await page.locator("#do-abandon > summary").click();
   await page.locator("#do-abandon").getByLabel("Why").fill("nobody asked for it");
   await page.locator("#do-abandon").getByLabel("Yes, give POST-1 up").check();
   await page.locator("#do-abandon").getByRole("button", { name: "Abandon POST-1" }).click();
-  await page.getByRole("status").filter({ hasText: "POST-1 is ABANDONED" }).waitFor();
+  await said(page, "status", "POST-1 is ABANDONED");
   await page.getByRole("button", { name: "Restore POST-1" }).click();
-  await page.getByRole("status").filter({ hasText: "POST-1 is" }).waitFor();
+  await said(page, "status", "POST-1 is");
   check(!(await page.locator("#task-head").textContent()).includes("ABANDONED"), "it was not taken back");
 });
 
@@ -172,11 +172,11 @@ await step("pause the plan, and resume it", async () => {
   await page.locator("#do-session > summary").click();
   await page.locator("#do-session").getByLabel("Why").fill("lunch");
   await page.getByRole("button", { name: "Pause the plan" }).click();
-  await page.getByRole("status").filter({ hasText: "paused" }).waitFor();
+  await said(page, "status", "paused");
   check((await page.locator("#summary").textContent()).includes("paused"), "it does not say that it is paused");
   await page.locator("#do-session > summary").click();
   await page.getByRole("button", { name: "Resume the plan" }).click();
-  await page.getByRole("status").filter({ hasText: "resume" }).waitFor();
+  await said(page, "status", "resume");
   await page.locator("#do-session > summary", { hasText: "Pause" }).waitFor();
   await wf("pause", "-m", "dinner"); // elsewhere, while the page is open
   await page.locator("#do-session > summary", { hasText: "Resume" }).waitFor();
@@ -187,16 +187,16 @@ await step("pause the plan, and resume it", async () => {
 await step("a refusal is shown with its reason", async () => {
   await page.goto(plan);
   await page.locator(".do").getByRole("button", { name: "Export" }).click();
-  const said = page.getByRole("alert");
-  await said.waitFor();
-  check(/hint: git wf/.test(await said.textContent()), await said.textContent());
+  const alert = page.getByRole("alert");
+  await alert.waitFor();
+  check(/hint: git wf/.test(await alert.textContent()), await alert.textContent());
 });
 
 await step("export what is approved, and commit it", async () => {
   await page.getByLabel("commit them too").check();
   await page.getByLabel("what is approved of an unfinished plan").check();
   await page.locator(".do").getByRole("button", { name: "Export" }).click();
-  await page.getByRole("status").filter({ hasText: "committed as" }).waitFor();
+  await said(page, "status", "committed as");
   const files = await git("ls-tree", "-r", "--name-only", "HEAD");
   check(files.includes("deliverables/WFS-release-page/bundle/") && files.includes("note.md"), files);
 });

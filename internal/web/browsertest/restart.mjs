@@ -1,5 +1,5 @@
 // The server ends while its page is open, and comes back: the page says what to do, and lives again.
-import { check, drawn, open, step, wf } from "./browser.mjs";
+import { check, drawn, open, said, step, wf } from "./browser.mjs";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -43,7 +43,7 @@ await step("the new address in another window gives this one back, too", async (
   await wf("pause", "-m", "lunch");
   await page.locator("#do-session > summary", { hasText: "Resume" }).click();
   await page.getByRole("button", { name: "Resume the plan" }).click(); // the form has the token of the new server
-  await page.getByRole("status").filter({ hasText: "resume" }).waitFor();
+  await said(page, "status", "resume");
 });
 await stop(second);
 await context.close();
