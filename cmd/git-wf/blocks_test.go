@@ -124,7 +124,7 @@ func runConsole(ts *testscript.TestScript, where string, lines []string) {
 	}
 }
 
-// Every block of README.md and docs/ is run by a script, or says why not. So what a reader is told to type works.
+// Every block of README.md, docs/ and examples/ is run by a script, or says why not. So what a reader is told to type works.
 func TestBlocksAreRun(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -146,7 +146,7 @@ func TestBlocksAreRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted, not := 0, 0
-	for _, name := range append(documents, "../../README.md") {
+	for _, name := range append(documents, "../../README.md", "../../examples/README.md") {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

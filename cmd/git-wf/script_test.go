@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -107,7 +108,12 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			cache, err := os.UserCacheDir()
+			if err != nil {
+				return err
+			}
 			e.Values[judgedKey{}] = map[string]string{}
+			e.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cache, "go-build"))) // of the tests themselves
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("PATH", path)
 			e.Setenv("HOME", home)

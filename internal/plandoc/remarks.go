@@ -15,7 +15,7 @@ var remarks = []struct {
 		`|\bgit\s+(?:clone|fetch|pull|push|ls-remote|submodule)\b|\b(?:npm|pnpm|yarn|bun)\s+(?:i|ci|install|add|update|publish)\b` +
 		`|\b(?:pip[0-9.]*|pipx|gem|cargo|brew|apt|apt-get|dnf|yum|apk|uv pip)\s+(?:install|add|update|upgrade|publish)\b` +
 		`|\bgo\s+(?:get|install|run)\s+\S+@|\bdocker\s+(?:pull|push|login)\b`)},
-	{"writes outside of its directory", pattern.Compile(`>\|?>?\s*"?(?:~|\$\{?HOME|\.\./|/(?:$|[^d]|d[^e]|de[^v]))` +
+	{"writes outside of its directory", pattern.Compile(`>\|?>?\s*"?(?:~|\$\{?HOME|\.\./|/(?:[0-9A-Za-ce-z_.$]|d[^e]|de[^v]))` +
 		`|\b(?:rm|mv|cp|tee|mkdir|touch|install|ln|chmod|chown|truncate|dd|rsync)\b[^;&|\n]*\s"?(?:of=)?(?:~|\$\{?HOME|\.\./|/(?:$|[^td]|d[^e]|t[^m]))` +
 		`|\b(?:sudo|doas|crontab|systemctl)\b|\bgit\s+config\s+--(?:global|system)\b|\bgit\s+(?:push|commit|reset|checkout|update-ref)\b`)},
 }

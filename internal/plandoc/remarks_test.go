@@ -31,6 +31,8 @@ func TestRemarks(t *testing.T) {
 		"python3 check.py | tee out.txt":                           "",
 		`sh check.sh "$WF_IN"`:                                     "",
 		"diff <(sort a) <(sort b)":                                 "",
+		`sed 's/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g' a.txt`:      "",
+		"echo x > /usr/local/bin/x":                                "writes outside of its directory",
 		"make -s report > \"$WF_OUT/report.md\"":                   "",
 		"git diff --stat && git log --oneline | head":              "",
 		`awk '/fetch/ { n++ } END { exit n < 1 }' report.md`:       "",
