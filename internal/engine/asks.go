@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/export"
@@ -65,15 +66,22 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 	}
 	again := handIn(t.Task)
 	if e.mayAttempt(e.agentOf(snap.Plan, t.Task), t) {
-		again = fmt.Sprintf("git wf review %s --reject -m WHY and git wf run", t.TaskID)
+		again = "git wf rerun " + string(t.TaskID)
 	}
-	about := fmt.Sprintf("%s was made from %s", made.ArtifactID, strings.Join(said, "; "))
-	return Wait{
-		Task: t.TaskID, Status: t.Status, About: about, Act: ActHolds,
-		Text: fmt.Sprintf("%s: make it again (%s), or say that it still holds (git wf review %s --still-holds)", about,
-			again, t.TaskID),
-		Command: strings.Join(commands, "; "),
-	}, nil
+	w := Wait{Task: t.TaskID, Status: t.Status, Command: strings.Join(commands, "; "), Act: ActSubmit}
+	w.About = fmt.Sprintf("%s was made from %s", made.ArtifactID, strings.Join(said, "; "))
+	w.Text = fmt.Sprintf("%s: make it again (%s)", w.About, again)
+	if !onlyCommandsJudge(s, t.TaskID) {
+		w.Act = ActHolds
+		w.Text += fmt.Sprintf(", or say that it still holds (git wf review %s --still-holds)", t.TaskID)
+	}
+	return w, nil
+}
+
+// onlyCommandsJudge reports whether nobody but the engine may review a task, whatever a person says.
+func onlyCommandsJudge(s *plan.State, id plan.TaskID) bool {
+	return !s.MayReview(id, plan.ReviewerPerson) &&
+		!slices.ContainsFunc(s.Reviewers(id), func(name string) bool { return name != plan.ReviewerChecks })
 }
 
 func changedPaths(changed []gitstore.Changed) string {

@@ -106,7 +106,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	if p.Submits = p.May() && (p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
+	if p.Submits = p.May() && (p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
 		if p.Typed, err = typedFiles(r.Context(), s.Store, t, p.Candidate); err != nil {
 			return err
 		}
