@@ -33,6 +33,7 @@ type planPage struct {
 	Changes     bool        // some of it lands by git wf land
 	Documents   bool        // some of it is exported
 	Open        int         // approved changes that did not land yet
+	Unread      []plan.TaskID
 	Running     []running
 	Recent      []recentEvent
 	Classes     []tally
@@ -138,6 +139,7 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		TopTask: snap.Plan.TopTask}
 	p.Past = at
 	p.Done, p.Total = state.Progress()
+	p.Unread = state.Unread()
 	days, err := s.Days()
 	if err != nil {
 		return nil, nil, err

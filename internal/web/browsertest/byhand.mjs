@@ -90,6 +90,7 @@ await step("to the end", async () => {
   await page.waitForFunction(() => !document.querySelector("#run button"));
   await page.locator("#run summary").click();
   check((await page.locator("#run pre").innerText()).includes("DONE, 3 of 3 done"), await page.locator("#run pre").innerText());
+  await page.locator("#summary").getByText("Read by nobody but their commands: LIST-1 LOGO-1").waitFor();
   await audit(page, "a finished plan");
 });
 
