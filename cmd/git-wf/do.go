@@ -10,7 +10,6 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
@@ -21,8 +20,8 @@ func (e *env) doCommand() *cli.Command {
 		Usage:     "set up, plan what is asked for, have it done, and say what is next",
 		ArgsUsage: "WHAT...",
 		Description: "Does in turn what git wf init, plan, trust and run do, as far as it is still to be done, and stops where a person\n" +
-			"has to act. The same words go on with the plan that they began until it is completed; then they begin another.\n" +
-			"Exits as git wf run does.",
+			"has to act. The same words go on with the plan that they began until it is completed or given up; then they\n" +
+			"begin another. Exits as git wf run does.",
 		Flags: []cli.Flag{
 			attachFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(),
 			boolFlag("quiet,q", "do not print a line for each event"),
@@ -55,6 +54,10 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	planner := ""
+	if found && c.IsSet("attach") {
+		return fault.Usage("git wf answer TASK --file FILE hands in what a task asks for",
+			"--attach belongs to a new plan, and %s goes on", id)
+	}
 	if !found { // refused before anything is set up
 		if planner, err = e.sentencePlanner(c, store, eng, task); err != nil {
 			return err
@@ -88,8 +91,8 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 	}
 }
 
-// planTrusted works on the planning tasks and has the command lines trusted that this brings, until the plan is
-// approved or waits for something else, which it prints.
+// planTrusted makes the plan and has the command lines trusted that this brings, until the plan is approved or waits for
+// something else, which it prints.
 func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (approved bool,
 	err error) {
 	eng.Report = e.progress(c.Bool("quiet"))
@@ -103,8 +106,11 @@ func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		case err != nil:
 			return false, err
 		case fresh:
+		case s.Plan.Grafted(plan.PlanTaskID): // a run goes on with what does not wait
+			fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
+			return true, nil
 		default:
-			return s.Plan.Grafted(plan.PlanTaskID), e.planned(c, store, eng, id, s)
+			return false, e.planned(c, store, eng, id, s)
 		}
 	}
 }
@@ -128,7 +134,7 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	}
 	if !ok {
 		return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the same git wf do",
-			"not trusted here yet: %s", plain.Count(len(lines), "command line"))
+			"not trusted here yet: %s", engine.CountUntrusted(lines))
 	}
 	return true, e.trustLines(eng, lines)
 }

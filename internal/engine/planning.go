@@ -151,8 +151,7 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 		}
 		s := snap.State()
 		t := s.Tasks[plan.PlanTaskID]
-		if t == nil || snap.Plan.Grafted(t.TaskID) || t.Status == plan.StatusAbandoned ||
-			s.SessionStatus() == plan.SessionCompleted {
+		if t == nil || snap.Plan.Grafted(t.TaskID) || isOver(s) {
 			continue
 		}
 		if t.Verdict == plan.Rejected {
@@ -164,7 +163,14 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 	}
 }
 
-// PlanOf is the newest plan of what was asked for, in the same words, that is not completed.
+// isOver reports whether a plan was completed or given up.
+func isOver(s *plan.State) bool {
+	t := s.Tasks[plan.PlanTaskID]
+	return s.SessionStatus() == plan.SessionCompleted || s.Root().Status == plan.StatusAbandoned ||
+		t != nil && t.Status == plan.StatusAbandoned
+}
+
+// PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up.
 func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
 	for n := 1; ; n++ {
 		snap, err := e.Store.Snapshot(ctx, plan.NewID(TitleOf(topTask), n))
@@ -174,7 +180,7 @@ func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found 
 		if err != nil {
 			return "", false, err
 		}
-		if snap.Plan.TopTask == topTask && snap.State().SessionStatus() != plan.SessionCompleted {
+		if snap.Plan.TopTask == topTask && !isOver(snap.State()) {
 			id, found = snap.ID, true
 		}
 	}
